@@ -1,0 +1,57 @@
+// The run-time view of a tensor: what checkpoints, dump, metrics, and data rows hand around.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include <tenon/core/device.hpp>
+#include <tenon/core/error.hpp>
+#include <tenon/core/shape.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Dtype, extents, device, and a pointer to contiguous row-major elements. Does not own the data. No extent is dynamic.
+struct AnyTensor {
+  static constexpr int max_axes = 8;
+
+  Dtype dtype = Dtype::float32;
+  int rank = 0;
+  std::int64_t extent[max_axes]{};
+  Device device{};
+  void* data = nullptr;
+
+  AnyTensor() = default;
+  AnyTensor(Dtype dtype, std::span<const std::int64_t> extents, void* data, Device device = {}) : dtype(dtype), rank(int(extents.size())), device(device), data(data) {
+    if (extents.size() > max_axes) throw ValueError(text("A tensor has at most ", max_axes, " axes, got ", extents.size(), "."));
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) extent[axis] = extents[axis];
+  }
+  /// View of data of a TensorType for a batch of n.
+  AnyTensor(const TensorType& type, long n, void* data, Device device = {}) : dtype(type.dtype), rank(type.rank), device(device), data(data) {
+    for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
+  }
+
+  std::span<const std::int64_t> shape() const { return {extent, static_cast<std::size_t>(rank)}; }
+  std::int64_t count() const {
+    std::int64_t product = 1;
+    for (int axis = 0; axis < rank; ++axis) product *= extent[axis];
+    return product;
+  }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+
+  /// The elements as T. Throws TypeError if the dtype is another one.
+  template <Element T>
+  std::span<T> as() const {
+    if (dtype_of<T> != dtype) throw TypeError(text("This tensor holds ", name(dtype), ", asked for ", name(dtype_of<T>), "."));
+    return {static_cast<T*>(data), static_cast<std::size_t>(count())};
+  }
+};
+
+/// "[2, 3]" as tensors print their shape.
+inline std::string shape_text(std::span<const std::int64_t> extents) {
+  std::string s = "[";
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) s += text(axis ? ", " : "", extents[axis]);
+  return s + "]";
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+// Errors that a program can catch: one base, four kinds with the names that MindSpore users know.
+#pragma once
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Base of all errors. The message says what was asked, what was found, where, and what to do next.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A value outside its legal range.
+struct ValueError : Error {
+  using Error::Error;
+};
+/// A value of the wrong type or dtype.
+struct TypeError : Error {
+  using Error::Error;
+};
+/// A name that is not there.
+struct KeyError : Error {
+  using Error::Error;
+};
+/// A state in which the request cannot be served: a broken file, a failed system call, a missing backend.
+struct RuntimeError : Error {
+  using Error::Error;
+};
+
+/// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`.
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::string result;
+  auto append = [&](const auto& part) {
+    if constexpr (requires { std::string_view(part); }) result += std::string_view(part);
+    else result += std::to_string(part);
+  };
+  (append(parts), ...);
+  return result;
+}
+
+/// Number of single-character edits that turn a into b (Levenshtein).
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near.
+inline std::string did_you_mean(std::string_view asked, std::span<const std::string> known) {
+  const std::string* best = nullptr;
+  std::size_t distance = std::max<std::size_t>(2, asked.size() / 3) + 1;
+  for (const std::string& name : known)
+    if (const std::size_t d = edit_distance(asked, name); d < distance) best = &name, distance = d;
+  return best ? text(" Did you mean '", *best, "'?") : std::string();
+}
+
+/// "'a', 'b', 'c'" for messages that list what is legal.
+inline std::string quoted_list(std::span<const std::string> names) {
+  std::string result;
+  for (const std::string& name : names) result += text(result.empty() ? "'" : ", '", name, "'");
+  return result;
+}
+
+}  // namespace tenon

@@ -1,0 +1,66 @@
+// Random numbers as a function: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+#pragma once
+#include <cstdint>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+struct Philox4 {
+  std::uint32_t word[4]{};
+};
+
+/// Four random words for a 128-bit counter and a 64-bit key. The same arguments give the same words everywhere.
+TENON_DEVICE constexpr Philox4 philox(std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high = 0) {
+  std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
+  std::uint32_t c0 = static_cast<std::uint32_t>(counter_low), c1 = static_cast<std::uint32_t>(counter_low >> 32);
+  std::uint32_t c2 = static_cast<std::uint32_t>(counter_high), c3 = static_cast<std::uint32_t>(counter_high >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c0, p1 = std::uint64_t{0xCD9E8D57u} * c2;
+    c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<std::uint32_t>(p1);
+    c2 = static_cast<std::uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<std::uint32_t>(p0);
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+/// Uniform in [0, 1) with 24 bits.
+TENON_DEVICE constexpr float unit_float(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+
+/// 64-bit FNV-1a, to turn a name into a key. Chain calls by passing the result as the seed.
+constexpr std::uint64_t hash_bytes(const char* bytes, std::uint64_t length, std::uint64_t seed = 14695981039346656037ull) {
+  for (std::uint64_t i = 0; i < length; ++i) seed = (seed ^ static_cast<unsigned char>(bytes[i])) * 1099511628211ull;
+  return seed;
+}
+/// Mixes a number into a hash.
+constexpr std::uint64_t hash_number(std::uint64_t number, std::uint64_t seed) {
+  std::uint64_t z = seed ^ (number + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+/// A stream of numbers for host-side work (shuffling, drawing, initial values): key and position are its whole state.
+class Random {
+ public:
+  explicit constexpr Random(std::uint64_t key) : key_(key) {}
+  constexpr std::uint32_t word() {
+    if (used_ == 4) block_ = philox(key_, position_++), used_ = 0;
+    return block_.word[used_++];
+  }
+  /// Uniform in [0, 1).
+  constexpr float uniform() { return unit_float(word()); }
+  constexpr float uniform(float low, float high) { return low + (high - low) * uniform(); }
+  /// Uniform in 0 .. bound - 1, bound <= 2^32, by multiplication (bias below 2^-32 * bound).
+  constexpr std::uint32_t below(std::uint64_t bound) { return static_cast<std::uint32_t>(word() * bound >> 32); }
+
+ private:
+  std::uint64_t key_, position_ = 0;
+  Philox4 block_{};
+  int used_ = 4;
+};
+
+}  // namespace tenon

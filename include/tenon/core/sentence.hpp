@@ -1,0 +1,40 @@
+// Text composed during constant evaluation: shape rules write their error with it, without a heap.
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A short text of fixed capacity; what does not fit is cut. Streams like `error << "needs " << 3 << " channels";`
+struct Sentence {
+  static constexpr int capacity = 300;
+  char text[capacity]{};
+  int length = 0;
+
+  constexpr Sentence() = default;
+  constexpr bool empty() const { return length == 0; }
+  constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
+
+  constexpr Sentence& operator<<(std::string_view s) {
+    for (char c : s)
+      if (length < capacity) text[length++] = c;
+    return *this;
+  }
+  constexpr Sentence& operator<<(const char* s) { return *this << std::string_view(s); }
+  constexpr Sentence& operator<<(long long value) {
+    char digits[20]{};
+    int count = 0;
+    unsigned long long rest = value < 0 ? 0ull - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
+    do digits[count++] = static_cast<char>('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0) *this << "-";
+    while (count) *this << std::string_view(&digits[--count], 1);
+    return *this;
+  }
+  constexpr Sentence& operator<<(int value) { return *this << static_cast<long long>(value); }
+  constexpr Sentence& operator<<(long value) { return *this << static_cast<long long>(value); }
+};
+
+}  // namespace tenon

@@ -1,0 +1,91 @@
+// Shapes: as a type for users (Shape<dyn, 1, 28, 28>), as a value for the compiler's own graph (TensorType).
+#pragma once
+#include <cstddef>
+
+#include <tenon/core/dtype.hpp>
+#include <tenon/core/sentence.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// The leading extent of a batch, known at run time: n. `times<k>` is k * n. Only the first extent may be dynamic.
+inline constexpr int dyn = -1;
+template <int K> inline constexpr int times = -K;
+inline constexpr int max_rank = 6;
+
+/// Dtype and extents of a tensor. An extent of -k stands for k * n, where n is the batch size of the call.
+struct TensorType {
+  int extent[max_rank]{};
+  int rank = 0;
+  Dtype dtype = Dtype::float32;
+
+  constexpr bool operator==(const TensorType&) const = default;
+  TENON_DEVICE constexpr int operator[](int axis) const { return extent[axis]; }
+  TENON_DEVICE constexpr int last() const { return extent[rank - 1]; }
+  /// True if the leading extent depends on n.
+  TENON_DEVICE constexpr bool batched() const { return rank > 0 && extent[0] < 0; }
+  /// Extent of an axis for a batch of n.
+  TENON_DEVICE constexpr long size(int axis, long n) const { return extent[axis] < 0 ? -extent[axis] * n : extent[axis]; }
+  /// Number of elements for a batch of n; `count(1)` is the number per sample.
+  TENON_DEVICE constexpr long count(long n) const {
+    long product = 1;
+    for (int axis = 0; axis < rank; ++axis) product *= size(axis, n);
+    return product;
+  }
+  /// Number of elements of the extents first .. last - 1, which must not be dynamic beyond n = 1.
+  TENON_DEVICE constexpr long span(int first, int last) const {
+    long product = 1;
+    for (int axis = first; axis < last; ++axis) product *= size(axis, 1);
+    return product;
+  }
+  TENON_DEVICE constexpr long bytes(long n) const { return count(n) * static_cast<long>(size_of(dtype)); }
+  constexpr bool same_shape(const TensorType& other) const {
+    if (rank != other.rank) return false;
+    for (int axis = 0; axis < rank; ++axis)
+      if (extent[axis] != other.extent[axis]) return false;
+    return true;
+  }
+  constexpr TensorType with(Dtype d) const {
+    TensorType t = *this;
+    t.dtype = d;
+    return t;
+  }
+};
+
+/// Extents as a type.
+template <int... Extents>
+struct Shape {
+  static_assert(sizeof...(Extents) <= max_rank, "a tensor has at most 6 axes");
+  static constexpr int rank = sizeof...(Extents);
+  static constexpr TensorType dims{{Extents...}, sizeof...(Extents), Dtype::float32};
+};
+
+/// TensorType of a C++ element type and a Shape.
+template <class T, class S> inline constexpr TensorType type_of = S::dims.with(dtype_of<T>);
+
+namespace detail {
+constexpr bool only_first_is_dynamic(const TensorType& t) {
+  for (int axis = 1; axis < t.rank; ++axis)
+    if (t.extent[axis] < 0) return false;
+  return true;
+}
+}  // namespace detail
+
+/// Writes the extents as in messages: [n,3,28,28], [2n,10].
+constexpr Sentence& operator<<(Sentence& s, const TensorType& t) {
+  s << "[";
+  for (int axis = 0; axis < t.rank; ++axis) {
+    if (axis) s << ",";
+    if (t.extent[axis] >= 0) s << t.extent[axis];
+    else if (t.extent[axis] == dyn) s << "n";
+    else s << -t.extent[axis] << "n";
+  }
+  return s << "]";
+}
+
+/// Normalizes an axis that counts from the end: -1 is the last one. Returns -1 if there is no such axis.
+constexpr int normalized_axis(int axis, int rank) {
+  const int positive = axis < 0 ? axis + rank : axis;
+  return positive >= 0 && positive < rank ? positive : -1;
+}
+
+}  // namespace tenon
