@@ -1,0 +1,123 @@
+# How our own programs (tests, examples, benchmarks) are built. No flag in here reaches a program that links tenon::tenon.
+#
+# A source may direct its build in its first five lines:
+#   // flags: -mavx2 -mfma    compile options of this file, after all others
+#   // label: long serial     long: only with `test.sh --long`; serial: nothing else runs beside it
+#   // timeout: 600           seconds (120, long tests 1800)
+#   // only: x86_64           processors for which it is built (others skip it)
+#   // run: --epochs 1        an example's arguments when it runs as a test
+#   // run: no                an example that is built, but not run
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+
+add_library(tenon_program INTERFACE)
+target_link_libraries(tenon_program INTERFACE tenon::tenon)
+target_compile_options(tenon_program INTERFACE -Wall -Wextra)
+
+if(TENON_NATIVE)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-march=native TENON_HAS_MARCH_NATIVE)
+  if(TENON_HAS_MARCH_NATIVE)
+    target_compile_options(tenon_program INTERFACE -march=native)
+  endif()
+endif()
+
+if(TENON_SANITIZE)
+  foreach(sanitizer IN LISTS TENON_SANITIZE)
+    if(NOT sanitizer MATCHES "^(address|undefined|thread)$")
+      message(FATAL_ERROR "TENON_SANITIZE: `${sanitizer}` is not one of address, undefined, thread.")
+    endif()
+  endforeach()
+  list(JOIN TENON_SANITIZE "," sanitizers)
+  target_compile_options(tenon_program INTERFACE -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tenon_program INTERFACE -fsanitize=${sanitizers})
+endif()
+
+# Sets `result` to the words after `// key:` in the first five lines of the source, or to nothing.
+function(tenon_directive result source key)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+  file(STRINGS "${source}" lines LIMIT_COUNT 5)
+  set(words "")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^// ${key}: *(.*)$")
+      separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+  set(${result} "${words}" PARENT_SCOPE)
+endfunction()
+
+# Sets `result` to whether this processor is one that the source is for.
+function(tenon_is_for_this_processor result source)
+  tenon_directive(only "${source}" only)
+  set(fits TRUE)
+  if(only AND NOT CMAKE_SYSTEM_PROCESSOR IN_LIST only)
+    set(fits FALSE)
+  endif()
+  set(${result} ${fits} PARENT_SCOPE)
+endfunction()
+
+# Adds an executable `target` at `path` below the build tree, from sources that carry their own flags.
+function(tenon_program target path)
+  foreach(source IN LISTS ARGN)
+    tenon_directive(flags "${source}" flags)
+    set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${flags}")
+  endforeach()
+  get_filename_component(folder "${path}" DIRECTORY)
+  get_filename_component(name "${path}" NAME)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE tenon_program)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+endfunction()
+
+# Sets what each test has: labels, a time limit (0: the usual), a folder of its own to write in, the environment, and 77 as the
+# exit status that means "skipped". Adds its line to the list that cmake/test.sh reads: name, short or long, target to build or -.
+function(tenon_describe_test name target labels timeout)
+  set(kind short)
+  set(usual 120)
+  if(long IN_LIST labels)
+    set(kind long)
+    set(usual 1800)
+  endif()
+  if(NOT timeout)
+    set(timeout ${usual})
+  endif()
+  set(serial FALSE)
+  if(serial IN_LIST labels)
+    set(serial TRUE)
+  endif()
+
+  set(environment "TENON_SOURCE=${PROJECT_SOURCE_DIR}")
+  get_filename_component(shared "${PROJECT_SOURCE_DIR}/../shared" ABSOLUTE)
+  if(EXISTS "${shared}")
+    list(APPEND environment "TENON_SHARED=${shared}")
+  endif()
+  set(scratch "${PROJECT_BINARY_DIR}/scratch/${name}")
+  file(MAKE_DIRECTORY "${scratch}")
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} RUN_SERIAL ${serial} SKIP_RETURN_CODE 77
+    ENVIRONMENT "${environment}" WORKING_DIRECTORY "${scratch}")
+
+  if(kind STREQUAL "long" AND TARGET ${target})
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    add_dependencies(long_tests ${target})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TENON_TESTS "${name} ${kind} ${target}")
+endfunction()
+
+# The same for a program whose source says it.
+function(tenon_describe_program name target source)
+  tenon_directive(labels "${source}" label)
+  tenon_directive(timeout "${source}" timeout)
+  tenon_describe_test(${name} ${target} "${labels}" "${timeout}")
+endfunction()
+
+# What `test.sh --long` builds beside the default target.
+add_custom_target(long_tests)
+
+# Writes tests.txt in the build tree, for cmake/test.sh.
+function(tenon_write_test_list)
+  get_property(tests GLOBAL PROPERTY TENON_TESTS)
+  list(SORT tests)
+  list(JOIN tests "\n" lines)
+  file(WRITE "${PROJECT_BINARY_DIR}/tests.txt" "${lines}\n")
+endfunction()

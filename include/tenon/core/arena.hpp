@@ -1,0 +1,81 @@
+// Counted blocks of memory: the arena that holds all parameters of a network, and the handles into it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+inline constexpr long alignment = 64;
+constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+struct Entry;  // graph/structure.hpp
+
+/// Memory of one network's parameters, shared by their handles; freed with the last of them.
+struct ParameterArena {
+  std::atomic<int> references{0};
+  bool training = false;   // what set_train() said for this network
+  const Entry* entries = nullptr;
+  int entry_count = 0;
+  long bytes = 0;
+  std::byte* data = nullptr;
+
+  static ParameterArena* make(const Entry* entries, int entry_count, long bytes) {
+    auto* arena = new ParameterArena;
+    arena->entries = entries;
+    arena->entry_count = entry_count;
+    arena->bytes = bytes;
+    arena->data = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes ? bytes : alignment), std::align_val_t(alignment)));
+    std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
+    return arena;
+  }
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    ::operator delete(data, std::align_val_t(alignment));
+    delete this;
+  }
+};
+
+/// What every Parameter is underneath: null in constant evaluation, bound to an arena on first use at run time.
+struct ParameterHandle {
+  mutable std::byte* data = nullptr;
+  mutable ParameterArena* arena = nullptr;
+  mutable int entry = -1;
+  mutable bool requires_grad = true;
+
+  constexpr ParameterHandle() = default;
+  constexpr ParameterHandle(ParameterHandle&& other) noexcept
+      : data(other.data), arena(other.arena), entry(other.entry), requires_grad(other.requires_grad) {
+    other.data = nullptr;
+    other.arena = nullptr;
+  }
+  constexpr ParameterHandle& operator=(ParameterHandle&& other) noexcept {
+    if (this != &other) {
+      if (arena) arena->release();
+      data = other.data;
+      arena = other.arena;
+      entry = other.entry;
+      requires_grad = other.requires_grad;
+      other.data = nullptr;
+      other.arena = nullptr;
+    }
+    return *this;
+  }
+  constexpr ~ParameterHandle() {
+    if (arena) arena->release();
+  }
+
+  void bind(ParameterArena* to, long offset, int index) const {
+    to->retain();
+    arena = to;
+    data = to->data + offset;
+    entry = index;
+  }
+};
+
+}  // namespace tenon

@@ -1,0 +1,117 @@
+// The few process-wide settings, with the names that MindSpore gives them.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <tenon/core/error.hpp>
+#include <tenon/core/parallel.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// How a Model step, or the outermost call of a cell, runs. A bare operator is always eager.
+enum class Mode { graph, pynative };
+
+constexpr std::string_view name(Mode mode) { return mode == Mode::graph ? "graph" : "pynative"; }
+
+/// The settings. A Model captures `mode` and `seed` when it is made.
+struct Context {
+  Mode mode = Mode::graph;
+  std::string device_target = "CPU";
+  int device_id = 0;
+  int num_threads = int(std::thread::hardware_concurrency() ? std::thread::hardware_concurrency() : 1);
+  std::uint64_t seed = 0;
+};
+
+/// What to change; a member that is not named keeps its value: `set_context({.mode = Mode::pynative, .num_threads = 2})`.
+struct ContextChange {
+  std::optional<Mode> mode{};
+  std::optional<std::string> device_target{};
+  std::optional<int> device_id{};
+  std::optional<int> num_threads{};
+  std::optional<std::uint64_t> seed{};
+};
+
+namespace detail {
+inline Context& process_context() {
+  static Context context;
+  return context;
+}
+inline void check_device_target(const std::string& target) {
+  const std::array<std::string, 3> known{"CPU", "GPU", "Ascend"};
+  if (target == "Ascend") throw ValueError("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
+  if (target == "GPU") {
+#if !defined(__CUDACC__)
+    throw ValueError("set_context: device_target 'GPU' needs a program compiled by nvcc (CUDA 13 or newer), this one was compiled without it: use 'CPU'.");
+#else
+    throw ValueError("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not have (kernels compile, steps run on the CPU): use 'CPU'.");
+#endif
+  }
+  if (target != "CPU") throw ValueError(text("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".", did_you_mean(target, known)));
+}
+}  // namespace detail
+
+/// The current settings.
+inline const Context& get_context() { return detail::process_context(); }
+
+/// Changes settings. Nothing changes if one value is illegal.
+/// Throws ValueError that names the legal values (MindSpore 1.x behaves alike).
+inline void set_context(const ContextChange& change) {
+  Context& context = detail::process_context();
+  if (change.mode && *change.mode != Mode::graph && *change.mode != Mode::pynative)
+    throw ValueError(text("set_context: unknown mode ", int(*change.mode), ", legal are Mode::graph (0) and Mode::pynative (1)."));
+  if (change.device_target) detail::check_device_target(*change.device_target);
+  if (change.device_id && (*change.device_id < 0 || *change.device_id > 4095)) throw ValueError(text("set_context: device_id must be in 0 .. 4095, got ", *change.device_id, "."));
+  if (change.num_threads && (*change.num_threads < 1 || *change.num_threads > 1024))
+    throw ValueError(text("set_context: num_threads must be in 1 .. 1024, got ", *change.num_threads, "."));
+  if (change.mode) context.mode = *change.mode;
+  if (change.device_target) context.device_target = *change.device_target;
+  if (change.device_id) context.device_id = *change.device_id;
+  if (change.num_threads) ThreadPool::instance().set_threads(context.num_threads = *change.num_threads);
+  if (change.seed) context.seed = *change.seed;
+}
+
+/// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
+/// Throws ValueError for an unknown name or value.
+inline void set_context(const std::string& key, const std::string& value) {
+  const std::array<std::string, 5> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
+  const auto number = [&] {
+    std::size_t used = 0;
+    long long parsed = 0;
+    try {
+      parsed = std::stoll(value, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != value.size()) throw ValueError(text("set_context: ", key, " must be an integer, got '", value, "'."));
+    return parsed;
+  };
+  if (key == "mode") {
+    if (value == "graph" || value == "0") set_context({.mode = Mode::graph});
+    else if (value == "pynative" || value == "1") set_context({.mode = Mode::pynative});
+    else throw ValueError(text("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'."));
+  } else if (key == "device_target") set_context({.device_target = value});
+  else if (key == "device_id") set_context({.device_id = int(std::clamp<long long>(number(), -1, 1 << 20))});
+  else if (key == "num_threads") set_context({.num_threads = int(std::clamp<long long>(number(), -1, 1 << 20))});
+  else if (key == "seed") set_context({.seed = static_cast<std::uint64_t>(number())});
+  else throw ValueError(text("set_context: unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys)));
+}
+
+/// Changes settings until the end of the scope; for tests and for callbacks.
+class ContextScope {
+ public:
+  explicit ContextScope(const ContextChange& change) : before_(get_context()) { set_context(change); }
+  ~ContextScope() {
+    detail::process_context() = before_;
+    ThreadPool::instance().set_threads(before_.num_threads);
+  }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  Context before_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,46 @@
+// Denormal numbers are flushed to zero during every computation, in both modes and on every thread: momenta that decay
+// towards zero otherwise slow a step down by a factor of 2 to 30. This is part of the bit contract.
+#pragma once
+#include <cstdint>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Flushes denormals to zero on this thread until the end of the scope.
+class FlushDenormals {
+ public:
+  FlushDenormals() : before_(read()) {
+    if ((before_ & flush) != flush) write(before_ | flush);
+  }
+  ~FlushDenormals() {
+    if ((before_ & flush) != flush) write(before_);
+  }
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  using Word = unsigned;
+  static constexpr Word flush = 0x8040;  // flush-to-zero and denormals-are-zero
+  static Word read() { return __builtin_ia32_stmxcsr(); }
+  static void write(Word w) { __builtin_ia32_ldmxcsr(w); }
+#elif defined(__aarch64__)
+  using Word = std::uint64_t;
+  static constexpr Word flush = 1u << 24;
+  static Word read() {
+    Word w;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(w));
+    return w;
+  }
+  static void write(Word w) { __asm__ volatile("msr fpcr, %0" : : "r"(w)); }
+#else
+  using Word = unsigned;
+  static constexpr Word flush = 0;
+  static Word read() { return 0; }
+  static void write(Word) {}
+#endif
+  Word before_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,133 @@
+// The thread pool: one fork and join at a time, a static partition, no allocation per call.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <tenon/core/denormals.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Runs `work(part)` for part = 0 .. parts - 1 on up to `threads()` threads, the caller among them.
+///
+/// Workers spin for some microseconds after a job and then sleep, so that an idle pool does not slow other programs.
+/// A second thread that calls while a job runs, and a job that calls again, run all parts inline. A forked child makes
+/// its own workers when it first needs them.
+class ThreadPool {
+ public:
+  using Work = void (*)(void* context, int part);
+
+  static ThreadPool& instance() {
+    static ThreadPool* pool = new ThreadPool;  // never destroyed: workers may outlive static objects
+    return *pool;
+  }
+
+  /// Number of threads that a job may use, the caller included. 1 needs no worker.
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
+  void set_threads(int count) { threads_.store(std::max(1, count), std::memory_order_relaxed); }
+
+  void run(int parts, Work work, void* context) {
+    if (parts <= 1 || threads() == 1 || !owner_.try_lock()) {
+      for (int part = 0; part < parts; ++part) work(context, part);
+      return;
+    }
+    std::lock_guard lock(owner_, std::adopt_lock);
+    start_workers(std::min(parts, threads()) - 1);
+    {
+      std::lock_guard guard(mutex_);
+      work_ = work;
+      context_ = context;
+      parts_ = parts;
+      active_ = std::min(parts, threads()) - 1;
+      pending_.store(active_, std::memory_order_relaxed);
+      generation_.fetch_add(1, std::memory_order_release);
+    }
+    if (sleeping_.load(std::memory_order_acquire)) wake_.notify_all();
+    run_share(0);
+    for (int spin = 0; pending_.load(std::memory_order_acquire); ++spin)
+      if (spin > spins) std::this_thread::yield();
+  }
+
+ private:
+  static constexpr int spins = 4000;
+
+  ThreadPool() = default;
+
+  // Thread `index` of active_ + 1 runs parts index, index + active_ + 1, ...
+  void run_share(int index) {
+    for (int part = index; part < parts_; part += active_ + 1) work_(context_, part);
+  }
+  void start_workers(int wanted) {
+    if (process_ != ::getpid()) {  // after a fork the threads are gone, their objects must not be joined
+      process_ = ::getpid();
+      new std::vector<std::thread>(std::move(workers_));
+      workers_.clear();
+    }
+    while (int(workers_.size()) < wanted) {
+      const int index = int(workers_.size()) + 1;
+      workers_.emplace_back([this, index, seen = generation_.load()] { work_loop(index, seen); });
+    }
+  }
+  void work_loop(int index, unsigned seen) {
+    const FlushDenormals flush;
+    for (;;) {
+      for (int spin = 0; generation_.load(std::memory_order_acquire) == seen; ++spin) {
+        if (spin < spins) continue;
+        std::unique_lock lock(mutex_);
+        sleeping_.fetch_add(1);
+        wake_.wait(lock, [&] { return generation_.load() != seen; });
+        sleeping_.fetch_sub(1);
+      }
+      int active;
+      {
+        std::lock_guard lock(mutex_);
+        seen = generation_.load();
+        active = active_;
+      }
+      if (index > active) continue;
+      run_share(index);
+      pending_.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  std::atomic<int> threads_{int(std::max(1u, std::thread::hardware_concurrency()))};
+  std::mutex owner_, mutex_;
+  std::condition_variable wake_;
+  std::vector<std::thread> workers_;
+  ::pid_t process_ = ::getpid();
+  std::atomic<unsigned> generation_{0};
+  std::atomic<int> pending_{0}, sleeping_{0};
+  Work work_ = nullptr;
+  void* context_ = nullptr;
+  int parts_ = 0, active_ = 0;
+};
+
+/// Calls f(begin, end) for consecutive ranges that cover 0 .. items, one per thread at most, none below `grain` items.
+template <class F>
+void parallel_for(long items, long grain, F&& f) {
+  const int parts = int(std::clamp<long>(items / std::max<long>(grain, 1), 1, ThreadPool::instance().threads()));
+  if (parts == 1) {
+    if (items > 0) f(long{0}, items);
+    return;
+  }
+  struct Context {
+    F& f;
+    long items;
+    int parts;
+  } context{f, items, parts};
+  ThreadPool::instance().run(
+      parts,
+      [](void* c, int part) {
+        auto& job = *static_cast<Context*>(c);
+        job.f(job.items * part / job.parts, job.items * (part + 1) / job.parts);
+      },
+      &context);
+}
+
+}  // namespace tenon

@@ -1,0 +1,155 @@
+// Members of an aggregate by position, and their names, without a macro in the user's class.
+#pragma once
+#include <string_view>
+#include <type_traits>
+
+#include <tenon/core/config.hpp>
+#include <tenon/core/philox.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+inline constexpr int max_members = 24;
+
+namespace detail {
+// Never destroyed: g++ with UBSan refuses the destruction of an array member as a constant expression.
+template <class T>
+union Undestroyed {
+  T object;
+  constexpr Undestroyed() : object{} {}
+  constexpr ~Undestroyed() {}
+};
+template <class T> inline constexpr Undestroyed<T> undestroyed{};
+}  // namespace detail
+
+/// One constexpr object per type: its members' addresses identify them while tracing.
+template <class T> inline constexpr const T& prototype = detail::undestroyed<T>.object;
+
+namespace detail {
+// The number of `{}` that T accepts, its bases included: unlike other probes `{}` is not spread over array elements.
+template <class T>
+constexpr int initializers() {
+  if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 26;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 25;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 24;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 23;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 22;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 21;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 20;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 19;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 18;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 17;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 16;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 15;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 14;
+    else return 13;
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 12;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 11;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 10;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; }) return 7;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; }) return 6;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}}; }) return 5;
+  else if constexpr (requires { T{{}, {}, {}, {}}; }) return 4;
+  else if constexpr (requires { T{{}, {}, {}}; }) return 3;
+  else if constexpr (requires { T{{}, {}}; }) return 2;
+  else if constexpr (requires { T{{}}; }) return 1;
+  else return 0;
+}
+template <class F, class... M>
+constexpr void each(F& f, M&... m) {
+  int index = 0;
+  (f(m, index++), ...);
+}
+}  // namespace detail
+
+/// Number of data members of an aggregate with exactly one (empty) base class.
+template <class T> inline constexpr int member_count = detail::initializers<T>() - 1;
+
+/// Calls f(member, position) for each data member of t.
+template <class T, class F>
+constexpr void for_each_member(T& t, F f) {
+  constexpr int count = member_count<std::remove_cv_t<T>>;
+  using detail::each;
+  static_assert(count <= max_members, "a cell has at most 24 members: group some of them in a cell of their own");
+  if constexpr (count <= 0) {}
+  else if constexpr (count == 1) { auto& [a] = t; each(f, a); }
+  else if constexpr (count == 2) { auto& [a, b] = t; each(f, a, b); }
+  else if constexpr (count == 3) { auto& [a, b, c] = t; each(f, a, b, c); }
+  else if constexpr (count == 4) { auto& [a, b, c, d] = t; each(f, a, b, c, d); }
+  else if constexpr (count == 5) { auto& [a, b, c, d, e] = t; each(f, a, b, c, d, e); }
+  else if constexpr (count == 6) { auto& [a, b, c, d, e, g] = t; each(f, a, b, c, d, e, g); }
+  else if constexpr (count == 7) { auto& [a, b, c, d, e, g, h] = t; each(f, a, b, c, d, e, g, h); }
+  else if constexpr (count == 8) { auto& [a, b, c, d, e, g, h, i] = t; each(f, a, b, c, d, e, g, h, i); }
+  else if constexpr (count == 9) { auto& [a, b, c, d, e, g, h, i, j] = t; each(f, a, b, c, d, e, g, h, i, j); }
+  else if constexpr (count == 10) { auto& [a, b, c, d, e, g, h, i, j, k] = t; each(f, a, b, c, d, e, g, h, i, j, k); }
+  else if constexpr (count == 11) { auto& [a, b, c, d, e, g, h, i, j, k, l] = t; each(f, a, b, c, d, e, g, h, i, j, k, l); }
+  else if constexpr (count == 12) { auto& [a, b, c, d, e, g, h, i, j, k, l, m] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m); }
+  else if constexpr (count == 13) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n); }
+  else if constexpr (count == 14) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o); }
+  else if constexpr (count == 15) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p); }
+  else if constexpr (count == 16) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q); }
+  else if constexpr (count == 17) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r); }
+  else if constexpr (count == 18) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s); }
+  else if constexpr (count == 19) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u); }
+  else if constexpr (count == 20) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v); }
+  else if constexpr (count == 21) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w); }
+  else if constexpr (count == 22) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x); }
+  else if constexpr (count == 23) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y); }
+  else if constexpr (count == 24) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z); }
+}
+
+namespace detail {
+template <auto P> constexpr std::string_view pretty_pointer() { return __PRETTY_FUNCTION__; }
+template <class T> constexpr std::string_view pretty_type() { return __PRETTY_FUNCTION__; }
+
+// The last identifier of "[with auto P = (& prototype<Net>.Net::conv1); ...]" (g++) or "[P = &prototype<Net>.conv1]" (clang, nvcc).
+constexpr std::string_view last_word(std::string_view s) {
+  auto end = s.find(';', s.find("P"));
+  if (end == s.npos) end = s.size();
+  const auto in_word = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  while (end && !in_word(s[end - 1])) --end;
+  auto begin = end;
+  while (begin && in_word(s[begin - 1])) --begin;
+  return s.substr(begin, end - begin);
+}
+
+template <class T, int I>
+struct MemberAt {
+  template <class M>
+  static constexpr const M* pointer() {
+    const M* found = nullptr;
+    for_each_member(prototype<T>, [&]<class X>(const X& member, int position) {
+      if constexpr (std::is_same_v<X, M>)
+        if (position == I) found = &member;
+    });
+    return found;
+  }
+  template <class M>
+  static constexpr std::string_view name() {
+    constexpr const M* p = pointer<M>();
+    return last_word(pretty_pointer<p>());
+  }
+};
+}  // namespace detail
+
+/// Name of member I of T, which has type M.
+template <class T, int I, class M> constexpr std::string_view member_name() { return detail::MemberAt<T, I>::template name<M>(); }
+
+/// A number that tells types apart within one program.
+template <class T> inline constexpr std::uint64_t type_number = hash_bytes(detail::pretty_type<T>().data(), detail::pretty_type<T>().size());
+
+/// The unqualified name of a class without its template arguments: "Conv2d".
+template <class T>
+constexpr std::string_view class_name() {
+  std::string_view s = detail::pretty_type<T>();
+  s = s.substr(s.find("T = ") + 4);
+  std::size_t end = 0;
+  while (end < s.size() && s[end] != '<' && s[end] != ';' && s[end] != ']' && s[end] != ',') ++end;
+  s = s.substr(0, end);
+  const auto colon = s.rfind("::");
+  return colon == s.npos ? s : s.substr(colon + 2);
+}
+
+}  // namespace tenon

@@ -1,0 +1,155 @@
+// The one gateway to vector instructions: a value of several lanes over the compilers' own vector types, and fmadd.
+#pragma once
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <tenon/core/config.hpp>
+
+// No intrinsics header: it would cost a quarter of a second in every translation unit. The compilers lower the vector
+// types themselves; only the fused multiply-add needs a name per compiler, because contraction is off in this region.
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+/// Bytes of the widest vector that this instruction set multiplies in one instruction.
+#if defined(__AVX512F__)
+inline constexpr int simd_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int simd_bytes = 32;
+#else
+inline constexpr int simd_bytes = 16;
+#endif
+
+/// Lanes of T in the widest vector.
+template <class T> inline constexpr int simd_width = simd_bytes / int(sizeof(T));
+
+/// True where fmadd rounds once. Scalar and vector always agree.
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr bool has_fused_multiply_add = true;
+#else
+inline constexpr bool has_fused_multiply_add = false;
+#endif
+
+namespace detail {
+template <class T, int Width>
+struct SimdStorage {
+  typedef T Type __attribute__((vector_size(sizeof(T) * Width)));
+  typedef T Unaligned __attribute__((vector_size(sizeof(T) * Width), aligned(alignof(T)), may_alias));
+};
+}  // namespace detail
+
+/// Width lanes of an arithmetic type T. A plain value: pass by value, keep in registers. Width is a power of two.
+template <class T, int Width = simd_width<T>>
+struct Simd {
+  static_assert(std::is_arithmetic_v<T> && Width >= 2 && (Width & (Width - 1)) == 0);
+  using Element = T;
+  using Vector = typename detail::SimdStorage<T, Width>::Type;
+  using Unaligned = typename detail::SimdStorage<T, Width>::Unaligned;
+  static constexpr int width = Width;
+
+  Vector lanes;
+
+  Simd() = default;
+  [[gnu::always_inline]] Simd(Vector v) : lanes(v) {}
+  /// The same value in each lane.
+  [[gnu::always_inline]] Simd(T value) : lanes(value - Vector{}) {}
+
+  /// Reads Width elements; the address needs the alignment of T only.
+  [[gnu::always_inline]] static Simd load(const T* from) { return Vector(*reinterpret_cast<const Unaligned*>(from)); }
+  [[gnu::always_inline]] void store(T* to) const { *reinterpret_cast<Unaligned*>(to) = lanes; }
+  [[gnu::always_inline]] T operator[](int lane) const { return lanes[lane]; }
+
+  [[gnu::always_inline]] friend Simd operator+(Simd a, Simd b) { return Simd(a.lanes + b.lanes); }
+  [[gnu::always_inline]] friend Simd operator-(Simd a, Simd b) { return Simd(a.lanes - b.lanes); }
+  [[gnu::always_inline]] friend Simd operator*(Simd a, Simd b) { return Simd(a.lanes * b.lanes); }
+  [[gnu::always_inline]] friend Simd operator/(Simd a, Simd b) { return Simd(a.lanes / b.lanes); }
+  [[gnu::always_inline]] friend Simd operator-(Simd a) { return Simd(-a.lanes); }
+  /// a > b ? a : b in each lane, hence b where either is NaN.
+  [[gnu::always_inline]] friend Simd max(Simd a, Simd b) { return Simd(a.lanes > b.lanes ? a.lanes : b.lanes); }
+  /// a < b ? a : b in each lane, hence b where either is NaN.
+  [[gnu::always_inline]] friend Simd min(Simd a, Simd b) { return Simd(a.lanes < b.lanes ? a.lanes : b.lanes); }
+};
+
+/// a * b + c with one rounding where the instruction set has it, else with two.
+[[gnu::always_inline]] TENON_DEVICE inline float fmadd(float a, float b, float c) {
+  if constexpr (has_fused_multiply_add) return __builtin_fmaf(a, b, c);
+  else return a * b + c;
+}
+[[gnu::always_inline]] TENON_DEVICE inline double fmadd(double a, double b, double c) {
+  if constexpr (has_fused_multiply_add) return __builtin_fma(a, b, c);
+  else return a * b + c;
+}
+/// Unsigned integers wrap around; they stand in for signed ones, whose overflow would be undefined.
+template <class T>
+  requires std::is_unsigned_v<T>
+[[gnu::always_inline]] TENON_DEVICE inline T fmadd(T a, T b, T c) {
+  return T(a * b + c);
+}
+
+/// a * b + c in each lane, with the rounding of the scalar fmadd.
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width> fmadd(Simd<T, Width> a, Simd<T, Width> b, Simd<T, Width> c) {
+  if constexpr (std::is_floating_point_v<T> && has_fused_multiply_add) {
+#if defined(__clang__)
+    return Simd<T, Width>(__builtin_elementwise_fma(a.lanes, b.lanes, c.lanes));
+#else
+    constexpr bool is_float = sizeof(T) == 4;
+#if defined(__AVX512F__)
+    constexpr int current_rounding = 4;
+    if constexpr (is_float && Width == 16) return Simd<T, Width>(__builtin_ia32_vfmaddps512_mask(a.lanes, b.lanes, c.lanes, -1, current_rounding));
+    else if constexpr (!is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_vfmaddpd512_mask(a.lanes, b.lanes, c.lanes, -1, current_rounding));
+    else
+#endif
+#if defined(__FMA__)
+    if constexpr (is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_vfmaddps256(a.lanes, b.lanes, c.lanes));
+    else if constexpr (!is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_vfmaddpd256(a.lanes, b.lanes, c.lanes));
+    else if constexpr (is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_vfmaddps(a.lanes, b.lanes, c.lanes));
+    else if constexpr (!is_float && Width == 2) return Simd<T, Width>(__builtin_ia32_vfmaddpd(a.lanes, b.lanes, c.lanes));
+    else
+#elif defined(__aarch64__)
+    if constexpr (is_float && Width == 4) return Simd<T, Width>(__builtin_aarch64_fmav4sf(a.lanes, b.lanes, c.lanes));
+    else if constexpr (!is_float && Width == 2) return Simd<T, Width>(__builtin_aarch64_fmav2df(a.lanes, b.lanes, c.lanes));
+    else
+#endif
+    {
+      for (int lane = 0; lane < Width; ++lane) c.lanes[lane] = fmadd(a.lanes[lane], b.lanes[lane], c.lanes[lane]);
+      return c;
+    }
+#endif
+  } else {
+    return Simd<T, Width>(a.lanes * b.lanes + c.lanes);
+  }
+}
+
+namespace detail {
+// One round of the transposition: of each pair of rows Step apart, exchanges the blocks of Step lanes off the diagonal.
+template <int Step, class T, int Width, int... Lane>
+[[gnu::always_inline]] inline void exchange(Simd<T, Width>& upper, Simd<T, Width>& lower, std::integer_sequence<int, Lane...>) {
+  const auto a = upper.lanes, b = lower.lanes;
+  upper.lanes = __builtin_shufflevector(a, b, ((Lane & Step) ? Width + Lane - Step : Lane)...);
+  lower.lanes = __builtin_shufflevector(a, b, ((Lane & Step) ? Width + Lane : Lane + Step)...);
+}
+template <class T, int Width, int... Lane>
+[[gnu::always_inline]] inline Simd<T, Width> pick(Simd<T, Width> a, Simd<T, Width> b, int odd, std::integer_sequence<int, Lane...>) {
+  if (odd) return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (2 * Lane + 1)...));
+  return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (2 * Lane)...));
+}
+}  // namespace detail
+
+/// Transposes a square of Width rows in place: lane j of row i and lane i of row j change places.
+template <int Step = 1, class T, int Width>
+[[gnu::always_inline]] inline void transpose(Simd<T, Width> (&rows)[Width]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < Width; ++i)
+    if (!(i & Step)) detail::exchange<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, Width>());
+  if constexpr (2 * Step < Width) transpose<2 * Step>(rows);
+}
+
+/// Every second element of the 2 * Width that a and b hold, from the first (odd = 0) or the second (odd = 1).
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width> every_second(Simd<T, Width> a, Simd<T, Width> b, int odd) {
+  return detail::pick(a, b, odd, std::make_integer_sequence<int, Width>());
+}
+
+}  // namespace tenon
+TENON_EXACT_END

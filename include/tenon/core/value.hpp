@@ -1,0 +1,51 @@
+// What every operand has in common: being found by the operators of tenon::ops, infix notation, method forms.
+#pragma once
+#include <source_location>
+#include <type_traits>
+
+#include <tenon/core/shape.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+template <class T> concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>>;
+
+namespace ops {
+
+/// Base of Tensor, Traced, Parameter, and Broken: it makes them operands. Argument-dependent look-up goes through it, so
+/// that `relu(x)` finds tenon::ops::relu without a using-directive.
+struct OperandTag {};
+
+/// An operand together with the place of the call. Binary operators cannot have a defaulted argument; converting the
+/// left operand to this type records the place instead.
+template <class V>
+struct At {
+  const V& value;
+  std::source_location location;
+  constexpr At(const V& v, std::source_location at = std::source_location::current()) : value(v), location(at) {}
+};
+
+template <class V> concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
+template <class V> concept OperandOrScalar = Operand<V> || Scalar<V>;
+
+/// Infix operators and method forms. `Self` derives from it.
+template <class Self>
+struct Value : OperandTag {
+  friend constexpr auto operator+(At<Self> a, const OperandOrScalar auto& b) { return add(a.value, b, a.location); }
+  friend constexpr auto operator-(At<Self> a, const OperandOrScalar auto& b) { return sub(a.value, b, a.location); }
+  friend constexpr auto operator*(At<Self> a, const OperandOrScalar auto& b) { return mul(a.value, b, a.location); }
+  friend constexpr auto operator/(At<Self> a, const OperandOrScalar auto& b) { return div(a.value, b, a.location); }
+  friend constexpr auto operator+(const Scalar auto& a, At<Self> b) { return add(a, b.value, b.location); }
+  friend constexpr auto operator-(const Scalar auto& a, At<Self> b) { return sub(a, b.value, b.location); }
+  friend constexpr auto operator*(const Scalar auto& a, At<Self> b) { return mul(a, b.value, b.location); }
+  friend constexpr auto operator/(const Scalar auto& a, At<Self> b) { return div(a, b.value, b.location); }
+  friend constexpr auto operator-(At<Self> a) { return neg(a.value, a.location); }
+  friend constexpr auto operator==(At<Self> a, const OperandOrScalar auto& b) { return equal(a.value, b, a.location); }
+  friend constexpr auto operator!=(At<Self> a, const OperandOrScalar auto& b) { return not_equal(a.value, b, a.location); }
+  friend constexpr auto operator<(At<Self> a, const OperandOrScalar auto& b) { return less(a.value, b, a.location); }
+  friend constexpr auto operator<=(At<Self> a, const OperandOrScalar auto& b) { return less_equal(a.value, b, a.location); }
+  friend constexpr auto operator>(At<Self> a, const OperandOrScalar auto& b) { return greater(a.value, b, a.location); }
+  friend constexpr auto operator>=(At<Self> a, const OperandOrScalar auto& b) { return greater_equal(a.value, b, a.location); }
+};
+
+}  // namespace ops
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// batch(n), batch<N>(): joins samples along a new leading axis.
+#pragma once
+#include <algorithm>
+
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// Extent is dyn where the last batch may be short, else the length of every batch.
+template <class D, int Extent>
+struct Batched : Stage<Batched<D, Extent>> {
+  static_assert(!D::batched, "this data set is batched already: a second batch has no meaning; remove one of the two");
+  using columns = WithBatch<typename D::columns, Extent>;
+  static constexpr bool batched = true;
+  D data;
+  long batch_size;
+  bool drop_remainder;
+
+  Batched(const D& data, long batch_size, bool drop_remainder) : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
+    if (size() == 0)
+      throw ValueError(text("A batch of ", batch_size, " of ", data.size(), " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
+                            data.size(), ", or batch(n), which keeps a short one."));
+  }
+
+  long size() const {
+    const long full = data.size() / batch_size;
+    return !drop_remainder && full * batch_size < data.size() ? full + 1 : full;
+  }
+  long max_rows() const { return std::min(batch_size, data.size()); }
+  std::size_t scratch_bytes() const { return data.scratch_bytes(); }
+  long read(Place place, void* const* columns, std::byte* scratch) const {
+    using samples = typename D::columns;
+    const long first = place.position * batch_size, n = std::min(batch_size, data.size() - first);
+    void* sample[samples::count];
+    for (long i = 0; i < n; ++i) {
+      for (int c = 0; c < samples::count; ++c) sample[c] = static_cast<std::byte*>(columns[c]) + i * samples::types[c].bytes(1);
+      data.read({place.epoch, first + i}, sample, scratch);
+    }
+    return n;
+  }
+};
+
+template <int Extent>
+struct BatchMaker {
+  using makes_stage = void;
+  long batch_size;
+  bool drop_remainder;
+  template <class D> auto applied_to(const D& data) const { return Batched<D, Extent>(data, batch_size, drop_remainder); }
+};
+
+struct BatchConfig {
+  /// Leave out the last batch if it is short; its samples are not seen in this epoch.
+  bool drop_remainder = false;
+};
+
+/// Batches of n samples; a short one at the end is kept. Shape<...> becomes Shape<dyn, ...>.
+/// Throws ValueError if batch_size < 1, or if drop_remainder leaves no batch at all.
+inline BatchMaker<dyn> batch(long batch_size, BatchConfig config = {}) {
+  detail::check_at_least("batch", batch_size, 1, "the batch size");
+  return {batch_size, config.drop_remainder};
+}
+
+/// Batches of exactly N samples; a short one at the end is dropped. Shape<...> becomes Shape<N, ...>.
+/// Throws ValueError if there are fewer than N samples.
+template <int N>
+constexpr BatchMaker<N> batch() {
+  static_assert(N >= 1, "batch<N>: the batch size must be 1 or more");
+  return {N, true};
+}
+
+}  // namespace tenon::dataset

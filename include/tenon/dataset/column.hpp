@@ -1,0 +1,78 @@
+// The type of a data set's rows: columns with element type and shape, and the view of one row.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <tenon/core/any_tensor.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// One column: `Column<float, Shape<1, 28, 28>>` before batching, `Column<float, Shape<dyn, 1, 28, 28>>` after.
+template <class T, class S>
+struct Column {
+  static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
+  using type = T;
+  using shape = S;
+  static constexpr TensorType tensor_type = type_of<T, S>;
+};
+
+/// The columns of a data set, in order.
+template <class... C>
+struct Columns {
+  static_assert(sizeof...(C) > 0, "a data set has at least one column");
+  static constexpr int count = sizeof...(C);
+  static constexpr TensorType types[]{C::tensor_type...};
+};
+
+namespace detail {
+template <class List, int I> struct At;
+template <int I, class... C> struct At<Columns<C...>, I> : std::tuple_element<I, std::tuple<C...>> {};
+
+template <int I, class New, class List, class Indices> struct Replace;
+template <int I, class New, class... C, std::size_t... Is>
+struct Replace<I, New, Columns<C...>, std::index_sequence<Is...>> {
+  using type = Columns<std::conditional_t<Is == I, New, C>...>;
+};
+
+template <int N, class C> struct Batch;
+template <int N, class T, int... Extents> struct Batch<N, Column<T, Shape<Extents...>>> {
+  static_assert(sizeof...(Extents) < max_rank, "batch adds an axis, and a tensor has at most 6");
+  using type = Column<T, Shape<N, Extents...>>;
+};
+template <int N, class List> struct BatchAll;
+template <int N, class... C> struct BatchAll<N, Columns<C...>> { using type = Columns<typename Batch<N, C>::type...>; };
+}  // namespace detail
+
+/// Column I of a list.
+template <class List, int I> using ColumnAt = typename detail::At<List, I>::type;
+/// The list with column I replaced.
+template <class List, int I, class New> using WithColumn = typename detail::Replace<I, New, List, std::make_index_sequence<List::count>>::type;
+/// The list with a leading extent N (or dyn) added to each column.
+template <class List, int N> using WithBatch = typename detail::BatchAll<N, List>::type;
+
+/// One row: n samples (1 before batching) and where the data of each column is, contiguous and row-major.
+/// Valid until the next row is asked for.
+template <class List>
+struct Row {
+  static constexpr int count = List::count;
+  long n = 0;
+  const void* column[count]{};
+
+  /// Column i as a run-time view: dtype, extents, data. Throws ValueError if there is no such column.
+  AnyTensor operator[](int i) const {
+    if (i < 0 || i >= count) throw ValueError(text("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, "."));
+    return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
+  }
+  /// The elements of column I: n samples, one after the other.
+  template <int I>
+  auto values() const {
+    static_assert(I >= 0 && I < count, "values<I>: the data set has no column I; columns count from 0");
+    using T = typename ColumnAt<List, I>::type;
+    return std::span<const T>(static_cast<const T*>(column[I]), static_cast<std::size_t>(List::types[I].count(n)));
+  }
+};
+
+}  // namespace tenon::dataset

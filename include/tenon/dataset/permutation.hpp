@@ -1,0 +1,44 @@
+// A random order of 0 .. n-1 that is computed position by position, without storing it.
+#pragma once
+#include <bit>
+#include <cstdint>
+
+#include <tenon/core/philox.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// A bijection of 0 .. size-1 chosen by a key: a Feistel network over the next power of two (Luby and Rackoff, 1988); a
+/// result beyond the range is sent through again until it falls inside (Black and Rogaway, "Ciphers with arbitrary
+/// finite domains", 2002), less than twice on average. About 50 ns per position.
+class Permutation {
+ public:
+  constexpr Permutation(long size, std::uint64_t key) : size_(static_cast<std::uint64_t>(size)), key_(key) {
+    const int bits = size > 1 ? std::bit_width(size_ - 1) : 0;
+    low_bits_ = bits / 2;
+    low_mask_ = mask(low_bits_);
+    high_mask_ = mask(bits - low_bits_);
+  }
+
+  constexpr long operator()(long position) const {
+    std::uint64_t value = static_cast<std::uint64_t>(position);
+    do value = once(value);
+    while (value >= size_);
+    return static_cast<long>(value);
+  }
+
+ private:
+  static constexpr std::uint64_t mask(int bits) { return (std::uint64_t{1} << bits) - 1; }
+  constexpr std::uint64_t once(std::uint64_t value) const {
+    std::uint64_t low = value & low_mask_, high = value >> low_bits_;
+    for (std::uint64_t round = 0; round < 10; round += 2) {
+      high ^= hash_number(low, key_ + round) & high_mask_;
+      low ^= hash_number(high, key_ + round + 1) & low_mask_;
+    }
+    return high << low_bits_ | low;
+  }
+
+  std::uint64_t size_, key_, low_mask_ = 0, high_mask_ = 0;
+  int low_bits_ = 0;
+};
+
+}  // namespace tenon::dataset

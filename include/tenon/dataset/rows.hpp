@@ -1,0 +1,135 @@
+// Walks through a data set: owns the memory of one row and fills it again and again.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <tenon/dataset/column.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// What identifies a row: the epoch, which decides the order, and the position in it, 0 .. size() - 1.
+struct Place {
+  std::uint64_t epoch = 0;
+  long position = 0;
+};
+
+namespace detail {
+
+inline constexpr std::size_t row_alignment = 64;  // a cache line, and the widest vector
+
+constexpr std::size_t aligned_bytes(long bytes) { return (static_cast<std::size_t>(bytes) + row_alignment - 1) / row_alignment * row_alignment; }
+
+/// Memory aligned to a cache line.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(std::size_t bytes) : data_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{row_alignment}))) {}
+  std::byte* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{row_alignment}); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+/// Memory for the longest row of a data set.
+template <class List>
+class RowBuffer {
+ public:
+  explicit RowBuffer(long max_rows) : memory_(total_bytes(max_rows)) {
+    std::byte* next = memory_.data();
+    for (int i = 0; i < List::count; ++i) {
+      row_.column[i] = column_[i] = next;
+      next += column_bytes(i, max_rows);
+    }
+  }
+
+  /// Fills the buffer with the row at a place.
+  template <class D>
+  void read(const D& data, Place place, std::byte* scratch) {
+    row_.n = data.read(place, column_, scratch);
+  }
+  const Row<List>& row() const { return row_; }
+
+ private:
+  static std::size_t column_bytes(int i, long max_rows) {
+    const TensorType& type = List::types[i];
+    return aligned_bytes(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows));  // a static extent holds all rows already
+  }
+  static std::size_t total_bytes(long max_rows) {
+    std::size_t total = 0;
+    for (int i = 0; i < List::count; ++i) total += column_bytes(i, max_rows);
+    return total;
+  }
+
+  AlignedBytes memory_;
+  void* column_[List::count]{};
+  Row<List> row_;
+};
+
+}  // namespace detail
+
+/// The iterator that open() returns. All memory is taken here, none while walking.
+template <class D>
+class Rows {
+ public:
+  using Row = dataset::Row<typename D::columns>;
+
+  explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
+
+  /// Begins an epoch from its first row. The order depends on the seeds and the epoch only.
+  void start(std::uint64_t epoch) { state_->place = {epoch, 0}; }
+  /// The next row, or nullptr at the end of the epoch. The row is valid until the following call.
+  const Row* next() {
+    State& s = *state_;
+    if (s.place.position >= s.size) return nullptr;
+    s.buffer.read(s.data, s.place, s.scratch.data());
+    ++s.place.position;
+    return &s.buffer.row();
+  }
+
+ private:
+  struct State {
+    explicit State(const D& data) : data(data), size(data.size()), buffer(data.max_rows()), scratch(data.scratch_bytes()) {}
+    D data;
+    long size;
+    detail::RowBuffer<typename D::columns> buffer;
+    detail::AlignedBytes scratch;
+    Place place;
+  };
+  std::unique_ptr<State> state_;
+};
+
+/// One epoch as a range: `for (const auto& row : rows(data, 3))`. A data set itself is the range of epoch 0.
+template <class Iterator>
+class Epoch {
+ public:
+  class Cursor {
+   public:
+    explicit Cursor(Iterator rows) : rows_(std::move(rows)), row_(rows_.next()) {}
+    const auto& operator*() const { return *row_; }
+    Cursor& operator++() {
+      row_ = rows_.next();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return row_ == nullptr; }
+
+   private:
+    Iterator rows_;
+    const typename Iterator::Row* row_;
+  };
+
+  Epoch(Iterator rows, std::uint64_t epoch) : rows_(std::move(rows)) { rows_.start(epoch); }
+  /// Once per range.
+  Cursor begin() { return Cursor(std::move(rows_)); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Iterator rows_;
+};
+
+}  // namespace tenon::dataset

@@ -1,0 +1,51 @@
+// shuffle(buffer_size): another order in each epoch.
+#pragma once
+#include <algorithm>
+
+#include <tenon/dataset/permutation.hpp>
+#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+template <class D>
+struct Shuffled : Stage<Shuffled<D>> {
+  using columns = typename D::columns;
+  static constexpr bool batched = D::batched;
+  D data;
+  long window;
+  std::uint64_t seed;
+
+  Shuffled(const D& data, long window, std::uint64_t seed) : data(data), window(window), seed(seed) {}
+
+  long size() const { return data.size(); }
+  long max_rows() const { return data.max_rows(); }
+  std::size_t scratch_bytes() const { return data.scratch_bytes(); }
+  long read(Place place, void* const* columns, std::byte* scratch) const {
+    const long number = place.position / window, first = number * window;
+    const std::uint64_t key = hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
+    const Permutation order(std::min(window, size() - first), key);
+    return data.read({place.epoch, first + order(place.position - first)}, columns, scratch);
+  }
+};
+
+struct ShuffleMaker {
+  using makes_stage = void;
+  long window;
+  std::uint64_t seed;
+  template <class D> auto applied_to(const D& data) const { return Shuffled<D>(data, window, seed); }
+};
+
+/// Shuffles the rows, in an order that depends on (seed, epoch) only.
+///
+/// buffer_size >= size   a permutation of all rows
+/// buffer_size < size    rows are permuted inside consecutive windows of buffer_size rows and do not leave them
+///                       (MindSpore draws from a sliding buffer, which lets a row stay behind without bound)
+/// after batch           whole batches change places, their content stays
+/// throws                ValueError if buffer_size < 1
+inline ShuffleMaker shuffle(long buffer_size, std::uint64_t seed = default_seed()) {
+  detail::check_at_least("shuffle", buffer_size, 1, "the buffer size");
+  return {buffer_size, seed};
+}
+
+}  // namespace tenon::dataset

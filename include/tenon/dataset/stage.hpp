@@ -1,0 +1,90 @@
+// What a data set is, what its sources and stages have in common, and the `|` that joins them.
+//
+// A data set is a value that describes; it holds no position. Every stage can compute any row from its place alone
+// (epoch, position): shuffle is arithmetic on the position, so that no stage keeps state, nothing is allocated while
+// walking, and any thread can read any row.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <tenon/dataset/column.hpp>
+#include <tenon/dataset/rows.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// What a training loop needs: the columns' types, the number of rows, and an iterator {start(epoch), next()}.
+template <class D>
+concept Dataset = requires(const D& data) {
+  typename D::columns;
+  { D::batched } -> std::convertible_to<bool>;
+  { data.size() } -> std::convertible_to<long>;
+  { data.max_rows() } -> std::convertible_to<long>;
+  { data.open().next() } -> std::convertible_to<const Row<typename D::columns>*>;
+  data.open().start(std::uint64_t{});
+};
+
+/// A data set whose rows can be read in any order: all but prefetch.
+template <class D>
+concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const* columns, std::byte* scratch) {
+  { data.read(place, columns, scratch) } -> std::convertible_to<long>;
+  { data.scratch_bytes() } -> std::convertible_to<std::size_t>;
+};
+
+/// Base of every indexed data set. The derived type D has
+///   using columns = Columns<...>;  static constexpr bool batched;  long size() const;  long max_rows() const;
+///   std::size_t scratch_bytes() const;                                     memory that read() needs, in bytes
+///   long read(Place, void* const* columns, std::byte* scratch) const;      fills one row, returns its number of samples
+template <class D>
+struct Stage {
+  Rows<D> open() const { return Rows<D>(static_cast<const D&>(*this)); }
+};
+
+/// Base of a source. The derived type D has `using columns`, `long size() const`, and
+///   void sample(long index, void* const* columns) const;    fills one sample, 0 <= index < size()
+template <class D>
+struct Source : Stage<D> {
+  static constexpr bool batched = false;
+  long max_rows() const { return 1; }
+  std::size_t scratch_bytes() const { return 0; }
+  long read(Place place, void* const* columns, std::byte*) const {
+    static_cast<const D&>(*this).sample(place.position, columns);
+    return 1;
+  }
+};
+
+/// A stage that waits for its data set: what `shuffle(1000)` returns.
+template <class M>
+concept StageMaker = requires { typename M::makes_stage; };
+
+/// `data | stage`: the data set that the stage makes of the one before it.
+template <Dataset D, StageMaker M>
+auto operator|(const D& data, const M& maker) {
+  static_assert(Indexed<D>, "prefetch must be the last stage: it hands out rows in their final order; write it after all others");
+  if constexpr (Indexed<D>) return maker.applied_to(data);
+}
+
+/// One epoch as a range of rows.
+template <Dataset D>
+auto rows(const D& data, std::uint64_t epoch = 0) {
+  return Epoch(data.open(), epoch);
+}
+
+/// For `for (const auto& row : data)`: epoch 0.
+template <Dataset D>
+auto begin(const D& data) {
+  return rows(data).begin();
+}
+template <Dataset D>
+std::default_sentinel_t end(const D&) {
+  return {};
+}
+
+namespace detail {
+/// Throws ValueError unless low <= value.
+inline void check_at_least(const char* stage, long value, long low, const char* meaning) {
+  if (value < low) throw ValueError(text(stage, "(", value, "): ", meaning, " must be ", low, " or more."));
+}
+}  // namespace detail
+
+}  // namespace tenon::dataset

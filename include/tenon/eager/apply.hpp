@@ -1,0 +1,198 @@
+// apply<Op>: the one door through which every operator call goes, in both modes.
+#pragma once
+#include <tenon/core/report.hpp>
+#include <tenon/eager/frame.hpp>
+#include <tenon/eager/tape.hpp>
+#include <tenon/graph/traced.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A number written among operands: it takes the dtype that the operator's other operand asks for.
+template <Element T>
+struct Number : ops::OperandTag {
+  using type = T;
+  double value;
+  constexpr explicit Number(double v) : value(v) {}
+};
+
+namespace detail {
+
+template <class V> struct KeyFor;
+template <class T, int... E> struct KeyFor<Tensor<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class T, int... E> struct KeyFor<Traced<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class T, int... E, auto Init, bool Trainable> struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class T> struct KeyFor<Number<T>> { using type = TypeKey<dtype_of<T>>; };
+
+/// Result type and kernel of a call, worked out once per combination of shapes.
+template <class Operator, auto Config, class... Keys>
+struct Inference {
+  using Op = Operator;
+  static constexpr OperandTypes types{{Keys::value...}, int(sizeof...(Keys))};
+  static constexpr Attributes attributes = pack<typename Op::Config>(Config);
+  struct Result {
+    TensorType type;
+    Sentence error;
+  };
+  static constexpr Result infer() {
+    Result r;
+    r.type = Op::shape(types, Config, r.error);
+    return r;
+  }
+  static constexpr Result inferred = infer();
+  static constexpr const Sentence& sentence = inferred.error;
+  static constexpr bool ok = inferred.error.empty();
+  static constexpr TensorType result_type = inferred.type;
+  static constexpr KernelKey value = kernel_key(&info<Op>, result_type, types.type, types.count, attributes);
+};
+
+template <class I, int... K> Shape<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
+template <class I> using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+template <class I> using ResultElement = CppType<I::result_type.dtype>;
+
+template <class T, class S> constexpr Builder* builder_of(const Traced<T, S>& v) { return v.builder; }
+constexpr Builder* builder_of(const ops::OperandTag&) { return nullptr; }
+
+template <class T, class S> constexpr int lift(Builder&, const Traced<T, S>& v) { return v.id; }
+template <class T> constexpr int lift(Builder& b, const Number<T>& v) { return b.constant(dtype_of<T>, v.value); }
+template <class T, class S, auto Init, bool Trainable>
+constexpr int lift(Builder& b, const Parameter<T, S, Init, Trainable>& p) {
+  return b.parameter(&p, type_number<Parameter<T, S, Init, Trainable>>);
+}
+
+template <class V> inline constexpr bool is_traced = false;
+template <class T, class S> inline constexpr bool is_traced<Traced<T, S>> = true;
+template <class V> inline constexpr bool is_tensor = false;
+template <class T, class S> inline constexpr bool is_tensor<Tensor<T, S>> = true;
+
+template <class I, class... V>
+constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V&... v) {
+  Builder* b = nullptr;
+  ((b = b ? b : builder_of(v)), ...);
+  b->location = at;
+  if constexpr (!I::ok) {
+    b->fail(I::sentence);
+    return Broken(b);
+  } else {
+    const int operand[]{lift(*b, v)...};
+    b->location = at;
+    const int id = b->call(&info<typename I::Op>, operand, int(sizeof...(V)), I::attributes, I::result_type, immediate);
+    return Traced<ResultElement<I>, ResultShape<I>>(b, id);
+  }
+}
+
+/// Operands of an eager call as the kernel and the tape want them.
+struct EagerOperands {
+  eager::Tape* tape = eager::Tape::active();
+  eager::Tape::Value value[max_operands];
+  std::uint64_t number[max_operands];  // bytes of Number operands
+  long n = -1;
+  int count = 0;
+  bool recorded = false;
+
+  template <class T, class S>
+  void add(const Tensor<T, S>& x, std::string_view op) {
+    if (!x.storage()) throw ValueError(text(op, " got a tensor without elements (operand ", count, "): assign to it first."));
+    eager::Tape::Value& v = value[count++];
+    v.data = const_cast<T*>(x.data());
+    if (tape) v.storage = x.storage(), v.variable = tape->variable(x), recorded |= v.variable >= 0;
+    if constexpr (Tensor<T, S>::dims.batched()) {
+      if (n >= 0 && n != x.n()) throw ValueError(text(op, " got operands of batch size ", n, " and ", x.n(), "."));
+      n = x.n();
+    }
+  }
+  template <class T, class S, auto Init, bool Trainable>
+  void add(const Parameter<T, S, Init, Trainable>& p, std::string_view op) {
+    if (!p.data) throw RuntimeError(text(op, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it."));
+    eager::Tape::Value& v = value[count++];
+    v.data = p.data;
+    if (tape) v.variable = tape->variable(p), recorded |= v.variable >= 0;
+  }
+  template <class T>
+  void add(const Number<T>& x, std::string_view) {
+    number[count] = constant_bytes(dtype_of<T>, x.value);
+    if (tape) {  // the tape outlives this call
+      value[count].storage = Storage(sizeof(double));
+      std::memcpy(value[count].storage.data(), &number[count], sizeof(double));
+      value[count].data = value[count].storage.data();
+    } else {
+      value[count].data = &number[count];
+    }
+    ++count;
+  }
+};
+
+inline void check_exact_rounding() {  // -ffp-contract=fast and friends are caught once, not silently
+  static const bool exact = [] {
+    volatile float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);
+    const float product = a * a;
+    volatile float stored = product;
+    return stored + c == 0.0f;
+  }();
+  if (!exact) throw RuntimeError("This program rounds float arithmetic in another way than IEEE 754 asks for (x87 or a fast-math flag): the two modes would differ. Compile with SSE2 and without such flags.");
+}
+
+template <class I, class... V>
+auto apply_eager(std::uint64_t immediate, const V&... v) {
+  using Op = typename I::Op;
+  if constexpr (!I::ok) return report<I>();
+  else {
+    EagerOperands in;
+    (in.add(v, Op::name), ...);
+    Arguments a;
+    a.n = in.n < 0 ? 1 : in.n;
+    a.immediate = immediate;
+    for (int k = 0; k < in.count; ++k) a.buffer[k + 1] = in.value[k].data;
+    using Result = Tensor<ResultElement<I>, ResultShape<I>>;
+    const FlushDenormals flush;
+    if constexpr (Op::effect) {  // the result is operand 0, which has changed
+      a.buffer[0] = a.buffer[1];
+      launch(kernel_entry<CallOf<I>>, a);
+    } else {
+      Storage storage;
+      if constexpr (Op::view) {
+        const auto& source = [](const auto& first, const auto&...) -> const auto& { return first; }(v...);
+        storage = source.storage();
+      } else {
+        storage = Storage(static_cast<std::size_t>(I::result_type.bytes(a.n)));
+        a.buffer[0] = storage.data();
+        launch(kernel_entry<CallOf<I>>, a);
+      }
+      Result result(std::move(storage), a.n);
+      if (in.recorded) {
+        eager::Tape::Value value{result.data(), result.storage(), -1};
+        in.tape->record(eager::RuleOf<I>::rule, in.value, value, immediate, a.n, result.variable);
+      }
+      return result;
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Calls operator Op on operands: adds a node to the graph being traced, or runs the kernel at once.
+///
+/// Config     the operator's settings, a value of Op::Config
+/// operands   Tensor, Traced, Parameter, Number; at least one is no Parameter and no Number
+/// immediate  a run-time number for the kernel, such as the key of a random stream
+template <class Op, auto Config = typename Op::Config{}, class... V>
+constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&... operands) {
+  if constexpr ((is_broken<V> || ...)) {
+    Builder* b = nullptr;
+    ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(operands)), ...);
+    return Broken(b);
+  } else {
+    static_assert(((detail::is_traced<V> || detail::is_tensor<V>) || ...),
+                  "an operator needs at least one operand that is not a parameter or a number: bring a parameter in by value_in(x, parameter)");
+    static_assert(!((detail::is_traced<V> || ...) && (detail::is_tensor<V> || ...)),
+                  "a tensor with values cannot be used while a graph is traced: pass it in as an argument, or make it a parameter of the cell");
+    using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;
+    if constexpr ((detail::is_traced<V> || ...)) return detail::apply_traced<I>(at, immediate, operands...);
+    else return detail::apply_eager<I>(immediate, operands...);
+  }
+}
+template <class Op, auto Config = typename Op::Config{}, class... V>
+constexpr auto apply(const Location& at, const V&... operands) {
+  return apply_with<Op, Config>(at, 0, operands...);
+}
+
+}  // namespace tenon

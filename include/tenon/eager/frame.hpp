@@ -1,0 +1,107 @@
+// What an eager operator finds around it: the cell it runs in, whether that trains, and where random numbers come from.
+#pragma once
+#include <tenon/core/context.hpp>
+#include <tenon/graph/builder.hpp>
+
+namespace tenon::inline TENON_ABI::eager {
+
+/// State of the outermost cell call or training step of a thread.
+struct Frame {
+  const std::byte* root = nullptr;  // the network object, null outside of one
+  const std::byte* prototype = nullptr;
+  const Entry* entries = nullptr;
+  int entry_count = 0;
+  bool training = false;
+  std::uint64_t* random_state = nullptr;  // seed and step
+  const void* cell = nullptr;             // the current cell
+  std::uint64_t cell_type = 0, calls = 0;
+  StreamVisits streams;
+
+  static Frame& of_thread() {
+    thread_local Frame frame;
+    return frame;
+  }
+  /// Path hash of the current cell, as in the trace.
+  std::uint64_t path() const {
+    if (!entries) return 0;
+    const int entry = find_entry(entries, entry_count, prototype + (static_cast<const std::byte*>(cell) - root), cell_type);
+    return entry < 0 ? 0 : entries[entry].path;
+  }
+  std::uint64_t stream(const Location& at) { return streams.next(hash_number(site_number(at), hash_number(calls, path()))); }
+
+  /// Seed and step for operators outside of any network: the context's seed, a step per call.
+  static std::uint64_t* free_random_state() {
+    thread_local std::uint64_t state[2]{0, 0};
+    state[0] = get_context().seed;
+    ++state[1];
+    return state;
+  }
+};
+
+/// Enters a cell for the duration of its construct.
+class CellScope {
+ public:
+  CellScope(const void* cell, std::uint64_t type, const Location& at) : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
+    frame_.cell = cell;
+    frame_.cell_type = type;
+    frame_.calls = hash_number(site_number(at), calls_);
+  }
+  ~CellScope() {
+    frame_.cell = cell_;
+    frame_.cell_type = type_;
+    frame_.calls = calls_;
+  }
+  CellScope(const CellScope&) = delete;
+  CellScope& operator=(const CellScope&) = delete;
+
+ private:
+  Frame& frame_;
+  const void* cell_;
+  std::uint64_t type_, calls_;
+};
+
+/// Makes `net` the root for the duration of a step or an outermost call.
+class RootScope {
+ public:
+  template <class Net>
+  RootScope(const Net& net, bool training, std::uint64_t* random_state) : frame_(Frame::of_thread()), outer_{frame_.root, frame_.prototype, frame_.entries, frame_.entry_count, frame_.training, frame_.random_state, frame_.cell, frame_.cell_type, frame_.calls} {
+    frame_.root = reinterpret_cast<const std::byte*>(&net);
+    frame_.prototype = reinterpret_cast<const std::byte*>(&tenon::prototype<Net>);
+    frame_.entries = Structure<Net>::table.entry;
+    frame_.entry_count = Structure<Net>::count;
+    frame_.training = training;
+    frame_.random_state = random_state;
+    frame_.cell = &net;
+    frame_.cell_type = type_number<Net>;
+    frame_.calls = 0;
+    frame_.streams.visits.clear();
+  }
+  ~RootScope() {
+    frame_.root = outer_.root;
+    frame_.prototype = outer_.prototype;
+    frame_.entries = outer_.entries;
+    frame_.entry_count = outer_.entry_count;
+    frame_.training = outer_.training;
+    frame_.random_state = outer_.random_state;
+    frame_.cell = outer_.cell;
+    frame_.cell_type = outer_.cell_type;
+    frame_.calls = outer_.calls;
+  }
+  RootScope(const RootScope&) = delete;
+  RootScope& operator=(const RootScope&) = delete;
+
+ private:
+  struct Outer {
+    const std::byte *root, *prototype;
+    const Entry* entries;
+    int entry_count;
+    bool training;
+    std::uint64_t* random_state;
+    const void* cell;
+    std::uint64_t cell_type, calls;
+  };
+  Frame& frame_;
+  Outer outer_;
+};
+
+}  // namespace tenon::eager

@@ -1,0 +1,149 @@
+// The derivative of one operator at given shapes, as a small constexpr graph that the tape replays.
+#pragma once
+#include <tenon/graph/derivative.hpp>
+#include <tenon/kernel/kernel.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Every distinct kernel of a graph once. Tag has `static constexpr Graph<N> graph`.
+template <int N>
+struct KernelIndex {
+  short node[N + 1]{};  // a node that has the kernel
+  short of[N + 1]{};    // kernel of a node, -1: none runs
+  int count = 0;
+};
+template <int N>
+constexpr KernelIndex<N> index_kernels(const Graph<N>& graph) {
+  constexpr int slots = N < 200 ? 512 : N < 2000 ? 8192 : 65536;
+  KernelIndex<N> index;
+  short table[slots]{};
+  std::uint64_t hash[N + 1]{};
+  for (int id = 0; id < graph.count; ++id) {
+    index.of[id] = -1;
+    const OperatorInfo& op = *graph[id].op;
+    if (op.leaf || op.view) continue;
+    const std::uint64_t h = kernel_key(graph, id).hash();
+    unsigned slot = static_cast<unsigned>(h ^ h >> 32) % slots;
+    while (table[slot] && hash[table[slot] - 1] != h) slot = (slot + 1) % slots;
+    if (!table[slot]) {
+      hash[index.count] = h;
+      index.node[index.count] = static_cast<short>(id);
+      table[slot] = static_cast<short>(++index.count);
+    }
+    index.of[id] = static_cast<short>(table[slot] - 1);
+  }
+  return index;
+}
+
+namespace detail {
+template <class Tag, int K> struct KeyAt { static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]); };
+template <int N> struct EntryTable { const KernelEntry* entry[N ? N : 1]{}; };
+template <class Tag, std::size_t... K>
+constexpr EntryTable<int(sizeof...(K))> entry_table(std::index_sequence<K...>) {
+  return {{&kernel_entry<CallOf<KeyAt<Tag, int(K)>>>...}};
+}
+}  // namespace detail
+
+/// The entries of Tag::kernels, which is index_kernels(Tag::graph).
+template <class Tag> inline constexpr auto kernel_entries = detail::entry_table<Tag>(std::make_index_sequence<std::size_t(Tag::kernels.count)>{});
+
+namespace eager {
+
+inline constexpr std::uint64_t same_stream = 0x5eed5eed5eed5eedull;  // stands for the recorded call's immediate
+
+/// The derivative as data. Nodes 0 .. operands - 1 are the operands, then the result, then its gradient.
+struct Rule {
+  const OperatorInfo* op = nullptr;
+  const Node* node = nullptr;
+  const short* kernel = nullptr;               // of each node, -1: none
+  const KernelEntry* const* entry = nullptr;
+  const std::uint64_t* constant = nullptr;     // bytes of each Constant node
+  int operands = 0, count = 0;
+  int gradient[max_operands]{-1, -1, -1, -1, -1, -1};    // node that holds the gradient of an operand
+  int accumulate[max_operands]{-1, -1, -1, -1, -1, -1};  // node whose kernel adds two such gradients
+  const unsigned char* needed_by = nullptr;    // operands (bits) whose gradient needs the node
+};
+
+/// Traces the derivative of a call. Call gives `op`, `types`, `result`, `attributes` as constants.
+template <class Inference>
+constexpr Builder trace_rule(int* gradients) {
+  Builder b;
+  const int operands = Inference::types.count;
+  for (int k = 0; k < operands; ++k) b.leaf(&info<ops::Input>, Inference::types.type[k], 0);
+  b.leaf(&info<ops::Input>, Inference::result_type, 0);
+  const int gradient = b.leaf(&info<ops::Input>, Inference::result_type, 0);
+  Node self;
+  self.op = &info<typename Inference::Op>;
+  self.operands = operands;
+  for (int k = 0; k < operands; ++k) self.operand[k] = k;
+  self.type = Inference::result_type;
+  self.attributes = Inference::attributes;
+  self.immediate = same_stream;
+  if (self.op->derivative) {
+    Derivative d(b, self, operands, gradient, gradients);
+    self.op->derivative(d);
+  }
+  return b;
+}
+
+template <class Inference>
+struct RuleOf {
+  static constexpr int slots = max_operands + 2;
+  static constexpr int size() {
+    int gradients[slots];
+    for (int& g : gradients) g = -1;
+    return int(trace_rule<Inference>(gradients).nodes.size()) + Inference::types.count;
+  }
+  static constexpr int capacity = size();
+  struct Traced {
+    Graph<capacity> graph;
+    int gradient[max_operands]{-1, -1, -1, -1, -1, -1}, accumulate[max_operands]{-1, -1, -1, -1, -1, -1};
+    unsigned char needed_by[capacity + 1]{};
+    std::uint64_t constant[capacity + 1]{};
+  };
+  static constexpr Traced make() {
+    Traced t;
+    int gradients[slots];
+    for (int& g : gradients) g = -1;
+    Builder b = trace_rule<Inference>(gradients);
+    for (int k = 0; k < Inference::types.count; ++k) {
+      t.gradient[k] = gradients[k];
+      if (gradients[k] >= 0) t.accumulate[k] = add_node(b, gradients[k]);
+    }
+    t.graph.count = int(b.nodes.size());
+    for (int i = 0; i < t.graph.count; ++i) {
+      const Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
+      if (is<ops::Constant>(node)) t.constant[i] = constant_bytes(node.type.dtype, constant_value(node));
+    }
+    for (int i = t.graph.count; i-- > 0;) {
+      for (int k = 0; k < Inference::types.count; ++k)
+        if (t.gradient[k] == i) t.needed_by[i] |= static_cast<unsigned char>(1 << k);
+      for (int k = 0; k < t.graph[i].operands; ++k) t.needed_by[t.graph[i].operand[k]] |= t.needed_by[i];
+    }
+    return t;
+  }
+  template <class Plus = ops::Add>
+  static constexpr int add_node(Builder& b, int gradient) {
+    return b.template call<Plus>(NoConfig{}, gradient, gradient);
+  }
+  static constexpr Traced traced = make();
+  static constexpr const Graph<capacity>& graph = traced.graph;
+  static constexpr KernelIndex<capacity> kernels = index_kernels(graph);
+  static constexpr Rule make_rule() {
+    Rule rule;
+    rule.op = &info<typename Inference::Op>;
+    rule.node = graph.node;
+    rule.kernel = kernels.of;
+    rule.entry = kernel_entries<RuleOf>.entry;
+    rule.constant = traced.constant;
+    rule.operands = Inference::types.count;
+    rule.count = graph.count;
+    for (int k = 0; k < max_operands; ++k) rule.gradient[k] = traced.gradient[k], rule.accumulate[k] = traced.accumulate[k];
+    rule.needed_by = traced.needed_by;
+    return rule;
+  }
+  static constexpr Rule rule = make_rule();
+};
+
+}  // namespace eager
+}  // namespace tenon

@@ -1,0 +1,262 @@
+// The tape of PyNative mode: a record per operator call, replayed backwards through the constexpr derivative rules.
+#pragma once
+#include <vector>
+
+#include <tenon/core/tensor.hpp>
+#include <tenon/eager/rule.hpp>
+
+namespace tenon::inline TENON_ABI::eager {
+
+/// Records the operators of this thread from its construction on, until the end of its scope or pause().
+///
+/// Only one tape is active per thread; an inner one hides the outer one. Vectors keep their capacity over clear(), so
+/// that a tape that is used for every step of a training allocates nothing after the first ones.
+class Tape {
+ public:
+  /// An operand or result as the tape keeps it: parameters have no storage of their own.
+  struct Value {
+    void* data = nullptr;
+    Storage storage;
+    int variable = -1;
+  };
+
+  Tape() { resume(); }
+  ~Tape() { pause(); }
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  static Tape*& active() {
+    thread_local Tape* tape = nullptr;
+    return tape;
+  }
+  void resume() {
+    outer_ = active();
+    active() = this;
+  }
+  void pause() {
+    if (active() == this) active() = outer_;
+  }
+  /// Forgets all records. Variables that were handed out before are no longer known.
+  void clear() {
+    records_.clear();
+    variables_.clear();
+    for (int& v : parameter_variable_) v = -1;
+    arena_ = nullptr;
+    generation_ = next_generation();
+  }
+
+  /// Asks for gradients with respect to x (an input; parameters that require_grad are watched by themselves).
+  template <class T, class S>
+  void watch(const Tensor<T, S>& x) {
+    x.variable = {new_variable(), generation_};
+  }
+  template <class T, class S>
+  int variable(const Tensor<T, S>& x) const {
+    return x.variable.tape == generation_ ? x.variable.index : -1;
+  }
+  /// The variable of a parameter; it is made at the first use.
+  int variable(const ParameterHandle& p) {
+    if (!p.requires_grad || !p.arena || !p.arena->entries[p.entry].trainable) return -1;
+    if (!arena_) {
+      arena_ = p.arena;
+      parameter_variable_.assign(std::size_t(arena_->entry_count), -1);
+    }
+    if (p.arena != arena_) return foreign_variable(p);
+    int& v = parameter_variable_[std::size_t(p.entry)];
+    return v < 0 ? v = new_variable() : v;
+  }
+
+  /// Adds a call; `result` gets its variable.
+  void record(const Rule& rule, const Value* operands, Value& result, std::uint64_t immediate, long n, TapeVariable& variable) {
+    result.variable = new_variable();
+    variable = {result.variable, generation_};
+    variables_.back().record = int(records_.size());
+    Record& r = records_.emplace_back();
+    r.rule = &rule;
+    for (int k = 0; k < rule.operands; ++k) r.value[k] = operands[k];
+    r.value[rule.operands] = result;
+    r.immediate = immediate;
+    r.n = n;
+  }
+
+  /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss.
+  template <class T, class S>
+  void backward(const Tensor<T, S>& loss, const Tensor<T, S>& seed) {
+    const int root = variable(loss);
+    if (root < 0) throw ValueError("backward: this value does not depend on a watched input or a trainable parameter, or was made before the tape was started.");
+    Tape* recording = active();
+    active() = nullptr;  // derivatives of derivatives: use grad(grad(f)), which is traced
+    run_backward(root, {const_cast<T*>(seed.data()), seed.storage(), -1});
+    active() = recording;
+  }
+  template <class T, class S>
+  void backward(const Tensor<T, S>& loss) {
+    backward(loss, Tensor<T, S>::full(T(1), loss.n()));
+  }
+
+  /// The gradient of a watched value, zero if the loss does not depend on it.
+  template <class T, class S>
+  Tensor<T, S> gradient(const Tensor<T, S>& x) const {
+    const int v = variable(x);
+    if (v < 0 || !variables_[std::size_t(v)].gradient.data) return Tensor<T, S>::full(T(0), x.n());
+    return Tensor<T, S>(variables_[std::size_t(v)].gradient.storage, x.n());
+  }
+  template <class T, class S, auto Init, bool Trainable>
+  Tensor<T, S> gradient(const Parameter<T, S, Init, Trainable>& p) const {
+    const void* g = gradient_data(p);
+    if (!g) return Tensor<T, S>::full(T(0));
+    Tensor<T, S> result = Tensor<T, S>::empty();
+    std::memcpy(result.data(), g, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(1)));
+    return result;
+  }
+  /// Pointer to the gradient of a parameter, null if there is none.
+  void* gradient_data(const ParameterHandle& p) const { return p.arena == arena_ && arena_ ? gradient_data(p.entry) : foreign_gradient(p); }
+  void* gradient_data(int entry) const {
+    const int v = parameter_variable_.empty() ? -1 : parameter_variable_[std::size_t(entry)];
+    return v < 0 ? nullptr : variables_[std::size_t(v)].gradient.data;
+  }
+
+ private:
+  struct Record {
+    const Rule* rule = nullptr;
+    Value value[max_operands + 1];  // operands, result
+    std::uint64_t immediate = 0;
+    long n = 1;
+  };
+  struct Variable {
+    Value gradient;
+    int record = -1;
+  };
+
+  static unsigned next_generation() {
+    static std::atomic<unsigned> last{0};
+    return ++last;
+  }
+  int new_variable() {
+    variables_.emplace_back();
+    return int(variables_.size()) - 1;
+  }
+  // Parameters of a second network in one tape: searched, since this is rare.
+  int foreign_variable(const ParameterHandle& p) {
+    for (const auto& [handle, v] : foreign_)
+      if (handle == p.data && v.tape == generation_) return v.index;
+    const int v = new_variable();
+    foreign_.push_back({p.data, {v, generation_}});
+    return v;
+  }
+  void* foreign_gradient(const ParameterHandle& p) const {
+    for (const auto& [handle, v] : foreign_)
+      if (handle == p.data && v.tape == generation_) return variables_[std::size_t(v.index)].gradient.data;
+    return nullptr;
+  }
+
+  // Records reachable from the loss, operands first, in the order of operand positions: the order of graph mode.
+  void order_records(int root) {
+    order_.clear();
+    stack_.assign(1, root);
+    next_.assign(records_.size(), 0);
+    next_[std::size_t(root)] = 1;
+    while (!stack_.empty()) {
+      const int id = stack_.back(), k = next_[std::size_t(id)] - 1;
+      const Record& r = records_[std::size_t(id)];
+      if (k == r.rule->operands) {
+        order_.push_back(id);
+        stack_.pop_back();
+        continue;
+      }
+      ++next_[std::size_t(id)];
+      const int v = r.value[k].variable, before = v < 0 ? -1 : variables_[std::size_t(v)].record;
+      if (before >= 0 && !next_[std::size_t(before)]) {
+        next_[std::size_t(before)] = 1;
+        stack_.push_back(before);
+      }
+    }
+  }
+  void run_backward(int root, const Value& seed) {
+    variables_[std::size_t(root)].gradient = seed;
+    if (variables_[std::size_t(root)].record < 0) return;
+    order_records(variables_[std::size_t(root)].record);
+    for (std::size_t at = order_.size(); at-- > 0;) {
+      const Record& r = records_[std::size_t(order_[at])];
+      const Value gradient = variables_[std::size_t(r.value[r.rule->operands].variable)].gradient;
+      if (gradient.data) replay(r, gradient);
+    }
+  }
+  // Runs one derivative rule and adds its results to the gradients of the operands.
+  void replay(const Record& r, const Value& gradient) {
+    const Rule& rule = *r.rule;
+    if (!rule.op->derivative) throw RuntimeError(text(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative."));
+    unsigned wanted = 0;
+    for (int k = 0; k < rule.operands; ++k)
+      if (rule.gradient[k] >= 0 && r.value[k].variable >= 0) wanted |= 1u << k;
+    values_.resize(std::size_t(rule.count));
+    for (int k = 0; k <= rule.operands; ++k) values_[std::size_t(k)] = r.value[k];
+    values_[std::size_t(rule.operands) + 1] = gradient;
+    for (int id = rule.operands + 2; id < rule.count; ++id)
+      if (rule.needed_by[id] & wanted) run_node(rule, id, r);
+    for (int k = 0; k < rule.operands; ++k) {
+      if (!(wanted >> k & 1)) continue;
+      Value& sum = variables_[std::size_t(r.value[k].variable)].gradient;
+      const Value& term = values_[std::size_t(rule.gradient[k])];
+      sum = sum.data ? added(rule, k, sum, term, r.n) : term;
+    }
+    for (Value& v : values_) v = Value{};
+  }
+  void run_node(const Rule& rule, int id, const Record& r) {
+    const Node& node = rule.node[id];
+    Value& value = values_[std::size_t(id)];
+    if (is<ops::Constant>(node)) {
+      value.data = const_cast<std::uint64_t*>(&rule.constant[id]);
+    } else if (node.op->view) {
+      value = values_[std::size_t(node.operand[0])];
+    } else {
+      Arguments a;
+      a.n = r.n;
+      a.immediate = node.immediate == same_stream ? r.immediate : node.immediate;
+      value.storage = Storage(static_cast<std::size_t>(node.type.bytes(r.n)));
+      a.buffer[0] = value.data = value.storage.data();
+      for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = values_[std::size_t(node.operand[k])].data;
+      launch(*rule.entry[rule.kernel[id]], a);
+    }
+  }
+  Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
+    const int id = rule.accumulate[k];
+    Value value;
+    value.storage = Storage(static_cast<std::size_t>(rule.node[id].type.bytes(n)));
+    value.data = value.storage.data();
+    Arguments a;
+    a.n = n;
+    a.buffer[0] = value.data;
+    a.buffer[1] = sum.data;
+    a.buffer[2] = term.data;
+    launch(*rule.entry[rule.kernel[id]], a);
+    return value;
+  }
+
+  struct Foreign {
+    const void* data;
+    TapeVariable variable;
+  };
+  std::vector<Record> records_;
+  std::vector<Variable> variables_;
+  std::vector<int> order_, stack_, next_, parameter_variable_;
+  std::vector<Foreign> foreign_;
+  std::vector<Value> values_;
+  const ParameterArena* arena_ = nullptr;
+  unsigned generation_ = next_generation();
+  Tape* outer_ = nullptr;
+};
+
+/// Nothing is recorded in this scope, as in torch.no_grad().
+class NoGrad {
+ public:
+  NoGrad() : tape_(std::exchange(Tape::active(), nullptr)) {}
+  ~NoGrad() { Tape::active() = tape_; }
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  Tape* tape_;
+};
+
+}  // namespace tenon::eager

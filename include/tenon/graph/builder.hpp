@@ -1,0 +1,130 @@
+// The tracing context: collects nodes while a model's construct runs in constant evaluation.
+#pragma once
+#include <vector>
+
+#include <tenon/graph/leaf.hpp>
+#include <tenon/graph/structure.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Identifies a random number stream: cell path, chain of call sites, and how often this site was visited in the step.
+struct StreamVisits {
+  struct Visit {
+    std::uint64_t site;
+    std::uint64_t count;
+  };
+  std::vector<Visit> visits;
+  constexpr std::uint64_t next(std::uint64_t site) {
+    for (Visit& v : visits)
+      if (v.site == site) return hash_number(++v.count, site);
+    visits.push_back({site, 0});
+    return hash_number(0, site);
+  }
+};
+constexpr std::uint64_t site_number(const Location& at) { return std::uint64_t(std::uint32_t(at.line)) << 32 | std::uint32_t(at.column); }
+
+class Builder {
+ public:
+  std::vector<Node> nodes;
+  const Entry* entries = nullptr;
+  int entry_count = 0;
+  bool training = false;
+  Sentence error;          // the first failed shape rule, with the path of its cell
+  int scope = 0;           // entry of the current cell
+  std::uint64_t calls = 0; // hash of the call sites that lead to it
+  StreamVisits streams;
+  Location location{};     // of the call being traced; derivatives inherit that of their node
+
+  constexpr int push(Node node) {
+    node.scope = scope;
+    node.location = location;
+    nodes.push_back(node);
+    return int(nodes.size()) - 1;
+  }
+  constexpr int leaf(const OperatorInfo* op, const TensorType& type, std::uint64_t immediate) {
+    Node node;
+    node.op = op;
+    node.type = type;
+    node.immediate = immediate;
+    return push(node);
+  }
+  constexpr int constant(Dtype dtype, double value) { return push(constant_node(dtype, value)); }
+
+  /// Adds a call whose result type is known.
+  constexpr int call(const OperatorInfo* op, const int* operand, int operands, const Attributes& attributes, const TensorType& type, std::uint64_t immediate = 0) {
+    Node node;
+    node.op = op;
+    node.operands = operands;
+    for (int k = 0; k < operands; ++k) node.operand[k] = operand[k];
+    node.attributes = attributes;
+    node.type = type;
+    node.immediate = immediate;
+    return push(node);
+  }
+  /// Adds a call from inside a derivative or an optimizer, where shapes fit by construction.
+  template <class Op, class... Ids>
+  constexpr int call(const typename Op::Config& config, Ids... ids) {
+    const int operand[sizeof...(Ids) + 1]{ids...};
+    OperandTypes types;
+    types.count = sizeof...(Ids);
+    for (int k = 0; k < types.count; ++k) types.type[k] = nodes[std::size_t(operand[k])].type;
+    Sentence unexpected;
+    const TensorType type = Op::shape(types, config, unexpected);
+    if (!unexpected.empty()) fail(unexpected);
+    return call(&info<Op>, operand, types.count, pack(config), type);
+  }
+
+  /// The node of a parameter; the same for all its uses.
+  constexpr int parameter(const void* address, std::uint64_t type) {
+    const int entry = find_entry(entries, entry_count, address, type, scope);
+    if (entry < 0) {
+      fail(Sentence{} << "a parameter is used that is not a member of the network: pass it in, or make its cell a member");
+      return leaf(&info<ops::ParameterLeaf>, TensorType{}, 0);
+    }
+    if (parameter_nodes_.empty()) parameter_nodes_.assign(std::size_t(entry_count), -1);
+    int& node = parameter_nodes_[std::size_t(entry)];
+    if (node < 0) node = leaf(&info<ops::ParameterLeaf>, entries[entry].dims, std::uint64_t(entry));
+    return node;
+  }
+  constexpr int parameter_node(int entry) const { return parameter_nodes_.empty() ? -1 : parameter_nodes_[std::size_t(entry)]; }
+
+  constexpr void fail(const Sentence& what) {
+    if (!error.empty()) return;
+    if (entries) {
+      write_path(error, entries, scope, ".", true);
+      error << ": ";
+    }
+    error << what.view();
+  }
+
+  struct Frame {
+    int scope;
+    std::uint64_t calls;
+  };
+  constexpr Frame enter(const void* address, std::uint64_t type, const Location& at) {
+    const Frame outer{scope, calls};
+    const int entry = entries ? find_entry(entries, entry_count, address, type, scope) : -1;
+    if (entry >= 0) scope = entry;
+    calls = hash_number(site_number(at), calls);
+    return outer;
+  }
+  constexpr void leave(const Frame& outer) {
+    scope = outer.scope;
+    calls = outer.calls;
+  }
+  constexpr std::uint64_t stream(const Location& at) {
+    const std::uint64_t path = entries ? entries[scope].path : 0;
+    return streams.next(hash_number(site_number(at), hash_number(calls, path)));
+  }
+  /// The random state [2] of uint64: seed and step.
+  constexpr int random_state() {
+    if (random_state_ < 0) random_state_ = leaf(&info<ops::StateLeaf>, type_of<std::uint64_t, Shape<2>>, 0);
+    return random_state_;
+  }
+
+ private:
+  std::vector<int> parameter_nodes_;
+  int random_state_ = -1;
+};
+
+}  // namespace tenon

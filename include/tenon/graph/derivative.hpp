@@ -1,0 +1,110 @@
+// Reverse mode: what a derivative rule sees, and the walk that applies the rules from the loss to the leaves.
+#pragma once
+#include <tenon/graph/builder.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Add;
+struct SumTo;
+}  // namespace ops
+
+/// One application of a derivative rule. Node numbers are those of the builder.
+class Derivative {
+ public:
+  constexpr Derivative(Builder& builder, const Node& node, int result, int gradient, int* gradients)
+      : builder_(builder), node_(node), result_(result), gradient_(gradient), gradients_(gradients) {}
+
+  constexpr int operand(int k) const { return node_.operand[k]; }
+  constexpr int result() const { return result_; }
+  /// The gradient of the loss with respect to the result.
+  constexpr int gradient() const { return gradient_; }
+  constexpr const TensorType& type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
+  constexpr const TensorType& result_type() const { return node_.type; }
+  template <class Op> constexpr typename Op::Config config() const { return unpack<typename Op::Config>(node_.attributes); }
+  constexpr Builder& builder() { return builder_; }
+
+  /// Appends a call; the same operators serve forward and backward.
+  template <class Op, class... Ids> constexpr int call(Ids... ids) { return builder_.template call<Op>(typename Op::Config{}, ids...); }
+  template <class Op, class... Ids> constexpr int call_with(const typename Op::Config& config, Ids... ids) { return builder_.template call<Op>(config, ids...); }
+  /// Appends a call that draws from the same random stream as this node.
+  template <class Op, class... Ids>
+  constexpr int call_same_stream(const typename Op::Config& config, Ids... ids) {
+    const int id = builder_.template call<Op>(config, ids...);
+    builder_.nodes[std::size_t(id)].immediate = node_.immediate;
+    return id;
+  }
+  /// A constant of the dtype of operand k.
+  constexpr int constant(double value, int k = 0) { return builder_.constant(type(k).dtype, value); }
+
+  /// Adds `contribution` to the gradient of operand k. Where the operand was broadcast, it is summed to the operand's shape.
+  template <class Plus = ops::Add, class Sum = ops::SumTo>
+  constexpr void flows_to(int k, int contribution) {
+    const TensorType& wanted = type(k);
+    if (!builder_.nodes[std::size_t(contribution)].type.same_shape(wanted)) contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
+    int& sum = gradients_[node_.operand[k]];
+    sum = sum < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum, contribution);
+  }
+
+ private:
+  Builder& builder_;
+  Node node_;
+  int result_, gradient_;
+  int* gradients_;
+};
+
+/// Nodes reachable from `root`, operands first, in the order of operand positions. This order is the same in graph
+/// and PyNative mode, while the order in which compilers evaluate f(a) + g(a), and thus trace it, is not.
+constexpr std::vector<int> post_order(const Builder& builder, int root) {
+  std::vector<int> order, stack{root};
+  std::vector<int> next(std::size_t(root) + 1, 0);  // 0: not seen; k + 1: operand k is the next to visit
+  next[std::size_t(root)] = 1;
+  while (!stack.empty()) {
+    const int id = stack.back(), k = next[std::size_t(id)] - 1;
+    const Node& node = builder.nodes[std::size_t(id)];
+    if (k == node.operands) {
+      order.push_back(id);
+      stack.pop_back();
+      continue;
+    }
+    ++next[std::size_t(id)];
+    const int operand = node.operand[k];
+    if (!next[std::size_t(operand)]) {
+      next[std::size_t(operand)] = 1;
+      stack.push_back(operand);
+    }
+  }
+  return order;
+}
+
+/// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
+/// node that existed before, or -1. `wanted[i]` marks leaves whose gradient is asked for.
+constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
+  std::vector<int> gradients(std::size_t(root) + 1, -1);
+  std::vector<char> needed(std::size_t(root) + 1, 0);
+  for (int id = 0; id <= root; ++id) {
+    const Node& node = builder.nodes[std::size_t(id)];
+    needed[std::size_t(id)] = std::size_t(id) < wanted.size() && wanted[std::size_t(id)];
+    for (int k = 0; k < node.operands; ++k) needed[std::size_t(id)] |= needed[std::size_t(node.operand[k])];
+  }
+  gradients[std::size_t(root)] = seed;
+  const std::vector<int> order = post_order(builder, root);
+  const int outer_scope = builder.scope;
+  for (std::size_t at = order.size(); at-- > 0;) {
+    const int id = order[at];
+    const Node node = builder.nodes[std::size_t(id)];
+    if (gradients[std::size_t(id)] < 0 || node.op->leaf || !needed[std::size_t(id)] || (std::size_t(id) < wanted.size() && wanted[std::size_t(id)] == 2)) continue;
+    builder.scope = node.scope;
+    builder.location = node.location;
+    if (!node.op->derivative) {
+      if (is_floating(node.type.dtype)) builder.fail(Sentence{} << node.op->name << " has no derivative, but a gradient must pass through it: detach its operand with stop_gradient, or declare a derivative");
+      continue;
+    }
+    Derivative d(builder, node, id, gradients[std::size_t(id)], gradients.data());
+    node.op->derivative(d);
+  }
+  builder.scope = outer_scope;
+  return gradients;
+}
+
+}  // namespace tenon

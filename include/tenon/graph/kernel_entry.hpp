@@ -1,0 +1,34 @@
+// How the graph sees a kernel: a few function pointers per distinct kernel, no type.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include <tenon/graph/node.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// What a kernel is called with: pointers to result and operands, the batch size, and scratch memory of the thread.
+struct Arguments {
+  void* buffer[max_operands + 1]{};  // 0: result; k + 1: operand k
+  long n = 1;
+  std::uint64_t immediate = 0;
+  std::byte* workspace = nullptr;
+
+  template <class T> TENON_DEVICE T* result() const { return static_cast<T*>(buffer[0]); }
+  template <class T> TENON_DEVICE const T* operand(int k) const { return static_cast<const T*>(buffer[k + 1]); }
+  /// For operators with an effect: operand k is written.
+  template <class T> TENON_DEVICE T* target(int k) const { return static_cast<T*>(buffer[k + 1]); }
+};
+
+/// One distinct kernel.
+struct KernelEntry {
+  void (*run)(const Arguments&, long begin, long end) = nullptr;  // computes items begin .. end - 1
+  long (*items)(long n) = nullptr;                                // units of work that threads may share
+  long (*cost)(long n) = nullptr;                                 // multiply-adds or elements of one item, roughly
+  long (*workspace)(long n) = nullptr;                            // bytes of scratch that each thread needs
+};
+
+/// Below this cost a kernel is not shared between threads: a fork and join takes about as long.
+inline constexpr long cost_per_thread = 32768;
+
+}  // namespace tenon

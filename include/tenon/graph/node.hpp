@@ -1,0 +1,71 @@
+// Nodes and the graph: plain values that constant evaluation builds, passes rewrite, and the executor walks.
+#pragma once
+#include <cstdint>
+#include <source_location>
+
+#include <tenon/graph/operator.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Where in the user's source a call stands.
+struct Location {
+  const char* file = "";
+  int line = 0, column = 0;
+  constexpr Location() = default;
+  constexpr Location(const std::source_location& at) : file(at.file_name()), line(int(at.line())), column(int(at.column())) {}
+};
+
+/// One call of an operator. Operands are indices of earlier nodes; every node has one result.
+struct Node {
+  const OperatorInfo* op = nullptr;
+  int operand[max_operands]{};
+  int operands = 0;
+  int scope = 0;                // entry of the cell (graph/structure.hpp) in which the call stands
+  TensorType type{};
+  Attributes attributes{};
+  std::uint64_t immediate = 0;  // a run-time number outside the kernel's type: constant's bits, random stream, leaf index
+  int program = 0, steps = 0;   // fused element-wise steps: Graph::program[program .. program + 2 * steps)
+  Location location{};
+};
+
+template <class Op>
+constexpr bool is(const Node& node) {
+  return node.op->id == Op::id;
+}
+
+inline constexpr int max_outputs = 4;
+
+/// A graph of fixed capacity. Nodes stand in an order in which they can run.
+template <int N>
+struct Graph {
+  static constexpr int capacity = N;
+  Node node[N > 0 ? N : 1]{};
+  int count = 0;
+  int output[max_outputs]{};
+  int outputs = 0;
+  int program[2 * N + 1]{};
+  int program_length = 0;
+
+  constexpr Node& operator[](int id) { return node[id]; }
+  constexpr const Node& operator[](int id) const { return node[id]; }
+};
+
+/// Drops the nodes that are not kept and sends every use of node i to node `to[i]`. The order stays.
+template <int N>
+constexpr void compact(Graph<N>& graph, const int* to, const bool* keep) {
+  int position[N + 1]{};
+  int kept = 0;
+  for (int id = 0; id < graph.count; ++id) {
+    if (!keep[id]) continue;
+    Node& node = graph.node[id];
+    for (int k = 0; k < node.operands; ++k) node.operand[k] = position[to[node.operand[k]]];
+    position[id] = kept;
+    if (kept != id) graph.node[kept] = node;
+    ++kept;
+  }
+  for (int k = 0; k < graph.outputs; ++k) graph.output[k] = position[to[graph.output[k]]];
+  for (int id = kept; id < graph.count; ++id) graph.node[id] = Node{};
+  graph.count = kept;
+}
+
+}  // namespace tenon

@@ -1,0 +1,139 @@
+// What an operator is to the graph: a name, a shape rule, a derivative, and a kernel, found through one constant each.
+#pragma once
+#include <bit>
+#include <string_view>
+#include <type_traits>
+
+#include <tenon/core/fixed_string.hpp>
+#include <tenon/core/philox.hpp>
+#include <tenon/core/shape.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+inline constexpr int max_operands = 6, max_attributes = 12;
+
+/// An operator's compile-time settings (stride, axes, ...) as plain words, so that every node has the same type.
+struct Attributes {
+  int word[max_attributes]{};
+  constexpr bool operator==(const Attributes&) const = default;
+};
+
+/// For operators without settings.
+struct NoConfig {};
+
+namespace detail {
+template <int N> struct Words { int word[N]{}; };
+}  // namespace detail
+
+/// Packs a struct of ints, enums, and floats to words and back. bool and double members do not fit: use int and float.
+template <class Config>
+constexpr Attributes pack(const Config& config) {
+  Attributes a;
+  if constexpr (!std::is_empty_v<Config>) {
+    constexpr int count = sizeof(Config) / sizeof(int);
+    static_assert(sizeof(Config) % sizeof(int) == 0 && count <= max_attributes, "an operator's Config is at most 12 members of type int, float, or int enum");
+    const auto words = std::bit_cast<detail::Words<count>>(config);
+    for (int i = 0; i < count; ++i) a.word[i] = words.word[i];
+  }
+  return a;
+}
+template <class Config>
+constexpr Config unpack(const Attributes& a) {
+  if constexpr (std::is_empty_v<Config>) return Config{};
+  else {
+    detail::Words<int(sizeof(Config) / sizeof(int))> words;
+    for (int i = 0; i < int(sizeof(Config) / sizeof(int)); ++i) words.word[i] = a.word[i];
+    return std::bit_cast<Config>(words);
+  }
+}
+
+/// The operands of a call as the shape rule sees them.
+struct OperandTypes {
+  TensorType type[max_operands]{};
+  int count = 0;
+  constexpr const TensorType& operator[](int k) const { return type[k]; }
+};
+
+class Derivative;  // graph/derivative.hpp
+
+/// One constant per operator; nodes point to it. Compare operators by `id`, never by address: builds with UBSan
+/// refuse to compare addresses of different variables in constant evaluation.
+struct OperatorInfo {
+  std::string_view name;
+  int id = 0;
+  bool leaf = false;         // a value that comes from outside: input, parameter, state, constant
+  bool effect = false;       // writes operand 0 (and others it documents) in place; never merged, never dropped
+  bool view = false;         // the result is operand 0 under another shape, no kernel runs
+  bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
+  bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
+  TensorType (*shape)(const OperandTypes&, const Attributes&, Sentence&) = nullptr;
+  void (*derivative)(Derivative&) = nullptr;  // null: declared to have none
+  double (*fold)(Dtype, double, double) = nullptr;
+};
+
+/// `static constexpr None derivative;` in an operator says that no gradient flows through it.
+struct None {};
+
+// An operator's id is a hash of its name, and its type is found from the id by a friend function that the base class
+// defines. So there is no central list, and an operator in a user's namespace is as good as ours. Two operators with
+// one id are a redefinition error.
+constexpr int operator_id(std::string_view name) {
+  const std::uint64_t h = hash_bytes(name.data(), name.size());
+  return static_cast<int>((h ^ h >> 24 ^ h >> 48) & 0xffffff);
+}
+
+#pragma GCC diagnostic push
+#if defined(__CUDACC__)
+#pragma nv_diag_suppress 1301
+#endif
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wnon-template-friend"
+#endif
+namespace detail {
+template <int Id> struct OperatorTag { friend constexpr auto operator_of(OperatorTag<Id>); };
+template <class Op> struct Found { using type = Op; };
+template <int Id, class Op> struct RegisterOperator { friend constexpr auto operator_of(OperatorTag<Id>) { return Found<Op>{}; } };
+template <FixedString Name> inline constexpr auto stored_name = Name;
+}  // namespace detail
+#pragma GCC diagnostic pop
+
+/// The operator type with this id.
+template <int Id> using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
+
+/// Base of every operator. A derived `Op` gives
+///   struct Config { ... };                                                               settings in the type; optional
+///   static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);   writes `error` if operands do not fit
+///   static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
+///   template <class Call> static constexpr long items(long n);                           units of work that threads may share
+///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end - 1
+template <class Op, FixedString Name>
+struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
+  using Config = NoConfig;
+  static constexpr std::string_view name = detail::stored_name<Name>.view();
+  static constexpr int id = operator_id(name);
+  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false;
+};
+
+namespace detail {
+template <class Op>
+constexpr TensorType shape_rule(const OperandTypes& in, const Attributes& a, Sentence& error) {
+  return Op::shape(in, tenon::unpack<typename Op::Config>(a), error);
+}
+template <class Op>
+constexpr void (*derivative_of())(Derivative&) {
+  static_assert(requires { Op::derivative; }, "this operator declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr None derivative{};`");
+  if constexpr (requires { requires std::is_same_v<std::remove_cvref_t<decltype(Op::derivative)>, None>; }) return nullptr;
+  else return &Op::derivative;
+}
+template <class Op>
+constexpr double (*fold_of())(Dtype, double, double) {
+  if constexpr (requires { Op::fold; }) return &Op::fold;
+  else return nullptr;
+}
+}  // namespace detail
+
+template <class Op>
+inline constexpr OperatorInfo info{Op::name,        Op::id,       Op::leaf,     Op::effect, Op::view, Op::elementwise,
+                                   Op::epilogue,    &detail::shape_rule<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>()};
+
+}  // namespace tenon

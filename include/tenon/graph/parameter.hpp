@@ -1,0 +1,29 @@
+// Parameters: the trained (or otherwise changing) tensors of a cell.
+#pragma once
+#include <span>
+
+#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/value.hpp>
+#include <tenon/graph/structure.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
+///
+/// T, S       element type and Shape (static)
+/// Init       an initializer value: Normal{0.01f}, Zero{}, ... with `void fill(T*, const TensorType&, std::uint64_t key) const`
+/// Trainable  false for state that training changes by other means, such as running statistics
+template <Element T, class S, auto Init, bool Trainable = true>
+struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>> {
+  using type = T;
+  using shape = S;
+  static constexpr TensorType dims = type_of<T, S>;
+  static constexpr bool trainable = Trainable;
+  static void initializer(void* data, const TensorType& t, std::uint64_t key) { Init.fill(static_cast<T*>(data), t, key); }
+
+  /// The elements, row-major. Empty before the network is bound (by a Model, its first call, or init_parameters()).
+  std::span<T> values() const { return {reinterpret_cast<T*>(data), data ? static_cast<std::size_t>(dims.count(1)) : 0}; }
+  AnyTensor view() const { return AnyTensor(dims, 1, data); }
+};
+
+}  // namespace tenon

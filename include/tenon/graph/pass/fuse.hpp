@@ -1,0 +1,200 @@
+// Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
+#pragma once
+#include <tenon/graph/step.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Fused;
+}
+
+namespace detail {
+
+// One fused node under construction: its operands, its steps, and where the merged nodes' results are.
+template <int N>
+struct FusedProgram {
+  Node node{};
+  Step step[max_steps]{};
+  int steps = 0, base = 0;  // base: operands that belong to the operator whose epilogue this is
+  bool fits = true;
+
+  // Source number of a node's value; adds an operand if needed. In an epilogue source 0 is the operator's own result.
+  constexpr int source(int id) {
+    for (int k = base; k < node.operands; ++k)
+      if (node.operand[k] == id) return k - base + (base ? 1 : 0);
+    if (node.operands == max_operands) {
+      fits = false;
+      return 0;
+    }
+    node.operand[node.operands] = id;
+    return node.operands++ - base + (base ? 1 : 0);
+  }
+  constexpr int add(const Step& s) {
+    if (steps == max_steps) {
+      fits = false;
+      return 0;
+    }
+    step[steps] = s;
+    return step_result + steps++;
+  }
+  // Copies the steps of an already fused element-wise node; returns the source of its result.
+  constexpr int splice(const Graph<N>& graph, const Node& merged) {
+    const int offset = steps;
+    int result = 0;
+    for (int i = 0; i < merged.steps; ++i) {
+      Step s = Step::unpack(graph.program[merged.program + 2 * i], graph.program[merged.program + 2 * i + 1]);
+      for (int& from : s.source) {
+        if (from == no_source) continue;
+        from = from >= step_result ? from + offset : source(merged.operand[from]);
+      }
+      result = add(s);
+    }
+    return result;
+  }
+};
+
+// True if every operand has the dtype of the result: a fused kernel keeps its values in one type.
+template <int N>
+constexpr bool one_dtype(const Graph<N>& graph, const Node& node) {
+  for (int k = 0; k < node.operands; ++k)
+    if (graph[node.operand[k]].type.dtype != node.type.dtype) return false;
+  return true;
+}
+// True if an epilogue can read the operand: a number, the result's shape, or one value per channel (axis 1 of an image,
+// the last axis of a matrix).
+constexpr bool epilogue_operand(const TensorType& t, const TensorType& result) {
+  if (t.same_shape(result) || (t.count(1) == 1 && !t.batched())) return true;
+  const int channel = result.rank == 4 ? 1 : result.rank - 1;
+  for (int axis = 0; axis < t.rank; ++axis) {
+    const int at = axis + result.rank - t.rank;
+    if (at < 0 || t.extent[axis] != (at == channel ? result.extent[at] : 1)) return false;
+  }
+  return t.rank >= result.rank - channel;
+}
+
+template <class Fused, int N>
+class Fuser {
+ public:
+  constexpr explicit Fuser(const Graph<N>& graph) : graph_(graph) {
+    for (int id = 0; id < graph_.count; ++id) {
+      to_[id] = id;
+      keep_[id] = true;
+      for (int k = 0; k < graph_[id].operands; ++k) ++uses_[graph_[id].operand[k]];
+    }
+    for (int k = 0; k < graph_.outputs; ++k) ++uses_[graph_.output[k]];
+  }
+  constexpr Graph<N> run() {
+    for (int id = 0; id < graph_.count; ++id)
+      if (graph_[id].op->elementwise && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
+    compact(graph_, to_, keep_);
+    return graph_;
+  }
+
+ private:
+  constexpr bool merges(int id, int operand) const { return uses_[operand] == 1 && graph_[operand].type == graph_[id].type; }
+
+  // The steps of node `id`, which is one operator or already fused; operand `replaced` comes from source `from`.
+  constexpr void append(FusedProgram<N>& program, const Node& node, int replaced, int from) const {
+    const auto source = [&](int k) { return node.operand[k] == replaced ? from : program.source(node.operand[k]); };
+    if (!is<Fused>(node)) {
+      Step s{node.op->id, {no_source, no_source, no_source}};
+      for (int k = 0; k < node.operands; ++k) s.source[k] = source(k);
+      program.add(s);
+      return;
+    }
+    const int offset = program.steps;
+    for (int i = 0; i < node.steps; ++i) {
+      Step s = Step::unpack(graph_.program[node.program + 2 * i], graph_.program[node.program + 2 * i + 1]);
+      for (int& at : s.source)
+        if (at != no_source) at = at >= step_result ? at + offset : source(at);
+      program.add(s);
+    }
+  }
+  constexpr bool into_epilogue(int id) {
+    const Node node = graph_[id];
+    for (int k = 0; k < node.operands; ++k) {
+      const int product = node.operand[k];
+      const Node& p = graph_[product];
+      if (!p.op->epilogue || !merges(id, product)) continue;
+      FusedProgram<N> program;
+      program.node = p;
+      program.base = 2;  // operators with an epilogue have two operands of their own
+      bool readable = true;
+      for (int other = 0; other < node.operands; ++other)
+        if (node.operand[other] != product) readable &= epilogue_operand(graph_[node.operand[other]].type, node.type);
+      if (!readable) continue;
+      int from = 0;  // the operator's own result
+      for (int i = 0; i < p.steps; ++i) from = program.add(Step::unpack(graph_.program[p.program + 2 * i], graph_.program[p.program + 2 * i + 1]));
+      append(program, node, product, from);
+      if (!program.fits) continue;
+      store(id, program, product);
+      return true;
+    }
+    return false;
+  }
+  constexpr void into_chain(int id) {
+    const Node node = graph_[id];
+    FusedProgram<N> program;
+    program.node = node;
+    program.node.op = &info<Fused>;
+    program.node.operands = 0;
+    program.node.attributes = {};
+    int merged[max_operands]{}, from[max_operands]{}, count = 0;
+    for (int k = 0; k < node.operands; ++k) {
+      const int operand = node.operand[k];
+      const Node& before = graph_[operand];
+      if (!before.op->elementwise || !merges(id, operand) || !one_dtype(graph_, before)) continue;
+      FusedProgram<N> tried = program;
+      int result = 0;
+      if (is<Fused>(before)) result = tried.splice(graph_, before);
+      else {
+        Step s{before.op->id, {no_source, no_source, no_source}};
+        for (int i = 0; i < before.operands; ++i) s.source[i] = tried.source(before.operand[i]);
+        result = tried.add(s);
+      }
+      if (!tried.fits || tried.steps == max_steps) continue;
+      program = tried;
+      merged[count] = operand;
+      from[count++] = result;
+    }
+    if (count == 0) return;
+    Step s{node.op->id, {no_source, no_source, no_source}};
+    for (int k = 0; k < node.operands; ++k) {
+      int at = -1;
+      for (int m = 0; m < count; ++m)
+        if (merged[m] == node.operand[k]) at = from[m];
+      s.source[k] = at >= 0 ? at : program.source(node.operand[k]);
+    }
+    program.add(s);
+    if (!program.fits) return;
+    store(id, program, merged[0]);
+    for (int m = 1; m < count; ++m) keep_[merged[m]] = false;
+  }
+  constexpr void store(int id, FusedProgram<N>& program, int dropped) {
+    Node& node = graph_[id];
+    const Location at = node.location;
+    node = program.node;
+    node.location = at;
+    node.program = graph_.program_length;
+    node.steps = program.steps;
+    for (int i = 0; i < program.steps; ++i) {
+      graph_.program[graph_.program_length++] = program.step[i].op;
+      graph_.program[graph_.program_length++] = program.step[i].packed_sources();
+    }
+    keep_[dropped] = false;
+  }
+
+  Graph<N> graph_;
+  int to_[N + 1]{}, uses_[N + 1]{};
+  bool keep_[N + 1]{};
+};
+}  // namespace detail
+
+/// Merges an element-wise node with the nodes that only it reads, if they are element-wise or products with an epilogue.
+/// Every step still rounds to its dtype, so no bit changes. O(nodes x steps).
+template <int N, class Fused = ops::Fused>
+constexpr Graph<N> fuse(const Graph<N>& graph) {
+  return detail::Fuser<Fused, N>(graph).run();
+}
+
+}  // namespace tenon

@@ -1,0 +1,168 @@
+// The one table about a network: every cell and parameter with its name, parent, dims, and place in the arena.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <tenon/core/arena.hpp>
+#include <tenon/core/reflect.hpp>
+#include <tenon/core/shape.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A cell or a parameter of a network. Entry 0 is the network itself.
+struct Entry {
+  const void* address = nullptr;   // inside prototype<Net>
+  std::uint64_t type = 0;          // a cell and its first member have one address and two types
+  std::string_view name;           // member name; empty for a numbered child
+  std::string_view class_name;
+  int index = -1;                  // number of a child in a list, else -1
+  int parent = -1;
+  std::uint64_t path = 0;          // hash of the dotted path, key of random streams
+  bool parameter = false, trainable = false;
+  TensorType dims{};
+  long offset = 0;                 // byte offset in the arena
+  void (*initialize)(void* data, const TensorType&, std::uint64_t key) = nullptr;
+};
+
+template <class T> concept AnyCell = requires { requires T::is_cell; };
+template <class T> concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
+
+namespace detail {
+
+// Converts to a base class of T only, to find a second base among the initialisers.
+template <class T>
+struct BaseOf {
+  template <class B> requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) constexpr operator B() const;
+};
+
+template <class T>
+constexpr bool check_cell() {
+  static_assert(std::is_aggregate_v<T>,
+                "a cell has only public members, no constructor and no virtual function: give members their values by initialisers, options as template arguments");
+  static_assert(!requires { T{{}, BaseOf<T>{}}; }, "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member");
+  return true;
+}
+
+struct Collector {
+  std::vector<Entry>& entries;
+  bool frozen = false;
+
+  // Adds `object` and what is below it.
+  template <class X>
+  constexpr void visit(const X& object, std::string_view name, int index, int parent) {
+    if constexpr (std::is_array_v<X>) {
+      const int self = add(Entry{&object, type_number<X>, name, "", index, parent});
+      for (int i = 0; i < int(std::extent_v<X>); ++i) visit(object[i], "", i, self);
+    } else if constexpr (AnyParameter<X>) {
+      Entry entry{&object, type_number<X>, name, "Parameter", index, parent};
+      entry.parameter = true;
+      entry.trainable = X::trainable && !frozen;
+      entry.dims = X::dims;
+      entry.initialize = X::initializer;
+      add(entry);
+    } else if constexpr (AnyCell<X>) {
+      const int self = add(Entry{&object, type_number<X>, name, tenon::class_name<X>(), index, parent});
+      const bool before = frozen;
+      if constexpr (requires { X::frozen; }) frozen = true;
+      children(object, self);
+      frozen = before;
+    }
+  }
+  template <class X>
+  constexpr void children(const X& cell, int self) {
+    static_assert(check_cell<X>());
+    if constexpr (requires { X::transparent; }) children(cell.cell, self);  // a wrapper that adds no name
+    else if constexpr (requires { X::numbered; }) cell.each_child([&](const auto& child, int i) { visit(child, "", i, self); });
+    else if constexpr (!std::is_empty_v<X>) named_children(cell, self);
+  }
+  template <class X>
+  constexpr void named_children(const X& cell, int self) {
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      for_each_member(cell, [&]<class M>(const M& member, int position) {
+        if constexpr (AnyCell<std::remove_all_extents_t<M>> || AnyParameter<std::remove_all_extents_t<M>>) {
+          std::string_view name;
+          ((position == I ? void(name = name_if<X, I, M>()) : void()), ...);
+          visit(member, name, -1, self);
+        }
+      });
+    }(std::make_integer_sequence<int, member_count<X>>{});
+  }
+  // Member names exist per (position, type) pair; only the pair that occurs has one.
+  template <class X, int I, class M>
+  static constexpr std::string_view name_if() {
+    if constexpr (constexpr bool here = MemberAt<X, I>::template pointer<M>() != nullptr; here) return member_name<X, I, M>();
+    else return {};
+  }
+  constexpr int add(const Entry& entry) {
+    entries.push_back(entry);
+    Entry& e = entries.back();
+    std::uint64_t h = e.parent >= 0 ? entries[std::size_t(e.parent)].path : 0;
+    e.path = e.index >= 0 ? hash_number(std::uint64_t(e.index), h) : hash_number(hash_bytes(e.name.data(), e.name.size()), h);
+    return int(entries.size()) - 1;
+  }
+};
+
+template <class Net>
+constexpr std::vector<Entry> collect() {
+  std::vector<Entry> entries;
+  entries.reserve(256);
+  Collector{entries}.visit(prototype<Net>, "network", -1, -1);
+  return entries;
+}
+}  // namespace detail
+
+/// Tables of a network type: `Structure<Net>::entries[i]`, `::bytes` of its arena, `::trainable` parameters.
+template <class Net>
+struct Structure {
+  static constexpr int count = int(detail::collect<Net>().size());
+  struct Table {
+    Entry entry[count]{};
+    long bytes = 0;
+    int parameters = 0, trainable = 0;
+  };
+  static constexpr Table make() {
+    Table table;
+    const auto collected = detail::collect<Net>();
+    for (int i = 0; i < count; ++i) {
+      Entry& e = table.entry[i] = collected[std::size_t(i)];
+      if (!e.parameter) continue;
+      e.offset = table.bytes;
+      table.bytes += aligned(e.dims.bytes(1));
+      ++table.parameters;
+      table.trainable += e.trainable;
+    }
+    return table;
+  }
+  static constexpr Table table = make();
+};
+
+/// Index of the object at `address` with type number `type`, searched from `hint` on; -1 if it is not part of the network.
+constexpr int find_entry(const Entry* entries, int count, const void* address, std::uint64_t type, int hint = 0) {
+  for (int tried = 0, i = hint; tried < count; ++tried, i = i + 1 == count ? 0 : i + 1)
+    if (entries[i].type == type && entries[i].address == address) return i;
+  return -1;
+}
+
+/// Writes the path of an entry from the first named level on: "network.conv1.weight", or "conv1.weight" from level 1.
+template <class Text>
+constexpr void write_path(Text& text, const Entry* entries, int i, std::string_view separator, bool with_root) {
+  if (i < 0) return;
+  const int parent = entries[i].parent;
+  if (parent < 0) {
+    if (with_root) text << entries[i].name;
+    return;
+  }
+  write_path(text, entries, parent, separator, with_root);
+  if (with_root || entries[parent].parent >= 0) text << separator;
+  if (entries[i].index >= 0) text << entries[i].index;
+  else text << entries[i].name;
+}
+
+/// The name of a parameter as checkpoints use it: "conv1.weight", "blocks.0.attention.query.bias".
+inline std::string parameter_name(const Entry* entries, int i) {
+  Sentence s;
+  write_path(s, entries, i, ".", false);
+  return std::string(s.view());
+}
+
+}  // namespace tenon

@@ -1,0 +1,204 @@
+// Reads a whole file into memory, and writes a whole file or none of it.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <tenon/core/error.hpp>
+
+namespace tenon::inline TENON_ABI::io {
+
+/// The size above which read_file refuses, where the caller knows no better: 4 GiB.
+inline constexpr std::uint64_t default_file_limit = std::uint64_t{4} << 30;
+
+/// An open file descriptor that closes itself.
+class FileHandle {
+ public:
+  explicit FileHandle(int descriptor) : descriptor_(descriptor) {}
+  FileHandle(FileHandle&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileHandle& operator=(FileHandle other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~FileHandle() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  int get() const { return descriptor_; }
+  bool valid() const { return descriptor_ >= 0; }
+  /// Closes now. False if the system reports that data was lost.
+  bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
+
+ private:
+  int descriptor_;
+};
+
+/// "Cannot <act> '<path>': <text of errno>." as an exception. Call it before anything else can change errno.
+[[noreturn]] inline void throw_system_error(std::string_view act, const std::string& path, std::string_view hint = "") {
+  const int reason = errno;
+  throw RuntimeError(text("Cannot ", act, " '", path, "': ", std::strerror(reason), ".", hint));
+}
+
+/// Throws ValueError if a path cannot be handed to the system: it is empty or has a zero byte inside.
+inline void check_path(const std::string& path) {
+  if (path.empty()) throw ValueError("The path of a file is empty; pass the file's name.");
+  if (path.find('\0') != std::string::npos) throw ValueError(text("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name."));
+}
+
+/// True if the path names something that exists and is not a directory.
+inline bool file_exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+inline bool directory_exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// The path and a name below it, with one slash between.
+inline std::string join_path(const std::string& directory, std::string_view name) {
+  return text(directory, directory.empty() || directory.back() == '/' ? "" : "/", name);
+}
+
+/// The directory part of a path: "a/b" for "a/b/c", "." for "c", "/" for "/c".
+inline std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Opens a regular file or a stream for reading. Throws RuntimeError if it is absent, a directory, or not permitted.
+inline FileHandle open_to_read(const std::string& path) {
+  check_path(path);
+  FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) throw_system_error("open", path);
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) throw_system_error("open", path);
+  if (S_ISDIR(status.st_mode)) throw RuntimeError(text("Cannot read '", path, "': it is a directory; pass the path of a file."));
+  return file;
+}
+
+/// The size of a regular file in bytes; 0 for a stream, whose size nobody knows before its end.
+inline std::uint64_t size_of_file(const FileHandle& file, const std::string& path) {
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) throw_system_error("read the size of", path);
+  return S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+[[noreturn]] inline void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit) {
+  throw RuntimeError(text("Cannot read '", path, "': it has ", found, " bytes, at most ", limit, " are allowed here; is it the right file?"));
+}
+
+/// The whole content of a file or of a stream such as a pipe.
+///
+/// limit       most bytes accepted; a larger regular file is refused before memory is taken for it
+/// throws      RuntimeError if the file is absent, a directory, larger than limit, or cannot be read
+inline std::string read_file(const std::string& path, std::uint64_t limit = default_file_limit) {
+  const FileHandle file = open_to_read(path);
+  const std::uint64_t size = size_of_file(file, path);
+  if (size > limit) throw_file_too_large(path, text(size), limit);
+  constexpr std::size_t smallest_chunk = 1 << 16;
+  std::string content(static_cast<std::size_t>(size) + 1, '\0');  // one more than announced: the end shows in the first round
+  std::size_t filled = 0;
+  for (;;) {
+    if (filled == content.size()) content.resize(content.size() + std::max(smallest_chunk, content.size() / 2));
+    const ssize_t count = ::read(file.get(), content.data() + filled, content.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_system_error("read", path);
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+    if (filled > limit) throw_file_too_large(path, text("more than ", limit), limit);
+  }
+  content.resize(filled);
+  return content;
+}
+
+namespace detail {
+
+/// A new file in the directory of the final one, that vanishes unless it is renamed into place.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& final_path) : final_path_(final_path), file_(create()) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!renamed_) ::unlink(path_.c_str());
+  }
+
+  void write(std::span<const std::byte> part) {
+    while (!part.empty()) {
+      const ssize_t count = ::write(file_.get(), part.data(), part.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw_system_error("write", final_path_, " The file that was there before, if any, is unchanged.");
+      part = part.subspan(static_cast<std::size_t>(count));
+    }
+  }
+  void move_into_place() {
+    keep_mode_of_old_file();
+    if (::fsync(file_.get()) != 0 || !file_.close()) throw_system_error("write", final_path_);
+    if (::rename(path_.c_str(), final_path_.c_str()) != 0) throw_system_error("rename the finished file to", final_path_);
+    renamed_ = true;
+  }
+
+ private:
+  /// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
+  /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
+  FileHandle create() {
+    static std::atomic<unsigned> counter{0};
+    for (;;) {
+      path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
+      FileHandle file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (file.valid()) return file;
+      if (errno != EEXIST) throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
+    }
+  }
+  void keep_mode_of_old_file() {
+    struct stat old;
+    if (::stat(final_path_.c_str(), &old) != 0) return;
+    [[maybe_unused]] const int ignored = ::fchmod(file_.get(), old.st_mode & 0777);  // a file system without modes is no reason to lose data
+  }
+
+  std::string final_path_, path_;
+  FileHandle file_;
+  bool renamed_ = false;
+};
+
+/// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
+inline void sync_directory(const std::string& directory) {
+  const FileHandle handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (handle.valid()) ::fsync(handle.get());
+}
+
+}  // namespace detail
+
+/// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
+/// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is left.
+/// A path that is a symbolic link becomes a file; what the link pointed to stays as it was.
+///
+/// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
+inline void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
+  check_path(path);
+  if (directory_exists(path)) throw RuntimeError(text("Cannot write '", path, "': it is a directory; pass the path of a file."));
+  detail::TemporaryFile file(path);
+  for (std::span<const std::byte> part : parts) file.write(part);
+  file.move_into_place();
+  detail::sync_directory(directory_of(path));
+}
+
+/// Writes one text as a file, in the same all-or-nothing way.
+inline void write_file(const std::string& path, std::string_view content) {
+  const std::span<const std::byte> part = std::as_bytes(std::span(content.data(), content.size()));
+  write_file(path, std::span<const std::span<const std::byte>>(&part, 1));
+}
+
+}  // namespace tenon::io

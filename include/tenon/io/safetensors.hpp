@@ -1,0 +1,310 @@
+// Reads and writes safetensors files, the container of parameters that other frameworks read as well.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/error.hpp>
+#include <tenon/io/file.hpp>
+#include <tenon/io/safetensors_header.hpp>
+
+namespace tenon::inline TENON_ABI::io {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files hold little-endian numbers, used as they lie: this machine is big-endian");
+
+/// A view of a tensor and its name, as in checkpoints and parameter lists.
+struct NamedTensor {
+  std::string name;
+  AnyTensor tensor;
+};
+
+/// A tensor of a file whose element type Tenon does not have, such as F8_E4M3: its bytes as they lie in the file.
+struct ForeignTensor {
+  std::string name;
+  std::string_view dtype;  // as the format names it
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> bytes;
+};
+
+/// Names without a counterpart after a load: parameters not in the file, and tensors of the file that nobody asked for.
+struct LoadReport {
+  std::vector<std::string> missing, unexpected;
+};
+
+/// A safetensors file in memory. Reads and checks the whole file on construction, and owns its bytes.
+///
+/// throws      RuntimeError if the file cannot be read, is damaged, breaks a rule of the format, or holds a bool other than 0 and 1;
+///             the header is checked before memory is taken for the data
+/// source      the format of huggingface/safetensors; stricter in that names must be unique, a tensor has no member but
+///             dtype, shape and data_offsets, at most 8 axes, and only spaces follow the header
+class Safetensors {
+ public:
+  explicit Safetensors(const std::string& path) {
+    const FileHandle file = open_to_read(path);
+    const std::uint64_t size = size_of_file(file, path);
+    const std::string json = read_header(file, path, size);
+    const std::uint64_t data_bytes = size - 8 - json.size();
+    SafetensorsHeader header = parse_safetensors_header(json, data_bytes, path);
+    data_ = allocate(data_bytes);
+    read_exactly(file, path, {data_.get(), static_cast<std::size_t>(data_bytes)});
+    metadata_ = std::move(header.metadata);
+    path_ = path;
+    for (SafetensorsEntry& entry : header.entries) add(entry);
+    index_.resize(tensors_.size());
+    for (std::size_t i = 0; i < index_.size(); ++i) index_[i] = i;
+    std::sort(index_.begin(), index_.end(), [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
+  }
+
+  /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to lives.
+  std::span<const NamedTensor> tensors() const { return tensors_; }
+  /// The tensors whose element type Tenon does not have.
+  std::span<const ForeignTensor> foreign() const { return foreign_; }
+  std::span<const std::pair<std::string, std::string>> metadata() const { return metadata_; }
+
+  /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does not have.
+  const AnyTensor* find(std::string_view name) const {
+    const auto found = std::lower_bound(index_.begin(), index_.end(), name, [&](std::size_t i, std::string_view asked) { return tensors_[i].name < asked; });
+    if (found != index_.end() && tensors_[*found].name == name) return &tensors_[*found].tensor;
+    for (const ForeignTensor& tensor : foreign_)
+      if (tensor.name == name) throw_foreign(tensor);
+    return nullptr;
+  }
+
+ private:
+  [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const {
+    throw TypeError(text("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
+                         ", which Tenon does not have; save it as float32 or read its bytes with foreign()."));
+  }
+
+  struct Release {
+    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{64}); }
+  };
+  using Buffer = std::unique_ptr<std::byte, Release>;
+
+  static Buffer allocate(std::uint64_t bytes) {
+    return Buffer(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64})));
+  }
+
+  static void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
+    while (!into.empty()) {
+      const ssize_t count = ::read(file.get(), into.data(), into.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw_system_error("read", path);
+      if (count == 0) throw_bad_safetensors(path, text("it became shorter while it was read, ", into.size(), " bytes are missing"));
+      into = into.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  static std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
+    if (size < 8) throw_bad_safetensors(path, text("it has ", size, " bytes (a pipe counts as 0), fewer than the 8 of the header's length"));
+    std::uint64_t length = 0;
+    read_exactly(file, path, std::as_writable_bytes(std::span(&length, 1)));
+    const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");
+    if (length > safetensors_header_limit) throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));
+    if (length > size - 8) throw_bad_safetensors(path, text(announced, "the file has only ", size - 8, " more"));
+    std::string json(static_cast<std::size_t>(length), '\0');
+    read_exactly(file, path, std::as_writable_bytes(std::span(json)));
+    return json;
+  }
+
+  void add(SafetensorsEntry& entry) {
+    std::byte* bytes = data_.get() + entry.begin;
+    const auto size = static_cast<std::size_t>(entry.end - entry.begin);
+    if (!entry.dtype->known) {
+      foreign_.push_back({std::move(entry.name), entry.dtype->name, {entry.shape().begin(), entry.shape().end()}, {bytes, size}});
+      return;
+    }
+    if (entry.dtype->dtype == Dtype::bool_) check_bools(entry.name, {bytes, size});
+    if (entry.begin % size_of(entry.dtype->dtype) != 0) {  // writers that do not sort by size
+      copies_.push_back(allocate(size));
+      std::memcpy(copies_.back().get(), bytes, size);
+      bytes = copies_.back().get();
+    }
+    tensors_.push_back({std::move(entry.name), AnyTensor(entry.dtype->dtype, entry.shape(), bytes)});
+  }
+
+  /// C++ gives no meaning to a bool with another byte than 0 or 1.
+  void check_bools(const std::string& name, std::span<const std::byte> bytes) const {
+    const auto bad = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
+    if (bad == bytes.end()) return;
+    throw_bad_safetensors(path_, text("element ", bad - bytes.begin(), " of the bool tensor ", printable(name), " is ", std::to_integer<int>(*bad)));
+  }
+
+  std::string path_;
+  Buffer data_;
+  std::vector<Buffer> copies_;  // tensors whose place in the file is not aligned
+  std::vector<NamedTensor> tensors_;
+  std::vector<ForeignTensor> foreign_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<std::size_t> index_;  // of tensors_, by name
+};
+
+namespace detail {
+
+/// "Cannot save 'a.safetensors': tensor 'w' " + what is wrong with the view, or nothing if it can be copied from or to.
+inline void check_view(std::string_view act, const std::string& path, const NamedTensor& named) {
+  const AnyTensor& tensor = named.tensor;
+  auto fail = [&](const std::string& reason) {
+    throw ValueError(text("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", reason, "."));
+  };
+  if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes) fail(text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes));
+  std::uint64_t bytes = 0;
+  const unsigned bits = safetensors_dtype(tensor.dtype).bits;
+  if (!bytes_of_shape(tensor.shape(), bits, bytes)) fail(text("has the impossible shape ", shape_text(tensor.shape())));
+  if (tensor.device.kind != DeviceKind::cpu) fail(text("is on the ", name(tensor.device.kind), "; copy it to the CPU first"));
+  if (!tensor.data && bytes != 0) fail("has no data");
+}
+
+/// Throws ValueError if two of the tensors have the same name.
+inline void check_names_differ(std::string_view act, const std::string& path, std::vector<std::string_view> names) {
+  if (const std::string_view* twice = find_duplicate(names))
+    throw ValueError(text("Cannot ", act, " '", path, "': the name ", printable(*twice), " is there twice; names must be unique."));
+}
+
+inline std::vector<std::string_view> names_of(std::span<const NamedTensor> tensors) {
+  std::vector<std::string_view> names;
+  for (const NamedTensor& named : tensors) names.push_back(named.name);
+  return names;
+}
+
+inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
+  if (const std::size_t bad = find_bad_utf8(s); bad != s.npos)
+    throw ValueError(text("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad, "."));
+}
+
+inline void check_before_save(const std::string& path, std::span<const NamedTensor> tensors,
+                              std::span<const std::pair<std::string, std::string>> metadata) {
+  for (const NamedTensor& named : tensors) {
+    if (named.name.empty()) throw ValueError(text("Cannot save '", path, "': a tensor has an empty name; give it one."));
+    if (named.name == "__metadata__") throw ValueError(text("Cannot save '", path, "': the name '__metadata__' belongs to the format; choose another one."));
+    check_text(path, "name", named.name);
+    check_view("save", path, named);
+  }
+  check_names_differ("save", path, names_of(tensors));
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : metadata) {
+    check_text(path, "metadata key", key);
+    check_text(path, "metadata value", value);
+    keys.push_back(key);
+  }
+  check_names_differ("save", path, std::move(keys));
+}
+
+/// One sentence for each of the first names, with the nearest name of the other side.
+inline std::string list_unmatched(std::span<const std::string> names, std::string_view what, std::string_view where, std::span<const std::string> others) {
+  constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
+  std::vector<std::string> candidates;
+  for (const std::string& other : others)
+    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(other);
+  std::string result;
+  for (const std::string& name : names.first(std::min(most, names.size())))
+    result += text(" ", what, " ", printable(name), " is not ", where, ".", name.size() <= longest ? did_you_mean(name, candidates) : "");
+  if (names.size() > most) result += text(" So it is with ", names.size() - most, " more.");
+  return result;
+}
+
+inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTensor> into) {
+  std::vector<std::string> held;
+  for (const NamedTensor& named : file.tensors()) held.push_back(named.name);
+  for (const ForeignTensor& tensor : file.foreign()) held.push_back(tensor.name);
+  std::vector<std::string_view> asked = names_of(into), present(held.begin(), held.end());
+  std::sort(asked.begin(), asked.end());
+  std::sort(present.begin(), present.end());
+  LoadReport report;
+  for (const NamedTensor& needed : into)
+    if (!std::binary_search(present.begin(), present.end(), std::string_view(needed.name))) report.missing.push_back(needed.name);
+  for (const std::string& name : held)
+    if (!std::binary_search(asked.begin(), asked.end(), std::string_view(name))) report.unexpected.push_back(name);
+  return report;
+}
+
+[[noreturn]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
+  throw KeyError(text("Cannot load '", path, "', its names are not those of the parameters.",
+                      list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
+                      list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing), " Pass strict = false to load what matches."));
+}
+
+inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
+  if (found.dtype != needed.tensor.dtype)
+    throw TypeError(text("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype), " in the file, the parameter needs ",
+                         name(needed.tensor.dtype), "."));
+  if (!std::equal(found.shape().begin(), found.shape().end(), needed.tensor.shape().begin(), needed.tensor.shape().end()))
+    throw ValueError(text("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ", shape_text(found.shape()),
+                          " in the file, the parameter needs ", shape_text(needed.tensor.shape()), "."));
+}
+
+}  // namespace detail
+
+/// Writes the tensors as one file that appears complete or not at all, with the bytes that the reference implementation writes:
+/// sorted by dtype, widest first, then by name; the header padded to a multiple of 8 bytes.
+///
+/// tensors     names unique, not empty, UTF-8, not "__metadata__"; data on the CPU
+/// metadata    keys unique; keys and values UTF-8
+/// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be written
+inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                             const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
+  detail::check_before_save(path, tensors, metadata);
+  std::vector<const NamedTensor*> order;
+  for (const NamedTensor& named : tensors) order.push_back(&named);
+  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
+    const SafetensorsDtype *x = &safetensors_dtype(a->tensor.dtype), *y = &safetensors_dtype(b->tensor.dtype);
+    return x != y ? x > y : a->name < b->name;
+  });
+  SafetensorsHeader header{{}, metadata};
+  std::vector<std::span<const std::byte>> parts(2);  // length and header, filled in below
+  std::uint64_t end = 0;
+  for (const NamedTensor* named : order) {
+    SafetensorsEntry& entry = header.entries.emplace_back();
+    entry.name = named->name;
+    entry.dtype = &safetensors_dtype(named->tensor.dtype);
+    entry.rank = named->tensor.shape().size();
+    std::copy(named->tensor.shape().begin(), named->tensor.shape().end(), entry.extent.begin());
+    entry.begin = end;
+    entry.end = end += named->tensor.bytes();
+    parts.push_back({static_cast<const std::byte*>(named->tensor.data), named->tensor.bytes()});
+  }
+  const std::string json = write_safetensors_header(header);
+  const std::uint64_t length = json.size();
+  if (length > safetensors_header_limit)
+    throw ValueError(text("Cannot save '", path, "': the header has ", length, " bytes, at most ", safetensors_header_limit,
+                          " are allowed; save fewer tensors per file."));
+  parts[0] = std::as_bytes(std::span(&length, 1));
+  parts[1] = std::as_bytes(std::span(json.data(), json.size()));
+  write_file(path, parts);
+}
+
+/// Copies the file's tensors into the views of the same names. Nothing is written unless everything matches.
+///
+/// into        names unique; data on the CPU
+/// strict      also refuse if a name is only in the file or only in into
+/// result      the names without a counterpart; both lists are empty with strict
+/// throws      KeyError for unmatched names (strict), TypeError for another dtype, ValueError for another shape or a bad view,
+///             RuntimeError if the file cannot be read
+inline LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict = true) {
+  for (const NamedTensor& needed : into) detail::check_view("load", path, needed);
+  detail::check_names_differ("load", path, detail::names_of(into));
+  const Safetensors file(path);
+
+  LoadReport report = detail::compare_names(file, into);
+  if (strict && !(report.missing.empty() && report.unexpected.empty())) detail::throw_unmatched(path, report);
+  std::vector<const AnyTensor*> sources;
+  for (const NamedTensor& needed : into) {
+    const AnyTensor* found = sources.emplace_back(file.find(needed.name));
+    if (found) detail::check_match(path, needed, *found);
+  }
+  for (std::size_t i = 0; i < into.size(); ++i)
+    if (sources[i] && sources[i]->bytes() != 0) std::memcpy(into[i].tensor.data, sources[i]->data, sources[i]->bytes());
+  return report;
+}
+
+}  // namespace tenon::io

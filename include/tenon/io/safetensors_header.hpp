@@ -1,0 +1,384 @@
+// The JSON header of a safetensors file: a strict reader, the checks of its numbers, and the writer.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/dtype.hpp>
+#include <tenon/core/error.hpp>
+
+namespace tenon::inline TENON_ABI::io {
+
+/// The most bytes that a header may have, as in the reference implementation.
+inline constexpr std::uint64_t safetensors_header_limit = 100'000'000;
+
+/// An element type of the format. Tenon has no type for some of them.
+struct SafetensorsDtype {
+  std::string_view name;
+  unsigned bits;
+  bool known = false;
+  Dtype dtype = Dtype::bool_;
+};
+
+/// All types of the format. Writers sort tensors by this table, last row first, which aligns every element.
+inline constexpr SafetensorsDtype safetensors_dtypes[]{
+    {"BOOL", 8, true, Dtype::bool_},   {"F4", 4},          {"F6_E2M3", 6},     {"F6_E3M2", 6},     {"U8", 8, true, Dtype::uint8},
+    {"I8", 8, true, Dtype::int8},      {"F8_E5M2", 8},     {"F8_E4M3", 8},     {"F8_E8M0", 8},     {"F8_E4M3FNUZ", 8},
+    {"F8_E5M2FNUZ", 8},                {"I16", 16, true, Dtype::int16},        {"U16", 16, true, Dtype::uint16},
+    {"F16", 16, true, Dtype::float16}, {"BF16", 16, true, Dtype::bfloat16},    {"I32", 32, true, Dtype::int32},
+    {"U32", 32, true, Dtype::uint32},  {"F32", 32, true, Dtype::float32},      {"C64", 64},
+    {"F64", 64, true, Dtype::float64}, {"I64", 64, true, Dtype::int64},        {"U64", 64, true, Dtype::uint64},
+};
+
+/// The format's row for a dtype of Tenon; every one has a row.
+constexpr const SafetensorsDtype& safetensors_dtype(Dtype dtype) {
+  const SafetensorsDtype* row = safetensors_dtypes;
+  while (!row->known || row->dtype != dtype) ++row;
+  return *row;
+}
+
+/// One tensor as the header describes it: its bytes are [begin, end) behind the header.
+struct SafetensorsEntry {
+  std::string name;
+  const SafetensorsDtype* dtype = nullptr;
+  std::array<std::int64_t, AnyTensor::max_axes> extent{};
+  std::size_t rank = 0;
+  std::uint64_t begin = 0, end = 0;
+  std::size_t place = 0;  // of the name, in bytes from the start of the file, for messages
+
+  std::span<const std::int64_t> shape() const { return {extent.data(), rank}; }
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+/// The place of the first byte that is not UTF-8 (no overlong form, no surrogate, at most U+10FFFF), or npos.
+inline std::size_t find_bad_utf8(std::string_view s) {
+  auto byte = [&](std::size_t i) -> unsigned { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
+  for (std::size_t i = 0; i < s.size();) {
+    const unsigned lead = byte(i);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+    if (length == 0) return i;
+    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80, high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (byte(i + 1) < low || byte(i + 1) > high) return i;
+    for (std::size_t k = 2; k < length; ++k)
+      if ((byte(i + k) & 0xc0) != 0x80) return i;
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
+/// Appends s, which is UTF-8, in quotes as JSON, with the escapes that the reference implementation writes.
+inline void append_json_string(std::string& out, std::string_view s) {
+  constexpr std::string_view special = "\"\\\b\f\n\r\t", letter = "\"\\bfnrt", digit = "0123456789abcdef";
+  out += '"';
+  for (char c : s) {
+    const auto code = static_cast<unsigned char>(c);
+    if (const std::size_t found = special.find(c); found != special.npos) (out += '\\') += letter[found];
+    else if (code < 0x20) ((out += "\\u00") += digit[code >> 4]) += digit[code & 15];
+    else out += c;
+  }
+  out += '"';
+}
+
+/// A name from a file in a form fit for a message: escaped where a terminal would obey it, cut where it is long.
+inline std::string printable(std::string_view name) {
+  constexpr std::size_t longest = 120;
+  std::string_view shown = name.substr(0, longest);
+  if (const std::size_t bad = find_bad_utf8(shown); bad != shown.npos) shown = shown.substr(0, bad);  // also a cut character
+  std::string quoted;
+  append_json_string(quoted, shown);
+  std::string result = "'";
+  for (char c : std::string_view(quoted).substr(1, quoted.size() - 2)) c == '\x7f' ? result += "\\u007f" : result += c;
+  return shown.size() == name.size() ? result + "'" : text(result, "...' (", name.size(), " bytes)");
+}
+
+/// Sorts the names and returns one that is there twice, or a null pointer.
+inline const std::string_view* find_duplicate(std::vector<std::string_view>& names) {
+  std::sort(names.begin(), names.end());
+  const auto found = std::adjacent_find(names.begin(), names.end());
+  return found == names.end() ? nullptr : &*found;
+}
+
+[[noreturn]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
+  throw RuntimeError(text("Cannot read '", path, "' as safetensors: ", reason, ". The file is damaged or of another format: save or download it again."));
+}
+
+namespace detail {
+
+/// Reads the one form of JSON that a header can have, in one pass without recursion: an object of objects with the members
+/// dtype, shape and data_offsets, and one object of texts. Whatever else JSON allows is refused with its place in the file.
+class SafetensorsParser {
+ public:
+  SafetensorsParser(std::string_view json, const std::string& path) : json_(json), path_(path) {}
+
+  SafetensorsHeader parse() {
+    if (const std::size_t bad = find_bad_utf8(json_); bad != json_.npos) fail(bad, "the header is not UTF-8");
+    if (json_.empty() || json_[0] != '{') fail(0, "the header does not start with '{'");
+    SafetensorsHeader header;
+    bool has_metadata = false;
+    object([&](std::string&& key, std::size_t place) {
+      if (key != "__metadata__") return header.entries.push_back(entry(std::move(key), place));
+      if (std::exchange(has_metadata, true)) fail(place, "the name '__metadata__' is there twice");
+      object([&](std::string&& name, std::size_t) { header.metadata.emplace_back(std::move(name), string()); });
+    });
+    if (const std::size_t rest = json_.find_first_not_of(' ', position_); rest != json_.npos) fail(rest, "only spaces may follow the header's last '}'");
+    check_unique(header);
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t at, const std::string& reason) const { throw_bad_safetensors(path_, text(reason, ", at byte ", at + 8)); }
+
+  std::size_t next() {
+    while (position_ < json_.size() && std::string_view(" \t\n\r").find(json_[position_]) != std::string_view::npos) ++position_;
+    return position_;
+  }
+  bool accept(char c) {
+    if (next() == json_.size() || json_[position_] != c) return false;
+    ++position_;
+    return true;
+  }
+  void expect(char c) {
+    if (accept(c)) return;
+    const std::string found = position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1));
+    fail(position_, text("expected '", std::string_view(&c, 1), "', found ", found));
+  }
+
+  /// Calls member(key, place of the key) behind each colon; member reads the value.
+  template <class Member>
+  void object(Member member) {
+    expect('{');
+    if (accept('}')) return;
+    do {
+      const std::size_t place = next();
+      std::string key = string();
+      expect(':');
+      member(std::move(key), place);
+    } while (accept(','));
+    expect('}');
+  }
+
+  std::string string() {
+    expect('"');
+    std::string result;
+    for (;;) {
+      const std::size_t stop = std::min(json_.find_first_of("\"\\", position_), json_.size());
+      const std::string_view run = json_.substr(position_, stop - position_);
+      for (std::size_t i = 0; i < run.size(); ++i)
+        if (static_cast<unsigned char>(run[i]) < 0x20) fail(position_ + i, "a text holds a control character that is not escaped");
+      result += run;
+      position_ = stop;
+      if (stop == json_.size()) fail(stop, "a text does not end");
+      if (json_[position_++] == '"') return result;
+      escape(result);
+    }
+  }
+
+  void escape(std::string& result) {
+    constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    const std::size_t start = position_ - 1;
+    const char letter = position_ < json_.size() ? json_[position_++] : '\0';
+    if (const std::size_t found = letters.find(letter); found != letters.npos) {
+      result += meanings[found];
+      return;
+    }
+    if (letter != 'u') fail(start, "unknown escape in a text");
+    unsigned code = hex4(start);
+    if (code >= 0xd800 && code < 0xdc00) {
+      if (json_.substr(position_, 2) != "\\u") fail(start, "half of a surrogate pair in a text");
+      position_ += 2;
+      const unsigned second = hex4(start);
+      if (second < 0xdc00 || second > 0xdfff) fail(start, "half of a surrogate pair in a text");
+      code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+    } else if (code >= 0xdc00 && code < 0xe000) {
+      fail(start, "half of a surrogate pair in a text");
+    }
+    append_utf8(result, code);
+  }
+
+  unsigned hex4(std::size_t start) {
+    unsigned value = 0;
+    for (int i = 0; i < 4; ++i, ++position_) {
+      const char c = position_ < json_.size() ? json_[position_] : '\0';
+      const char lower = static_cast<char>(c | 0x20);
+      if (c >= '0' && c <= '9') value = value << 4 | static_cast<unsigned>(c - '0');
+      else if (lower >= 'a' && lower <= 'f') value = value << 4 | static_cast<unsigned>(lower - 'a' + 10);
+      else fail(start, "\\u needs four hexadecimal digits");
+    }
+    return value;
+  }
+
+  static void append_utf8(std::string& out, unsigned code) {
+    auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
+    if (code < 0x80) return put(code);
+    if (code < 0x800) return put(0xc0 | code >> 6), put(0x80 | (code & 63));
+    if (code < 0x10000) put(0xe0 | code >> 12);
+    else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
+    put(0x80 | (code >> 6 & 63));
+    put(0x80 | (code & 63));
+  }
+
+  /// A whole number from 0 to 2^63 - 1, which is what an extent and a place in a file can be.
+  std::uint64_t number() {
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    const std::size_t start = next();
+    std::uint64_t value = 0;
+    for (; position_ < json_.size() && json_[position_] >= '0' && json_[position_] <= '9'; ++position_) {
+      const auto digit = static_cast<std::uint64_t>(json_[position_] - '0');
+      if (value > (most - digit) / 10) fail(start, "a number is larger than 2^63 - 1");
+      value = value * 10 + digit;
+    }
+    if (position_ == start) fail(start, "expected a whole number that is not negative");
+    if (json_[start] == '0' && position_ > start + 1) fail(start, "a number starts with 0");
+    if (position_ < json_.size() && std::string_view(".eE").find(json_[position_]) != std::string_view::npos) fail(start, "expected a whole number");
+    return value;
+  }
+
+  SafetensorsEntry entry(std::string&& name, std::size_t place) {
+    SafetensorsEntry result;
+    result.name = std::move(name);
+    result.place = place + 8;
+    bool has_shape = false, has_offsets = false;
+    object([&](std::string&& key, std::size_t key_place) {
+      auto once = [&](bool& seen) {
+        if (std::exchange(seen, true)) fail(key_place, text("tensor ", printable(result.name), " has ", printable(key), " twice"));
+      };
+      bool has_dtype = result.dtype != nullptr;
+      if (key == "dtype") once(has_dtype), result.dtype = dtype(result.name);
+      else if (key == "shape") once(has_shape), shape(result);
+      else if (key == "data_offsets") once(has_offsets), offsets(result);
+      else fail(key_place, text("tensor ", printable(result.name), " has the unknown member ", printable(key)));
+    });
+    if (!result.dtype || !has_shape || !has_offsets) {
+      const std::string_view missing = !result.dtype ? "dtype" : !has_shape ? "shape" : "data_offsets";
+      fail(place, text("tensor ", printable(result.name), " has no '", missing, "'"));
+    }
+    return result;
+  }
+
+  const SafetensorsDtype* dtype(const std::string& tensor) {
+    const std::size_t start = next();
+    const std::string asked = string();
+    for (const SafetensorsDtype& row : safetensors_dtypes)
+      if (row.name == asked) return &row;
+    fail(start, text("tensor ", printable(tensor), " has the dtype ", printable(asked), ", which the format does not know"));
+  }
+
+  void shape(SafetensorsEntry& entry) {
+    expect('[');
+    if (accept(']')) return;
+    do {
+      if (entry.rank == entry.extent.size()) fail(next(), text("tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads"));
+      entry.extent[entry.rank++] = static_cast<std::int64_t>(number());
+    } while (accept(','));
+    expect(']');
+  }
+
+  void offsets(SafetensorsEntry& entry) {
+    expect('[');
+    entry.begin = number();
+    expect(',');
+    entry.end = number();
+    expect(']');
+  }
+
+  void check_unique(const SafetensorsHeader& header) const {
+    std::vector<std::string_view> names, keys;
+    for (const SafetensorsEntry& entry : header.entries) names.push_back(entry.name);
+    for (const auto& [key, value] : header.metadata) keys.push_back(key);
+    if (const std::string_view* twice = find_duplicate(names)) throw_bad_safetensors(path_, text("the header has the tensor ", printable(*twice), " twice"));
+    if (const std::string_view* twice = find_duplicate(keys)) throw_bad_safetensors(path_, text("__metadata__ has the key ", printable(*twice), " twice"));
+  }
+
+  std::string_view json_;
+  const std::string& path_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace detail
+
+/// The bytes that the shape and the dtype ask for. False if they are not whole bytes or do not fit into 63 bits.
+inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes) {
+  std::int64_t count = 1;
+  for (std::int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return false;
+  if (__builtin_mul_overflow(count, std::int64_t{bits}, &count) || count % 8 != 0) return false;
+  bytes = static_cast<std::uint64_t>(count) / 8;
+  return true;
+}
+
+/// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
+/// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
+inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
+  auto before = [](const SafetensorsEntry& a, const SafetensorsEntry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); };
+  std::stable_sort(header.entries.begin(), header.entries.end(), before);
+  std::uint64_t covered = 0;
+  for (const SafetensorsEntry& entry : header.entries) {
+    auto fail = [&](const std::string& reason) { throw_bad_safetensors(path, text("tensor ", printable(entry.name), " (byte ", entry.place, ") ", reason)); };
+    const std::string range = text("[", entry.begin, ", ", entry.end, ")");
+    if (entry.end < entry.begin) fail(text("has the data offsets ", range, ", which end before they begin"));
+    if (entry.end > data_bytes) fail(text("has the data offsets ", range, ", the file has only ", data_bytes, " bytes of data"));
+    if (entry.begin < covered) fail(text("has the data offsets ", range, ", which overlap another tensor's: expected ", covered));
+    if (entry.begin > covered) fail(text("has the data offsets ", range, ", which leave a hole: expected ", covered));
+    std::uint64_t bytes = 0;
+    if (!bytes_of_shape(entry.shape(), entry.dtype->bits, bytes)) fail(text("has the impossible shape ", shape_text(entry.shape())));
+    if (bytes != entry.end - entry.begin) {
+      fail(text("has ", entry.end - entry.begin, " bytes of data, its shape ", shape_text(entry.shape()), " of ", entry.dtype->name, " needs ", bytes));
+    }
+    covered = entry.end;
+  }
+  if (covered != data_bytes) throw_bad_safetensors(path, text("the file has ", data_bytes, " bytes of data, its tensors cover ", covered));
+}
+
+/// Reads and checks the header's JSON.
+///
+/// data_bytes  what the file holds behind the header
+/// result      entries sorted by place: contiguous, disjoint, within the file
+/// throws      RuntimeError with the reason and its place in the file
+inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const std::string& path) {
+  SafetensorsHeader header = detail::SafetensorsParser(json, path).parse();
+  check_safetensors_layout(header, data_bytes, path);
+  return header;
+}
+
+/// The header as JSON, padded with spaces to a multiple of 8 bytes, which keeps the data aligned.
+inline std::string write_safetensors_header(const SafetensorsHeader& header) {
+  std::string out = "{";
+  auto key = [&](std::string_view name) {
+    if (out.back() != '{') out += ',';
+    append_json_string(out, name);
+    out += ':';
+  };
+  if (!header.metadata.empty()) {
+    key("__metadata__");
+    out += '{';
+    for (const auto& [name, value] : header.metadata) key(name), append_json_string(out, value);
+    out += '}';
+  }
+  for (const SafetensorsEntry& entry : header.entries) {
+    key(entry.name);
+    out += text("{\"dtype\":\"", entry.dtype->name, "\",\"shape\":[");
+    for (std::size_t axis = 0; axis < entry.rank; ++axis) out += text(axis ? "," : "", entry.extent[axis]);
+    out += text("],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
+  }
+  out += '}';
+  out.resize((out.size() + 7) / 8 * 8, ' ');
+  return out;
+}
+
+}  // namespace tenon::io

@@ -1,0 +1,66 @@
+// Convolution in two dimensions, its gradient for the input, and (conv2d_weight.hpp) its gradient for the weight. No im2col.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/conv2d_weight.hpp>
+#include <tenon/kernel/cpu/correlate.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Independent parts of the convolution: the unit in which threads divide it. A thread should take neighbouring parts.
+inline long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
+inline long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
+
+/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB unless one row of all channels of a group is larger.
+template <class T>
+constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
+  return detail::conv_scratch<T>(detail::forward<Compute<T>>(s)).total;
+}
+template <class T>
+constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
+  return detail::conv_scratch<T>(detail::backward_input<Compute<T>>(s)).total;
+}
+
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T.
+/// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
+template <class T, class Finish>
+void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, Finish&& finish) {
+  const detail::Correlation c = detail::forward<Compute<T>>(s);
+  detail::Correlator<T> correlator(c, workspace);
+  for (long p = 0; p < s.group_inputs(); ++p)
+    for (long r = 0; r < s.kh; ++r)
+      for (long k = 0; k < s.kw; ++k) correlator.add((p * s.kh + r) * s.kw + k, c.image.offset(p, r * s.dilation_h, k * s.dilation_w));
+  correlator.end_phase();
+  detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
+    const long o = group * c.rows + row0;
+    correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows);
+    finish(sample, o, rows);
+  });
+}
+
+/// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
+/// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
+/// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero. Parts as for conv2d.
+template <class T>
+void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace) {
+  const detail::Correlation c = detail::backward_input<Compute<T>>(s);
+  detail::Correlator<T> correlator(c, workspace);
+  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
+    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlator.end_phase())
+      for (long o = 0; o < s.group_outputs(); ++o)
+        for (long r = 0; r < s.kh; ++r)
+          for (long k = 0; k < s.kw; ++k) {
+            const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
+            if (y % s.stride_h != 0 || x % s.stride_w != 0) continue;
+            correlator.add((o * c.rows * s.kh + r) * s.kw + k, c.image.offset(o, y / s.stride_h + c.image.top, x / s.stride_w + c.image.left));
+          }
+  const long group_weights = s.group_outputs() * c.rows * s.taps();
+  detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
+    correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
+                   dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows);
+  });
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

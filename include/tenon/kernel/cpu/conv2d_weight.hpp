@@ -1,0 +1,146 @@
+// The gradient of a convolution for its weight: lanes are output channels, so that the image is read where it lies.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/correlate.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+inline constexpr long weight_rows = 512, weight_columns = 64, weight_pixels = 256;
+
+// The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over pixels.
+struct WeightPlan {
+  Padded image;                    // planes: as many input channels as one pass needs at most
+  long rows, columns;              // c * kh * kw and o of one group
+  long row_blocks, column_blocks;  // items per group
+  long pass;                       // row blocks that are computed together
+  long band;                       // output rows per visit of an image
+};
+
+template <class A>
+constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
+  WeightPlan p{};
+  const Correlation c = forward<A>(s);
+  p.image = c.image;
+  p.rows = c.row_step, p.columns = s.group_outputs();
+  p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
+  p.pass = weight_rows / tile_rows < p.row_blocks ? weight_rows / tile_rows : p.row_blocks;
+  const long planes = (p.pass * tile_rows - 1) / s.taps() + 2;
+  p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
+  const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h, row_bytes = p.image.planes * p.image.phases_h * p.image.phases_w * p.image.pitch * long(sizeof(A));
+  long band = weight_pixels / s.ow;
+  if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
+  if (band > s.oh) band = s.oh;
+  p.band = band < 1 ? 1 : ceil_div(s.oh, ceil_div(s.oh, band));
+  p.image.rows = p.band + more;
+  return p;
+}
+
+struct WeightScratch {
+  std::size_t row, sums, panel, image, total;
+};
+template <class A>
+constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow) {
+  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
+  const long columns = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_columns<A>(1));
+  WeightScratch s{};
+  s.row = bytes(p.band * ow, sizeof(Tap));
+  s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
+  s.panel = s.sums + bytes(p.pass * tile_rows * columns, sizeof(A));
+  s.image = s.panel + bytes(p.band * ow * columns, sizeof(A));
+  s.total = s.image + bytes(p.image.elements() + conv_slack<A>, sizeof(A));
+  return s;
+}
+
+template <class T>
+class WeightGradient {
+  using A = Compute<T>;
+
+ public:
+  WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, void* workspace) : s_(s), plan_(plan) {
+    const WeightScratch scratch = weight_scratch<A>(plan, s.ow);
+    char* const base = static_cast<char*>(workspace);
+    taps_ = reinterpret_cast<Tap*>(base);
+    row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
+    sums_ = reinterpret_cast<A*>(base + scratch.sums);
+    panel_ = reinterpret_cast<A*>(base + scratch.panel);
+    image_ = reinterpret_cast<A*>(base + scratch.image);
+  }
+
+  /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
+  [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns) {
+    const long first_plane = row0 / s_.taps(), planes = (row0 + rows - 1) / s_.taps() - first_plane + 1;
+    Padded image = plan_.image;
+    image.planes = planes;
+    for (long i = 0; i < rows; ++i) {
+      const long plane = (row0 + i) / s_.taps() - first_plane, tap = (row0 + i) % s_.taps();
+      row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w));
+    }
+    const long pitch = round_up(columns, simd_width<A>), o = group * plan_.columns + o0;
+    for (long y = 0; y < plan_.band; ++y)
+      for (long x1 = 0; x1 < s_.ow; ++x1) taps_[y * s_.ow + x1] = {std::int32_t(y * image.pitch + x1), std::int32_t((y * s_.ow + x1) * pitch)};
+    if (s_.n == 0)
+      for (long i = 0; i < rows * pitch; ++i) sums_[i] = A(0);
+    bool resume = false;
+    for (long sample = 0; sample < s_.n; ++sample)
+      for (long y = 0; y < s_.oh; y += plan_.band, resume = true) {
+        const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
+        fill_padded(image, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_, 0);
+        copy_matrix(dy + ((sample * s_.o + o) * s_.oh + y) * s_.ow, 1, s_.oh * s_.ow, panel_, pitch, band * s_.ow, columns, pitch);
+        add(band * s_.ow, rows, pitch, resume);
+      }
+    copy_matrix(sums_, 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
+  }
+
+ private:
+  void add(long pixels, long rows, long pitch, bool resume) {
+    const long blocks = ceil_div(rows, tile_rows);
+    for (long block = 0; block < blocks; ++block) {
+      const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
+      for (long j = 0; j < pitch;) {
+        const long left = pitch - j, width = left < tile_vectors * simd_width<A> ? left : tile_vectors * simd_width<A>;
+        j += run_tile(Tile<A>{taps_, pixels, image_, row_ + i, panel_ + j, sums_ + i * pitch + j, pitch, resume}, int(count), width);
+      }
+    }
+  }
+
+  const Conv2dSizes& s_;
+  const WeightPlan& plan_;
+  Tap* taps_;
+  std::int32_t* row_;
+  A *sums_, *panel_, *image_;
+};
+}  // namespace detail
+
+/// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
+inline long conv2d_backward_weight_items(const Conv2dSizes& s) {
+  const detail::WeightPlan p = detail::weight_plan<float>(s);
+  return s.groups * p.column_blocks * p.row_blocks;
+}
+/// Bytes of scratch that one thread needs, aligned to 64 bytes.
+template <class T>
+constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<Compute<T>>(s), s.ow).total;
+}
+
+/// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
+/// rounded once to T. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
+template <class T>
+void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
+  const detail::WeightPlan plan = detail::weight_plan<Compute<T>>(s);
+  detail::WeightGradient<T> gradient(s, plan, workspace);
+  for (long item = begin; item < end;) {
+    const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block;
+    long run = end - item < left ? end - item : left;
+    run = run < plan.pass ? run : plan.pass;
+    const long row0 = border(plan.rows, plan.row_blocks, block), rows = border(plan.rows, plan.row_blocks, block + run) - row0;
+    const long column = rest % plan.column_blocks, o0 = border(plan.columns, plan.column_blocks, column), o1 = border(plan.columns, plan.column_blocks, column + 1);
+    gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0);
+    item += run;
+  }
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

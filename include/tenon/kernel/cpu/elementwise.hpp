@@ -1,0 +1,93 @@
+// The loop behind every element-wise operator, single or fused, with broadcasting.
+#pragma once
+#include <tenon/kernel/kernel.hpp>
+
+namespace tenon::inline TENON_ABI::kernel {
+
+/// How the operands of an element-wise call line up with its result, worked out from the shapes: the result is walked
+/// as rows of `inner` elements; along a row each operand moves by 0 or 1.
+template <class Call>
+struct RowLayout {
+  static constexpr TensorType out = Call::result;
+
+  // Extent of operand k along axis `axis` of the result; 1 where it is broadcast or has no such axis.
+  static constexpr int extent(int k, int axis) {
+    const TensorType t = Call::operand(k);
+    const int own = axis - (out.rank - t.rank);
+    return own < 0 ? 1 : t.extent[own];
+  }
+  static constexpr bool spans(int k, int axis) { return extent(k, axis) == out.extent[axis]; }
+  static constexpr bool constant(int k, int axis) { return extent(k, axis) == 1; }
+
+  // The first axis of the row: every operand spans all axes of the row, or is constant on all of them.
+  static constexpr int find_first_axis() {
+    int first = out.rank;
+    while (first > 0) {
+      for (int k = 0; k < Call::operands; ++k) {
+        bool all_span = true, all_constant = true;
+        for (int axis = first - 1; axis < out.rank; ++axis) all_span &= spans(k, axis), all_constant &= constant(k, axis);
+        if (!all_span && !all_constant) return first;
+      }
+      --first;
+    }
+    return first;
+  }
+  static constexpr int first_axis = find_first_axis();
+  static constexpr bool flat = first_axis == 0;  // one row, which may depend on n
+
+  static constexpr long inner(long n) {
+    long product = 1;
+    for (int axis = first_axis; axis < out.rank; ++axis) product *= out.size(axis, n);
+    return product;
+  }
+  static constexpr long step(int k) {
+    for (int axis = first_axis; axis < out.rank; ++axis)
+      if (!spans(k, axis)) return 0;
+    for (int axis = first_axis; axis < out.rank; ++axis)
+      if (out.extent[axis] != 1) return 1;
+    return first_axis < out.rank ? 1 : 0;
+  }
+  // Offset of operand k at the start of row `row`.
+  static constexpr long offset(int k, long row) {
+    long offset = 0, stride = 1;
+    for (int axis = out.rank - 1; axis >= first_axis; --axis) stride *= extent(k, axis) < 0 ? 1 : extent(k, axis);
+    for (int axis = first_axis - 1; axis >= 0; --axis) {
+      const long here = axis == 0 ? row : row % out.extent[axis];
+      if (axis > 0) row /= out.extent[axis];
+      if (!constant(k, axis)) offset += here * stride, stride *= axis == 0 ? 1 : extent(k, axis);
+    }
+    return offset;
+  }
+  static constexpr long rows(long n) { return flat ? 1 : out.count(n) / inner(n); }
+  static constexpr long items(long n) { return flat ? inner(n) : rows(n); }
+};
+
+}  // namespace tenon::kernel
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
+template <class Call, class F, int... K>
+inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std::integer_sequence<int, K...>) {
+  using Rows = RowLayout<Call>;
+  auto* result = a.result<typename Call::Result>();
+  const auto row_loop = [&](auto* out, long count, const auto*... in) {
+    for (long i = 0; i < count; ++i) out[i] = static_cast<typename Call::Result>(f(in[Rows::step(K) ? i : 0]...));
+  };
+  if constexpr (Rows::flat) {
+    row_loop(result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
+  } else {
+    const long inner = Rows::inner(a.n);
+    for (long row = begin; row < end; ++row)
+      row_loop(result + row * inner, inner, (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
+  }
+}
+
+template <class Call, class F>
+inline void elementwise(const Arguments& a, long begin, long end, F f) {
+  elementwise_rows<Call>(a, begin, end, f, std::make_integer_sequence<int, Call::operands>{});
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

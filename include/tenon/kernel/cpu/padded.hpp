@@ -1,0 +1,59 @@
+// The image that a convolution reads: zeros around it, and with a stride its rows and columns sorted by remainder,
+// so that the neighbours of an output pixel always lie in neighbouring elements.
+#pragma once
+#include <tenon/kernel/cpu/pack.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Some rows of all planes of an image [planes, h, w], padded and sorted by phase. A pixel (y, x) in padded coordinates,
+/// counted from the first row that is held, is element offset(plane, y, x); pixel (y, x + step_w) is the next element.
+struct Padded {
+  long planes, h, w, top, left;          // top, left: zeros before the first row and column
+  int step_h, step_w, phases_h, phases_w;  // only the first phases_* of the step_* remainders are kept
+  long rows, pitch;                      // of one phase
+
+  constexpr long plane() const { return phases_h * phases_w * rows * pitch; }
+  constexpr long elements() const { return planes * plane(); }
+  constexpr long offset(long p, long y, long x) const {
+    return p * plane() + ((y % step_h) * phases_w + x % step_w) * rows * pitch + y / step_h * pitch + x / step_w;
+  }
+};
+
+/// Fills `to` with the rows from padded row `first` (a multiple of step_h), widened; `slack` more elements become zero.
+template <class T>
+[[gnu::noinline]] void fill_padded(const Padded& s, const T* from, long first, Compute<T>* to, long slack) {
+  using A = Compute<T>;
+  const auto zeros = [](A* at, long n) {
+    long i = 0;
+    for (; i + simd_width<A> <= n; i += simd_width<A>) Simd<A>(A(0)).store(at + i);
+    for (; i < n; ++i) at[i] = A(0);
+  };
+  for (long p = 0; p < s.planes; ++p)
+    for (int ph = 0; ph < s.phases_h; ++ph)
+      for (int pw = 0; pw < s.phases_w; ++pw)
+        for (long i = 0; i < s.rows; ++i, to += s.pitch) {
+          const long y = first + i * s.step_h + ph - s.top;
+          if (y < 0 || y >= s.h) {
+            zeros(to, s.pitch);
+            continue;
+          }
+          // columns j with 0 <= j * step_w + pw - left < w
+          const long lead = s.left - pw, begin = lead > 0 ? ceil_div(lead, s.step_w) : 0;
+          const long count = lead + s.w > 0 ? ceil_div(lead + s.w, s.step_w) : 0, end = count < s.pitch ? count : s.pitch;
+          const T* const row = from + (p * s.h + y) * s.w - lead;
+          if (begin >= end) {
+            zeros(to, s.pitch);
+            continue;
+          }
+          zeros(to, begin);
+          if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
+          else
+            for (long j = begin; j < end; ++j) to[j] = widened(row[j * s.step_w]);
+          zeros(to + end, s.pitch - end);
+        }
+  zeros(to, slack);
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,148 @@
+// A kernel is an operator at given shapes. Its template arguments are plain integers: that keeps symbols short, and
+// nvcc takes them for a __global__ function, which it refuses for class-type arguments.
+#pragma once
+#include <utility>
+
+#include <tenon/core/parallel.hpp>
+#include <tenon/core/storage.hpp>
+#include <tenon/core/arena.hpp>
+#include <tenon/graph/kernel_entry.hpp>
+#include <tenon/graph/step.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// The integers that identify a kernel: operator, types of result and operands, settings, fused steps.
+struct KernelKey {
+  static constexpr int capacity = 1 + (max_operands + 1) * (max_rank + 1) + max_attributes + 1 + 2 * max_steps;
+  int word[capacity]{};
+  int length = 0;
+
+  constexpr void put(int value) { word[length++] = value; }
+  constexpr void put(const TensorType& t) {
+    put(t.rank * 16 + int(t.dtype));
+    for (int axis = 0; axis < t.rank; ++axis) put(t.extent[axis]);
+  }
+  constexpr std::uint64_t hash() const {
+    std::uint64_t h = 1469598103934665603ull;
+    for (int i = 0; i < length; ++i) h = (h ^ static_cast<std::uint32_t>(word[i])) * 1099511628211ull;
+    return h;
+  }
+};
+
+constexpr KernelKey kernel_key(const OperatorInfo* op, const TensorType& result, const TensorType* operand, int operands, const Attributes& attributes,
+                               const int* program = nullptr, int steps = 0) {
+  KernelKey key;
+  key.put(op->id * 8 + operands);
+  key.put(result);
+  for (int k = 0; k < operands; ++k) key.put(operand[k]);
+  int settings = max_attributes;
+  while (settings && !attributes.word[settings - 1]) --settings;
+  key.put(steps * 16 + settings);
+  for (int i = 0; i < settings; ++i) key.put(attributes.word[i]);
+  for (int i = 0; i < 2 * steps; ++i) key.put(program[i]);
+  return key;
+}
+template <int N>
+constexpr KernelKey kernel_key(const Graph<N>& graph, int id) {
+  const Node& node = graph[id];
+  TensorType operand[max_operands]{};
+  for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type;
+  return kernel_key(node.op, node.type, operand, node.operands, node.attributes, graph.program + node.program, node.steps);
+}
+
+/// A kernel's key, unpacked again.
+struct Description {
+  int id = 0, operands = 0, steps = 0;
+  TensorType result{}, operand[max_operands]{};
+  Attributes attributes{};
+  int program[2 * max_steps]{};
+};
+constexpr Description describe(const int* word) {
+  Description d;
+  const auto read_type = [&](TensorType& t) {
+    t.rank = *word / 16;
+    t.dtype = static_cast<Dtype>(*word++ % 16);
+    for (int axis = 0; axis < t.rank; ++axis) t.extent[axis] = *word++;
+  };
+  d.id = *word / 8;
+  d.operands = *word++ % 8;
+  read_type(d.result);
+  for (int k = 0; k < d.operands; ++k) read_type(d.operand[k]);
+  const int settings = *word % 16;
+  d.steps = *word++ / 16;
+  for (int i = 0; i < settings; ++i) d.attributes.word[i] = *word++;
+  for (int i = 0; i < 2 * d.steps; ++i) d.program[i] = *word++;
+  return d;
+}
+
+/// What the kernel of an operator is instantiated with: `Call::result`, `Call::operand(k)`, `Call::config()`.
+template <int... Words>
+struct Call {
+  static constexpr int words[]{Words...};
+  static constexpr Description description = describe(words);
+  static constexpr TensorType result = description.result;
+  static constexpr int operands = description.operands;
+  using Op = OperatorById<description.id>;
+  using Result = CppType<result.dtype>;
+  template <int K> using Operand = CppType<description.operand[K].dtype>;
+  static constexpr TensorType operand(int k) { return description.operand[k]; }
+  static constexpr typename Op::Config config() { return unpack<typename Op::Config>(description.attributes); }
+};
+
+namespace detail {
+template <class C> constexpr long kernel_items(long n) { return C::Op::template items<C>(n); }
+template <class C>
+constexpr long kernel_cost(long n) {
+  if constexpr (requires { C::Op::template cost<C>(n); }) return C::Op::template cost<C>(n);
+  else {
+    const long items = kernel_items<C>(n);
+    return items ? C::result.count(n) / items + 1 : 1;
+  }
+}
+template <class C>
+constexpr long kernel_workspace(long n) {
+  if constexpr (requires { C::Op::template workspace<C>(n); }) return aligned(C::Op::template workspace<C>(n));
+  else return 0;
+}
+}  // namespace detail
+
+TENON_EXACT_BEGIN
+template <class C>
+void run_kernel(const Arguments& arguments, long begin, long end) {
+  C::Op::template run<C>(arguments, begin, end);
+}
+TENON_EXACT_END
+
+template <class C>
+inline constexpr KernelEntry kernel_entry{&run_kernel<C>, &detail::kernel_items<C>, &detail::kernel_cost<C>, &detail::kernel_workspace<C>};
+
+namespace detail {
+template <class Key, std::size_t... I> Call<Key::value.word[I]...> call_from(std::index_sequence<I...>);
+}  // namespace detail
+
+/// The Call of a key; Key has `static constexpr KernelKey value`.
+template <class Key> using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.length)>{}));
+
+/// Scratch memory per thread for kernels called outside a plan; grows, never shrinks.
+inline std::byte* thread_workspace(long bytes) {
+  thread_local Storage scratch;
+  thread_local long size = 0;
+  if (bytes > size) {
+    scratch = Storage(static_cast<std::size_t>(bytes));
+    size = bytes;
+  }
+  return scratch.data();
+}
+
+/// Runs a kernel on all its items, shared between threads if that pays.
+inline void launch(const KernelEntry& kernel, const Arguments& arguments) {
+  const long items = kernel.items(arguments.n), bytes = kernel.workspace(arguments.n);
+  const long grain = cost_per_thread / (kernel.cost(arguments.n) + 1) + 1;
+  parallel_for(items, grain, [&](long begin, long end) {
+    Arguments own = arguments;
+    if (bytes) own.workspace = thread_workspace(bytes);
+    kernel.run(own, begin, end);
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,170 @@
+// Two-dimensional convolution.
+#pragma once
+#include <tenon/kernel/cpu/conv2d.hpp>
+#include <tenon/kernel/cpu/conv2d_weight.hpp>
+#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/ops/window.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Settings of a convolution. `padding` counts only with PadMode::pad.
+struct Conv2dOptions {
+  Pair stride = 1;
+  PadMode pad_mode = PadMode::same;
+  Padding padding = 0;
+  Pair dilation = 1;
+  int groups = 1;
+};
+
+namespace ops {
+
+/// What the three operators of a convolution need: everything but the extents of their operands.
+struct Conv2dAttributes {
+  int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
+  int first = 0, second = 0;  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
+};
+
+namespace detail {
+/// Sizes from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].
+constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a, long n) {
+  return {x.size(0, n), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
+}
+constexpr long conv_cost(const kernel::Conv2dSizes& s, long items) {
+  return s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1;
+}
+}  // namespace detail
+
+struct Conv2dBackwardInput;
+struct Conv2dBackwardWeight;
+
+/// Convolution (cross-correlation) of images with a kernel per output channel.
+///
+/// x           [n, C, H, W]; float16, bfloat16, float32, float64
+/// weight      [O, C / groups, kh, kw]
+/// result      [n, O, OH, OW], extents by pad_mode (MindSpore's contract: `same` puts the odd pixel at the bottom and right)
+/// derivative  two operators below, which have each other as derivatives
+/// order       one chain of fused multiply-adds over (channel, row, column) of the kernel per element, padding counts as 0
+/// source      MindSpore's Conv2D
+struct Conv2d : Operator<Conv2d, "Conv2D"> {
+  using Config = Conv2dAttributes;
+  static constexpr bool epilogue = true;
+  static constexpr int operands_before_epilogue = 2;
+
+  /// The settings of a call: paddings follow from the mode and the extents.
+  static constexpr Config config(const Conv2dOptions& o, const TensorType& x, const TensorType& w) {
+    Config c{o.stride.h, o.stride.w, 0, 0, o.dilation.h, o.dilation.w, o.groups};
+    if (x.rank != 4 || w.rank != 4) return c;
+    const WindowAxis v = window_axis(o.pad_mode, x[2], w[2], o.stride.h, o.dilation.h, o.padding.top, o.padding.bottom);
+    const WindowAxis h = window_axis(o.pad_mode, x[3], w[3], o.stride.w, o.dilation.w, o.padding.left, o.padding.right);
+    c.top = v.before, c.left = h.before, c.first = v.extent, c.second = h.extent;
+    return c;
+  }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const TensorType &x = in[0], &w = in[1];
+    TensorType y = x;
+    if (x.rank != 4) error << "Conv2d needs an input [n,C,H,W] of rank 4, got " << x;
+    else if (x[1] != w[1] * c.groups) error << "Conv2d got an input of " << x[1] << " channels " << x << ", its weight " << w << " needs " << w[1] * c.groups;
+    else if (w[0] % c.groups != 0) error << "Conv2d cannot divide " << w[0] << " output channels in " << c.groups << " groups";
+    else if (x.dtype != w.dtype) error << "Conv2d got an input of " << name(x.dtype) << ", its weight is " << name(w.dtype);
+    else if (c.first < 1 || c.second < 1) error << "Conv2d got an input " << x << " smaller than its kernel " << w;
+    if (error.empty()) y.extent[1] = w[0], y.extent[2] = c.first, y.extent[3] = c.second;
+    return y;
+  }
+  static constexpr void derivative(Derivative& d);
+
+  template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config(), n); }
+  template <class Call> static constexpr long items(long n) { return kernel::conv2d_items(sizes<Call>(n)); }
+  template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_workspace<typename Call::Result>(sizes<Call>(1))); }
+  template <class Call> static void run(const Arguments& a, long begin, long end);
+};
+
+/// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
+struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"> {
+  using Config = Conv2dAttributes;  // first, second: H, W of the result
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    TensorType x = in[1];
+    x.extent[1] = in[0][1] * c.groups, x.extent[2] = c.first, x.extent[3] = c.second;
+    return x;
+  }
+  static constexpr void derivative(Derivative& d);
+
+  template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config(), n); }
+  template <class Call> static constexpr long items(long n) { return kernel::conv2d_backward_input_items(sizes<Call>(n)); }
+  template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_backward_input_workspace<typename Call::Result>(sizes<Call>(1))); }
+  template <class Call> static void run(const Arguments& a, long begin, long end);
+};
+
+/// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
+struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilter"> {
+  using Config = Conv2dAttributes;  // first, second: extents of the kernel
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
+  }
+  static constexpr void derivative(Derivative& d);
+
+  template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config(), n); }
+  template <class Call> static constexpr long items(long n) { return kernel::conv2d_backward_weight_items(sizes<Call>(n)); }
+  template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_backward_weight_workspace<typename Call::Result>(sizes<Call>(1))); }
+  template <class Call> static void run(const Arguments& a, long begin, long end);
+};
+
+// The three are each other's derivatives: y = x * w is linear in both.
+namespace detail {
+constexpr Conv2dAttributes with_extents(Conv2dAttributes c, int first, int second) {
+  c.first = first, c.second = second;
+  return c;
+}
+}  // namespace detail
+constexpr void Conv2d::derivative(Derivative& d) {
+  const Config c = d.config<Conv2d>();
+  const TensorType x = d.type(0), w = d.type(1);
+  d.flows_to(0, d.call_with<Conv2dBackwardInput>(detail::with_extents(c, x[2], x[3]), d.operand(1), d.gradient()));
+  d.flows_to(1, d.call_with<Conv2dBackwardWeight>(detail::with_extents(c, w[2], w[3]), d.operand(0), d.gradient()));
+}
+constexpr void Conv2dBackwardInput::derivative(Derivative& d) {
+  const Config c = d.config<Conv2dBackwardInput>();
+  const TensorType w = d.type(0), y = d.type(1);
+  d.flows_to(0, d.call_with<Conv2dBackwardWeight>(detail::with_extents(c, w[2], w[3]), d.gradient(), d.operand(1)));
+  d.flows_to(1, d.call_with<Conv2d>(detail::with_extents(c, y[2], y[3]), d.gradient(), d.operand(0)));
+}
+constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
+  const Config c = d.config<Conv2dBackwardWeight>();
+  const TensorType x = d.type(0), y = d.type(1);
+  d.flows_to(0, d.call_with<Conv2dBackwardInput>(detail::with_extents(c, x[2], x[3]), d.gradient(), d.operand(1)));
+  d.flows_to(1, d.call_with<Conv2d>(detail::with_extents(c, y[2], y[3]), d.operand(0), d.gradient()));
+}
+
+TENON_EXACT_BEGIN
+template <class Call>
+void Conv2d::run(const Arguments& a, long begin, long end) {
+  using T = typename Call::Result;
+  constexpr long outputs = Call::result[1], plane = Call::result.span(2, 4);
+  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, [&](long sample, long o, long count) {
+    if constexpr (Call::description.steps > 0)
+      for (long channel = o; channel < o + count; ++channel) kernel::apply_steps<Call>(a, (sample * outputs + channel) * plane, plane, channel, 0);
+  });
+}
+template <class Call>
+void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
+  using T = typename Call::Result;
+  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+}
+template <class Call>
+void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
+  using T = typename Call::Result;
+  kernel::conv2d_backward_weight(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+}
+TENON_EXACT_END
+
+/// Convolves x with weight: `conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::same}>(x, weight)`.
+template <Conv2dOptions options = Conv2dOptions{}, Operand X, Operand W>
+constexpr auto conv2d(const X& x, const W& weight, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Conv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
+}
+
+}  // namespace ops
+}  // namespace tenon

@@ -1,0 +1,80 @@
+// Base of element-wise operators: from one function `eval` come shape rule, broadcasting, kernel, fusion, and folding.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/elementwise.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+/// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1.
+constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& result) {
+  result = a.rank >= b.rank ? a : b;
+  const TensorType& low = a.rank >= b.rank ? b : a;
+  for (int axis = result.rank - low.rank; axis < result.rank; ++axis) {
+    const int other = low.extent[axis - (result.rank - low.rank)];
+    if (result.extent[axis] == 1) result.extent[axis] = other;
+    else if (other != 1 && other != result.extent[axis]) return false;
+  }
+  return true;
+}
+
+/// The floating-point type in which T is computed: 16-bit floats in float, the others in themselves.
+template <class T> using Compute = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+
+TENON_EXACT_BEGIN
+/// Base of an operator whose result element depends on the operands' elements at the same (broadcast) position.
+///
+/// `Op` gives `template <class V> static V eval(V x)` with one argument per operand; V is float, double, or an integer.
+/// Every call rounds once to the result's dtype, also inside a fused kernel.
+template <class Op, FixedString Name>
+struct Elementwise : Operator<Op, Name> {
+  static constexpr bool elementwise = true;
+
+  static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&, Sentence& error) {
+    TensorType result = in[0];
+    for (int k = 1; k < in.count; ++k) {
+      if (in[k].dtype != in[0].dtype)
+        error << Op::name << " of " << name_of(in[0]) << " " << in[0] << " and " << name_of(in[k]) << " " << in[k] << ": cast one of them, dtypes must agree";
+      else if (TensorType wider; broadcast(result, in[k], wider)) result = wider;
+      else error << Op::name << " of " << in[0] << " and " << in[k] << ": the shapes do not broadcast";
+      if (!error.empty()) break;
+    }
+    if constexpr (requires { Op::floating_only; })
+      if (error.empty() && !is_floating(in[0].dtype)) error << Op::name << " needs a floating-point operand, got " << name_of(in[0]) << " " << in[0];
+    result.dtype = in[0].dtype;
+    if constexpr (requires { Op::result_dtype(in[0].dtype); }) result.dtype = Op::result_dtype(in[0].dtype);
+    return result;
+  }
+  template <class... V>
+  static auto evaluate(V... v) {
+    return Op::eval(static_cast<Compute<V>>(v)...);
+  }
+  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call>(a, begin, end, [](auto... v) { return Elementwise::evaluate(v...); });
+  }
+
+ private:
+  static constexpr std::string_view name_of(const TensorType& t) { return tenon::name(t.dtype); }
+};
+TENON_EXACT_END
+
+/// The dtype of a number beside a tensor of T: T itself, or float32 for a fractional number beside integers.
+template <class T, class N> using NumberFor = Number<std::conditional_t<std::is_floating_point_v<N> && !is_floating(dtype_of<T>), float, T>>;
+
+namespace detail {
+template <class V>
+struct ElementOf { using type = typename std::remove_cvref_t<V>::type; };
+template <> struct ElementOf<Broken> { using type = float; };
+}  // namespace detail
+template <class V> using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
+
+/// A binary call whose operands may be numbers: `binary<Add>(at, x, 2)`.
+template <class Op, class A, class B>
+constexpr auto binary(const Location& at, const A& a, const B& b) {
+  if constexpr (Scalar<A>) return apply<Op>(at, NumberFor<ElementOf<B>, A>(static_cast<double>(a)), b);
+  else if constexpr (Scalar<B>) return apply<Op>(at, a, NumberFor<ElementOf<A>, B>(static_cast<double>(b)));
+  else return apply<Op>(at, a, b);
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,20 @@
+// The operator that the fuse pass makes of a chain of element-wise ones.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/steps.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// A chain of element-wise operators in one pass over memory; its program is in the node. Only graphs contain it.
+struct Fused : Operator<Fused, "Fused"> {
+  static constexpr bool elementwise = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call>(a, begin, end, [](auto... v) { return kernel::fused_element<Call, typename Call::Result>(v...); });
+  }
+};
+TENON_EXACT_END
+}  // namespace tenon::ops

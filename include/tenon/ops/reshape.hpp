@@ -1,0 +1,106 @@
+// The same elements under another shape: reshape, flatten, expand_dims, squeeze.
+#pragma once
+#include <tenon/eager/apply.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+/// Views x under another shape with as many elements. No kernel runs and no element moves.
+///
+/// x           any shape and dtype
+/// derivative  dy under the shape of x
+/// source      MindSpore's Reshape
+struct Reshape : Operator<Reshape, "Reshape"> {
+  struct Config {
+    int rank = 0, extent[max_rank]{};
+  };
+  static constexpr bool view = true;
+  static constexpr Config to(const TensorType& t) {
+    Config c{t.rank, {}};
+    for (int axis = 0; axis < t.rank; ++axis) c.extent[axis] = t.extent[axis];
+    return c;
+  }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
+    TensorType t = in[0];
+    t.rank = wanted.rank;
+    for (int axis = 0; axis < max_rank; ++axis) t.extent[axis] = axis < wanted.rank ? wanted.extent[axis] : 0;
+    if (!detail::only_first_is_dynamic(t)) error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
+    else if (t.count(1) != in[0].count(1) || t.batched() != in[0].batched())
+      error << "Reshape of " << in[0] << " (" << in[0].count(1) << " elements" << (in[0].batched() ? " a sample" : "") << ") to " << t << " (" << t.count(1) << ")";
+    return t;
+  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<Reshape>(to(d.type(0)), d.gradient())); }
+  template <class Call> static constexpr long items(long) { return 0; }
+  template <class Call> static void run(const Arguments&, long, long) {}
+};
+
+namespace detail {
+/// Extents of x with the axes first .. last - 1 in one.
+constexpr Reshape::Config merged(const TensorType& x, int first, int last) {
+  TensorType t;
+  for (int axis = 0; axis < first; ++axis) t.extent[t.rank++] = x.extent[axis];
+  int product = 1;
+  for (int axis = first; axis < last; ++axis) product *= x.extent[axis];
+  t.extent[t.rank++] = product;
+  for (int axis = last; axis < x.rank; ++axis) t.extent[t.rank++] = x.extent[axis];
+  return Reshape::to(t);
+}
+template <int... Axes>
+constexpr Reshape::Config expanded(const TensorType& x) {
+  bool added[max_rank]{};
+  const int rank = x.rank + int(sizeof...(Axes));
+  ((added[normalized_axis(Axes, rank)] = true), ...);
+  TensorType t;
+  t.rank = rank;
+  for (int axis = 0, from = 0; axis < rank; ++axis) t.extent[axis] = added[axis] ? 1 : x.extent[from++];
+  return Reshape::to(t);
+}
+template <int... Axes>
+constexpr Reshape::Config squeezed(const TensorType& x) {
+  bool dropped[max_rank]{};
+  if constexpr (sizeof...(Axes) == 0) for (int axis = 0; axis < x.rank; ++axis) dropped[axis] = x.extent[axis] == 1;
+  else ((dropped[normalized_axis(Axes, x.rank)] = true), ...);
+  TensorType t;
+  for (int axis = 0; axis < x.rank; ++axis)
+    if (!dropped[axis] || x.extent[axis] != 1) t.extent[t.rank++] = x.extent[axis];
+  return Reshape::to(t);
+}
+/// Replaces one extent of 0 by what is left of the elements of x, as -1 does in NumPy (here -1 is dyn).
+constexpr Reshape::Config completed(Reshape::Config wanted, const TensorType& x) {
+  long known = 1;
+  int open = -1;
+  for (int axis = 0; axis < wanted.rank; ++axis) {
+    if (wanted.extent[axis] == 0) open = axis;
+    else known *= wanted.extent[axis] < 0 ? -wanted.extent[axis] : wanted.extent[axis];
+  }
+  if (open >= 0 && known) wanted.extent[open] = int(x.count(1) / known);
+  return wanted;
+}
+template <class V> inline constexpr TensorType type_of_value = std::remove_cvref_t<V>::dims;
+}  // namespace detail
+
+/// Views x under Shape S: `reshape<Shape<dyn, 400>>(x)`. One extent may be 0: what is left of the elements.
+template <class S, Operand X>
+constexpr auto reshape(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Reshape, detail::completed(Reshape::to(S::dims), detail::type_of_value<X>)>(at, x);
+}
+/// [n, ...] -> [n, product of the rest]. MindSpore's nn.Flatten.
+template <Operand X>
+constexpr auto flatten(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Reshape, detail::merged(detail::type_of_value<X>, detail::type_of_value<X>.rank ? 1 : 0, detail::type_of_value<X>.rank)>(at, x);
+}
+/// Inserts axes of extent 1 at the given positions of the result: `expand_dims<0>(x)`, `expand_dims<-1>(x)`.
+template <int... Axes, Operand X>
+constexpr auto expand_dims(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Reshape, detail::expanded<Axes...>(detail::type_of_value<X>)>(at, x);
+}
+/// Drops the given axes of extent 1, or all of them if none is given.
+template <int... Axes, Operand X>
+constexpr auto squeeze(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Reshape, detail::squeezed<Axes...>(detail::type_of_value<X>)>(at, x);
+}
+
+}  // namespace tenon::ops

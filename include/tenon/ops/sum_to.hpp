@@ -1,0 +1,55 @@
+// The derivative of broadcasting.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/reduce.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// Sums x over the axes along which a value of the wanted shape was broadcast. Derivatives insert it; not for users.
+///
+/// x           any shape; floating-point or integer
+/// result      the wanted shape, right-aligned with x, with 1 or no axis where x is summed
+/// derivative  dy broadcast to x
+/// order       elements of one sum in row-major order; see kernel/cpu/reduce.hpp
+struct SumTo : Operator<SumTo, "SumTo"> {
+  struct Config {
+    int rank = 0, extent[max_rank]{};
+  };
+  static constexpr Config to(const TensorType& t) {
+    Config c{t.rank, {}};
+    for (int axis = 0; axis < t.rank; ++axis) c.extent[axis] = t.extent[axis];
+    return c;
+  }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
+    TensorType t = in[0];
+    t.rank = wanted.rank;
+    for (int axis = 0; axis < max_rank; ++axis) t.extent[axis] = axis < wanted.rank ? wanted.extent[axis] : 0;
+    if (wanted.rank > in[0].rank) error << "SumTo of " << in[0] << " to " << t;
+    return t;
+  }
+  static constexpr void derivative(Derivative& d);
+
+  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / (Call::result.count(n) + 1) + 1; }
+  template <class Call>
+  static constexpr unsigned mask() {
+    constexpr TensorType in = Call::operand(0), out = Call::result;
+    unsigned m = 0;
+    for (int axis = 0; axis < in.rank; ++axis) {
+      const int own = axis - (in.rank - out.rank);
+      if (own < 0 || out.extent[own] != in.extent[axis]) m |= 1u << axis;
+    }
+    return m;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using A = Accumulator<typename Call::Result>;
+    kernel::reduce<Call, A>(a, begin, end, mask<Call>(), A(0), [](A s, A x) { return s + x; }, [](A s) { return static_cast<typename Call::Result>(s); });
+  }
+};
+TENON_EXACT_END
+
+/// Repeats x along axes of extent 1 (or axes that it lacks) to the wanted shape. The derivative of sums.
+struct BroadcastTo;
+
+}  // namespace tenon::ops

@@ -1,0 +1,45 @@
+# Exit status 0 if the first error in a compiler's output says `sentence`, blanks aside.
+#
+# A sentence that the compiler composed stands in template arguments, and each compiler writes those in another way:
+#   g++    FixedString<31>{"network.conv1: Conv2D got an i"}, FixedString<31>{"nput of 3 channels"}
+#   clang  the same, or {{"..."}}
+#   nvcc   FixedString<31>{{'n', 'e', 't', '\000'}}, or {(char)'n', (char)'e', (char)0}
+# So each line is compared as it stands, as all its strings joined, and as all its letters joined. Lines that only echo the source do not count.
+function unescaped(text,    result, at) {
+  gsub(/\\000|\\0/, "", text)
+  result = ""
+  while ((at = index(text, "\\")) > 0) {
+    result = result substr(text, 1, at - 1) substr(text, at + 1, 1)
+    text = substr(text, at + 2)
+  }
+  return result text
+}
+function joined(line, literal,    all) {
+  all = ""
+  while (match(line, literal)) {
+    all = all unescaped(substr(line, RSTART + 1, RLENGTH - 2))
+    line = substr(line, RSTART + RLENGTH)
+  }
+  return squeezed(all)
+}
+function squeezed(text) { gsub(/[ \t]/, "", text); return text }
+function look(line) {
+  if (index(squeezed(line), wanted) || index(joined(line, strings), wanted) || index(joined(line, letters), wanted)) found = 1
+}
+
+BEGIN {
+  wanted = squeezed(sentence)
+  strings = "\"([^\"\\\\]|\\\\.)*\""
+  letters = "'(\\\\[0-7][0-7][0-7]|\\\\.|[^'\\\\])'"
+}
+/^ +[0-9]* \|/ { next }                                   # g++ and clang: the source, and marks below it
+/^[ \t]*\^[ ~^]*$/ { held = ""; next }                    # nvcc: a mark; the line before it was the source
+{
+  if (held != "") look(held)
+  held = $0
+  if (/error( #[0-9A-D-]+)?:/ && ++errors > 1) { held = ""; exit }
+}
+END {
+  if (held != "") look(held)
+  exit found ? 0 : 1
+}

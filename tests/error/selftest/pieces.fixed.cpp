@@ -1,0 +1,2 @@
+// The cure of pieces.cpp.
+int main() {}

@@ -1,0 +1,3 @@
+// expects: an int must have five bytes, said "five"
+// lines: g++ 4, clang 7, nvcc 5
+static_assert(sizeof(int) == 5, "an int must have five bytes, said \"five\"");

@@ -1,0 +1,2 @@
+// The cure of plain.cpp.
+static_assert(sizeof(int) == 4, "an int must have four bytes");

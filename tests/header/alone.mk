@@ -1,0 +1,17 @@
+# One stamp per header, made anew when the header or anything that it includes has changed. Used by alone.sh.
+# Without zlib and without -march: the variants that no other test compiles.
+CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only
+headers := $(shell cd $(include) && find tenon -name '*.hpp' | sort)
+stamps := $(headers:%.hpp=%.ok)
+
+all: $(stamps)
+
+# A pattern with a slash: without one, make would cut the folder off and look for the header elsewhere.
+tenon/%.ok: $(include)/tenon/%.hpp
+	@mkdir -p $(@D)
+	@printf '#include <tenon/%s>\n#include <tenon/%s>\n' $*.hpp $*.hpp >$(@:.ok=.cpp)
+	@$(CXX) $(CXXFLAGS) -I$(include) -MMD -MP -MF $(@:.ok=.d) -MT $@ $(@:.ok=.cpp) || { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
+	@touch $@
+
+-include $(stamps:.ok=.d)
+.PHONY: all

@@ -1,0 +1,70 @@
+// What the kernel tests share: numbers to feed in, and the products written as the plain loops of the contract.
+#pragma once
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include <tenon/core/philox.hpp>
+#include <tenon/kernel/cpu/tile.hpp>
+
+namespace reference {
+using tenon::kernel::Compute;
+using tenon::kernel::narrowed;
+using tenon::kernel::widened;
+
+/// Small random numbers; integers from -9 to 9, or 0 to 9 where T has no sign.
+template <class T>
+std::vector<T> numbers(long count, tenon::Random& random) {
+  std::vector<T> v(static_cast<std::size_t>(count));
+  for (T& x : v) {
+    const float u = random.uniform(-1, 1);
+    if constexpr (std::is_unsigned_v<T>) x = T((u + 1) * 5);
+    else if constexpr (std::is_integral_v<T>) x = T(u * 10);
+    else x = T(u);
+  }
+  return v;
+}
+
+/// Exactly the bytes that a kernel asks for, so that the address sanitizer sees one byte more; filled with a NaN pattern.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) : memory_(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free) { std::memset(memory_.get(), 0xff, bytes); }
+  void* data() { return memory_.get(); }
+
+ private:
+  std::unique_ptr<char, decltype(&std::free)> memory_;
+};
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// Calls body(begin, end) for 0 .. items cut in `parts`, last part first: the order must not matter.
+template <class Body>
+void in_parts(long items, long parts, Body&& body) {
+  for (long p = parts; p-- > 0;) body(items * p / parts, items * (p + 1) / parts);
+}
+
+/// One chain in the accumulator's type, and the same sum in double with the sum of magnitudes for an error bound.
+template <class T>
+struct Chain {
+  Compute<T> sum = 0;
+  double exact = 0, magnitude = 0;
+  void add(T a, T b) {
+    sum = tenon::fmadd(widened(a), widened(b), sum);
+    const double product = double(a) * double(b);
+    exact += product, magnitude += product < 0 ? -product : product;
+  }
+  T rounded() const { return narrowed<T>(sum); }
+  /// Is `value` as near to the exact sum as the format allows?
+  bool near(T value, long steps) const {
+    const double epsilon = std::is_same_v<T, tenon::float16> ? 0x1p-11 : std::is_same_v<T, tenon::bfloat16> ? 0x1p-8 : std::is_same_v<T, float> ? 0x1p-24 : std::is_integral_v<T> ? 0 : 0x1p-50;
+    const double carried = std::is_same_v<T, double> ? 0x1p-50 : std::is_integral_v<T> ? 0 : 0x1p-24, error = double(value) - exact;
+    return (error < 0 ? -error : error) <= magnitude * (epsilon + double(steps + 2) * carried) + (std::is_same_v<T, tenon::float16> ? 0x1p-25 : 0);
+  }
+};
+}  // namespace reference

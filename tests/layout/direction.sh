@@ -1,0 +1,48 @@
+#!/bin/sh
+# Holds the direction of #include lines between the folders of include/tenon: `direction.sh [project root]`.
+# The table below is the rule. If a direction proves wrong, change it here, with the reason.
+set -u
+root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+cd "$root/include/tenon" || exit 1
+
+find . -name '*.hpp' -o -name '*.cuh' | sed 's|^\./||' | LC_ALL=C sort | xargs awk '
+BEGIN {
+  # folder              may include, beside itself and the core
+  allowed["core"]    = ""
+  allowed["graph"]   = ""
+  allowed["kernel"]  = "graph"
+  allowed["eager"]   = "graph kernel"
+  allowed["ops"]     = "graph kernel eager"
+  allowed["nn"]      = "graph kernel eager ops"
+  allowed["train"]   = "graph kernel eager ops nn io"          # io: a checkpoint callback writes files
+  allowed["io"]      = ""
+  allowed["dataset"] = "io"
+  allowed["debug"]   = "graph kernel eager ops nn train io dataset"
+  allowed["dist"]    = "graph kernel eager ops nn train io dataset"
+  allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
+}
+function folder(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }
+function fault(text) { printf "include/tenon/%s:%d: %s\n", FILENAME, FNR, text; ++faults }
+
+FNR == 1 {
+  ++files
+  from = folder(FILENAME)
+  if (from != "tenon.hpp" && !(from in allowed)) fault("`" from "` is not in the table of tests/layout/direction.sh: say there what it may include")
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ { fault("write #include <tenon/...>, not \"...\""); next }
+/^[ \t]*#[ \t]*include[ \t]*<tenon\// {
+  target = $0
+  sub(/^[^<]*<tenon\//, "", target)
+  sub(/>.*/, "", target)
+  to = folder(target)
+  if ((getline line < target) < 0) fault("<tenon/" target "> does not exist")
+  else close(target)
+  if (from == "tenon.hpp" || to == from || to == "fwd.hpp" || to == "core") next
+  if (index(" " allowed[from] " ", " " to " ") == 0)
+    fault(from " includes <tenon/" target ">; it may include only: " from " core" (allowed[from] == "" ? "" : " ") allowed[from])
+}
+END {
+  if (!files) { print "no headers found"; exit 1 }
+  if (faults) exit 1
+  print files " headers: every #include points in an allowed direction."
+}'

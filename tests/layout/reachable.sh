@@ -1,0 +1,43 @@
+#!/bin/sh
+# Every header is reached from tenon.hpp, or stands in optional.txt with a reason: `reachable.sh [project root]`.
+set -u
+root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+list=$root/tests/layout/optional.txt
+cd "$root/include" || exit 1
+[ -f tenon/tenon.hpp ] || { echo "SKIPPED: there is no include/tenon/tenon.hpp"; exit 77; }
+
+find tenon -name '*.hpp' | LC_ALL=C sort | awk -v list="$list" '
+function visit(file) {
+  if (file in reached) return
+  reached[file] = 1
+  queue[++last] = file
+}
+BEGIN {
+  while ((getline line < list) > 0) {
+    if (line ~ /^[ \t]*(#|$)/) continue
+    name = line; sub(/[ \t].*/, "", name)
+    reason = substr(line, length(name) + 1); gsub(/^[ \t]+/, "", reason)
+    if (reason == "") { print "tests/layout/optional.txt: " name ": the reason is missing"; ++faults }
+    optional[name] = 1
+  }
+  visit("tenon/tenon.hpp")
+  for (first = 1; first <= last; ++first) {
+    file = queue[first]
+    while ((getline line < file) > 0)
+      if (line ~ /^[ \t]*#[ \t]*include[ \t]*<tenon\//) { sub(/^[^<]*</, "", line); sub(/>.*/, "", line); visit(line) }
+    close(file)
+  }
+}
+{
+  ++count
+  known[$0] = 1
+  if (($0 in reached) && ($0 in optional)) { print "tests/layout/optional.txt: " $0 " is reached from tenon.hpp: take it off the list"; ++faults }
+  if (!($0 in reached) && !($0 in optional)) {
+    print "include/" $0 ": not reached from tenon.hpp. Include it there, or add it with a reason to tests/layout/optional.txt"; ++faults
+  }
+}
+END {
+  for (name in optional) if (!(name in known)) { print "tests/layout/optional.txt: " name " does not exist"; ++faults }
+  if (faults) exit 1
+  print count " headers: all reached from tenon.hpp or listed as optional."
+}'

@@ -1,0 +1,61 @@
+#!/bin/sh
+# The layout and wording checks must fail on what they forbid: a small tree in the current folder passes, then one mistake at a time
+# is put in, and the check has to name it.
+set -u
+tests=$(cd "$(dirname "$0")/.." && pwd)
+faults=0
+
+tree() {
+  rm -rf tree && mkdir -p tree/include/tenon/core tree/include/tenon/graph tree/include/tenon/io tree/tests/layout
+  printf '// A.\n#pragma once\n' >tree/include/tenon/core/a.hpp
+  printf '// B.\n#pragma once\n#include <tenon/core/a.hpp>\n' >tree/include/tenon/graph/b.hpp
+  printf '// All.\n#pragma once\n#include <vector>\n#include <tenon/graph/b.hpp>\n' >tree/include/tenon/tenon.hpp
+}
+good() {
+  out=$(sh "$tests/$1" "$PWD/tree" 2>&1) || { echo "FAILED: $1 refuses $2: $out"; faults=1; }
+}
+bad() {
+  if out=$(sh "$tests/$1" "$PWD/tree" 2>&1); then
+    echo "FAILED: $1 accepts $2"
+    faults=1
+  else
+    case $out in *"$3"*) ;; *) echo "FAILED: $1 does not say \`$3\` for $2, but: $out"; faults=1 ;; esac
+  fi
+}
+
+tree
+for check in layout/direction.sh layout/reachable.sh layout/files.sh wording/unfinished.sh; do good $check "a good tree"; done
+
+echo '#include <tenon/graph/b.hpp>' >>tree/include/tenon/core/a.hpp
+bad layout/direction.sh "core above graph" "core/a.hpp:3: core includes <tenon/graph/b.hpp>"
+tree; echo '#include "a.hpp"' >>tree/include/tenon/graph/b.hpp
+bad layout/direction.sh "a quoted include" "graph/b.hpp:4:"
+tree; echo '#include <tenon/core/c.hpp>' >>tree/include/tenon/graph/b.hpp
+bad layout/direction.sh "a file that is not there" "does not exist"
+tree; mkdir tree/include/tenon/other; cp tree/include/tenon/core/a.hpp tree/include/tenon/other/
+bad layout/direction.sh "an unknown folder" "other/a.hpp:1: \`other\` is not in the table"
+
+tree; cp tree/include/tenon/core/a.hpp tree/include/tenon/io/c.hpp
+bad layout/reachable.sh "a forgotten header" "include/tenon/io/c.hpp: not reached"
+echo 'tenon/io/c.hpp' >tree/tests/layout/optional.txt
+bad layout/reachable.sh "no reason" "the reason is missing"
+echo 'tenon/io/c.hpp  needs a library' >tree/tests/layout/optional.txt
+good layout/reachable.sh "a reason"
+echo 'tenon/io/d.hpp  needs a library' >>tree/tests/layout/optional.txt
+bad layout/reachable.sh "a stale line" "tenon/io/d.hpp does not exist"
+
+tree; sed -i 2d tree/include/tenon/core/a.hpp
+bad layout/files.sh "a header without #pragma once" "core/a.hpp:2: #pragma once"
+tree; sed -i 1d tree/include/tenon/core/a.hpp
+bad layout/files.sh "a header without first line" "core/a.hpp:1: the first line"
+tree; seq 400 | sed 's|^|// |' >>tree/include/tenon/core/a.hpp
+bad layout/files.sh "a long header" "402 lines"
+echo 'tenon/core/a.hpp  a table of 400 numbers' >tree/tests/layout/long_files.txt
+good layout/files.sh "a long header with a reason"
+tree; printf '// from %shome/me/x.txt\n' / >>tree/include/tenon/core/a.hpp
+bad layout/files.sh "a folder of one machine" "core/a.hpp:3:"
+
+tree; printf '// T%s: all\n' ODO >>tree/include/tenon/core/a.hpp
+bad wording/unfinished.sh "unfinished work" "core/a.hpp:3:"
+[ $faults -eq 0 ] && echo "The checks accept what is right and refuse what is wrong."
+exit $faults

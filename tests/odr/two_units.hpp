@@ -1,0 +1,37 @@
+// What the units of two_units.cpp share: one header-only function inside Tenon's namespace, and what each unit makes of it.
+#pragma once
+#include <string>
+#include <typeinfo>
+
+#include <tenon/core/error.hpp>
+#include <tenon/core/shape.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Bytes of a vector register in the unit that compiles it: a kernel in small, with the same name in every unit. Never inlined, so
+/// that the linker has to choose.
+[[gnu::noinline]] inline int register_bytes() {
+#if defined(__AVX2__)
+  return 32;
+#else
+  return 16;
+#endif
+}
+
+}  // namespace tenon
+
+/// What a unit sees of Tenon.
+struct Unit {
+  int register_bytes;                                      // by a call
+  int (*function)();                                       // where the linker put it
+  std::string (*text)(const int&);                         // an instantiation of a core template
+  const char* shape;                                       // the linker's name of a core type
+};
+
+// Internal to each unit, or it would itself be shared.
+static inline Unit this_unit() {
+  return {tenon::register_bytes(), &tenon::register_bytes, &tenon::text<int>, typeid(tenon::Shape<2, 3>).name()};
+}
+
+Unit unit_for_avx2();
+Unit unit_for_base();
