@@ -59,15 +59,16 @@ constexpr std::string_view tokens[]{"{",    "}",    "[",    "]",       ",",    "
 /// One to three kinds of damage.
 std::string damaged(std::string content, Random& random) {
   for (std::size_t rounds = 1 + random.below(3); rounds; --rounds) {
-    const std::size_t at = random.below(content.size());
+    const std::size_t at = random.below(content.size()), from = random.below(content.size()), count = 1 + random.below(60);
+    const char value = static_cast<char>(random()), digit = static_cast<char>('0' + random.below(10));
     switch (random.below(7)) {
       case 0: content[at] = static_cast<char>(content[at] ^ 1 << random.below(8)); break;
-      case 1: content[at] = static_cast<char>(random()); break;
+      case 1: content[at] = value; break;
       case 2: content.resize(std::max<std::size_t>(at, 1)); break;
       case 3: content.insert(at, tokens[random.below(std::size(tokens))]); break;
-      case 4: content.erase(at, 1 + random.below(8)); break;
-      case 5: content.insert(at, content.substr(random.below(content.size()), random.below(60))); break;
-      default: content.insert(at, 1 + random.below(9), static_cast<char>('0' + random.below(10)));
+      case 4: content.erase(at, 1 + count / 8); break;
+      case 5: content.insert(at, content.substr(from, count)); break;
+      default: content.insert(at, 1 + count / 6, digit);
     }
     if (content.empty()) content = "x";
   }

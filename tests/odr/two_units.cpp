@@ -28,8 +28,8 @@ TEST_CASE("each unit runs the code that was compiled with its own flags") {
 
 TEST_CASE("other instruction set: the linker keeps both functions, both instantiations, both types") {
   const Unit base = this_unit(), avx2 = avx2_unit();
-  CHECK(base.function != avx2.function);
-  CHECK(base.text != avx2.text);
+  CHECK((base.function != avx2.function));
+  CHECK((base.text != avx2.text));
   CHECK(std::string_view(base.shape) != std::string_view(avx2.shape));
   CHECK(std::string_view(base.shape).find("base_host") != std::string_view::npos);
   CHECK(std::string_view(avx2.shape).find("avx2_host") != std::string_view::npos);
@@ -37,7 +37,7 @@ TEST_CASE("other instruction set: the linker keeps both functions, both instanti
 
 TEST_CASE("same instruction set: the units share everything") {
   const Unit one = this_unit(), other = unit_for_base();
-  CHECK(one.function == other.function);
-  CHECK(one.text == other.text);
+  CHECK((one.function == other.function));
+  CHECK((one.text == other.text));
   CHECK(std::string_view(one.shape) == std::string_view(other.shape));
 }

@@ -68,6 +68,8 @@ struct Simd {
   [[gnu::always_inline]] friend Simd max(Simd a, Simd b) { return Simd(a.lanes > b.lanes ? a.lanes : b.lanes); }
   /// a < b ? a : b in each lane, hence b where either is NaN.
   [[gnu::always_inline]] friend Simd min(Simd a, Simd b) { return Simd(a.lanes < b.lanes ? a.lanes : b.lanes); }
+  /// a > b ? x : y in each lane.
+  [[gnu::always_inline]] friend Simd choose_greater(Simd a, Simd b, Simd x, Simd y) { return Simd(a.lanes > b.lanes ? x.lanes : y.lanes); }
 };
 
 /// a * b + c with one rounding where the instruction set has it, else with two.
@@ -134,21 +136,47 @@ template <class T, int Width, int... Lane>
   if (odd) return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (2 * Lane + 1)...));
   return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (2 * Lane)...));
 }
+template <class T, int Width, int... Lane>
+[[gnu::always_inline]] inline Simd<T, Width> interleave(Simd<T, Width> a, Simd<T, Width> b, bool upper, std::integer_sequence<int, Lane...>) {
+  if (upper) return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, ((Lane + Width) / 2 + (Lane & 1) * Width)...));
+  return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (Lane / 2 + (Lane & 1) * Width)...));
+}
+template <class T, int Width, int... Lane>
+[[gnu::always_inline]] inline Simd<T, 2 * Width> join(Simd<T, Width> low, Simd<T, Width> high, std::integer_sequence<int, Lane...>) {
+  return Simd<T, 2 * Width>(__builtin_shufflevector(low.lanes, high.lanes, Lane...));
+}
 }  // namespace detail
 
-/// Transposes a square of Width rows in place: lane j of row i and lane i of row j change places.
-template <int Step = 1, class T, int Width>
-[[gnu::always_inline]] inline void transpose(Simd<T, Width> (&rows)[Width]) {
+/// Transposes a square of Width rows in place: lane j of row i and lane i of row j change places. With Last < Width only the blocks
+/// of Last lanes on the diagonal of a coarser square are transposed.
+template <int Last, int Step = 1, class T, int Width>
+[[gnu::always_inline]] inline void transpose_blocks(Simd<T, Width> (&rows)[Width]) {
 #pragma GCC unroll 16
   for (int i = 0; i < Width; ++i)
     if (!(i & Step)) detail::exchange<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, Width>());
-  if constexpr (2 * Step < Width) transpose<2 * Step>(rows);
+  if constexpr (2 * Step < Last) transpose_blocks<Last, 2 * Step>(rows);
+}
+template <class T, int Width>
+[[gnu::always_inline]] inline void transpose(Simd<T, Width> (&rows)[Width]) {
+  transpose_blocks<Width>(rows);
+}
+
+/// The lanes of `low`, then the lanes of `high`.
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, 2 * Width> joined(Simd<T, Width> low, Simd<T, Width> high) {
+  return detail::join(low, high, std::make_integer_sequence<int, 2 * Width>());
 }
 
 /// Every second element of the 2 * Width that a and b hold, from the first (odd = 0) or the second (odd = 1).
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, Width> every_second(Simd<T, Width> a, Simd<T, Width> b, int odd) {
   return detail::pick(a, b, odd, std::make_integer_sequence<int, Width>());
+}
+
+/// One half of a[0], b[0], a[1], b[1], ...: what every_second takes apart.
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width> interleaved(Simd<T, Width> a, Simd<T, Width> b, bool upper_half) {
+  return detail::interleave(a, b, upper_half, std::make_integer_sequence<int, Width>());
 }
 
 }  // namespace tenon

@@ -12,17 +12,20 @@ namespace detail {
 
 TENON_EXACT_BEGIN
 
+/// As Random::uniform, but rounded twice on every machine, as all else here.
+inline float uniform(Random& random, float low, float high) { return low + (high - low) * random.uniform(); }
+
 /// How one hand writes: where the points of a digit go on the canvas.
 class Hand {
  public:
   explicit Hand(Random& random) : random_(random) {
-    const float half = random.uniform(-0.13f, 0.13f);  // tangent of half the angle: rotation by up to 15 degrees, without sine
+    const float half = uniform(random, -0.14f, 0.14f);  // tangent of half the angle: rotation by up to 16 degrees, without sine
     const float cosine = (1 - half * half) / (1 + half * half), sine = 2 * half / (1 + half * half);
-    const float width = random.uniform(6.5f, 10.0f), height = random.uniform(8.0f, 10.5f), slant = random.uniform(-0.1f, 0.35f);
+    const float width = uniform(random, 6.5f, 10.0f), height = uniform(random, 8.0f, 10.5f), slant = uniform(random, -0.1f, 0.35f);
     xx_ = cosine * width, xy_ = -cosine * slant * height - sine * height;
     yx_ = sine * width, yy_ = cosine * height - sine * slant * height;
-    x_ = 13.5f + random.uniform(-1.5f, 1.5f), y_ = 13.5f + random.uniform(-1.5f, 1.5f);
-    shake_ = random.uniform(0.04f, 0.13f);
+    x_ = 13.5f + uniform(random, -2.0f, 2.0f), y_ = 13.5f + uniform(random, -2.0f, 2.0f);
+    shake_ = uniform(random, 0.04f, 0.13f);
   }
   /// The pixel of a point, which the hand misses by a little.
   Point place(Point p) {
@@ -32,7 +35,7 @@ class Hand {
 
  private:
   /// Bell-shaped in -2 .. 2 times the hand's own measure.
-  float shake() { return shake_ * (random_.uniform(-1, 1) + random_.uniform(-1, 1)); }
+  float shake() { return shake_ * (uniform(random_, -1, 1) + uniform(random_, -1, 1)); }
 
   Random& random_;
   float xx_, xy_, yx_, yy_, x_, y_, shake_;
@@ -45,7 +48,7 @@ inline int draw_digit(std::uint64_t key, std::uint8_t* out) {
   const GlyphRange ways = glyphs_of(label);
   const Glyph& glyph = glyphs[ways.first + static_cast<int>(random.below(static_cast<std::uint64_t>(ways.count)))];
   Hand hand(random);
-  const float radius = random.uniform(0.5f, 1.5f), ink = random.uniform(0.6f, 1.0f);
+  const float radius = uniform(random, 0.5f, 1.5f), ink = uniform(random, 0.6f, 1.0f);
   Canvas canvas(radius + 0.5f);
   for (int s = 0; s < glyph.count; ++s) {
     const Stroke& stroke = glyph.stroke[s];
@@ -54,8 +57,8 @@ inline int draw_digit(std::uint64_t key, std::uint8_t* out) {
     canvas.curve(point, stroke.count);
   }
   for (std::uint32_t specks = random.below(2); specks > 0; --specks) {
-    const Point from{random.uniform(0, 27), random.uniform(0, 27)};
-    canvas.line(from, {from.x + random.uniform(-4, 4), from.y + random.uniform(-4, 4)});
+    const Point from{uniform(random, 0, 27), uniform(random, 0, 27)};
+    canvas.line(from, {from.x + uniform(random, -4, 4), from.y + uniform(random, -4, 4)});
   }
   canvas.print(radius, ink, 8 + random.below(40), ~key, out);
   return label;

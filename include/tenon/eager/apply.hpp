@@ -7,6 +7,10 @@
 
 namespace tenon::inline TENON_ABI {
 
+namespace ops {
+struct Reshape;
+}
+
 /// A number written among operands: it takes the dtype that the operator's other operand asks for.
 template <Element T>
 struct Number : ops::OperandTag {
@@ -21,6 +25,7 @@ template <class V> struct KeyFor;
 template <class T, int... E> struct KeyFor<Tensor<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E> struct KeyFor<Traced<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E, auto Init, bool Trainable> struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class P, int... E> struct KeyFor<ParameterView<P, Shape<E...>>> { using type = TypeKey<dtype_of<typename P::type>, E...>; };
 template <class T> struct KeyFor<Number<T>> { using type = TypeKey<dtype_of<T>>; };
 
 /// Result type and kernel of a call, worked out once per combination of shapes.
@@ -57,6 +62,14 @@ template <class T> constexpr int lift(Builder& b, const Number<T>& v) { return b
 template <class T, class S, auto Init, bool Trainable>
 constexpr int lift(Builder& b, const Parameter<T, S, Init, Trainable>& p) {
   return b.parameter(&p, type_number<Parameter<T, S, Init, Trainable>>);
+}
+template <class Reshape = ops::Reshape>
+constexpr int lift_view(Builder& b, const TensorType& type, int node) {
+  return b.template call<Reshape>(Reshape::to(type), node);
+}
+template <class P, class S>
+constexpr int lift(Builder& b, const ParameterView<P, S>& v) {
+  return lift_view(b, ParameterView<P, S>::dims, lift(b, v.parameter));
 }
 
 template <class V> inline constexpr bool is_traced = false;
@@ -106,6 +119,10 @@ struct EagerOperands {
     eager::Tape::Value& v = value[count++];
     v.data = p.data;
     if (tape) v.variable = tape->variable(p), recorded |= v.variable >= 0;
+  }
+  template <class P, class S>
+  void add(const ParameterView<P, S>& view, std::string_view op) {
+    add(view.parameter, op);
   }
   template <class T>
   void add(const Number<T>& x, std::string_view) {

@@ -4,6 +4,7 @@
 
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/rule.hpp>
+#include <tenon/graph/parameter.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
 
@@ -21,6 +22,9 @@ class Tape {
   };
 
   Tape() { resume(); }
+  /// A tape that records only between resume() and pause().
+  enum Start { paused };
+  explicit Tape(Start) {}
   ~Tape() { pause(); }
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -30,6 +34,7 @@ class Tape {
     return tape;
   }
   void resume() {
+    if (active() == this) return;
     outer_ = active();
     active() = this;
   }

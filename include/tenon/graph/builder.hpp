@@ -33,6 +33,7 @@ class Builder {
   int scope = 0;           // entry of the current cell
   std::uint64_t calls = 0; // hash of the call sites that lead to it
   StreamVisits streams;
+  std::vector<int> outputs;
   Location location{};     // of the call being traced; derivatives inherit that of their node
 
   constexpr int push(Node node) {

@@ -43,7 +43,8 @@ struct Graph {
   int count = 0;
   int output[max_outputs]{};
   int outputs = 0;
-  int program[2 * N + 1]{};
+  static constexpr int program_capacity = 4 * N + 64;
+  int program[program_capacity]{};
   int program_length = 0;
 
   constexpr Node& operator[](int id) { return node[id]; }

@@ -26,4 +26,14 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   AnyTensor view() const { return AnyTensor(dims, 1, data); }
 };
 
+/// A parameter under another shape of as many elements, as an operand: a bias [C] beside images is [C, 1, 1].
+template <class P, class S>
+struct ParameterView : ops::Value<ParameterView<P, S>> {
+  using type = typename P::type;
+  using shape = S;
+  static constexpr TensorType dims = type_of<type, S>;
+  const P& parameter;
+  constexpr explicit ParameterView(const P& p) : parameter(p) {}
+};
+
 }  // namespace tenon

@@ -325,8 +325,9 @@ inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, s
 /// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
 /// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
 inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
-  auto before = [](const SafetensorsEntry& a, const SafetensorsEntry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); };
-  std::stable_sort(header.entries.begin(), header.entries.end(), before);
+  std::sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end != b.end ? a.end < b.end : a.place < b.place;  // empty ones as in the header
+  });
   std::uint64_t covered = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     auto fail = [&](const std::string& reason) { throw_bad_safetensors(path, text("tensor ", printable(entry.name), " (byte ", entry.place, ") ", reason)); };

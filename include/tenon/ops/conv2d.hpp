@@ -65,7 +65,7 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
     if (x.rank != 4) error << "Conv2d needs an input [n,C,H,W] of rank 4, got " << x;
     else if (x[1] != w[1] * c.groups) error << "Conv2d got an input of " << x[1] << " channels " << x << ", its weight " << w << " needs " << w[1] * c.groups;
     else if (w[0] % c.groups != 0) error << "Conv2d cannot divide " << w[0] << " output channels in " << c.groups << " groups";
-    else if (x.dtype != w.dtype) error << "Conv2d got an input of " << name(x.dtype) << ", its weight is " << name(w.dtype);
+    else if (x.dtype != w.dtype) error << "Conv2d got an input of " << tenon::name(x.dtype) << ", its weight is " << tenon::name(w.dtype);
     else if (c.first < 1 || c.second < 1) error << "Conv2d got an input " << x << " smaller than its kernel " << w;
     if (error.empty()) y.extent[1] = w[0], y.extent[2] = c.first, y.extent[3] = c.second;
     return y;

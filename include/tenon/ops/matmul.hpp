@@ -39,7 +39,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     const int k2 = b.extent[b.rank - (second(c) ? 1 : 2)], n = b.extent[b.rank - (second(c) ? 2 : 1)];
     bool stacks_agree = b.rank == 2 || a.rank == b.rank;
     for (int axis = 0; b.rank > 2 && stacks_agree && axis < a.rank - 2; ++axis) stacks_agree = a.extent[axis] == b.extent[axis];
-    if (a.dtype != b.dtype) error << "MatMul of " << name(a.dtype) << " " << a << " and " << name(b.dtype) << " " << b << ": cast one of them, dtypes must agree";
+    if (a.dtype != b.dtype) error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b << ": cast one of them, dtypes must agree";
     else if (k != k2) error << "MatMul got rows of " << k << " " << a << ", its weight " << b << " needs " << k2;
     else if (!stacks_agree) error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
     else if (n < 0) error << "MatMul of " << a << " and " << b << ": only the leading extent of the result can depend on n";

@@ -23,7 +23,7 @@ struct Reshape : Operator<Reshape, "Reshape"> {
     TensorType t = in[0];
     t.rank = wanted.rank;
     for (int axis = 0; axis < max_rank; ++axis) t.extent[axis] = axis < wanted.rank ? wanted.extent[axis] : 0;
-    if (!detail::only_first_is_dynamic(t)) error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
+    if (!tenon::detail::only_first_is_dynamic(t)) error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
     else if (t.count(1) != in[0].count(1) || t.batched() != in[0].batched())
       error << "Reshape of " << in[0] << " (" << in[0].count(1) << " elements" << (in[0].batched() ? " a sample" : "") << ") to " << t << " (" << t.count(1) << ")";
     return t;

@@ -1,6 +1,7 @@
 // What the kernel tests share: numbers to feed in, and the products written as the plain loops of the contract.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -62,8 +63,9 @@ struct Chain {
   T rounded() const { return narrowed<T>(sum); }
   /// Is `value` as near to the exact sum as the format allows?
   bool near(T value, long steps) const {
-    const double epsilon = std::is_same_v<T, tenon::float16> ? 0x1p-11 : std::is_same_v<T, tenon::bfloat16> ? 0x1p-8 : std::is_same_v<T, float> ? 0x1p-24 : std::is_integral_v<T> ? 0 : 0x1p-50;
-    const double carried = std::is_same_v<T, double> ? 0x1p-50 : std::is_integral_v<T> ? 0 : 0x1p-24, error = double(value) - exact;
+    if constexpr (std::is_integral_v<T>) return value == static_cast<T>(static_cast<std::int64_t>(exact));  // modulo the range of T
+    const double epsilon = std::is_same_v<T, tenon::float16> ? 0x1p-11 : std::is_same_v<T, tenon::bfloat16> ? 0x1p-8 : std::is_same_v<T, float> ? 0x1p-24 : 0x1p-50;
+    const double carried = std::is_same_v<T, double> ? 0x1p-50 : 0x1p-24, error = double(value) - exact;
     return (error < 0 ? -error : error) <= magnitude * (epsilon + double(steps + 2) * carried) + (std::is_same_v<T, tenon::float16> ? 0x1p-25 : 0);
   }
 };

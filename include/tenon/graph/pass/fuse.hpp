@@ -128,7 +128,7 @@ class Fuser {
       append(program, node, product, from);
       if (!program.fits) continue;
       store(id, program, product);
-      return true;
+      return !keep_[product];
     }
     return false;
   }
@@ -168,19 +168,23 @@ class Fuser {
     program.add(s);
     if (!program.fits) return;
     store(id, program, merged[0]);
-    for (int m = 1; m < count; ++m) keep_[merged[m]] = false;
+    for (int m = 1; m < count && !keep_[merged[0]]; ++m) keep_[merged[m]] = false;
   }
+  // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool goes.
   constexpr void store(int id, FusedProgram<N>& program, int dropped) {
-    Node& node = graph_[id];
-    const Location at = node.location;
-    node = program.node;
-    node.location = at;
-    node.program = graph_.program_length;
-    node.steps = program.steps;
+    const Node& before = graph_[dropped];
+    int at = graph_.program_length;
+    if (before.steps && before.program + 2 * before.steps == at) at = before.program;
+    if (at + 2 * program.steps > Graph<N>::program_capacity) return;
+    program.node.location = graph_[id].location;
+    program.node.program = at;
+    program.node.steps = program.steps;
+    graph_[id] = program.node;
     for (int i = 0; i < program.steps; ++i) {
-      graph_.program[graph_.program_length++] = program.step[i].op;
-      graph_.program[graph_.program_length++] = program.step[i].packed_sources();
+      graph_.program[at++] = program.step[i].op;
+      graph_.program[at++] = program.step[i].packed_sources();
     }
+    graph_.program_length = at;
     keep_[dropped] = false;
   }
 

@@ -8,7 +8,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long weight_rows = 512, weight_columns = 64, weight_pixels = 256;
+inline constexpr long weight_rows = 512, weight_columns = 64, weight_panel = 64 << 10;
 
 // The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over pixels.
 struct WeightPlan {
@@ -30,7 +30,8 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   const long planes = (p.pass * tile_rows - 1) / s.taps() + 2;
   p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
   const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h, row_bytes = p.image.planes * p.image.phases_h * p.image.phases_w * p.image.pitch * long(sizeof(A));
-  long band = weight_pixels / s.ow;
+  const long panel_row = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_step<A>) * long(sizeof(A));
+  long band = weight_panel / panel_row / s.ow;
   if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
   if (band > s.oh) band = s.oh;
   p.band = band < 1 ? 1 : ceil_div(s.oh, ceil_div(s.oh, band));
@@ -78,7 +79,7 @@ class WeightGradient {
       const long plane = (row0 + i) / s_.taps() - first_plane, tap = (row0 + i) % s_.taps();
       row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w));
     }
-    const long pitch = round_up(columns, simd_width<A>), o = group * plan_.columns + o0;
+    const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
     for (long y = 0; y < plan_.band; ++y)
       for (long x1 = 0; x1 < s_.ow; ++x1) taps_[y * s_.ow + x1] = {std::int32_t(y * image.pitch + x1), std::int32_t((y * s_.ow + x1) * pitch)};
     if (s_.n == 0)
@@ -87,7 +88,8 @@ class WeightGradient {
     for (long sample = 0; sample < s_.n; ++sample)
       for (long y = 0; y < s_.oh; y += plan_.band, resume = true) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        fill_padded(image, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_, 0);
+        if (!resume || plan_.band < s_.oh) clear(image_, image.elements());
+        fill_padded(image, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_);
         copy_matrix(dy + ((sample * s_.o + o) * s_.oh + y) * s_.ow, 1, s_.oh * s_.ow, panel_, pitch, band * s_.ow, columns, pitch);
         add(band * s_.ow, rows, pitch, resume);
       }
@@ -100,8 +102,8 @@ class WeightGradient {
     for (long block = 0; block < blocks; ++block) {
       const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
       for (long j = 0; j < pitch;) {
-        const long left = pitch - j, width = left < tile_vectors * simd_width<A> ? left : tile_vectors * simd_width<A>;
-        j += run_tile(Tile<A>{taps_, pixels, image_, row_ + i, panel_ + j, sums_ + i * pitch + j, pitch, resume}, int(count), width);
+        const Tile<A> tile{taps_, pixels, image_, row_ + i, panel_ + j, sums_ + i * pitch + j, pitch, resume};
+        j += run_tile(tile, int(count), filled_columns<A>(pitch - j));
       }
     }
   }

@@ -37,14 +37,14 @@ struct Correlation {
 };
 
 template <class A>
-constexpr void choose_band(Correlation& c, long rows_per_step, long more_rows) {
+constexpr void choose_band(Correlation& c, long more_rows) {
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
   long band = conv_columns / c.image.pitch;
-  const long fitting = conv_image_bytes / (row_bytes * rows_per_step) - more_rows;
+  const long fitting = conv_image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
   if (band > c.grid_h) band = c.grid_h;
   c.band = band < 1 ? 1 : band;
-  c.image.rows = c.band * rows_per_step + more_rows;
+  c.image.rows = c.band + more_rows;
 }
 
 // Remainders by the stride that the taps of a kernel meet.
@@ -60,7 +60,7 @@ constexpr Correlation forward(const Conv2dSizes& s) {
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
   c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.steps = c.row_step;
   c.row_blocks = ceil_div(c.rows, tile_rows);
-  choose_band<A>(c, 1, reach_h / s.stride_h);
+  choose_band<A>(c, reach_h / s.stride_h);
   return c;
 }
 
@@ -83,7 +83,7 @@ constexpr Correlation backward_input(const Conv2dSizes& s) {
   c.image = {s.group_outputs(), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0, c.grid_w + w.before + w.after};
   c.rows = s.group_inputs(), c.row_step = s.taps(), c.steps = s.group_outputs() * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
-  choose_band<A>(c, 1, h.before + h.after);
+  choose_band<A>(c, h.before + h.after);
   return c;
 }
 
@@ -143,7 +143,9 @@ class Correlator {
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows) {
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
-      fill_padded(c_.image, from, i0 * c_.image.step_h, image_, conv_slack<A>);
+      if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
+      cleared_ = true;
+      fill_padded(c_.image, from, i0 * c_.image.step_h, image_);
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(weight + r * c_.row_step, to + r * c_.height * c_.width, int(count), i0, phase);
@@ -182,6 +184,7 @@ class Correlator {
   const Correlation& c_;
   long pitch_, count_ = 0;
   int phase_ = 0;
+  bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   Tap* taps_;
   long* starts_;
   std::int32_t* source_;

@@ -117,10 +117,12 @@ class GemmBlock {
   }
 
   void run(const Gemm<T>& g) {
+    // The panel of a single row is used once: it stays in the nearest cache if it is short.
+    const long depth = rows_ == 1 ? gemm_depth<A> / 4 : gemm_depth<A>;
     long first = 0;
     do {
-      steps(first, at_most(plan_.k - first, gemm_depth<A>));
-      first += gemm_depth<A>;
+      steps(first, at_most(plan_.k - first, depth));
+      first += depth;
     } while (first < plan_.k);
     if (in_place_) return;
     if (plan_.swapped) copy_matrix(sums_, 1, sums_row_, g.c + column0_ * g.c_row + row0_, g.c_row, columns_, rows_, 0);
@@ -133,19 +135,21 @@ class GemmBlock {
     if (pack_a_)
       for (long block = 0; block < row_blocks_; ++block) {
         const long i = border(rows_, row_blocks_, block), rows = border(rows_, row_blocks_, block + 1) - i;
-        copy_matrix(a + i * plan_.a_row, plan_.a_col, plan_.a_row, packed_a_ + block * packed_rows * depth, packed_rows, depth, rows, 0);
+        copy_matrix(a + i * plan_.a_row, plan_.a_col, plan_.a_row, packed_a_ + block * packed_rows * depth, packed_rows, depth, rows, packed_rows);
       }
     long spacing = -1;  // of the taps in b
-    for (long j = 0; j < columns_; j += width_) {
-      const long columns = at_most(width_, columns_ - j);
+    for (long j = 0, width; j < columns_; j += width) {
+      const long left = columns_ - j;
+      width = width_;
+      if (!pack_b_ && left < width) width = filled_columns<A>(left);  // whole vectors in place
+      const long columns = at_most(width, left);
+      const bool packed = pack_b_ || columns < width;
       const T* const b = plan_.b + first * plan_.b_row + (column0_ + j) * plan_.b_col;
-      const bool packed = pack_b_ || columns < width_;
-      const long padded = round_up(columns, simd_width<A>), needed = packed ? width_ : plan_.b_row;
-      if (packed) copy_matrix(b, plan_.b_row, plan_.b_col, packed_b_, width_, depth, columns, columns > 2 * simd_width<A> ? width_ : padded);
-      if (needed != spacing) fill_taps(depth, spacing = needed);
+      if (packed) copy_matrix(b, plan_.b_row, plan_.b_col, packed_b_, width, depth, columns, columns > simd_width<A> ? width : round_up(columns, tile_step<A>));
+      if (const long needed = packed ? width : plan_.b_row; needed != spacing) fill_taps(depth, spacing = needed);
       const A* operand = packed_b_;
       if constexpr (std::is_same_v<A, T>) operand = packed ? packed_b_ : b;
-      column(a, operand, j, columns, depth, first > 0);
+      column(a, operand, j, columns, width, depth, first > 0);
     }
   }
 
@@ -155,7 +159,7 @@ class GemmBlock {
   }
 
   // All rows of one panel of columns.
-  void column(const T* a, const A* b, long j, long columns, long depth, bool resume) {
+  void column(const T* a, const A* b, long j, long columns, long width, long depth, bool resume) {
     std::int32_t row[tile_rows];
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(pack_a_ ? i : i * plan_.a_row);
     for (long block = 0; block < row_blocks_; ++block) {
@@ -163,7 +167,7 @@ class GemmBlock {
       const A* operand = packed_a_ + block * packed_rows * depth;
       if constexpr (std::is_same_v<A, T>) operand = pack_a_ ? operand : a + i * plan_.a_row;
       const Tile<A> tile{taps_, depth, operand, row, b, sums_ + i * sums_row_ + j, sums_row_, resume};
-      if (in_place_ && columns < width_) partial(tile, int(rows), columns);
+      if (in_place_ && columns < width) partial(tile, int(rows), columns);
       else run_tile(tile, int(rows), columns);
     }
   }

@@ -11,7 +11,7 @@ template <class From, class To>
   long j = 0;
   if constexpr (std::is_same_v<From, To>) {
     using V = Simd<To>;
-    using Half = Simd<To, packed_rows / 2>;
+    using Half = Simd<To, (V::width < packed_rows ? V::width : packed_rows / 2)>;  // short rows are common in images
     for (; j + V::width <= n; j += V::width) V::load(from + j).store(to + j);
     for (; j + Half::width <= n; j += Half::width) Half::load(from + j).store(to + j);
     for (; j < n; ++j) to[j] = from[j];
@@ -23,45 +23,71 @@ template <class From, class To>
 }
 
 namespace detail {
-// to[j * to_row + i] = from[i * from_row + j] by squares; what is left over at two sides goes one by one.
-template <class A>
-inline void transpose_copy(const A* from, long from_row, A* to, long to_row, long rows, long columns) {
-  constexpr int side = simd_width<A> < packed_rows ? simd_width<A> : packed_rows;
-  using V = Simd<A, side>;
-  const long whole_rows = rows / side * side, whole_columns = columns / side * side;
-  for (long i = 0; i < whole_rows; i += side) {
-    for (long j = 0; j < whole_columns; j += side) {
-      V square[side];
+// The square of Side rows from from[0], from[from_row], ... transposed. Joining halves of rows while loading is the coarsest of the
+// exchanges that a transposition consists of, and costs no shuffle. Rows from `rows` on are zero and not read.
+template <class A, int Side>
+[[gnu::always_inline]] inline void load_transposed(const A* from, long from_row, long rows, Simd<A, Side> (&square)[Side]) {
+  using V = Simd<A, Side>;
+  if constexpr (Side >= 4) {
+    if (rows >= Side) {
+      using Half = Simd<A, Side / 2>;
 #pragma GCC unroll 8
-      for (int s = 0; s < side; ++s) square[s] = V::load(from + (i + s) * from_row + j);
-      transpose(square);
+      for (int s = 0; s < Side / 2; ++s) {
+        const A *const upper = from + s * from_row, *const lower = from + (s + Side / 2) * from_row;
+        square[s] = joined(Half::load(upper), Half::load(lower));
+        square[s + Side / 2] = joined(Half::load(upper + Side / 2), Half::load(lower + Side / 2));
+      }
+      transpose_blocks<Side / 2>(square);
+      return;
+    }
+  }
+#pragma GCC unroll 8
+  for (int s = 0; s < Side; ++s) square[s] = s < rows ? V::load(from + s * from_row) : V(A(0));
+  transpose(square);
+}
+
+// to[j * to_row + i] = from[i * from_row + j] by squares, where from has `rows` rows, and to is zero for i from rows to padded - 1.
+// What squares do not cover goes one by one.
+template <class A>
+inline void transpose_copy(const A* from, long from_row, A* to, long to_row, long rows, long columns, long padded) {
+  constexpr int side = simd_width<A> < packed_rows ? simd_width<A> : packed_rows;
+  const long height = rows < padded ? padded : rows, by_squares = height / side * side, whole = columns / side * side;
+  for (long i = 0; i < by_squares; i += side) {
+    const long left = rows - i;
+    for (long j = 0; j < whole; j += side) {
+      Simd<A, side> square[side];
+      load_transposed(from + i * from_row + j, from_row, left, square);
 #pragma GCC unroll 8
       for (int s = 0; s < side; ++s) square[s].store(to + (j + s) * to_row + i);
     }
-    for (long j = whole_columns; j < columns; ++j)
-      for (long s = i; s < i + side; ++s) to[j * to_row + s] = from[s * from_row + j];
+    for (long j = whole; j < columns; ++j)
+      for (long s = 0; s < side; ++s) to[j * to_row + i + s] = s < left ? from[(i + s) * from_row + j] : A(0);
   }
   for (long j = 0; j < columns; ++j)
-    for (long i = whole_rows; i < rows; ++i) to[j * to_row + i] = from[i * from_row + j];
+    for (long i = by_squares; i < height; ++i) to[j * to_row + i] = i < rows ? from[i * from_row + j] : A(0);
 }
 }  // namespace detail
 
 /// to[i * to_row + j] = from[i * from_row + j * from_column] for rows x columns elements, converted; columns up to `padded` become 0.
 template <class From, class To>
 [[gnu::noinline]] void copy_matrix(const From* from, long from_row, long from_column, To* to, long to_row, long rows, long columns, long padded) {
-  if (from_column == 1) {
-    for (long i = 0; i < rows; ++i) copy_row(from + i * from_row, to + i * to_row, columns);
-  } else {
-    if constexpr (std::is_same_v<From, To>) {
-      if (from_row == 1) detail::transpose_copy(from, from_column, to, to_row, columns, rows);
-    }
-    if (!std::is_same_v<From, To> || from_row != 1)
-      for (long i = 0; i < rows; ++i)
-        for (long j = 0; j < columns; ++j) copy_row(from + i * from_row + j * from_column, to + i * to_row + j, 1);
+  if constexpr (std::is_same_v<From, To>)
+    if (from_row == 1 && from_column != 1) return detail::transpose_copy(from, from_column, to, to_row, columns, rows, padded);
+  for (long i = 0; i < rows; ++i) {
+    To* const row = to + i * to_row;
+    if (from_column == 1) copy_row(from + i * from_row, row, columns);
+    else
+      for (long j = 0; j < columns; ++j) copy_row(from + i * from_row + j * from_column, row + j, 1);
+    for (long j = columns; j < padded; ++j) row[j] = To(0);
   }
-  if (columns < padded)
-    for (long i = 0; i < rows; ++i)
-      for (long j = columns; j < padded; ++j) to[i * to_row + j] = To(0);
+}
+
+/// Sets n elements to zero.
+template <class A>
+inline void clear(A* to, long n) {
+  long i = 0;
+  for (; i + simd_width<A> <= n; i += simd_width<A>) Simd<A>(A(0)).store(to + i);
+  for (; i < n; ++i) to[i] = A(0);
 }
 
 }  // namespace tenon::kernel

@@ -20,39 +20,25 @@ struct Padded {
   }
 };
 
-/// Fills `to` with the rows from padded row `first` (a multiple of step_h), widened; `slack` more elements become zero.
+/// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened. Writes nothing where the padding is: the caller
+/// has cleared it, once if the same rows are filled again and again.
 template <class T>
-[[gnu::noinline]] void fill_padded(const Padded& s, const T* from, long first, Compute<T>* to, long slack) {
-  using A = Compute<T>;
-  const auto zeros = [](A* at, long n) {
-    long i = 0;
-    for (; i + simd_width<A> <= n; i += simd_width<A>) Simd<A>(A(0)).store(at + i);
-    for (; i < n; ++i) at[i] = A(0);
-  };
+[[gnu::noinline]] void fill_padded(const Padded& s, const T* from, long first, Compute<T>* to) {
   for (long p = 0; p < s.planes; ++p)
     for (int ph = 0; ph < s.phases_h; ++ph)
-      for (int pw = 0; pw < s.phases_w; ++pw)
+      for (int pw = 0; pw < s.phases_w; ++pw) {
+        // columns j with 0 <= j * step_w - lead < w
+        const long lead = s.left - pw, begin = lead > 0 ? ceil_div(lead, s.step_w) : 0;
+        const long count = lead + s.w > 0 ? ceil_div(lead + s.w, s.step_w) : 0, end = count < s.pitch ? count : s.pitch;
         for (long i = 0; i < s.rows; ++i, to += s.pitch) {
           const long y = first + i * s.step_h + ph - s.top;
-          if (y < 0 || y >= s.h) {
-            zeros(to, s.pitch);
-            continue;
-          }
-          // columns j with 0 <= j * step_w + pw - left < w
-          const long lead = s.left - pw, begin = lead > 0 ? ceil_div(lead, s.step_w) : 0;
-          const long count = lead + s.w > 0 ? ceil_div(lead + s.w, s.step_w) : 0, end = count < s.pitch ? count : s.pitch;
+          if (y < 0 || y >= s.h || begin >= end) continue;
           const T* const row = from + (p * s.h + y) * s.w - lead;
-          if (begin >= end) {
-            zeros(to, s.pitch);
-            continue;
-          }
-          zeros(to, begin);
           if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
           else
             for (long j = begin; j < end; ++j) to[j] = widened(row[j * s.step_w]);
-          zeros(to + end, s.pitch - end);
         }
-  zeros(to, slack);
+      }
 }
 
 }  // namespace tenon::kernel

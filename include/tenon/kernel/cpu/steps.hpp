@@ -39,30 +39,29 @@ inline T fused_element(V... v) {
   return results[Call::description.steps - 1];
 }
 
+// How an epilogue reads an operand.
+enum EpilogueOperand { number, whole, channels };
+
 /// Applies the steps of an epilogue to `count` results from element `first` on. Operands behind those of the operator
 /// itself belong to the epilogue. One with a value per channel is read at `channel`, advancing by `channel_step`; one
 /// with the shape of the result at the element's own place; a single number at 0.
+template <class Call, int... K>
+inline void apply_steps_to(const Arguments& a, long first, long count, long channel, long channel_step, std::integer_sequence<int, K...>) {
+  using T = typename Call::Result;
+  constexpr auto kind = [](int k) {
+    const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);
+    return t.count(1) == 1 && !t.batched() ? number : t.same_shape(Call::result) ? whole : channels;
+  };
+  T* const result = a.result<T>() + first;
+  const T* const operand[]{nullptr, a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel)...};
+  for (long i = 0; i < count; ++i)
+    result[i] = fused_element<Call, T>(result[i], operand[K + 1][kind(K) == number ? 0 : kind(K) == whole ? i : i * channel_step]...);
+}
 template <class Call>
 inline void apply_steps(const Arguments& a, long first, long count, long channel, long channel_step) {
-  using T = typename Call::Result;
-  constexpr int own = Call::Op::operands_before_epilogue, extra = Call::operands - own;
-  T* result = a.result<T>() + first;
-  [&]<int... K>(std::integer_sequence<int, K...>) {
-    const auto start = [&](int k) {
-      const T* x = static_cast<const T*>(a.buffer[own + k + 1]);
-      const TensorType t = Call::operand(own + k);
-      return t.count(1) == 1 && !t.batched() ? x : t.same_shape(Call::result) ? x + first : x + channel;
-    };
-    constexpr auto moves = [](int k) {
-      const TensorType t = Call::operand(own + k);
-      return t.count(1) == 1 && !t.batched() ? 0 : t.same_shape(Call::result) ? 1 : 2;
-    };
-    const auto loop = [&](long step, const T*... x) {
-      for (long i = 0; i < count; ++i) result[i] = fused_element<Call, T>(result[i], x[moves(K) == 0 ? 0 : moves(K) == 1 ? i : i * step]...);
-    };
-    if (channel_step == 0) loop(0, start(K)...);
-    else loop(1, start(K)...);
-  }(std::make_integer_sequence<int, extra>{});
+  constexpr auto operands = std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{};
+  if (channel_step == 0) apply_steps_to<Call>(a, first, count, channel, 0, operands);
+  else apply_steps_to<Call>(a, first, count, channel, 1, operands);
 }
 
 }  // namespace tenon::kernel

@@ -38,13 +38,22 @@ constexpr int tile_columns(long rows) {
   return simd_width<A> * (rows == 1 ? row_vectors : tile_vectors);
 }
 
+/// The narrowest tile. Half a vector of 512 bits, because some processors run two halves in the time of a whole one.
+template <class A> inline constexpr int tile_step = simd_bytes == 64 ? simd_width<A> / 2 : simd_width<A>;
+
+/// Columns of the widest tile (of several rows) that `columns` columns fill, or of the narrowest.
+template <class A>
+constexpr long filled_columns(long columns) {
+  return columns >= tile_columns<A>(2) ? tile_columns<A>(2) : columns >= simd_width<A> ? simd_width<A> : tile_step<A>;
+}
+
 /// Where step k of the chains finds its operands, in elements from the base of a and b.
 struct Tap {
   std::int32_t a, b;
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from out.
-/// A tile is `rows` x Vectors * simd_width<A>; all of its columns are read and written.
+/// All columns of a tile are read and written.
 template <class A>
 struct Tile {
   const Tap* taps;
@@ -58,9 +67,9 @@ struct Tile {
 };
 
 namespace detail {
-template <class A, int Rows, int Vectors>
+template <class A, int Width, int Rows, int Vectors>
 [[gnu::noinline]] inline void run_tile(const Tile<A>& tile) {
-  using V = Simd<A>;
+  using V = Simd<A, Width>;
   constexpr int width = V::width;
   V sum[Rows][Vectors];
   A* const out = tile.out;
@@ -99,31 +108,31 @@ template <class A, int Rows, int Vectors>
 }
 
 template <class A> using TileKernel = void (*)(const Tile<A>&);
-template <class A, int Vectors, int... Row>
+template <class A, int Width, int Vectors, int... Row>
 constexpr auto tile_kernels(std::integer_sequence<int, Row...>) {
   struct Table {
     TileKernel<A> rows[sizeof...(Row)];
   };
-  return Table{{&run_tile<A, Row + 1, Vectors>...}};
+  return Table{{&run_tile<A, Width, Row + 1, Vectors>...}};
 }
 }  // namespace detail
 
-/// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered (a multiple of the vector).
+/// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered: tile_step, one vector, or tile_columns.
 template <class A>
 inline long run_tile(const Tile<A>& tile, int rows, long columns) {
+  constexpr int width = simd_width<A>, step = tile_step<A>;
   using Rows = std::make_integer_sequence<int, tile_rows>;
-  static constexpr auto narrow = detail::tile_kernels<A, 1>(Rows());
-  static constexpr auto wide = detail::tile_kernels<A, tile_vectors>(Rows());
-  if (columns <= simd_width<A>) {
-    narrow.rows[rows - 1](tile);
-    return simd_width<A>;
+  static constexpr auto wide = detail::tile_kernels<A, width, tile_vectors>(Rows()), narrow = detail::tile_kernels<A, width, 1>(Rows()), half = detail::tile_kernels<A, step, 1>(Rows());
+  if (columns <= width) {
+    (columns <= step ? half.rows : narrow.rows)[rows - 1](tile);
+    return columns <= step ? step : width;
   }
-  if (rows == 1 && columns > simd_width<A> * tile_vectors) {
-    detail::run_tile<A, 1, row_vectors>(tile);
-    return simd_width<A> * row_vectors;
+  if (rows == 1 && columns > width * tile_vectors) {
+    detail::run_tile<A, width, 1, row_vectors>(tile);
+    return width * row_vectors;
   }
   wide.rows[rows - 1](tile);
-  return simd_width<A> * tile_vectors;
+  return width * tile_vectors;
 }
 
 /// Border number i of `parts` equal parts of 0 .. total.

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds examples/06_mnist and trains it, in both modes. `sh cmake/quickstart.sh --help` says more.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/setup.sh"
+
+usage() {
+  cat <<'END'
+sh cmake/quickstart.sh [--data DIR] [options of the example]
+
+Builds examples/06_mnist in build/release and runs it with `--mode both`: LeNet on handwritten digits, once eagerly, once as a graph.
+  --data DIR    folder of MNIST (train-images-idx3-ubyte[.gz] and so on). Without it: $TENON_DATA, or ../shared/data/mnist beside
+                this project, or a few digits that the example carries with it
+Anything else goes to the example; build/release/examples/06_mnist --help lists it.
+On Debian it first installs what is missing (compiler, cmake, ninja, zlib), as root or with sudo.
+END
+}
+
+data=${TENON_DATA:-}
+mode='--mode both'
+seen_data=no
+# Takes --data out of the arguments, and keeps the others in their order.
+for argument; do
+  shift
+  if [ $seen_data = next ]; then data=$argument seen_data=yes; continue; fi
+  case $argument in
+    --help | -h) usage; exit 0 ;;
+    --data) seen_data=next ;;
+    --data=*) data=${argument#--data=} ;;
+    --mode | --mode=*) mode=; set -- "$@" "$argument" ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+[ $seen_data != next ] || stop "--data needs a folder."
+[ -z "$data" ] || [ -d "$data" ] || stop "There is no folder $data. Name the one that holds train-images-idx3-ubyte.gz, or leave --data out."
+if [ -z "$data" ] && [ -d "$root/../shared/data/mnist" ]; then data=$root/../shared/data/mnist; fi
+[ -f "$root/examples/06_mnist.cpp" ] || stop "examples/06_mnist.cpp is missing: is this a whole checkout?"
+
+need g++ cmake make ninja-build zlib1g-dev
+configure release -DTENON_BUILD_EXAMPLES=ON
+say "Building examples/06_mnist (about 1 min the first time) ..."
+build 06_mnist || stop "The build failed (the text above says where)."
+
+[ -z "$data" ] || set -- --data "$data" "$@"
+say "Running build/release/examples/06_mnist $mode $* ..."
+# shellcheck disable=SC2086  # two words or none
+exec "$root/build/release/examples/06_mnist" $mode "$@"

@@ -1,0 +1,130 @@
+#!/bin/sh
+# Builds and runs the tests. `sh cmake/test.sh --help` says more.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/setup.sh"
+
+usage() {
+  cat <<'END'
+sh cmake/test.sh                   build and run all tests but the long ones
+sh cmake/test.sh core/shape        build and run this test only; a part of its name is enough
+sh cmake/test.sh core/             build and run the tests of a folder
+sh cmake/test.sh --long            all tests, also the long ones
+sh cmake/test.sh --list            the names of the tests
+     --preset asan                 another build: release (the usual one), debug, asan, tsan, clang
+
+On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib), as root or with sudo. The build is in
+build/PRESET. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used (all).
+END
+}
+
+long=no
+name=
+preset=release
+list=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --help | -h) usage; exit 0 ;;
+    --long) long=yes ;;
+    --list) list=yes ;;
+    --preset) [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, or clang."; preset=$2; shift ;;
+    -*) usage >&2; stop "Unknown option: $1" ;;
+    *) [ -z "$name" ] || stop "One test name at a time, not \`$name\` and \`$1\`."; name=$1 ;;
+  esac
+  shift
+done
+
+# The tests whose names match $name: exactly, or in a folder, or by a part of the name. Without $name: all that are to run.
+choose() {
+  awk -v name="$name" -v long="$long" '
+    name == "" { if (long == "yes" || $2 == "short") print; next }
+    $1 == name { exact = $0 }
+    name ~ /\/$/ && index($1, name) == 1 && (long == "yes" || $2 == "short") { part = part $0 "\n" }
+    name !~ /\/$/ && index($1, name) { part = part $0 "\n" }
+    END { if (exact != "") print exact; else printf "%s", part }' "$build/tests.txt"
+}
+
+# The five names nearest to $name, by the number of letters to change.
+near() {
+  awk -v asked="$name" '
+    function least(a, b, c) { return a < b ? (a < c ? a : c) : (b < c ? b : c) }
+    function distance(a, b,    i, j, row, corner, above) {
+      for (j = 0; j <= length(b); ++j) row[j] = j
+      for (i = 1; i <= length(a); ++i) {
+        corner = row[0]; row[0] = i
+        for (j = 1; j <= length(b); ++j) {
+          above = row[j]
+          row[j] = least(above + 1, row[j - 1] + 1, corner + (substr(a, i, 1) != substr(b, j, 1)))
+          corner = above
+        }
+      }
+      return row[length(b)]
+    }
+    { last = $1; sub(/.*\//, "", last); print least(distance(asked, $1), distance(asked, last), 99), $1 }' "$build/tests.txt" |
+    sort -n | head -n 5 | sed 's/^[0-9]* /  /'
+}
+
+need g++ cmake make ninja-build doctest-dev zlib1g-dev
+configure "$preset" -DTENON_BUILD_TESTS=ON
+
+chosen=$(choose)
+if [ $list = yes ]; then
+  printf '%s\n' "$chosen" | sed 's/ short .*//; s/ long .*/   (long)/'
+  exit 0
+fi
+if [ -z "$chosen" ]; then
+  say "No test is called \`$name\`. The nearest names:"
+  near
+  exit 2
+fi
+if [ -n "$name" ] && [ "${name%/}" = "$name" ] && [ "$(printf '%s\n' "$chosen" | wc -l)" -gt 1 ]; then
+  say "\`$name\` is a part of several names; say more:"
+  printf '%s\n' "$chosen" | sed 's/ .*//; s/^/  /'
+  exit 2
+fi
+
+# ---- build
+count=$(printf '%s\n' "$chosen" | wc -l)
+if [ -z "$name" ]; then
+  say "Building $count tests in build/$preset ..."
+  targets=all
+  [ $long = no ] || targets='all long_tests'
+else
+  targets=$(printf '%s\n' "$chosen" | awk '$3 != "-" { print $3 }')
+fi
+if [ -n "$targets" ]; then
+  # shellcheck disable=SC2086  # several words
+  build $targets || stop "The build failed (the text above says where)."
+fi
+
+# ---- run: ctest wants one expression for the names
+: "${CTEST_PARALLEL_LEVEL:=$(nproc)}"
+export CTEST_PARALLEL_LEVEL
+pattern=
+if [ -n "$name" ]; then pattern=$(printf '%s\n' "$chosen" | sed 's/ .*//; s/[.+]/\\&/g; s/.*/^&$/' | paste -s -d '|' -); fi
+set -- --test-dir "$build" --output-on-failure --no-label-summary --no-tests=error
+[ -z "$pattern" ] || set -- "$@" -R "$pattern"
+[ -n "$name" ] || [ $long = yes ] || set -- "$@" -LE '^long$'
+if [ "$count" -gt 1 ]; then
+  say "Running $count tests ..."
+  with_filter progress ctest "$@"
+  status=$?
+else
+  say "Running ${chosen%% *} ..."
+  with_filter only_output ctest "$@" --verbose
+  status=$?
+fi
+
+# ---- what did not run is said again at the end, where it is seen
+skipped=$(sed -n 's/^[0-9: ]*\(SKIPPED: .*\)/  \1/p' "$build/Testing/Temporary/LastTest.log" | sort | uniq -c)
+if [ "$count" -eq 1 ] && [ $status -ne 0 ]; then
+  say "FAILED."
+elif [ "$count" -eq 1 ] && [ -z "$skipped" ]; then
+  say "Passed."
+fi
+if [ -n "$skipped" ]; then
+  say
+  say "What could not be tested here:"
+  say "$skipped"
+fi
+exit $status

@@ -1,0 +1,122 @@
+// From a trace to a table: the passes, one constexpr variable each, and the rows that the executor walks.
+#pragma once
+#include <tenon/graph/executor.hpp>
+#include <tenon/graph/pass/early_update.hpp>
+#include <tenon/graph/pass/fuse.hpp>
+#include <tenon/graph/pass/prune.hpp>
+#include <tenon/graph/pass/share.hpp>
+#include <tenon/graph/pass/simplify.hpp>
+#include <tenon/kernel/index.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Which passes run. Switching one off changes speed and memory, never a bit.
+struct Passes {
+  bool simplify = true, share = true, fuse = true, early_update = true;
+};
+/// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
+inline constexpr Passes no_passes{false, false, false, false};
+
+template <int N>
+struct Rows {
+  Row row[N + 1]{};
+  int count = 0;
+};
+template <int N>
+struct Constants {
+  std::uint64_t bytes[N + 1]{};
+};
+
+/// A graph, compiled. Source has `static constexpr Builder trace()` and `static constexpr const Entry* entries`.
+/// Each stage is a variable of its own: compilers bound the work of one constant evaluation, and tests look at each.
+template <class Source, Passes passes = Passes{}>
+struct Compiled {
+  struct Summary {
+    int nodes;
+    Sentence error;
+  };
+  static constexpr Summary summarize() {
+    const Builder b = Source::trace();
+    return {int(b.nodes.size()), b.error};
+  }
+  static constexpr Summary summary = summarize();
+  static constexpr const Sentence& sentence = summary.error;
+  static constexpr bool ok = summary.error.empty();
+  static constexpr int N = summary.nodes;
+
+  static constexpr Graph<N> capture() {
+    const Builder b = Source::trace();
+    Graph<N> g;
+    for (int i = 0; i < N; ++i) g[i] = b.nodes[std::size_t(i)];
+    g.count = N;
+    for (int id : b.outputs) g.output[g.outputs++] = id;
+    return g;
+  }
+  static constexpr Graph<N> captured = capture();
+  static constexpr Graph<N> pruned = prune(captured);
+  static constexpr Graph<N> make_simple() {
+    if constexpr (passes.simplify) return simplify(pruned);
+    else return pruned;
+  }
+  static constexpr Graph<N> simple = make_simple();
+  static constexpr Graph<N> make_shared() {
+    if constexpr (passes.share) return share_common(simple);
+    else return simple;
+  }
+  static constexpr Graph<N> shared = make_shared();
+  static constexpr Graph<N> clean = prune(shared);
+  static constexpr Graph<N> make_fused() {
+    if constexpr (passes.fuse) return fuse(clean);
+    else return clean;
+  }
+  static constexpr Graph<N> fused = make_fused();
+  static constexpr Graph<N> make_ordered() {
+    if constexpr (passes.early_update) return early_update(fused);
+    else return fused;
+  }
+  static constexpr Graph<N> graph = make_ordered();
+
+  static constexpr Lifetimes<N> lives = lifetimes(graph);
+  static constexpr Plan<N> samples_by_time = place_by_time(graph, lives, Plan<N>{}, Region::sample);
+  static constexpr Plan<N> make_samples() {
+    if constexpr (samples_by_time.size[0] > samples_by_time.bound[0]) return place_by_size(graph, lives, samples_by_time, Region::sample);
+    else return samples_by_time;
+  }
+  static constexpr Plan<N> samples = make_samples();
+  static constexpr Plan<N> fixed_by_time = place_by_time(graph, lives, samples, Region::fixed);
+  static constexpr Plan<N> make_fixed() {
+    if constexpr (fixed_by_time.size[1] > fixed_by_time.bound[1]) return place_by_size(graph, lives, fixed_by_time, Region::fixed);
+    else return fixed_by_time;
+  }
+  static constexpr Plan<N> plan = place_rest(graph, lives, make_fixed(), Source::entries);
+
+  static constexpr KernelIndex<N> kernels = index_kernels(graph);
+  static constexpr Rows<N> make_rows() {
+    Rows<N> rows;
+    for (int id = 0; id < graph.count; ++id) {
+      if (kernels.of[id] < 0) continue;
+      const Node& node = graph[id];
+      Row& row = rows.row[rows.count++];
+      row.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
+      row.node = id;
+      row.buffers = node.operands + 1;
+      row.immediate = node.immediate;
+      row.buffer[0] = plan.at[id];
+      for (int k = 0; k < node.operands; ++k) row.buffer[k + 1] = plan.at[node.operand[k]];
+    }
+    return rows;
+  }
+  static constexpr Rows<N> rows = make_rows();
+  static constexpr Constants<N> make_constants() {
+    Constants<N> constants;
+    for (int id = 0, count = 0; id < graph.count; ++id)
+      if (is<ops::Constant>(graph[id])) constants.bytes[count++] = constant_bytes(graph[id].type.dtype, constant_value(graph[id]));
+    return constants;
+  }
+  static constexpr Constants<N> constants = make_constants();
+  static constexpr TensorType result_type = graph[graph.output[0]].type;
+  static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, {plan.size[0], plan.size[1]},
+                                   constants.bytes, graph.output, graph.outputs, Source::entries};
+};
+
+}  // namespace tenon

@@ -1,0 +1,181 @@
+// Cell: the base of everything that has parameters or contains cells, and how a call of one runs.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/compiled.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+
+/// The forward graph of a cell for arguments of given types, in evaluation.
+template <class Net, class... Keys>
+struct Forward {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+  static constexpr Builder trace() {
+    Builder b;
+    b.entries = entries;
+    b.entry_count = Structure<Net>::count;
+    trace_arguments(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  template <std::size_t... I>
+  static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
+    const auto result = prototype<Net>.construct(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+    if constexpr (!is_broken<decltype(result)>) b.outputs.push_back(result.id);
+  }
+};
+
+/// The result type of construct on traced arguments of these types.
+template <class Net, class... Keys>
+using ForwardResult = decltype(prototype<Net>.construct(std::declval<const Traced<typename Keys::type, typename Keys::shape>&>()...));
+
+inline const ParameterHandle* handle_of(const Entry& entry, const std::byte* net, const std::byte* prototype) {
+  return reinterpret_cast<const ParameterHandle*>(net + (static_cast<const std::byte*>(entry.address) - prototype));
+}
+/// Makes the arena of a network and fills it with initial values.
+inline void bind_parameters(const Entry* table, int count, long bytes, const std::byte* net, const std::byte* prototype, std::uint64_t seed) {
+  ParameterArena* arena = ParameterArena::make(table, count, bytes);
+  arena->retain();
+  for (int i = 0; i < count; ++i) {
+    if (!table[i].parameter) continue;
+    handle_of(table[i], net, prototype)->bind(arena, table[i].offset, i);
+    table[i].initialize(arena->data + table[i].offset, table[i].dims, hash_number(table[i].path, seed));
+  }
+  arena->release();
+}
+}  // namespace detail
+
+/// The handles of a network's parameters, for code that does not know its type.
+class ParameterList {
+ public:
+  template <class Net>
+  explicit ParameterList(const Net& net)
+      : table_(Structure<Net>::table.entry), count_(Structure<Net>::count), bytes_(Structure<Net>::table.bytes), net_(reinterpret_cast<const std::byte*>(&net)),
+        prototype_(reinterpret_cast<const std::byte*>(&prototype<Net>)) {}
+
+  const Entry* table() const { return table_; }
+  int entries() const { return count_; }
+  long bytes() const { return bytes_; }
+  const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
+  ParameterArena* arena() const {
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].parameter) return handle(i).arena;
+    return nullptr;
+  }
+  /// Makes the arena and draws initial values, unless that has been done.
+  void bind() const {
+    if (bytes_ && !arena()) detail::bind_parameters(table_, count_, bytes_, net_, prototype_, get_context().seed);
+  }
+
+ private:
+  const Entry* table_;
+  int count_;
+  long bytes_;
+  const std::byte *net_, *prototype_;
+};
+
+/// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
+template <ops::Operand X, AnyParameter P>
+constexpr auto value_in(const X& x, const P& parameter) {
+  if constexpr (is_broken<X>) return x;
+  else if constexpr (detail::is_traced<X>) return Traced<typename P::type, typename P::shape>(x.builder, detail::lift(*x.builder, parameter));
+  else {
+    Tensor<typename P::type, typename P::shape> copy = Tensor<typename P::type, typename P::shape>::empty();
+    std::memcpy(copy.data(), parameter.data, std::size_t(P::dims.bytes(1)));
+    return copy;
+  }
+}
+
+/// True while a training step runs or is traced: BatchNorm and Dropout ask.
+template <ops::Operand X>
+constexpr bool is_training(const X& x) {
+  if constexpr (detail::is_traced<X> || is_broken<X>) return x.builder && x.builder->training;
+  else return eager::Frame::of_thread().training;
+}
+
+namespace nn {
+
+/// Base of all cells: `struct Net : nn::Cell<Net> { ...members...; constexpr auto construct(auto x) const { ... } };`
+///
+/// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands at
+/// namespace scope. `construct` is the one source for both modes. Calling the outermost cell on tensors runs it as the
+/// context's mode says: compiled as a graph, or operator by operator.
+template <class Self>
+struct Cell {
+  static constexpr bool is_cell = true;
+
+  template <class X>
+  constexpr auto operator()(const X& x, std::source_location at = std::source_location::current()) const {
+    return call(at, x);
+  }
+  template <class X, class Y>
+  constexpr auto operator()(const X& x, const Y& y, std::source_location at = std::source_location::current()) const {
+    return call(at, x, y);
+  }
+  template <class X, class Y, class Z>
+  constexpr auto operator()(const X& x, const Y& y, const Z& z, std::source_location at = std::source_location::current()) const {
+    return call(at, x, y, z);
+  }
+
+ private:
+  constexpr const Self& self() const { return static_cast<const Self&>(*this); }
+
+  template <class... X>
+  constexpr auto call(const Location& at, const X&... x) const {
+    if constexpr ((is_broken<X> || ...)) {
+      Builder* b = nullptr;
+      ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(x)), ...);
+      return Broken(b);
+    } else if constexpr ((detail::is_traced<X> || ...)) {
+      Builder* b = nullptr;
+      ((b = b ? b : detail::builder_of(x)), ...);
+      const Builder::Frame outer = b->enter(&self(), type_number<Self>, at);
+      const auto result = self().construct(x...);
+      b->leave(outer);
+      return result;
+    } else {
+      return call_eager(at, x...);
+    }
+  }
+  template <class... X>
+  auto call_eager(const Location& at, const X&... x) const {
+    if (eager::Frame::of_thread().root) {
+      const eager::CellScope scope(&self(), type_number<Self>, at);
+      return self().construct(x...);
+    }
+    return run_outermost(x...);
+  }
+  template <class... X>
+  auto run_outermost(const X&... x) const;
+};
+
+template <class Self>
+template <class... X>
+auto Cell<Self>::run_outermost(const X&... x) const {
+  using Graph = Compiled<detail::Forward<Self, typename detail::KeyFor<X>::type...>>;
+  if constexpr (!Graph::ok) return report<Graph>();
+  else {
+    const ParameterList parameters(self());
+    parameters.bind();
+    const bool training = parameters.arena() && parameters.arena()->training;
+    if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
+      using Result = Tensor<detail::ResultElement<Graph>, detail::ResultShape<Graph>>;
+      thread_local Executor executor(Graph::program);
+      long n = 1;
+      ((n = std::remove_cvref_t<X>::dims.batched() ? x.n() : n), ...);
+      executor.bind(parameters.arena() ? parameters.arena()->data : nullptr, nullptr);
+      const void* inputs[]{x.data()...};
+      executor.run(inputs, n);
+      Result result = Result::empty(n);
+      std::memcpy(result.data(), executor.output(0), std::size_t(Result::dims.bytes(n)));
+      return result;
+    } else {
+      const FlushDenormals flush;
+      const eager::RootScope root(self(), training, eager::Frame::free_random_state());
+      return self().construct(x...);
+    }
+  }
+}
+
+}  // namespace nn
+}  // namespace tenon

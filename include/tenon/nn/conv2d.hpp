@@ -1,0 +1,42 @@
+// Two-dimensional convolution as a layer.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/init/initializer.hpp>
+#include <tenon/nn/optional_parameter.hpp>
+#include <tenon/ops/conv2d.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// Settings of a Conv2d layer, with MindSpore's defaults.
+struct Conv2dConfig {
+  Pair stride = 1;
+  PadMode pad_mode = PadMode::same;
+  Padding padding = 0;
+  Pair dilation = 1;
+  int groups = 1;
+  bool has_bias = false;
+  constexpr Conv2dOptions options() const { return {stride, pad_mode, padding, dilation, groups}; }
+};
+
+/// Convolution of images:  y = x * W (+ b per channel)
+///
+/// x           [n, In, H, W]
+/// result      [n, Out, OH, OW]
+/// parameters  weight [Out, In / groups, kh, kw];  bias [Out], only with has_bias = true; both uniform within
+///             1 / sqrt(In / groups kh kw) by default
+/// source      MindSpore nn.Conv2d
+template <int In, int Out, Pair kernel, Conv2dConfig config = Conv2dConfig{}, auto weight_init = default_weight,
+          auto bias_init = DefaultBias{float(In / config.groups * kernel.h * kernel.w)}>
+struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
+  static_assert(In > 0 && Out > 0 && kernel.h > 0 && kernel.w > 0, "Conv2d<In, Out, kernel> needs positive sizes");
+  static_assert(config.pad_mode == PadMode::same || config.pad_mode == PadMode::valid || config.pad_mode == PadMode::pad,
+                "Conv2d got an unknown pad_mode: legal are PadMode::same, PadMode::valid, PadMode::pad");
+  static_assert(config.pad_mode == PadMode::pad || config.padding == Padding(0), "Conv2d: padding counts only with pad_mode = PadMode::pad");
+  static_assert(In % config.groups == 0 && Out % config.groups == 0, "Conv2d: groups must divide the input and the output channels");
+  Parameter<float, Shape<Out, In / config.groups, kernel.h, kernel.w>, weight_init> weight;
+  OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
+
+  constexpr auto construct(auto x) const { return add_bias(ops::conv2d<config.options()>(x, weight), bias); }
+};
+
+}  // namespace tenon::nn

@@ -1,0 +1,32 @@
+// Mean loss of an evaluation.
+#pragma once
+#include <string_view>
+
+#include <tenon/core/any_tensor.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// Mean of the losses of all batches, each batch counting once. Source: MindSpore nn.Loss.
+class Loss {
+ public:
+  static constexpr std::string_view name = "loss";
+
+  void clear() { sum_ = 0, count_ = 0; }
+  void update(const AnyTensor& loss) {
+    double batch = 0;
+    for (float v : loss.as<float>()) batch += v;
+    sum_ += batch / static_cast<double>(loss.count());
+    ++count_;
+  }
+  /// Throws RuntimeError if nothing was counted.
+  double eval() const {
+    if (count_ == 0) throw RuntimeError("Loss cannot be computed: update() was not called.");
+    return sum_ / static_cast<double>(count_);
+  }
+
+ private:
+  double sum_ = 0;
+  long count_ = 0;
+};
+
+}  // namespace tenon::nn

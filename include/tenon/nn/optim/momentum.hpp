@@ -1,0 +1,62 @@
+// Stochastic gradient descent with momentum.
+#pragma once
+#include <tenon/nn/optim/optimizer.hpp>
+
+namespace tenon::inline TENON_ABI {
+namespace ops {
+
+struct ApplyMomentumConfig {
+  int use_nesterov = 0;
+};
+
+TENON_EXACT_BEGIN
+/// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers.
+struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
+  using Config = ApplyMomentumConfig;
+  static constexpr bool effect = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    const float* number = a.operand<float>(3);
+    const T rate = T(number[0]), decay = T(number[1]), scale = T(number[2]), momentum = T(number[3]);
+    T* p = a.target<T>(0);
+    const T* g = a.operand<T>(1);
+    T* v = a.target<T>(2);
+    for (long i = begin; i < end; ++i) {
+      const T gradient = g[i] * scale + decay * p[i];
+      const T velocity = momentum * v[i] + gradient;
+      v[i] = velocity;
+      if constexpr (Call::config().use_nesterov) p[i] = p[i] - (rate * gradient + rate * momentum * velocity);
+      else p[i] = p[i] - rate * velocity;
+    }
+  }
+};
+TENON_EXACT_END
+}  // namespace ops
+
+namespace nn {
+
+/// v = momentum v + g;  p = p - lr v, or with Nesterov's look-ahead p = p - lr (g + momentum v).
+///
+/// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
+/// their names. Source: MindSpore nn.Momentum.
+template <bool use_nesterov = false>
+struct Momentum {
+  LearningRate learning_rate;
+  float momentum;
+  float weight_decay = 0;
+  float loss_scale = 1;
+  std::vector<ParameterGroup> groups{};
+
+  static constexpr int slots = 1;
+  void numbers(long, Numbers& n) const { n.value[3] = momentum; }
+  static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    b.template call<ops::ApplyMomentum>(ops::ApplyMomentumConfig{use_nesterov}, parameter, gradient, slot[0], numbers);
+  }
+};
+
+}  // namespace nn
+}  // namespace tenon

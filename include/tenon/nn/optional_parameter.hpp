@@ -1,0 +1,23 @@
+// A bias that a cell may have or not.
+#pragma once
+#include <tenon/graph/parameter.hpp>
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/reshape.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// Stands for a parameter that the configuration leaves out.
+struct Absent {};
+
+template <bool present, Element T, class S, auto Init>
+using OptionalParameter = std::conditional_t<present, Parameter<T, S, Init>, Absent>;
+
+/// x plus one value per channel (axis 1 of an image, the last axis otherwise); x itself if the bias is absent.
+template <class X, class B>
+constexpr auto add_bias(const X& x, const B& bias, std::source_location at = std::source_location::current()) {
+  if constexpr (std::is_same_v<B, Absent> || is_broken<X>) return x;
+  else if constexpr (X::dims.rank == 4) return ops::add(x, ParameterView<B, Shape<B::dims.extent[0], 1, 1>>{bias}, at);
+  else return ops::add(x, bias, at);
+}
+
+}  // namespace tenon::nn

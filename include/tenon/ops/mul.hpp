@@ -1,0 +1,25 @@
+// Product of two tensors.
+#pragma once
+#include <tenon/ops/elementwise.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// Element-wise product with broadcasting:  y = a · b
+///
+/// a, b        shapes that broadcast; any dtype but bool, the same for both
+/// derivative  b dy and a dy, summed over broadcast axes
+/// source      MindSpore's Mul
+struct Mul : Elementwise<Mul, "Mul"> {
+  template <class V> static constexpr V eval(V a, V b) { return a * b; }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<Mul>(d.gradient(), d.operand(1)));
+    d.flows_to(1, d.call<Mul>(d.gradient(), d.operand(0)));
+  }
+};
+TENON_EXACT_END
+
+constexpr auto mul(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+  return binary<Mul>(at, a, b);
+}
+
+}  // namespace tenon::ops

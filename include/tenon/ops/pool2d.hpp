@@ -1,0 +1,151 @@
+// Maximum and average pooling over windows of an image.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/pool2d.hpp>
+#include <tenon/ops/window.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Settings of a pooling window. A stride of 0 stands for the window itself.
+struct Pool2dOptions {
+  Pair kernel = 1;
+  Pair stride = 0;
+  PadMode pad_mode = PadMode::valid;
+  Padding padding = 0;
+  bool count_include_pad = true;  // of an average with PadMode::pad: zeros of the padding count
+};
+
+namespace ops {
+
+struct Pool2dAttributes {
+  int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0;
+};
+
+namespace detail {
+constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorType& x) {
+  const int stride_h = o.stride.h ? o.stride.h : o.kernel.h, stride_w = o.stride.w ? o.stride.w : o.kernel.w;
+  Pool2dAttributes a{o.kernel.h, o.kernel.w, stride_h, stride_w, 0, 0, 0, 0, o.count_include_pad && o.pad_mode == PadMode::pad};
+  if (x.rank != 4) return a;
+  const WindowAxis v = window_axis(o.pad_mode, x[2], o.kernel.h, stride_h, 1, o.padding.top, o.padding.bottom);
+  const WindowAxis h = window_axis(o.pad_mode, x[3], o.kernel.w, stride_w, 1, o.padding.left, o.padding.right);
+  a.top = v.before, a.left = h.before, a.oh = v.extent, a.ow = h.extent;
+  return a;
+}
+constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a, long n) {
+  return {x.size(0, n) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
+}
+constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool2dAttributes& a, Sentence& error) {
+  TensorType y = x;
+  if (x.rank != 4) error << op << " needs an input [n,C,H,W] of rank 4, got " << x;
+  else if (a.oh < 1 || a.ow < 1) error << op << " got an input " << x << " smaller than its window [" << a.kh << "," << a.kw << "]";
+  else y.extent[2] = a.oh, y.extent[3] = a.ow;
+  return y;
+}
+}  // namespace detail
+
+TENON_EXACT_BEGIN
+/// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
+struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
+  using Config = Pool2dAttributes;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::pool_sizes(Call::result, Call::config(), 1))); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    kernel::max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+  }
+};
+
+/// The largest element of each window; the first one in row-major order wins a tie.
+///
+/// x           [n, C, H, W]; floating-point or integer
+/// result      [n, C, OH, OW], extents by pad_mode; padding never wins
+/// derivative  dy to the winner
+/// source      MindSpore's MaxPool
+struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
+  using Config = Pool2dAttributes;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
+  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    kernel::max_pool2d(detail::pool_sizes(Call::operand(0), Call::config(), a.n), a.operand<T>(0), a.result<T>(), begin, end);
+  }
+};
+
+struct AvgPool2d;
+/// dy / count spread over each window. Operand: dy. Not for users.
+struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
+  struct Config {
+    int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0, w = 0;
+    constexpr Pool2dAttributes window() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
+  };
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    TensorType x = in[0];
+    x.extent[2] = c.h, x.extent[3] = c.w;
+    return x;
+  }
+  static constexpr void derivative(Derivative& d);
+  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::pool_sizes(Call::result, Call::config().window(), 1))); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr Pool2dAttributes c = Call::config().window();
+    kernel::avg_pool2d_backward(detail::pool_sizes(Call::result, c, a.n), a.operand<T>(0), a.result<T>(), bool(c.count_include_pad), begin, end, a.workspace);
+  }
+};
+
+/// The mean of each window.
+///
+/// x           [n, C, H, W]; floating-point
+/// result      [n, C, OH, OW], extents by pad_mode. With `same`, padding does not count; with `pad` it does unless
+///             count_include_pad is false
+/// derivative  dy / count to the whole window
+/// source      MindSpore's AvgPool
+struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
+  using Config = Pool2dAttributes;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("AvgPool2d", in[0], c, error); }
+  static constexpr void derivative(Derivative& d) {
+    const Config c = d.config<AvgPool2d>();
+    const TensorType x = d.type(0);
+    d.flows_to(0, d.call_with<AvgPool2dGrad>({c.kh, c.kw, c.stride_h, c.stride_w, c.top, c.left, c.oh, c.ow, c.count_include_pad, x[2], x[3]}, d.gradient()));
+  }
+  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr Pool2dAttributes c = Call::config();
+    kernel::avg_pool2d(detail::pool_sizes(Call::operand(0), c, a.n), a.operand<T>(0), a.result<T>(), bool(c.count_include_pad), begin, end);
+  }
+};
+TENON_EXACT_END
+
+constexpr void AvgPool2dGrad::derivative(Derivative& d) { d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>().window(), d.gradient())); }
+
+/// `max_pool2d<Pool2dOptions{.kernel = 3, .stride = 2}>(x)`, or `max_pool2d<2>(x)` for window and stride 2.
+template <Pool2dOptions options, Operand X>
+constexpr auto max_pool2d(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<MaxPool2d, detail::pool_attributes(options, X::dims)>(at, x);
+}
+template <int window, int stride = window>
+constexpr auto max_pool2d(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return max_pool2d<Pool2dOptions{.kernel = window, .stride = stride}>(x, at);
+}
+/// `avg_pool2d<Pool2dOptions{...}>(x)` or `avg_pool2d<2>(x)`.
+template <Pool2dOptions options, Operand X>
+constexpr auto avg_pool2d(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<AvgPool2d, detail::pool_attributes(options, X::dims)>(at, x);
+}
+template <int window, int stride = window>
+constexpr auto avg_pool2d(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return avg_pool2d<Pool2dOptions{.kernel = window, .stride = stride}>(x, at);
+}
+
+}  // namespace ops
+}  // namespace tenon

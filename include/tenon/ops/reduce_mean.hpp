@@ -1,0 +1,58 @@
+// Mean over axes.
+#pragma once
+#include <tenon/ops/reduction.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// Repeats dy along the axes of a mean and divides by their number of elements, which may depend on n. Not for users.
+struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
+  using Config = SumTo::Config;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) { return BroadcastTo::shape(in, wanted, error); }
+  static constexpr void derivative(Derivative& d);
+  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using C = Compute<typename Call::Result>;
+    const C count = static_cast<C>(Call::result.count(a.n) / Call::operand(0).count(a.n));
+    kernel::elementwise<Call>(a, begin, end, [count](auto g) { return static_cast<C>(g) / count; });
+  }
+};
+
+/// Mean over axes.
+///
+/// x           any shape; floating-point
+/// result      x without the reduced axes, or with them as 1 (keep_dims)
+/// derivative  dy / count repeated along the reduced axes
+/// source      MindSpore's ReduceMean
+struct ReduceMean : Reduction<ReduceMean, "ReduceMean"> {
+  template <class A> static constexpr A start() { return A(0); }
+  template <class A> static constexpr A combine(A a, A b) { return a + b; }
+  template <class A> static constexpr A finish(A total, long count) { return total / static_cast<A>(count); }
+  static constexpr void derivative(Derivative& d) {
+    const TensorType x = d.type(0), kept = ReduceMean::kept(x, d.config<ReduceMean>());
+    const int g = d.call_with<Reshape>(Reshape::to(kept), d.gradient());
+    d.flows_to(0, d.call_with<ReduceMeanGrad>(SumTo::to(x), g));
+  }
+};
+TENON_EXACT_END
+
+constexpr void ReduceMeanGrad::derivative(Derivative& d) {
+  const TensorType to = d.type(0), from = d.result_type();
+  ReduceAxes axes{0, 1, 0};
+  for (int axis = 0; axis < from.rank; ++axis)
+    if (to.extent[axis] != from.extent[axis]) axes.mask |= 1 << axis;
+  d.flows_to(0, d.call_with<ReduceMean>(axes, d.gradient()));
+}
+
+/// Mean over Axes (all of them if none is given).
+template <int... Axes>
+constexpr auto reduce_mean(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return reduce<ReduceMean, false, Axes...>(at, x);
+}
+/// The same, reduced axes stay with extent 1.
+template <int... Axes>
+constexpr auto reduce_mean_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return reduce<ReduceMean, true, Axes...>(at, x);
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,36 @@
+// Sum over axes.
+#pragma once
+#include <tenon/ops/reduction.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// Sum over axes.
+///
+/// x           any shape; floating-point or integer
+/// result      x without the reduced axes, or with them as 1 (keep_dims)
+/// derivative  dy repeated along the reduced axes
+/// source      MindSpore's ReduceSum
+struct ReduceSum : Reduction<ReduceSum, "ReduceSum"> {
+  template <class A> static constexpr A start() { return A(0); }
+  template <class A> static constexpr A combine(A a, A b) { return a + b; }
+  template <class A> static constexpr A finish(A total, long) { return total; }
+  static constexpr void derivative(Derivative& d) {
+    const TensorType x = d.type(0), kept = ReduceSum::kept(x, d.config<ReduceSum>());
+    const int g = d.call_with<Reshape>(Reshape::to(kept), d.gradient());
+    d.flows_to(0, d.call_with<BroadcastTo>(SumTo::to(x), g));
+  }
+};
+TENON_EXACT_END
+
+/// Sum over Axes (all of them if none is given): `reduce_sum<1>(x)`, `reduce_sum<0, 2>(x)`.
+template <int... Axes>
+constexpr auto reduce_sum(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return reduce<ReduceSum, false, Axes...>(at, x);
+}
+/// The same, reduced axes stay with extent 1.
+template <int... Axes>
+constexpr auto reduce_sum_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return reduce<ReduceSum, true, Axes...>(at, x);
+}
+
+}  // namespace tenon::ops

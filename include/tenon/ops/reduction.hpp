@@ -1,0 +1,78 @@
+// Base of operators that combine the elements along axes to one.
+#pragma once
+#include <tenon/kernel/cpu/reduce.hpp>
+#include <tenon/ops/broadcast_to.hpp>
+#include <tenon/ops/reshape.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+/// Settings of a reduction: a bit per axis of the operand, and whether reduced axes stay with extent 1.
+struct ReduceAxes {
+  int mask = 0, keep_dims = 0, wrong_axis = 0;
+};
+/// From a list of axes, counted from the end if negative; an empty list means all.
+template <int... Axes>
+constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
+  ReduceAxes c{sizeof...(Axes) ? 0 : (1 << rank) - 1, keep_dims, 0};
+  [[maybe_unused]] const auto add = [&](int axis) {
+    const int positive = normalized_axis(axis, rank);
+    if (positive < 0) c.wrong_axis = axis ? axis : max_rank;
+    else c.mask |= 1 << positive;
+  };
+  (add(Axes), ...);
+  return c;
+}
+
+TENON_EXACT_BEGIN
+/// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A.
+///
+/// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
+///             order otherwise. The shape alone decides, so threads and batch size change no bit.
+template <class Op, FixedString Name>
+struct Reduction : Operator<Op, Name> {
+  using Config = ReduceAxes;
+
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const TensorType& x = in[0];
+    TensorType y;
+    y.dtype = x.dtype;
+    if (c.wrong_axis) error << Op::name << " got the axis " << c.wrong_axis << " for " << x << " of rank " << x.rank;
+    for (int axis = 0; axis < x.rank; ++axis) {
+      if (!(c.mask >> axis & 1)) y.extent[y.rank++] = x.extent[axis];
+      else if (c.keep_dims) y.extent[y.rank++] = 1;
+    }
+    if (!tenon::detail::only_first_is_dynamic(y)) error << Op::name << " of " << x << ": only the leading extent of the result can depend on n";
+    return y;
+  }
+  /// The shape of the result with reduced axes kept as 1, which broadcasts against the operand.
+  static constexpr TensorType kept(const TensorType& x, const Config& c) {
+    TensorType t = x;
+    for (int axis = 0; axis < x.rank; ++axis)
+      if (c.mask >> axis & 1) t.extent[axis] = 1;
+    return t;
+  }
+  template <class Call>
+  static constexpr long reduced_count(long n) {
+    return Call::operand(0).count(n) / (Call::result.count(n) ? Call::result.count(n) : 1);
+  }
+  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call> static constexpr long cost(long n) { return reduced_count<Call>(n) + 1; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using A = Accumulator<typename Call::Result>;
+    const long count = reduced_count<Call>(a.n);
+    kernel::reduce<Call, A>(
+        a, begin, end, unsigned(Call::config().mask), Op::template start<A>(), [](A x, A y) { return Op::combine(x, y); },
+        [count](A total) { return static_cast<typename Call::Result>(Op::finish(total, count)); });
+  }
+};
+TENON_EXACT_END
+
+/// Calls a reduction on axes: `reduce<ReduceSum, true, 0, 2>(at, x)`.
+template <class Op, bool keep_dims, int... Axes, class X>
+constexpr auto reduce(const Location& at, const X& x) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Op, reduce_axes<Axes...>(X::dims.rank, keep_dims)>(at, x);
+}
+
+}  // namespace tenon::ops

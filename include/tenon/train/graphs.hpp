@@ -1,0 +1,153 @@
+// The graphs that a Model runs: the training step, the evaluation step, and the optimizer alone for PyNative mode.
+#pragma once
+#include <tuple>
+
+#include <tenon/train/state.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Stands for a loss that a Model does not have: its network returns the loss itself.
+struct NoLoss {};
+/// Stands for an optimizer that a Model does not have.
+struct NoOptimizer {
+  static constexpr int slots = 0;
+};
+
+namespace detail {
+
+template <class V> struct IsTuple : std::false_type {};
+template <class... V> struct IsTuple<std::tuple<V...>> : std::true_type {};
+
+/// What a model computes from a row: the prediction, and the loss or losses.
+template <class Net, class Loss, class... X>
+constexpr auto predicted(const Net& net, const X&... x) {
+  if constexpr (std::is_same_v<Loss, NoLoss>) return net(x...);
+  else return [&](const auto& first, const auto&...) { return net(first); }(x...);
+}
+template <class Loss, class P, class... X>
+constexpr auto loss_of(const P& prediction, const X&... x) {
+  if constexpr (std::is_same_v<Loss, NoLoss>) return prediction;
+  else return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
+}
+
+/// Each loss brought to one number and all of them added: the root of the backward pass.
+template <class L>
+constexpr auto total_loss(const L& loss) {
+  if constexpr (IsTuple<L>::value) {
+    return std::apply([](const auto& first, const auto&... rest) {
+      auto sum = [](const auto& v) { return total_loss(v); };
+      if constexpr (sizeof...(rest) == 0) return sum(first);
+      else return total_of(sum(first), sum(rest)...);
+    }, loss);
+  } else if constexpr (is_broken<L>) return loss;
+  else if constexpr (L::dims.rank == 0) return loss;
+  else return ops::reduce_sum(loss);
+}
+template <class A, class B>
+constexpr auto total_of(const A& a, const B& b) { return ops::add(a, b); }
+template <class A, class B, class... C>
+constexpr auto total_of(const A& a, const B& b, const C&... c) { return total_of(ops::add(a, b), c...); }
+
+template <class L>
+constexpr void output_losses(Builder& b, const L& loss) {
+  if constexpr (IsTuple<L>::value) std::apply([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
+  else if constexpr (!is_broken<L>) b.outputs.push_back(loss.id);
+}
+
+template <class Net>
+constexpr Builder builder_for(bool training) {
+  Builder b;
+  b.entries = Structure<Net>::table.entry;
+  b.entry_count = Structure<Net>::count;
+  b.training = training;
+  return b;
+}
+
+// With a loss function a row has two columns, as in MindSpore.
+template <class Loss, class... Keys>
+constexpr bool check_columns(Builder& b) {
+  if (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2) return true;
+  b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys)) << " columns, a model with a loss function needs 2: data and label");
+  return false;
+}
+
+/// The whole training step: forward, loss, backward, updates.
+template <class Net, class Loss, class Optimizer, class... Keys>
+struct TrainStep {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+
+  static constexpr Builder trace() {
+    Builder b = builder_for<Net>(true);
+    if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2) trace_columns(b, std::index_sequence_for<Keys...>{});
+    else check_columns<Loss, Keys...>(b);
+    return b;
+  }
+  template <std::size_t... I>
+  static constexpr void trace_columns(Builder& b, std::index_sequence<I...>) {
+    trace_step(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+  }
+  template <class... X>
+  static constexpr void trace_step(Builder& b, const X&... x) {
+    const auto loss = loss_of<Loss>(predicted<Net, Loss>(prototype<Net>, x...), x...);
+    const auto total = total_loss(loss);
+    if constexpr (!is_broken<decltype(total)>) {
+      output_losses(b, loss);
+      if (b.error.empty()) append_training(b, total.id);
+    }
+  }
+  static constexpr void append_training(Builder& b, int loss) {
+    if (Structure<Net>::table.trainable == 0) return b.fail(Sentence{} << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
+    std::vector<char> wanted(b.nodes.size(), 0);
+    for (std::size_t id = 0; id < b.nodes.size(); ++id)
+      wanted[id] = is<ops::ParameterLeaf>(b.nodes[id]) && entries[b.nodes[id].immediate].trainable;
+    const int seed = b.constant(b.nodes[std::size_t(loss)].type.dtype, 1);
+    const std::vector<int> gradient = backward(b, loss, seed, wanted);
+    for (int e = 0; e < b.entry_count; ++e) {
+      const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
+      if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0) append_update<Net, Optimizer>(b, e, parameter, gradient[std::size_t(parameter)]);
+    }
+  }
+};
+
+/// Forward and loss in evaluation. Outputs: the losses (not with NoLoss), then the prediction.
+template <class Net, class Loss, class... Keys>
+struct EvalStep {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+
+  static constexpr Builder trace() {
+    Builder b = builder_for<Net>(false);
+    if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2) trace_columns(b, std::index_sequence_for<Keys...>{});
+    else check_columns<Loss, Keys...>(b);
+    return b;
+  }
+  template <std::size_t... I>
+  static constexpr void trace_columns(Builder& b, std::index_sequence<I...>) {
+    trace_step(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+  }
+  template <class... X>
+  static constexpr void trace_step(Builder& b, const X&... x) {
+    const auto prediction = predicted<Net, Loss>(prototype<Net>, x...);
+    if constexpr (!std::is_same_v<Loss, NoLoss>) output_losses(b, loss_of<Loss>(prediction, x...));
+    output_losses(b, prediction);
+  }
+};
+
+/// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode.
+template <class Net, class Optimizer>
+struct UpdateStep {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+
+  static constexpr Builder trace() {
+    Builder b = builder_for<Net>(true);
+    for (int e = 0; e < b.entry_count; ++e) {
+      if (!entries[e].trainable) continue;
+      const int parameter = b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e));
+      const int gradient = b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e));
+      append_update<Net, Optimizer>(b, e, parameter, gradient);
+    }
+    return b;
+  }
+};
+
+}  // namespace detail
+}  // namespace tenon

@@ -1,0 +1,71 @@
+// Everything that a training step changes besides the network: random counter, step, numbers, moments.
+#pragma once
+#include <memory>
+
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/optim/optimizer.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Byte offsets of a training state: [seed, step], then numbers and moments per trained parameter.
+template <class Net, class Optimizer>
+struct StateLayout {
+  static constexpr int entries = Structure<Net>::count;
+  struct Table {
+    long numbers[entries]{};
+    long slot[entries][nn::max_slots]{};
+    long bytes = alignment;
+  };
+  static constexpr Table make() {
+    static_assert(Optimizer::slots <= nn::max_slots, "an optimizer has at most 3 moments per parameter");
+    Table t;
+    for (int e = 0; e < entries; ++e) {
+      const Entry& entry = Structure<Net>::table.entry[e];
+      if (!entry.parameter || !entry.trainable) continue;
+      t.numbers[e] = t.bytes;
+      t.bytes += aligned(nn::numbers_type.bytes(1));
+      for (int s = 0; s < Optimizer::slots; ++s) {
+        t.slot[e][s] = t.bytes;
+        t.bytes += aligned(entry.dims.bytes(1));
+      }
+    }
+    return t;
+  }
+  static constexpr Table table = make();
+};
+
+/// Appends the optimizer's update of one parameter.
+template <class Net, class Optimizer>
+constexpr void append_update(Builder& b, int entry, int parameter, int gradient) {
+  using Layout = StateLayout<Net, Optimizer>;
+  int slot[nn::max_slots]{};
+  b.scope = entry;
+  for (int s = 0; s < Optimizer::slots; ++s) slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims, std::uint64_t(Layout::table.slot[entry][s]));
+  const int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
+  Optimizer::update(b, parameter, gradient, slot, numbers);
+  b.scope = 0;
+}
+
+/// The bytes of a training state.
+class TrainState {
+ public:
+  TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(static_cast<std::byte*>(::operator new(std::size_t(bytes), std::align_val_t(alignment)))) {
+    std::memset(data_.get(), 0, std::size_t(bytes));
+    random()[0] = seed;
+  }
+  std::byte* data() const { return data_.get(); }
+  long bytes() const { return bytes_; }
+  /// Seed and step, counted from 0.
+  std::uint64_t* random() const { return reinterpret_cast<std::uint64_t*>(data_.get()); }
+  long step() const { return long(random()[1]); }
+  void advance() { ++random()[1]; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t(alignment)); }
+  };
+  long bytes_;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+}  // namespace tenon

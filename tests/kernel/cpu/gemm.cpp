@@ -1,0 +1,109 @@
+// Matrix products against the chain of the contract, bit for bit, in any form and for any division into parts.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/kernel/cpu/gemm.hpp>
+
+#include "reference.hpp"
+
+using namespace tenon;
+using kernel::Gemm;
+
+namespace {
+/// Form: bit 0 stores A transposed, bit 1 stores B transposed; `gap` unused elements follow each row of A, B and C.
+template <class T>
+void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
+  CAPTURE(m); CAPTURE(n); CAPTURE(k); CAPTURE(form); CAPTURE(gap);
+  Random random(seed);
+  const long a_rows = form & 1 ? k : m, a_columns = (form & 1 ? m : k) + gap, b_rows = form & 2 ? n : k, b_columns = (form & 2 ? k : n) + gap, c_columns = n + gap;
+  const std::vector<T> a = reference::numbers<T>(a_rows * a_columns, random), b = reference::numbers<T>(b_rows * b_columns, random);
+  Gemm<T> g{m, n, k, a.data(), form & 1 ? 1 : a_columns, form & 1 ? a_columns : 1, b.data(), form & 2 ? 1 : b_columns, form & 2 ? b_columns : 1, nullptr, c_columns};
+
+  std::vector<T> expected(size_t(m * c_columns), T(55));
+  bool near = true;
+  for (long i = 0; i < m; ++i)
+    for (long j = 0; j < n; ++j) {
+      reference::Chain<T> chain;
+      for (long p = 0; p < k; ++p) chain.add(a[size_t(i * g.a_row + p * g.a_col)], b[size_t(p * g.b_row + j * g.b_col)]);
+      expected[size_t(i * c_columns + j)] = chain.rounded();
+      near = near && chain.near(chain.rounded(), k);
+    }
+  CHECK(near);
+  reference::Workspace workspace(kernel::gemm_workspace<T>(m, n, k));
+  for (long parts = 1; parts <= 3; ++parts) {
+    CAPTURE(parts);
+    std::vector<T> c(expected.size(), T(55));
+    g.c = c.data();
+    std::vector<int> finished(size_t(m * n));
+    bool complete = true;
+    reference::in_parts(kernel::gemm_items(g), parts, [&](long begin, long end) {
+      kernel::gemm(g, begin, end, workspace.data(), [&](long row0, long rows, long column0, long columns) {
+        for (long i = row0; i < row0 + rows; ++i)
+          for (long j = column0; j < column0 + columns; ++j) {
+            ++finished[size_t(i * n + j)];
+            complete = complete && std::memcmp(&c[size_t(i * c_columns + j)], &expected[size_t(i * c_columns + j)], sizeof(T)) == 0;
+          }
+      });
+    });
+    CHECK(complete);
+    CHECK(reference::same_bits(c, expected));
+    CHECK(finished == std::vector<int>(size_t(m * n), 1));
+  }
+}
+
+template <class T>
+void random_shapes(int count, long largest, std::uint64_t seed) {
+  Random random(seed);
+  for (int i = 0; i < count; ++i) {
+    const auto pick = [&] { return 1 + long(random.below(std::uint64_t(random.below(3) ? largest / 4 : largest))); };
+    check<T>(pick(), pick(), pick(), i % 4, long(random.below(3)), seed + std::uint64_t(i));
+  }
+}
+}  // namespace
+
+TEST_CASE("gemm: random shapes, every element type") {
+  random_shapes<float>(120, 90, 1);
+  random_shapes<double>(60, 70, 2);
+  random_shapes<float16>(30, 60, 3);
+  random_shapes<bfloat16>(30, 60, 4);
+  random_shapes<std::int32_t>(30, 60, 5);
+  random_shapes<std::int64_t>(12, 40, 6);
+  random_shapes<std::uint8_t>(12, 40, 7);
+}
+
+TEST_CASE("gemm: sizes around the borders of tiles, blocks and packing") {
+  for (long rows : {1L, 2L, long(kernel::tile_rows), long(kernel::tile_rows) + 1, 3L * kernel::tile_rows - 1})
+    for (long columns : {1L, long(simd_width<float>), 2L * simd_width<float> + 1, 8L * simd_width<float> - 1, 8L * simd_width<float>, 257L})
+      for (int form = 0; form < 4; ++form) check<float>(rows, columns, 70, form, 0, 8);
+  for (int form = 0; form < 4; ++form) {
+    check<float>(200, 300, 520, form, 1, 9);   // more than one block in each direction
+    check<double>(100, 260, 300, form, 0, 10);
+    check<float16>(20, 33, 600, form, 0, 11);
+    check<float>(7, 5, 0, form, 0, 12);        // an empty chain is +0
+  }
+  check<float>(0, 5, 3, 0, 0, 13);
+  check<float>(5, 0, 3, 0, 0, 13);
+}
+
+TEST_CASE("gemm: rows of a batch have the same bits as single rows") {
+  Random random(20);
+  const long m = 37, n = 50, k = 130;
+  const std::vector<float> a = reference::numbers<float>(m * k, random), b = reference::numbers<float>(n * k, random);
+  std::vector<float> batch(size_t(m * n)), single(batch.size());
+  reference::Workspace workspace(kernel::gemm_workspace<float>(m, n, k));
+  const auto nothing = [](long, long, long, long) {};
+  const Gemm<float> whole{m, n, k, a.data(), k, 1, b.data(), 1, k, batch.data(), n};
+  kernel::gemm(whole, 0, kernel::gemm_items(whole), workspace.data(), nothing);
+  for (long i = 0; i < m; ++i) {
+    const Gemm<float> row{1, n, k, a.data() + i * k, k, 1, b.data(), 1, k, single.data() + i * n, n};
+    kernel::gemm(row, 0, kernel::gemm_items(row), workspace.data(), nothing);
+  }
+  CHECK(reference::same_bits(batch, single));
+}
+
+TEST_CASE("gemm: the workspace is bounded, whatever the size") {
+  static_assert(kernel::gemm_workspace<float>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
+  static_assert(kernel::gemm_workspace<double>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
+  static_assert(kernel::gemm_workspace<float>(4, 4, 4) < 16 << 10);
+  CHECK(kernel::gemm_workspace<float>(32, 120, 400) < 512 << 10);
+}
