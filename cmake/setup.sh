@@ -61,7 +61,7 @@ progress() {
   while IFS= read -r line; do
     total='' at=''
     case $line in
-      " "*"Start "*[0-9]": "* | "Test project "* | *"Re-checking globbed directories..." | "ninja: no work to do.") continue ;;
+      " "*"Start "*[0-9]": "* | "Test project "* | "Internal ctest changing"* | *"Re-checking globbed directories..." | "ninja: no work to do.") continue ;;
       "["*/*"] "*) counts=${line#\[} counts=${counts%%\]*} text=${line#*\] } at=${counts%/*} total=${counts#*/} ;;
       "["*"%] "*) counts=${line#\[} counts=${counts%%\]*} text=${line#*\] } at=${counts%\%} total=100 ;;
       *[0-9]/*[0-9]" Test "*"#"*:*) counts=${line%%Test*} text=${line#*: } at=${counts%/*} total=${counts#*/} ;;

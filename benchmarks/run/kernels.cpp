@@ -80,7 +80,9 @@ struct Table {
   }
 };
 
-std::unique_ptr<char, decltype(&std::free)> scratch(std::size_t bytes) { return {static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free}; }
+std::unique_ptr<char, decltype(&std::free)> scratch(std::size_t bytes) {
+  return {static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free};
+}
 
 double product(const Table& table, const char* what, long m, long n, long k, bool transposed_a, bool transposed_b) {
   const Floats a = numbers(m * k), b = numbers(k * n);
@@ -89,7 +91,8 @@ double product(const Table& table, const char* what, long m, long n, long k, boo
   const auto workspace = scratch(kernel::gemm_workspace<float>(m, n, k));
   char name[80];
   std::snprintf(name, sizeof name, "%s %ld x %ld x %ld %s%s", what, m, n, k, transposed_a ? "At" : "A", transposed_b ? "Bt" : "B");
-  return table.row(name, 2.0 * double(m) * double(n) * double(k), [&] { kernel::gemm(g, 0, kernel::gemm_items(g), workspace.get(), [](long, long, long, long) {}); });
+  return table.row(name, 2.0 * double(m) * double(n) * double(k),
+                   [&] { kernel::gemm(g, 0, kernel::gemm_items(g), workspace.get(), [](long, long, long, long) {}); });
 }
 
 double dense(const Table& table, long batch, long in, long out) {
@@ -104,14 +107,19 @@ double convolution(const Table& table, const char* what, const Conv2dSizes& s, b
   char name[80];
   std::snprintf(name, sizeof name, "%s forward", what);
   auto workspace = scratch(kernel::conv2d_workspace<float>(s));
-  double sum = table.row(name, flops, [&] { kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.get(), [](long, long, long) {}); });
+  double sum = table.row(name, flops,
+                         [&] { kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.get(), [](long, long, long) {}); });
   std::snprintf(name, sizeof name, "%s dx", what);
   workspace = scratch(kernel::conv2d_backward_input_workspace<float>(s));
   if (with_input)
-    sum += table.row(name, flops, [&] { kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), workspace.get()); });
+    sum += table.row(name, flops, [&] {
+      kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), workspace.get());
+    });
   std::snprintf(name, sizeof name, "%s dw", what);
   workspace = scratch(kernel::conv2d_backward_weight_workspace<float>(s));
-  return sum + table.row(name, flops, [&] { kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), workspace.get()); });
+  return sum + table.row(name, flops, [&] {
+    kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), workspace.get());
+  });
 }
 
 double pool(const Table& table, const char* what, const kernel::Pool2dSizes& s) {

@@ -52,7 +52,8 @@ TEST_CASE("a sample of another shape and type") {
                       REQUIRE(out.size() == 6);
                       std::iota(out.begin(), out.end(), static_cast<std::int64_t>(10 * in[0]));
                     });
-  static_assert(std::is_same_v<decltype(data | batch(2))::columns, dataset::Columns<dataset::Column<std::int64_t, Shape<dyn, 3, 2>>, dataset::Column<std::int32_t, Shape<dyn>>>>);
+  static_assert(std::is_same_v<decltype(data | batch(2))::columns,
+                               dataset::Columns<dataset::Column<std::int64_t, Shape<dyn, 3, 2>>, dataset::Column<std::int32_t, Shape<dyn>>>>);
   std::vector<std::int64_t> expected;
   for (int sample = 0; sample < 5; ++sample)
     for (int i = 0; i < 6; ++i) expected.push_back(10 * sample + i);

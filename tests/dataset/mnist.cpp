@@ -89,7 +89,8 @@ TEST_CASE("an empty directory: the message has the four names") {
   const Folder folder;
   const std::string said = message<RuntimeError>([&] { Mnist(folder.path, Usage::train); });
   CHECK(has(said, folder.path));
-  for (const char* name : {"'train-images-idx3-ubyte'", "'train-images-idx3-ubyte.gz'", "'train-labels-idx1-ubyte'", "'train-labels-idx1-ubyte.gz'"}) CHECK(has(said, name));
+  for (const char* name : {"'train-images-idx3-ubyte'", "'train-images-idx3-ubyte.gz'",
+                           "'train-labels-idx1-ubyte'", "'train-labels-idx1-ubyte.gz'"}) CHECK(has(said, name));
 }
 
 TEST_CASE("one file of the two is missing, or the other usage is there") {

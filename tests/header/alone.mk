@@ -1,6 +1,6 @@
 # One stamp per header, made anew when the header or anything that it includes has changed. Used by alone.sh.
 # Without zlib and without -march: the variants that no other test compiles.
-CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only
+CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only $(if $(findstring clang,$(CXX)),-ferror-limit,-fmax-errors)=1
 headers := $(shell cd $(include) && find tenon -name '*.hpp' | sort)
 stamps := $(headers:%.hpp=%.ok)
 

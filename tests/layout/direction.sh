@@ -14,7 +14,7 @@ BEGIN {
   allowed["eager"]   = "graph kernel"
   allowed["ops"]     = "graph kernel eager"
   allowed["nn"]      = "graph kernel eager ops"
-  allowed["train"]   = "graph kernel eager ops nn io"          # io: a checkpoint callback writes files
+  allowed["train"]   = "graph kernel eager ops nn io dataset"  # a Model draws batches from a dataset, and its callbacks write files
   allowed["io"]      = ""
   allowed["dataset"] = "io"
   allowed["debug"]   = "graph kernel eager ops nn train io dataset"

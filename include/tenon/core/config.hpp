@@ -22,6 +22,7 @@
 #define TENON_ABI_CPU base
 #endif
 #if defined(__CUDACC__)
+#pragma nv_diag_suppress 1675  // nvcc warns about the pragmas of exact rounding, which are for its host compiler
 #define TENON_ABI_DEVICE cuda
 #define TENON_DEVICE __host__ __device__
 #else

@@ -21,7 +21,8 @@ inline constexpr int simd_bytes = 16;
 #endif
 
 /// Lanes of T in the widest vector.
-template <class T> inline constexpr int simd_width = simd_bytes / int(sizeof(T));
+template <class T>
+inline constexpr int simd_width = simd_bytes / int(sizeof(T));
 
 /// True where fmadd rounds once. Scalar and vector always agree.
 #if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
@@ -83,10 +84,8 @@ struct Simd {
 }
 /// Unsigned integers wrap around; they stand in for signed ones, whose overflow would be undefined.
 template <class T>
-  requires std::is_unsigned_v<T>
-[[gnu::always_inline]] TENON_DEVICE inline T fmadd(T a, T b, T c) {
-  return T(a * b + c);
-}
+requires std::is_unsigned_v<T>
+[[gnu::always_inline]] TENON_DEVICE inline T fmadd(T a, T b, T c) { return T(a * b + c); }
 
 /// a * b + c in each lane, with the rounding of the scalar fmadd.
 template <class T, int Width>
@@ -98,8 +97,9 @@ template <class T, int Width>
     constexpr bool is_float = sizeof(T) == 4;
 #if defined(__AVX512F__)
     constexpr int current_rounding = 4;
+    constexpr unsigned char all_lanes = 0xff;
     if constexpr (is_float && Width == 16) return Simd<T, Width>(__builtin_ia32_vfmaddps512_mask(a.lanes, b.lanes, c.lanes, -1, current_rounding));
-    else if constexpr (!is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_vfmaddpd512_mask(a.lanes, b.lanes, c.lanes, -1, current_rounding));
+    else if constexpr (!is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_vfmaddpd512_mask(a.lanes, b.lanes, c.lanes, all_lanes, current_rounding));
     else
 #endif
 #if defined(__FMA__)
@@ -124,26 +124,31 @@ template <class T, int Width>
 }
 
 namespace detail {
-// One round of the transposition: of each pair of rows Step apart, exchanges the blocks of Step lanes off the diagonal.
-template <int Step, class T, int Width, int... Lane>
-[[gnu::always_inline]] inline void exchange(Simd<T, Width>& upper, Simd<T, Width>& lower, std::integer_sequence<int, Lane...>) {
-  const auto a = upper.lanes, b = lower.lanes;
-  upper.lanes = __builtin_shufflevector(a, b, ((Lane & Step) ? Width + Lane - Step : Lane)...);
-  lower.lanes = __builtin_shufflevector(a, b, ((Lane & Step) ? Width + Lane : Lane + Step)...);
+// The lanes of a, then those of b, in the order of Index.
+template <class To, class From, int... Index>
+[[gnu::always_inline]] inline To shuffled(From a, From b, std::integer_sequence<int, Index...>) {
+#if defined(__CUDACC__)  // nvcc loses the parameter pack of the builtin
+  return To(typename To::Vector{(Index < From::width ? a.lanes : b.lanes)[Index % From::width]...});
+#else
+  return To(__builtin_shufflevector(a.lanes, b.lanes, Index...));
+#endif
 }
-template <class T, int Width, int... Lane>
-[[gnu::always_inline]] inline Simd<T, Width> pick(Simd<T, Width> a, Simd<T, Width> b, int odd, std::integer_sequence<int, Lane...>) {
-  if (odd) return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (2 * Lane + 1)...));
-  return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (2 * Lane)...));
+// The sequence order(0), order(1), ... order(Width - 1).
+template <auto order, int... Lane>
+constexpr auto ordered(std::integer_sequence<int, Lane...>) {
+  return std::integer_sequence<int, order(Lane)...>();
 }
-template <class T, int Width, int... Lane>
-[[gnu::always_inline]] inline Simd<T, Width> interleave(Simd<T, Width> a, Simd<T, Width> b, bool upper, std::integer_sequence<int, Lane...>) {
-  if (upper) return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, ((Lane + Width) / 2 + (Lane & 1) * Width)...));
-  return Simd<T, Width>(__builtin_shufflevector(a.lanes, b.lanes, (Lane / 2 + (Lane & 1) * Width)...));
-}
-template <class T, int Width, int... Lane>
-[[gnu::always_inline]] inline Simd<T, 2 * Width> join(Simd<T, Width> low, Simd<T, Width> high, std::integer_sequence<int, Lane...>) {
-  return Simd<T, 2 * Width>(__builtin_shufflevector(low.lanes, high.lanes, Lane...));
+template <int Width, auto order>
+using Order = decltype(ordered<order>(std::make_integer_sequence<int, Width>()));
+
+// One round of the transposition: of two rows Step apart, exchanges the blocks of Step lanes off the diagonal.
+template <int Step, class T, int Width>
+[[gnu::always_inline]] inline void exchange(Simd<T, Width>& upper, Simd<T, Width>& lower) {
+  constexpr auto to_upper = [](int lane) { return lane & Step ? Width + lane - Step : lane; };
+  constexpr auto to_lower = [](int lane) { return lane & Step ? Width + lane : lane + Step; };
+  const Simd<T, Width> a = upper, b = lower;
+  upper = shuffled<Simd<T, Width>>(a, b, Order<Width, to_upper>());
+  lower = shuffled<Simd<T, Width>>(a, b, Order<Width, to_lower>());
 }
 }  // namespace detail
 
@@ -153,7 +158,7 @@ template <int Last, int Step = 1, class T, int Width>
 [[gnu::always_inline]] inline void transpose_blocks(Simd<T, Width> (&rows)[Width]) {
 #pragma GCC unroll 16
   for (int i = 0; i < Width; ++i)
-    if (!(i & Step)) detail::exchange<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, Width>());
+    if (!(i & Step)) detail::exchange<Step>(rows[i], rows[i + Step]);
   if constexpr (2 * Step < Last) transpose_blocks<Last, 2 * Step>(rows);
 }
 template <class T, int Width>
@@ -164,19 +169,25 @@ template <class T, int Width>
 /// The lanes of `low`, then the lanes of `high`.
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, 2 * Width> joined(Simd<T, Width> low, Simd<T, Width> high) {
-  return detail::join(low, high, std::make_integer_sequence<int, 2 * Width>());
+  return detail::shuffled<Simd<T, 2 * Width>>(low, high, std::make_integer_sequence<int, 2 * Width>());
 }
 
 /// Every second element of the 2 * Width that a and b hold, from the first (odd = 0) or the second (odd = 1).
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, Width> every_second(Simd<T, Width> a, Simd<T, Width> b, int odd) {
-  return detail::pick(a, b, odd, std::make_integer_sequence<int, Width>());
+  constexpr auto even_lanes = [](int lane) { return 2 * lane; };
+  constexpr auto odd_lanes = [](int lane) { return 2 * lane + 1; };
+  if (odd) return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, odd_lanes>());
+  return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, even_lanes>());
 }
 
 /// One half of a[0], b[0], a[1], b[1], ...: what every_second takes apart.
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, Width> interleaved(Simd<T, Width> a, Simd<T, Width> b, bool upper_half) {
-  return detail::interleave(a, b, upper_half, std::make_integer_sequence<int, Width>());
+  constexpr auto lower = [](int lane) { return lane / 2 + (lane & 1) * Width; };
+  constexpr auto upper = [](int lane) { return (lane + Width) / 2 + (lane & 1) * Width; };
+  if (upper_half) return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, upper>());
+  return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, lower>());
 }
 
 }  // namespace tenon

@@ -9,7 +9,6 @@ namespace tenon::inline TENON_ABI::dataset {
 /// Extent is dyn where the last batch may be short, else the length of every batch.
 template <class D, int Extent>
 struct Batched : Stage<Batched<D, Extent>> {
-  static_assert(!D::batched, "this data set is batched already: a second batch has no meaning; remove one of the two");
   using columns = WithBatch<typename D::columns, Extent>;
   static constexpr bool batched = true;
   D data;
@@ -18,7 +17,8 @@ struct Batched : Stage<Batched<D, Extent>> {
 
   Batched(const D& data, long batch_size, bool drop_remainder) : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
     if (size() == 0)
-      throw ValueError(text("A batch of ", batch_size, " of ", data.size(), " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
+      throw ValueError(text("A batch of ", batch_size, " of ", data.size(),
+          " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
                             data.size(), ", or batch(n), which keeps a short one."));
   }
 
@@ -45,7 +45,12 @@ struct BatchMaker {
   using makes_stage = void;
   long batch_size;
   bool drop_remainder;
-  template <class D> auto applied_to(const D& data) const { return Batched<D, Extent>(data, batch_size, drop_remainder); }
+  template <class D>
+  auto applied_to(const D& data) const {
+    constexpr bool single = !D::batched;
+    static_assert(single, "this data set is batched already: a second batch has no meaning; remove one of the two");
+    if constexpr (single) return Batched<D, Extent>(data, batch_size, drop_remainder);
+  }
 };
 
 struct BatchConfig {

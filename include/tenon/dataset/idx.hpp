@@ -31,7 +31,8 @@ class Idx {
       overflow |= __builtin_mul_overflow(claimed, static_cast<std::uint64_t>(extent_[axis]), &claimed);
     }
     if (overflow || claimed != held)
-      fail(path, text("its header says ", shape_text(shape()), overflow ? ", more bytes than can be counted" : text(" = ", claimed, " bytes"), ", it holds ", held));
+      fail(path, text("its header says ", shape_text(shape()),
+                      overflow ? ", more bytes than can be counted" : text(" = ", claimed, " bytes"), ", it holds ", held));
   }
 
   std::span<const std::int64_t> shape() const { return {extent_, static_cast<std::size_t>(rank_)}; }
@@ -53,7 +54,8 @@ class Idx {
     const std::uint32_t magic = big_endian(0), type = magic >> 8, axes = magic & 255u;
     if (magic >> 16 != 0) fail(path, text("it begins with the number ", magic, ", an IDX file of bytes with ", rank_, " axes begins with ", 0x800 + rank_));
     if (type != 8) fail(path, text("its elements are of IDX type ", type, ", only 8 (unsigned byte) is read"));
-    if (axes != static_cast<std::uint32_t>(rank_)) fail(path, text("it has ", axes, axes == 1 ? " axis, " : " axes, ", rank_, " are needed here; are images and labels mixed up?"));
+    if (axes != static_cast<std::uint32_t>(rank_)) fail(path, text("it has ", axes,
+                      axes == 1 ? " axis, " : " axes, ", rank_, " are needed here; are images and labels mixed up?"));
   }
 
   std::string content_;

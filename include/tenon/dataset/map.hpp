@@ -55,12 +55,8 @@ struct Mapped : Stage<Mapped<D, I, New, F, Elementwise>> {
   }
 };
 
-/// Gives the reader a plain sentence before the types below are formed.
-template <class D, int I>
-constexpr bool has_column() {
-  static_assert(I >= 0 && I < D::columns::count, "map<I>: the data set has no column I; columns count from 0");
-  return I >= 0 && I < D::columns::count;
-}
+// The makers check in plain words before the types above are formed. Each condition has a name of its own: compilers
+// then print the sentence without taking the condition apart.
 
 template <int I, class F>
 struct ElementMapMaker {
@@ -68,14 +64,18 @@ struct ElementMapMaker {
   F function;
   template <class D>
   auto applied_to(const D& data) const {
-    if constexpr (has_column<D, I>()) {
+    constexpr bool has_column = I >= 0 && I < D::columns::count;
+    static_assert(has_column, "map<I>: the data set has no column I; columns count from 0");
+    if constexpr (has_column) {
       using Old = ColumnAt<typename D::columns, I>;
-      using T = typename Old::type;
-      static_assert(std::is_invocable_v<const F&, T>, "map<I>(f): f takes one element of the column and returns one; name the new column's type, map<I, Column<...>>(f), for a function of spans");
-      if constexpr (std::is_invocable_v<const F&, T>) {
-        using Result = std::remove_cvref_t<std::invoke_result_t<const F&, T>>;
-        static_assert(Element<Result>, "map<I>(f): f must return an element: bool, an integer, float16, bfloat16, float or double");
-        return Mapped<D, I, Column<Result, typename Old::shape>, F, true>(data, function);
+      constexpr bool callable = std::is_invocable_v<const F&, typename Old::type>;
+      static_assert(callable, "map<I>(f): f takes one element of the column and returns one; "
+                              "name the new column's type, map<I, Column<...>>(f), for a function of spans");
+      if constexpr (callable) {
+        using Result = std::remove_cvref_t<std::invoke_result_t<const F&, typename Old::type>>;
+        constexpr bool returns_element = Element<Result>;
+        static_assert(returns_element, "map<I>(f): f must return an element: bool, an integer, float16, bfloat16, float or double");
+        if constexpr (returns_element) return Mapped<D, I, Column<Result, typename Old::shape>, F, true>(data, function);
       }
     }
   }
@@ -87,14 +87,15 @@ struct SampleMapMaker {
   F function;
   template <class D>
   auto applied_to(const D& data) const {
-    static_assert(!D::batched, "map<I, Column<...>>(f) works on one sample at a time: write it before batch");
-    if constexpr (!D::batched && has_column<D, I>()) {
+    constexpr bool has_column = I >= 0 && I < D::columns::count, by_sample = !D::batched, static_shape = !New::tensor_type.batched();
+    static_assert(has_column, "map<I>: the data set has no column I; columns count from 0");
+    static_assert(by_sample, "map<I, Column<...>>(f) works on one sample at a time: write it before batch");
+    static_assert(static_shape, "map<I, Column<T, Shape<...>>>: give the shape of one sample, without a dynamic extent");
+    if constexpr (has_column && by_sample && static_shape) {
       using From = typename ColumnAt<typename D::columns, I>::type;
-      using To = typename New::type;
-      static_assert(!New::tensor_type.batched(), "map<I, Column<T, Shape<...>>>: give the shape of one sample, without a dynamic extent");
-      static_assert(std::is_invocable_v<const F&, std::span<const From>, std::span<To>>,
-                    "map<I, Column<T, S>>(f): f takes (std::span<const Old>, std::span<T>), one sample in and out");
-      return Mapped<D, I, New, F, false>(data, function);
+      constexpr bool callable = std::is_invocable_v<const F&, std::span<const From>, std::span<typename New::type>>;
+      static_assert(callable, "map<I, Column<T, S>>(f): f takes (std::span<const Old>, std::span<T>), one sample in and out");
+      if constexpr (callable) return Mapped<D, I, New, F, false>(data, function);
     }
   }
 };

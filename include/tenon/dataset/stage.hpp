@@ -60,8 +60,9 @@ concept StageMaker = requires { typename M::makes_stage; };
 /// `data | stage`: the data set that the stage makes of the one before it.
 template <Dataset D, StageMaker M>
 auto operator|(const D& data, const M& maker) {
-  static_assert(Indexed<D>, "prefetch must be the last stage: it hands out rows in their final order; write it after all others");
-  if constexpr (Indexed<D>) return maker.applied_to(data);
+  constexpr bool any_order = Indexed<D>;
+  static_assert(any_order, "prefetch must be the last stage: it hands out rows in their final order; write it after all others");
+  if constexpr (any_order) return maker.applied_to(data);
 }
 
 /// One epoch as a range of rows.

@@ -84,7 +84,7 @@ struct RuleOf {
     return b.template call<Plus>(NoConfig{}, gradient, gradient);
   }
   static constexpr Traced traced = make();
-  static constexpr const Graph<capacity>& graph = traced.graph;
+  static constexpr Graph<capacity> graph = traced.graph;
   static constexpr KernelIndex<capacity> kernels = index_kernels(graph);
   static constexpr Rule make_rule() {
     Rule rule;

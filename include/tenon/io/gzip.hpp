@@ -44,7 +44,8 @@ class Inflater {
     if (code == Z_STREAM_END) return true;
     if (code == Z_BUF_ERROR || (code == Z_OK && input.empty() && room > 0))
       throw RuntimeError(text("The gzip file '", path_, "' ends too early: it was cut off. Download or copy it again."));
-    if (code != Z_OK) throw RuntimeError(text("The gzip file '", path_, "' is damaged: ", stream_.msg ? stream_.msg : "zlib refuses it", ". Download or copy it again."));
+    if (code != Z_OK)
+      throw RuntimeError(text("The gzip file '", path_, "' is damaged: ", stream_.msg ? stream_.msg : "zlib refuses it", ". Download or copy it again."));
     return false;
   }
   /// Makes ready for the next member.
@@ -54,6 +55,10 @@ class Inflater {
   const std::string& path_;
   z_stream stream_{};
 };
+
+[[noreturn]] inline void throw_inflates_too_far(const std::string& path, std::uint64_t limit) {
+  throw RuntimeError(text("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?"));
+}
 
 }  // namespace detail
 
@@ -69,11 +74,12 @@ inline std::string gunzip(std::string_view compressed, const std::string& path, 
   for (bool member_ended = false;;) {
     if (member_ended) {
       if (compressed.find_first_not_of('\0') == std::string_view::npos) break;
-      if (!is_gzip(compressed)) throw RuntimeError(text("The gzip file '", path, "' is damaged: ", compressed.size(), " bytes of something else follow its end."));
+      if (!is_gzip(compressed))
+        throw RuntimeError(text("The gzip file '", path, "' is damaged: ", compressed.size(), " bytes of something else follow its end."));
       inflater.restart();
     }
     if (filled == content.size()) {
-      if (filled > limit) throw RuntimeError(text("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?"));
+      if (filled > limit) detail::throw_inflates_too_far(path, limit);
       const std::uint64_t wanted = std::max<std::uint64_t>(filled + filled / 2, std::max<std::uint64_t>(1 << 16, compressed.size() * 2));
       content.resize(static_cast<std::size_t>(std::min(wanted, limit) + 1));  // one more than the limit shows that it is exceeded
     }
@@ -82,7 +88,7 @@ inline std::string gunzip(std::string_view compressed, const std::string& path, 
     member_ended = inflater.step(compressed, output, room);
     filled = content.size() - room;
   }
-  if (filled > limit) throw RuntimeError(text("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?"));
+  if (filled > limit) detail::throw_inflates_too_far(path, limit);
   content.resize(filled);
   return content;
 }

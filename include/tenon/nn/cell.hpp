@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/compiled.hpp>
+#include <tenon/ops/structural.hpp>
 
 namespace tenon::inline TENON_ABI {
 

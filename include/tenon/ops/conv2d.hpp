@@ -3,6 +3,7 @@
 #include <tenon/kernel/cpu/conv2d.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI {

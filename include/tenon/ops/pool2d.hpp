@@ -1,6 +1,6 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/ops/elementwise.hpp>
 #include <tenon/kernel/cpu/pool2d.hpp>
 #include <tenon/ops/window.hpp>
 

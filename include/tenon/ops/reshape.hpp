@@ -1,6 +1,6 @@
 // The same elements under another shape: reshape, flatten, expand_dims, squeeze.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -101,7 +101,9 @@ class Model {
  public:
   using network_type = Net;
 
-  Model(Net& net, Loss loss = {}, Optimizer optimizer = {}, Metrics... metrics)
+  explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
+  Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
+  Model(Net& net, Loss loss, Optimizer optimizer, Metrics... metrics)
       : net_(&net), loss_(std::move(loss)), optimizer_(std::move(optimizer)), metrics_(std::move(metrics)...), mode_(get_context().mode),
         state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
@@ -109,7 +111,9 @@ class Model {
     ParameterList(net).bind();
   }
   template <ModelOptions o>
-  Model(WithOptions<o>, Net& net, Loss loss = {}, Optimizer optimizer = {}, Metrics... metrics) : Model(net, std::move(loss), std::move(optimizer), std::move(metrics)...) {}
+  Model(WithOptions<o>, Net& net, Loss loss, Optimizer optimizer, Metrics... metrics) : Model(net, std::move(loss), std::move(optimizer), std::move(metrics)...) {}
+  template <ModelOptions o>
+  Model(WithOptions<o>, Net& net) : Model(net) {}
 
   /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin,
   /// step, step_end)*, epoch_end)*, end. Throws RuntimeError with epoch and step when the loss is not finite.

@@ -26,7 +26,9 @@ struct Case {
   long cg() const { return s.group_inputs(); }
   long og() const { return s.group_outputs(); }
   T image(long n, long c, long y, long x1) const { return y < 0 || y >= s.h || x1 < 0 || x1 >= s.w ? T(0) : x[size_t(((n * s.c + c) * s.h + y) * s.w + x1)]; }
-  T gradient(long n, long o, long y, long x1) const { return y < 0 || y >= s.oh || x1 < 0 || x1 >= s.ow ? T(0) : dy[size_t(((n * s.o + o) * s.oh + y) * s.ow + x1)]; }
+  T gradient(long n, long o, long y, long x1) const {
+    return y < 0 || y >= s.oh || x1 < 0 || x1 >= s.ow ? T(0) : dy[size_t(((n * s.o + o) * s.oh + y) * s.ow + x1)];
+  }
   T tap(long o, long c, long r, long k) const { return weight[size_t(((o * cg() + c) * s.kh + r) * s.kw + k)]; }
   T take(const Chain<T>& chain, long steps) {
     near = near && chain.near(chain.rounded(), steps);
@@ -43,7 +45,8 @@ struct Case {
             for (long c = 0; c < cg(); ++c)
               for (long r = 0; r < s.kh; ++r)
                 for (long k = 0; k < s.kw; ++k)
-                  chain.add(tap(o, c, r, k), image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left));
+                  chain.add(tap(o, c, r, k),
+                            image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left));
             y.push_back(take(chain, cg() * s.taps()));
           }
     return y;
@@ -75,7 +78,8 @@ struct Case {
             for (long n = 0; n < s.n; ++n)
               for (long i = 0; i < s.oh; ++i)
                 for (long j = 0; j < s.ow; ++j)
-                  chain.add(image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left), gradient(n, o, i, j));
+                  chain.add(image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left),
+                            gradient(n, o, i, j));
             dw.push_back(take(chain, s.n * s.oh * s.ow));
           }
     return dw;
@@ -84,12 +88,27 @@ struct Case {
 
 template <class T>
 void check(const Conv2dSizes& s, std::uint64_t seed) {
-  CAPTURE(s.n); CAPTURE(s.c); CAPTURE(s.h); CAPTURE(s.w); CAPTURE(s.o); CAPTURE(s.oh); CAPTURE(s.ow); CAPTURE(s.kh); CAPTURE(s.kw);
-  CAPTURE(s.stride_h); CAPTURE(s.stride_w); CAPTURE(s.pad_top); CAPTURE(s.pad_left); CAPTURE(s.dilation_h); CAPTURE(s.dilation_w); CAPTURE(s.groups);
+  CAPTURE(s.n);
+  CAPTURE(s.c);
+  CAPTURE(s.h);
+  CAPTURE(s.w);
+  CAPTURE(s.o);
+  CAPTURE(s.oh);
+  CAPTURE(s.ow);
+  CAPTURE(s.kh);
+  CAPTURE(s.kw);
+  CAPTURE(s.stride_h);
+  CAPTURE(s.stride_w);
+  CAPTURE(s.pad_top);
+  CAPTURE(s.pad_left);
+  CAPTURE(s.dilation_h);
+  CAPTURE(s.dilation_w);
+  CAPTURE(s.groups);
   Case<T> data(s, seed);
   const std::vector<T> y_expected = data.forward(), dx_expected = data.backward_input(), dw_expected = data.backward_weight();
   CHECK(data.near);
-  reference::Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_backward_input_workspace<T>(s)), weight(kernel::conv2d_backward_weight_workspace<T>(s));
+  reference::Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_backward_input_workspace<T>(s)),
+      weight(kernel::conv2d_backward_weight_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     CAPTURE(parts);
     std::vector<T> y(y_expected.size(), T(77)), dx(dx_expected.size(), T(77)), dw(dw_expected.size(), T(77));
@@ -102,9 +121,8 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
     reference::in_parts(kernel::conv2d_backward_input_items(s), parts, [&](long begin, long end) {
       kernel::conv2d_backward_input(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data());
     });
-    reference::in_parts(kernel::conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data());
-    });
+    reference::in_parts(kernel::conv2d_backward_weight_items(s), parts,
+                        [&](long begin, long end) { kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data()); });
     CHECK(reference::same_bits(y, y_expected));
     CHECK(reference::same_bits(dx, dx_expected));
     CHECK(reference::same_bits(dw, dw_expected));
@@ -113,7 +131,8 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
 }
 
 /// Output extents for padding on four sides.
-Conv2dSizes sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride_h, int stride_w, int dilation_h, int dilation_w, int groups, int top, int bottom, int left, int right) {
+Conv2dSizes sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride_h, int stride_w, int dilation_h, int dilation_w, int groups, int top,
+                  int bottom, int left, int right) {
   const long oh = (h + top + bottom - (kh - 1) * dilation_h - 1) / stride_h + 1, ow = (w + left + right - (kw - 1) * dilation_w - 1) / stride_w + 1;
   return {n, c, h, w, o, oh, ow, kh, kw, stride_h, stride_w, top, left, dilation_h, dilation_w, groups};
 }
@@ -125,7 +144,9 @@ void random_shapes(int count, std::uint64_t seed) {
   for (int i = 0; i < count; ++i) {
     const int groups = pick(0, 2) ? 1 : pick(2, 3), kh = pick(1, 5), kw = pick(1, 5), dh = pick(1, 2), dw = pick(1, 2), top = pick(0, 3), left = pick(0, 3);
     const long h = (kh - 1) * dh + pick(1, 9), w = (kw - 1) * dw + pick(1, 19);
-    check<T>(sizes(pick(1, 3), groups * pick(1, 4), h, w, groups * pick(1, 11), kh, kw, pick(1, 3), pick(1, 3), dh, dw, groups, top, pick(0, 2), left, pick(0, 2)), seed + std::uint64_t(i));
+    check<T>(
+        sizes(pick(1, 3), groups * pick(1, 4), h, w, groups * pick(1, 11), kh, kw, pick(1, 3), pick(1, 3), dh, dw, groups, top, pick(0, 2), left, pick(0, 2)),
+        seed + std::uint64_t(i));
   }
 }
 }  // namespace
@@ -139,15 +160,15 @@ TEST_CASE("conv2d: random shapes, every element type") {
 }
 
 TEST_CASE("conv2d: the layers of networks") {
-  check<float>(sizes(2, 1, 28, 28, 6, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 10);    // LeNet
+  check<float>(sizes(2, 1, 28, 28, 6, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 10);  // LeNet
   check<float>(sizes(3, 6, 14, 14, 16, 5, 5, 1, 1, 1, 1, 1, 0, 0, 0, 0), 11);
-  check<float>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 12);   // several bands
-  check<float>(sizes(1, 33, 9, 9, 70, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 13);    // several blocks of output channels
-  check<float>(sizes(1, 70, 5, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 14);     // several passes over the taps of the weight
-  check<float>(sizes(2, 19, 8, 8, 21, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 15);    // pointwise with stride
+  check<float>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 12);    // several bands
+  check<float>(sizes(1, 33, 9, 9, 70, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 13);     // several blocks of output channels
+  check<float>(sizes(1, 70, 5, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 14);      // several passes over the taps of the weight
+  check<float>(sizes(2, 19, 8, 8, 21, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 15);     // pointwise with stride
   check<float>(sizes(2, 13, 40, 41, 13, 3, 3, 1, 1, 1, 1, 13, 1, 1, 1, 1), 16);  // depthwise
-  check<float>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 17);   // a row that is wider than a band
-  check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);      // more padding than kernel
+  check<float>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 17);    // a row that is wider than a band
+  check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
 }
 
 TEST_CASE("conv2d: a sample alone and in a batch has the same bits") {

@@ -13,11 +13,17 @@ namespace {
 /// Form: bit 0 stores A transposed, bit 1 stores B transposed; `gap` unused elements follow each row of A, B and C.
 template <class T>
 void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
-  CAPTURE(m); CAPTURE(n); CAPTURE(k); CAPTURE(form); CAPTURE(gap);
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(form);
+  CAPTURE(gap);
   Random random(seed);
-  const long a_rows = form & 1 ? k : m, a_columns = (form & 1 ? m : k) + gap, b_rows = form & 2 ? n : k, b_columns = (form & 2 ? k : n) + gap, c_columns = n + gap;
+  const long a_rows = form & 1 ? k : m, a_columns = (form & 1 ? m : k) + gap, b_rows = form & 2 ? n : k, b_columns = (form & 2 ? k : n) + gap,
+             c_columns = n + gap;
   const std::vector<T> a = reference::numbers<T>(a_rows * a_columns, random), b = reference::numbers<T>(b_rows * b_columns, random);
-  Gemm<T> g{m, n, k, a.data(), form & 1 ? 1 : a_columns, form & 1 ? a_columns : 1, b.data(), form & 2 ? 1 : b_columns, form & 2 ? b_columns : 1, nullptr, c_columns};
+  Gemm<T> g{m,       n,        k, a.data(), form & 1 ? 1 : a_columns, form & 1 ? a_columns : 1, b.data(), form & 2 ? 1 : b_columns, form & 2 ? b_columns : 1,
+            nullptr, c_columns};
 
   std::vector<T> expected(size_t(m * c_columns), T(55));
   bool near = true;
@@ -76,10 +82,10 @@ TEST_CASE("gemm: sizes around the borders of tiles, blocks and packing") {
     for (long columns : {1L, long(simd_width<float>), 2L * simd_width<float> + 1, 8L * simd_width<float> - 1, 8L * simd_width<float>, 257L})
       for (int form = 0; form < 4; ++form) check<float>(rows, columns, 70, form, 0, 8);
   for (int form = 0; form < 4; ++form) {
-    check<float>(200, 300, 520, form, 1, 9);   // more than one block in each direction
+    check<float>(200, 300, 520, form, 1, 9);  // more than one block in each direction
     check<double>(100, 260, 300, form, 0, 10);
     check<float16>(20, 33, 600, form, 0, 11);
-    check<float>(7, 5, 0, form, 0, 12);        // an empty chain is +0
+    check<float>(7, 5, 0, form, 0, 12);  // an empty chain is +0
   }
   check<float>(0, 5, 3, 0, 0, 13);
   check<float>(5, 0, 3, 0, 0, 13);

@@ -56,8 +56,18 @@ struct Expected {
 
 template <class T>
 void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
-  CAPTURE(s.planes); CAPTURE(s.h); CAPTURE(s.w); CAPTURE(s.oh); CAPTURE(s.ow); CAPTURE(s.kh); CAPTURE(s.kw);
-  CAPTURE(s.stride_h); CAPTURE(s.stride_w); CAPTURE(s.pad_top); CAPTURE(s.pad_left); CAPTURE(count_include_pad);
+  CAPTURE(s.planes);
+  CAPTURE(s.h);
+  CAPTURE(s.w);
+  CAPTURE(s.oh);
+  CAPTURE(s.ow);
+  CAPTURE(s.kh);
+  CAPTURE(s.kw);
+  CAPTURE(s.stride_h);
+  CAPTURE(s.stride_w);
+  CAPTURE(s.pad_top);
+  CAPTURE(s.pad_left);
+  CAPTURE(count_include_pad);
   Random random(seed);
   std::vector<T> x = reference::numbers<T>(s.planes * s.h * s.w, random);
   const std::vector<T> dy = reference::numbers<T>(s.planes * s.oh * s.ow, random);
@@ -69,12 +79,14 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
     std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
     reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
     CHECK(reference::same_bits(y, expected.maximum));
-    reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data()); });
+    reference::in_parts(s.planes, parts,
+                        [&](long begin, long end) { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data()); });
     CHECK(reference::same_bits(dx, expected.from_maximum));
     if constexpr (!std::is_integral_v<T>) {
       reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::avg_pool2d(s, x.data(), y.data(), count_include_pad, begin, end); });
       CHECK(reference::same_bits(y, expected.average));
-      reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::avg_pool2d_backward(s, dy.data(), dx.data(), count_include_pad, begin, end, workspace.data()); });
+      reference::in_parts(s.planes, parts,
+                          [&](long begin, long end) { kernel::avg_pool2d_backward(s, dy.data(), dx.data(), count_include_pad, begin, end, workspace.data()); });
       CHECK(reference::same_bits(dx, expected.from_average));
     }
   }

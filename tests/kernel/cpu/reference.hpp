@@ -32,7 +32,9 @@ std::vector<T> numbers(long count, tenon::Random& random) {
 /// Exactly the bytes that a kernel asks for, so that the address sanitizer sees one byte more; filled with a NaN pattern.
 class Workspace {
  public:
-  explicit Workspace(std::size_t bytes) : memory_(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free) { std::memset(memory_.get(), 0xff, bytes); }
+  explicit Workspace(std::size_t bytes) : memory_(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free) {
+    std::memset(memory_.get(), 0xff, bytes);
+  }
   void* data() { return memory_.get(); }
 
  private:
@@ -64,7 +66,10 @@ struct Chain {
   /// Is `value` as near to the exact sum as the format allows?
   bool near(T value, long steps) const {
     if constexpr (std::is_integral_v<T>) return value == static_cast<T>(static_cast<std::int64_t>(exact));  // modulo the range of T
-    const double epsilon = std::is_same_v<T, tenon::float16> ? 0x1p-11 : std::is_same_v<T, tenon::bfloat16> ? 0x1p-8 : std::is_same_v<T, float> ? 0x1p-24 : 0x1p-50;
+    const double epsilon = std::is_same_v<T, tenon::float16>    ? 0x1p-11
+                           : std::is_same_v<T, tenon::bfloat16> ? 0x1p-8
+                           : std::is_same_v<T, float>           ? 0x1p-24
+                                                                : 0x1p-50;
     const double carried = std::is_same_v<T, double> ? 0x1p-50 : 0x1p-24, error = double(value) - exact;
     return (error < 0 ? -error : error) <= magnitude * (epsilon + double(steps + 2) * carried) + (std::is_same_v<T, tenon::float16> ? 0x1p-25 : 0);
   }

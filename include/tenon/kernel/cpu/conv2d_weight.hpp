@@ -29,7 +29,8 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   p.pass = weight_rows / tile_rows < p.row_blocks ? weight_rows / tile_rows : p.row_blocks;
   const long planes = (p.pass * tile_rows - 1) / s.taps() + 2;
   p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
-  const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h, row_bytes = p.image.planes * p.image.phases_h * p.image.phases_w * p.image.pitch * long(sizeof(A));
+  const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h;
+  const long row_bytes = p.image.planes * p.image.phases_h * p.image.phases_w * p.image.pitch * long(sizeof(A));
   const long panel_row = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_step<A>) * long(sizeof(A));
   long band = weight_panel / panel_row / s.ow;
   if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
@@ -138,7 +139,8 @@ void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw
     long run = end - item < left ? end - item : left;
     run = run < plan.pass ? run : plan.pass;
     const long row0 = border(plan.rows, plan.row_blocks, block), rows = border(plan.rows, plan.row_blocks, block + run) - row0;
-    const long column = rest % plan.column_blocks, o0 = border(plan.columns, plan.column_blocks, column), o1 = border(plan.columns, plan.column_blocks, column + 1);
+    const long column = rest % plan.column_blocks;
+    const long o0 = border(plan.columns, plan.column_blocks, column), o1 = border(plan.columns, plan.column_blocks, column + 1);
     gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0);
     item += run;
   }

@@ -26,14 +26,14 @@ inline constexpr long conv_columns = 1024, conv_image_bytes = 512 << 10;
 // The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
 // zeros which a stride puts between the elements of dy are never multiplied.
 struct Correlation {
-  Padded image;             // planes: input channels of one group
-  int step_h, step_w;       // phases of the result
-  long height, width;       // of the result
-  long grid_h, grid_w;      // of one phase, the larger ones
-  long band;                // rows of the grid per pass
-  long rows, row_step;      // result channels of one group; distance of their weights
-  long steps;               // of all phases together
-  long row_blocks;          // items per sample and group
+  Padded image;         // planes: input channels of one group
+  int step_h, step_w;   // phases of the result
+  long height, width;   // of the result
+  long grid_h, grid_w;  // of one phase, the larger ones
+  long band;            // rows of the grid per pass
+  long rows, row_step;  // result channels of one group; distance of their weights
+  long steps;           // of all phases together
+  long row_blocks;      // items per sample and group
 };
 
 template <class A>
@@ -54,7 +54,16 @@ template <class A>
 constexpr Correlation forward(const Conv2dSizes& s) {
   Correlation c{};
   const long reach_h = long(s.kh - 1) * s.dilation_h, reach_w = long(s.kw - 1) * s.dilation_w;
-  c.image = {s.group_inputs(), s.h, s.w, s.pad_top, s.pad_left, s.stride_h, s.stride_w, phases(s.kh, s.stride_h, s.dilation_h), phases(s.kw, s.stride_w, s.dilation_w), 0,
+  c.image = {s.group_inputs(),
+             s.h,
+             s.w,
+             s.pad_top,
+             s.pad_left,
+             s.stride_h,
+             s.stride_w,
+             phases(s.kh, s.stride_h, s.dilation_h),
+             phases(s.kw, s.stride_w, s.dilation_w),
+             0,
              s.ow + reach_w / s.stride_w};
   c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
@@ -88,7 +97,8 @@ constexpr Correlation backward_input(const Conv2dSizes& s) {
 }
 
 // Elements that a tile may read beyond the last column, and the columns of the sums of one band.
-template <class A> inline constexpr long conv_slack = tile_columns<A>(1);
+template <class A>
+inline constexpr long conv_slack = tile_columns<A>(1);
 template <class A>
 constexpr long sums_pitch(const Correlation& c) {
   return round_up((c.band - 1) * c.image.pitch + c.grid_w, tile_columns<A>(1));

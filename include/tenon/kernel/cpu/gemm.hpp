@@ -24,7 +24,8 @@ struct Gemm {
 
 namespace detail {
 inline constexpr long gemm_row_chunk = 2 * tile_rows, gemm_rows = 12 * gemm_row_chunk, gemm_columns = 256;
-template <class A> inline constexpr long gemm_depth = 1024 / sizeof(A);  // steps of k between two visits to the sums
+template <class A>
+inline constexpr long gemm_depth = 1024 / sizeof(A);  // steps of k between two visits to the sums
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
 template <class T>

@@ -5,7 +5,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// to[i * to_row + j] = from[i * from_row + j] for n elements, widened or rounded once.
+/// to[j] = from[j] for n elements, widened or rounded once.
 template <class From, class To>
 [[gnu::always_inline]] inline void copy_row(const From* from, To* to, long n) {
   long j = 0;

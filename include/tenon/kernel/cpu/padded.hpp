@@ -9,9 +9,9 @@ namespace tenon::inline TENON_ABI::kernel {
 /// Some rows of all planes of an image [planes, h, w], padded and sorted by phase. A pixel (y, x) in padded coordinates,
 /// counted from the first row that is held, is element offset(plane, y, x); pixel (y, x + step_w) is the next element.
 struct Padded {
-  long planes, h, w, top, left;          // top, left: zeros before the first row and column
+  long planes, h, w, top, left;            // top, left: zeros before the first row and column
   int step_h, step_w, phases_h, phases_w;  // only the first phases_* of the step_* remainders are kept
-  long rows, pitch;                      // of one phase
+  long rows, pitch;                        // of one phase
 
   constexpr long plane() const { return phases_h * phases_w * rows * pitch; }
   constexpr long elements() const { return planes * plane(); }

@@ -16,7 +16,8 @@ struct Pool2dSizes {
 
 namespace detail {
 // 16-bit floats compare and add up in float, all others as they are.
-template <class T> using PoolValue = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
+template <class T>
+using PoolValue = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
 
 // The rows and columns of x under one window.
 struct Window {
@@ -28,13 +29,28 @@ constexpr Window window(const Pool2dSizes& s, long i, long j) {
 }
 
 struct Maximum {
-  template <class V> [[gnu::always_inline]] static V first(V x) { return x; }
-  template <class T> [[gnu::always_inline]] static T next(T sum, T x) { return x > sum ? x : sum; }
-  template <class T, int W> [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> sum, Simd<T, W> x) { return max(x, sum); }
+  template <class V>
+  [[gnu::always_inline]] static V first(V x) {
+    return x;
+  }
+  template <class T>
+  [[gnu::always_inline]] static T next(T sum, T x) {
+    return x > sum ? x : sum;
+  }
+  template <class T, int W>
+  [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> sum, Simd<T, W> x) {
+    return max(x, sum);
+  }
 };
 struct Sum {
-  template <class V> [[gnu::always_inline]] static V first(V x) { return V(0) + x; }
-  template <class V> [[gnu::always_inline]] static V next(V sum, V x) { return V(sum + x); }
+  template <class V>
+  [[gnu::always_inline]] static V first(V x) {
+    return V(0) + x;
+  }
+  template <class V>
+  [[gnu::always_inline]] static V next(V sum, V x) {
+    return V(sum + x);
+  }
 };
 
 template <class Fold, class T>
@@ -68,8 +84,10 @@ template <class Fold, class V>
   return sum;
 }
 
-template <class T> inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
-template <class T> inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
+template <class T>
+inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
+template <class T>
+inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
 
 // One row of windows; last(value, window) turns the fold into the result.
 template <class Fold, int Lanes, class T, class Last>
@@ -95,7 +113,9 @@ void pool_row(const Pool2dSizes& s, const T* x, T* y, long i, Last last) {
       for (long j = end; j < s.ow; ++j) one(j);
       return;
     }
-    if constexpr (Lanes > half_lanes<A>) return pool_row<Fold, half_lanes<A>>(s, x, y, i, last);
+    if constexpr (Lanes > half_lanes<A>) {
+      if (end - begin < Lanes) return pool_row<Fold, half_lanes<A>>(s, x, y, i, last);
+    }
   }
   for (long j = 0; j < s.ow; ++j) one(j);
 }
@@ -151,7 +171,8 @@ template <int Lanes, class T>
 // True if spread_maxima_2x2 applies.
 template <class T>
 constexpr bool are_2x2(const Pool2dSizes& s) {
-  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 && 2 * s.oh <= s.h && 2 * s.ow <= s.w && s.ow >= half_lanes<T>;
+  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 && 2 * s.oh <= s.h && 2 * s.ow <= s.w &&
+         s.ow >= half_lanes<T>;
 }
 
 // Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.

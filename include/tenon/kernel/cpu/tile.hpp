@@ -39,7 +39,8 @@ constexpr int tile_columns(long rows) {
 }
 
 /// The narrowest tile. Half a vector of 512 bits, because some processors run two halves in the time of a whole one.
-template <class A> inline constexpr int tile_step = simd_bytes == 64 ? simd_width<A> / 2 : simd_width<A>;
+template <class A>
+inline constexpr int tile_step = simd_bytes == 64 ? simd_width<A> / 2 : simd_width<A>;
 
 /// Columns of the widest tile (of several rows) that `columns` columns fill, or of the narrowest.
 template <class A>
@@ -107,13 +108,15 @@ template <class A, int Width, int Rows, int Vectors>
     for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
 }
 
-template <class A> using TileKernel = void (*)(const Tile<A>&);
+template <class A>
+using TileKernel = void (*)(const Tile<A>&);
+template <class A>
+struct TileTable {
+  TileKernel<A> rows[tile_rows];
+};
 template <class A, int Width, int Vectors, int... Row>
-constexpr auto tile_kernels(std::integer_sequence<int, Row...>) {
-  struct Table {
-    TileKernel<A> rows[sizeof...(Row)];
-  };
-  return Table{{&run_tile<A, Width, Row + 1, Vectors>...}};
+constexpr TileTable<A> tile_table(std::integer_sequence<int, Row...>) {
+  return {{&run_tile<A, Width, Row + 1, Vectors>...}};
 }
 }  // namespace detail
 
@@ -122,7 +125,8 @@ template <class A>
 inline long run_tile(const Tile<A>& tile, int rows, long columns) {
   constexpr int width = simd_width<A>, step = tile_step<A>;
   using Rows = std::make_integer_sequence<int, tile_rows>;
-  static constexpr auto wide = detail::tile_kernels<A, width, tile_vectors>(Rows()), narrow = detail::tile_kernels<A, width, 1>(Rows()), half = detail::tile_kernels<A, step, 1>(Rows());
+  static constexpr detail::TileTable<A> wide = detail::tile_table<A, width, tile_vectors>(Rows()), narrow = detail::tile_table<A, width, 1>(Rows()),
+                                        half = detail::tile_table<A, step, 1>(Rows());
   if (columns <= width) {
     (columns <= step ? half.rows : narrow.rows)[rows - 1](tile);
     return columns <= step ? step : width;

@@ -1,0 +1,159 @@
+// Gradients of functions: grad(f), value_and_grad(f), of arguments and of a network's parameters.
+#pragma once
+#include <tuple>
+
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/jit.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+template <class F, bool with_value, int... Positions> struct Gradient;
+
+namespace detail {
+
+template <class F> inline constexpr bool is_gradient = false;
+template <class F, bool v, int... P> inline constexpr bool is_gradient<Gradient<F, v, P...>> = true;
+
+template <int I, class... X>
+constexpr const auto& nth(const X&... x) { return std::get<I>(std::tie(x...)); }
+
+// One gradient is returned as itself, several as a tuple.
+template <class... G>
+constexpr auto one_or_tuple(const G&... g) {
+  if constexpr (sizeof...(G) == 1) return nth<0>(g...);
+  else return std::tuple(g...);
+}
+
+/// Appends the backward pass of `value` to the trace; `x` are the arguments as f saw them.
+template <class V, class... X>
+constexpr auto traced_gradients(const V& value, const X&... x) {
+  Builder& b = *value.builder;
+  std::vector<char> wanted(b.nodes.size(), 0);
+  ((wanted[std::size_t(x.id)] = 2), ...);
+  int seed = b.constant(V::dims.dtype, 1);
+  if (V::dims.rank > 0) seed = b.template call<ops::BroadcastTo>(ops::SumTo::to(V::dims), seed);
+  const std::vector<int> gradient = backward(b, value.id, seed, wanted);
+  const auto node = [&](const auto& v) {
+    const int id = std::size_t(v.id) < gradient.size() ? gradient[std::size_t(v.id)] : -1;
+    using T = std::remove_cvref_t<decltype(v)>;
+    if (id >= 0) return T(&b, id);
+    const int zero = b.constant(T::dims.dtype, 0);
+    return T(&b, T::dims.rank ? b.template call<ops::BroadcastTo>(ops::SumTo::to(T::dims), zero) : zero);
+  };
+  return one_or_tuple(node(x)...);
+}
+}  // namespace detail
+
+/// A function's gradient as a function. Made by grad() and value_and_grad().
+template <class F, bool with_value, int... Positions>
+struct Gradient {
+  [[no_unique_address]] F f{};
+
+  template <class... X>
+  constexpr auto operator()(const X&... x) const {
+    static_assert(((Positions >= 0 && Positions < int(sizeof...(X))) && ...), "grad: there is no argument at this position; they count from 0");
+    if constexpr ((is_broken<X> || ...)) return Broken{};
+    else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
+    else if constexpr (detail::is_gradient<F> && std::is_empty_v<Gradient>) return jit(*this)(x...);
+    else return eager(x...);
+  }
+
+ private:
+  // A copy of the argument, so that only what f does with it counts, not what the caller did.
+  template <class X>
+  static constexpr auto isolated(const X& x) {
+    if constexpr (detail::is_traced<X>) return ops::identity(x);
+    else return x;
+  }
+  template <class... X>
+  constexpr auto traced(const X&... x) const {
+    const auto value = f(x...);
+    if constexpr (is_broken<decltype(value)>) return value;
+    else {
+      const auto gradients = detail::traced_gradients(value, detail::nth<Positions>(x...)...);
+      if constexpr (with_value) return std::tuple(value, gradients);
+      else return gradients;
+    }
+  }
+  template <class... X>
+  auto eager(const X&... x) const {
+    if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
+      throw RuntimeError("grad inside of grad in PyNative mode would lose the outer gradient: write it as jit(grad(grad(f))) with functions that capture nothing.");
+    eager::Tape tape;
+    (tape.watch(detail::nth<Positions>(x...)), ...);
+    const auto value = f(x...);
+    tape.pause();
+    tape.backward(value);
+    const auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
+    if constexpr (with_value) return std::tuple(value, gradients);
+    else return gradients;
+  }
+};
+
+/// The gradient of f with respect to its arguments at Positions (default: the first): `grad(f)(x)`, `grad<0, 1>(f)(x, y)`.
+///
+/// f        any callable of tensors that returns one tensor; a gradient of a tensor with several elements is that of their sum
+/// result   the gradient, or a tuple of gradients
+/// Second order: grad(grad(f)) of a function that captures nothing; it is traced and compiled.
+/// Source: MindSpore's ops.grad / GradOperation
+template <int... Positions, class F>
+constexpr auto grad(F f) {
+  if constexpr (sizeof...(Positions) == 0) return Gradient<F, false, 0>{f};
+  else return Gradient<F, false, Positions...>{f};
+}
+/// The same, with the value first: `auto [loss, gradient] = value_and_grad(f)(x);`
+template <int... Positions, class F>
+constexpr auto value_and_grad(F f) {
+  if constexpr (sizeof...(Positions) == 0) return Gradient<F, true, 0>{f};
+  else return Gradient<F, true, Positions...>{f};
+}
+
+/// Gradients of a network's parameters by name or by parameter.
+class ParameterGradients {
+ public:
+  template <class Net>
+  ParameterGradients(const Net& net, const eager::Tape& tape) : list_(net), gradients_(std::size_t(list_.entries())) {
+    for (int e = 0; e < list_.entries(); ++e)
+      if (list_.table()[e].parameter)
+        if (const void* g = tape.gradient_data(list_.handle(e))) {
+          const std::size_t bytes = std::size_t(list_.table()[e].dims.bytes(1));
+          gradients_[std::size_t(e)] = Storage(bytes);
+          std::memcpy(gradients_[std::size_t(e)].data(), g, bytes);
+        }
+  }
+  /// The gradient of a parameter, zeros if the value does not depend on it.
+  template <class T, class S, auto Init, bool Trainable>
+  Tensor<T, S> operator()(const Parameter<T, S, Init, Trainable>& p) const {
+    const Storage& g = gradients_[std::size_t(p.entry)];
+    return g ? Tensor<T, S>(g, 1) : Tensor<T, S>::full(T(0));
+  }
+  /// The gradient of the parameter with this name, as "conv1.weight"; data is null if the value does not depend on it.
+  /// Throws KeyError naming the nearest parameter.
+  AnyTensor operator[](std::string_view name) const {
+    std::vector<std::string> names;
+    for (int e = 0; e < list_.entries(); ++e) {
+      if (!list_.table()[e].parameter) continue;
+      names.push_back(parameter_name(list_.table(), e));
+      if (names.back() == name) return AnyTensor(list_.table()[e].dims, 1, gradients_[std::size_t(e)].data());
+    }
+    throw KeyError(text("There is no parameter '", name, "'.", did_you_mean(name, names)));
+  }
+
+ private:
+  ParameterList list_;
+  std::vector<Storage> gradients_;
+};
+
+/// Calls f(x...) operator by operator and returns its value and the gradients of the network's trainable parameters:
+/// `auto [loss, gradients] = parameter_gradients(net, [&](auto x, auto y) { return loss_fn(net(x), y); }, x, y);`
+template <class Net, class F, class... X>
+auto parameter_gradients(const Net& net, F&& f, const X&... x) {
+  ParameterList(net).bind();
+  eager::Tape tape;
+  const auto value = f(x...);
+  tape.pause();
+  tape.backward(value);
+  return std::tuple(value, ParameterGradients(net, tape));
+}
+
+}  // namespace tenon

@@ -1,0 +1,6 @@
+#include <tenon/dataset/dataset.hpp>
+
+auto f(tenon::dataset::Digits digits) {
+  using namespace tenon;
+  return digits | dataset::batch<1>();
+}

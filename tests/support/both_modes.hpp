@@ -1,0 +1,126 @@
+// One function, run operator by operator and as compiled graphs with and without passes: all bits must be equal.
+#pragma once
+#include <tuple>
+
+#include <doctest/doctest.h>
+
+#include <tenon/core/denormals.hpp>
+#include <tenon/core/report.hpp>
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/compiled.hpp>
+#include <tenon/ops/broadcast_to.hpp>
+#include <tenon/ops/structural.hpp>
+
+#include "tensors.hpp"
+
+namespace support {
+
+/// What a function gave: its result, and the gradient of sum(result * weight) for each operand (zeros where none flows).
+template <class Result, class... X>
+struct Outcome {
+  Result result;
+  std::tuple<X...> gradient;
+};
+
+namespace detail {
+
+template <class F, class Keys>
+struct FunctionResult;
+template <class F, class... Keys>
+struct FunctionResult<F, std::tuple<Keys...>> {
+  using type = decltype(F{}(std::declval<const tenon::Traced<typename Keys::type, typename Keys::shape>&>()...));
+};
+
+/// The graph of f(x...) and, for a floating-point result, of its gradients for the floating-point operands.
+template <class F, class... Keys>
+struct FunctionSource {
+  static constexpr const tenon::Entry* entries = nullptr;
+  using Result = typename FunctionResult<F, std::tuple<Keys...>>::type;
+
+  static constexpr tenon::Builder trace() {
+    tenon::Builder b;
+    trace_operands(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  template <std::size_t... I>
+  static constexpr void trace_operands(tenon::Builder& b, std::index_sequence<I...>) {
+    const Result y = F{}(tenon::Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I))...);
+    if constexpr (!tenon::is_broken<Result>) {
+      b.outputs.push_back(y.id);
+      if constexpr (is_floating_tensor<Result>) {
+        const int seed = b.leaf(&tenon::info<tenon::ops::Input>, Result::dims, sizeof...(Keys));
+        std::vector<char> wanted{tenon::is_floating(Keys::value.dtype)...};
+        const std::vector<int> gradient = tenon::backward(b, y.id, seed, wanted);
+        (output_gradient<Keys>(b, gradient[I]), ...);
+      }
+    }
+  }
+  template <class Key>
+  static constexpr void output_gradient(tenon::Builder& b, int gradient) {
+    if (!tenon::is_floating(Key::value.dtype)) return;
+    b.outputs.push_back(gradient >= 0 ? gradient : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Key::value), b.constant(Key::value.dtype, 0)));
+  }
+};
+
+template <class Compiled, class Result, class... X>
+Outcome<Result, X...> run_graph(const Result& weight, const X&... x) {
+  tenon::Executor executor(Compiled::program);
+  const long n = batch_size(x...);
+  const void* inputs[]{x.data()..., weight.data()};
+  executor.run(inputs, n);
+  int k = 0;
+  const auto take = [&]<class V>(const V&) {
+    V value = V::full(typename V::type(0), n);
+    if (k == 0 || (is_floating_tensor<V> && k < Compiled::program.outputs)) std::memcpy(value.data(), executor.output(k), std::size_t(V::dims.bytes(n))), ++k;
+    return value;
+  };
+  Result result = take(weight);
+  return {result, std::tuple<X...>{take(x)...}};
+}
+
+template <class F, class... X, std::size_t... I>
+auto run_eager(const F& f, std::index_sequence<I...>, const X&... given) {
+  const tenon::FlushDenormals flush;
+  auto x = std::make_tuple(given.copy()...);
+  tenon::eager::Tape tape;
+  const auto watch = [&](const auto& value) {
+    if constexpr (is_floating_tensor<decltype(value)>) tape.watch(value);
+  };
+  (watch(std::get<I>(x)), ...);
+  const auto y = f(std::get<I>(x)...);
+  using Result = std::remove_cvref_t<decltype(y)>;
+  if constexpr (is_floating_tensor<Result>)
+    if (tape.variable(y) >= 0) tape.backward(y, random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, y.n()));
+  return Outcome<Result, X...>{y, std::tuple<X...>{tape.gradient(std::get<I>(x))...}};
+}
+
+template <class Outcome, std::size_t... I>
+bool equal_outcomes(const Outcome& a, const Outcome& b, std::index_sequence<I...>) {
+  return same_bits(a.result, b.result) && (same_bits(std::get<I>(a.gradient), std::get<I>(b.gradient)) && ...);
+}
+
+}  // namespace detail
+
+/// Runs f(x...) and its gradients eagerly, as a graph with all passes, and as a graph with none; checks that result and
+/// gradients agree bit for bit, and returns them. f is generic and captures nothing; at most three floating-point operands.
+template <class F, class... X>
+auto both_modes(const F& f, const X&... x) {
+  constexpr auto operands = std::index_sequence_for<X...>{};
+  using Source = detail::FunctionSource<F, typename tenon::detail::KeyFor<X>::type...>;
+  using Graph = tenon::Compiled<Source>;
+  using Plain = tenon::Compiled<Source, tenon::no_passes>;
+  const auto eager = detail::run_eager(f, operands, x...);
+  if constexpr (!Graph::ok) tenon::report<Graph>();
+  else {
+    static_assert(Graph::program.outputs <= tenon::max_outputs, "both_modes takes at most three floating-point operands");
+    using Result = std::remove_cvref_t<decltype(eager.result)>;
+    const Result weight = random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, eager.result.n());
+    const auto fused = detail::run_graph<Graph>(weight, x...);
+    const auto plain = detail::run_graph<Plain>(weight, x...);
+    CHECK_MESSAGE(detail::equal_outcomes(eager, fused, operands), "PyNative mode and graph mode differ");
+    CHECK_MESSAGE(detail::equal_outcomes(fused, plain, operands), "the graph with passes and the one without differ");
+  }
+  return eager;
+}
+
+}  // namespace support

@@ -1,0 +1,114 @@
+// Operators and layers against results of other frameworks (golden/ops, one .npz per case).
+#pragma once
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include <tenon/eager/tape.hpp>
+
+#include "npz.hpp"
+#include "shared.hpp"
+#include "tensors.hpp"
+
+namespace support {
+
+/// The arrays of a case of golden/ops: "in/x", "param/weight", "out/0", "dy/0", "grad/x", "gradparam/weight".
+inline Npz load_case(const std::string& name) { return load_npz(shared_folder() + "/golden/ops/" + name + ".npz"); }
+
+/// An array as a tensor. The shape must agree; a dynamic leading extent of k * n takes n from the array.
+/// throws      ValueError, TypeError if shape or dtype are others
+template <class T, class S>
+tenon::Tensor<T, S> to_tensor(const NpyArray& array, const std::string& name) {
+  using Result = tenon::Tensor<T, S>;
+  const tenon::TensorType t = Result::dims;
+  bool fits = int(array.shape.size()) == t.rank;
+  long n = 1;
+  for (int axis = 0; fits && axis < t.rank; ++axis) {
+    const long found = static_cast<long>(array.shape[std::size_t(axis)]);
+    if (t.extent[axis] < 0) n = found / -t.extent[axis];
+    fits = found == t.size(axis, n);
+  }
+  if (!fits) throw tenon::ValueError(tenon::text("'", name, "' is ", tenon::shape_text(array.shape), ", asked for ", tenon::shape_text(tenon::AnyTensor(t, n, nullptr).shape())));
+  const std::vector<T> values = array.values<T>();
+  Result result = Result::empty(n);
+  for (std::size_t i = 0; i < values.size(); ++i) result.values()[i] = values[i];
+  return result;
+}
+
+/// How far a result may be from the reference: |error| <= absolute + relative * max |reference| over the array.
+struct Tolerance {
+  double absolute = 1e-5, relative = 1e-4;
+};
+/// For what has tanh inside: MindSpore's own is an approximation.
+inline constexpr Tolerance with_tanh{1e-5, 3e-4};
+
+/// Checks elements against a reference array: integers and bool exactly, floating-point within the tolerance.
+template <class T, class S>
+void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::string& name, Tolerance tolerance = {}) {
+  const std::string what = golden.path() + ":" + name;
+  CAPTURE(what);
+  const NpyArray& array = golden[name];
+  const std::vector<double> expected = array.numbers();
+  const tenon::AnyTensor view = found.view();
+  REQUIRE(std::vector<std::int64_t>(view.shape().begin(), view.shape().end()) == array.shape);
+  double largest = 0, worst = 0;
+  std::size_t at = 0;
+  for (double e : expected) largest = std::fmax(largest, std::fabs(e));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double value = static_cast<double>(found.values()[i]), error = std::fabs(value - expected[i]);
+    const bool equal = value == expected[i] || (std::isnan(value) && std::isnan(expected[i]));
+    if (!equal && !(error <= worst)) worst = std::isnan(error) ? INFINITY : error, at = i;
+  }
+  CAPTURE(at);
+  if (!expected.empty()) CAPTURE(expected[at]);
+  if constexpr (tenon::is_floating(tenon::dtype_of<T>)) CHECK(worst <= tolerance.absolute + tolerance.relative * largest);
+  else CHECK(worst == 0);
+}
+
+/// An input of a case: `In<float, Shape<2, 3>>{"x"}` is in/x with gradient grad/x, {"param/weight"} a parameter.
+template <class T, class S>
+struct In {
+  std::string name;
+  std::string path() const { return name.starts_with("param/") ? name : "in/" + name; }
+  std::string gradient() const { return name.starts_with("param/") ? "grad" + name : "grad/" + name; }
+  tenon::Tensor<T, S> tensor(const Npz& golden) const { return to_tensor<T, S>(golden[path()], golden.path() + ":" + path()); }
+};
+
+namespace detail {
+template <class F, class... Inputs, std::size_t... I>
+void check_case_of(const Npz& golden, Tolerance tolerance, F f, std::index_sequence<I...>, const Inputs&... input) {
+  auto x = std::make_tuple(input.tensor(golden)...);
+  tenon::eager::Tape tape;
+  const auto watch = [&](const auto& in, const auto& value) {
+    if (golden.has(in.gradient())) tape.watch(value);
+  };
+  (watch(input, std::get<I>(x)), ...);
+  const auto y = f(std::get<I>(x)...);
+  check_near(y, golden, "out/0", tolerance);
+  if (!golden.has("dy/0")) return;
+  using Result = std::remove_cvref_t<decltype(y)>;
+  if constexpr (is_floating_tensor<Result>) {
+    tape.backward(y, to_tensor<typename Result::type, typename Result::shape_type>(golden["dy/0"], golden.path() + ":dy/0"));
+    int compared = 0;
+    const auto compare = [&](const auto& in, const auto& value) {
+      if (golden.has(in.gradient())) check_near(tape.gradient(value), golden, in.gradient(), tolerance), ++compared;
+    };
+    (compare(input, std::get<I>(x)), ...);
+    int stored = 0;
+    for (const auto& [name, array] : golden.arrays()) stored += name.starts_with("grad/") || name.starts_with("gradparam/");
+    CHECK(compared == stored);  // no gradient of the case is forgotten
+  }
+}
+}  // namespace detail
+
+/// Runs y = f(inputs...) of a case and checks out/0, and every stored gradient of sum(y * dy/0).
+///
+///   check_case("bin_add_0", {}, [](const auto& x, const auto& y) { return x + y; }, In<float, Shape<2, 3, 4>>{"x"}, In<float, Shape<4>>{"y"});
+template <class F, class... Inputs>
+void check_case(const std::string& name, Tolerance tolerance, F f, const Inputs&... input) {
+  CAPTURE(name);
+  const Npz golden = load_case(name);
+  detail::check_case_of(golden, tolerance, f, std::index_sequence_for<Inputs...>{}, input...);
+}
+
+}  // namespace support
