@@ -10,8 +10,8 @@
 #error "Tenon needs g++ >= 12, clang >= 18, or nvcc >= 13 with g++ as its host compiler."
 #endif
 
-// Two translation units built with different instruction sets, with or without CUDA, must not share kernels, although
-// both instantiate the same templates: the inline namespace carries what differs, so the linker keeps both.
+// Two translation units built with different instruction sets, or with and without CUDA or zlib, must not share code,
+// although both instantiate the same templates: the inline namespace carries what differs, so the linker keeps both.
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define TENON_ABI_CPU avx512
 #elif defined(__AVX2__) && defined(__FMA__)
@@ -29,9 +29,14 @@
 #define TENON_ABI_DEVICE host
 #define TENON_DEVICE
 #endif
-#define TENON_ABI_JOIN(version, cpu, device) version##_##cpu##_##device
-#define TENON_ABI_NAME(version, cpu, device) TENON_ABI_JOIN(version, cpu, device)
-#define TENON_ABI TENON_ABI_NAME(v0_1, TENON_ABI_CPU, TENON_ABI_DEVICE)
+#if defined(TENON_WITH_ZLIB)
+#define TENON_ABI_PARTS zlib
+#else
+#define TENON_ABI_PARTS core
+#endif
+#define TENON_ABI_JOIN(version, cpu, device, parts) version##_##cpu##_##device##_##parts
+#define TENON_ABI_NAME(version, cpu, device, parts) TENON_ABI_JOIN(version, cpu, device, parts)
+#define TENON_ABI TENON_ABI_NAME(v0_1, TENON_ABI_CPU, TENON_ABI_DEVICE, TENON_ABI_PARTS)
 
 // Between these two lines a * b + c rounds twice, whatever the compiler's default: g++ contracts it to one rounding
 // across inlined functions, which makes a fused kernel differ from an unfused one. Operators and kernels stand inside.

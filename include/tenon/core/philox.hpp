@@ -43,6 +43,7 @@ constexpr std::uint64_t hash_number(std::uint64_t number, std::uint64_t seed) {
   return z ^ (z >> 31);
 }
 
+TENON_EXACT_BEGIN
 /// A stream of numbers for host-side work (shuffling, drawing, initial values): key and position are its whole state.
 class Random {
  public:
@@ -62,5 +63,7 @@ class Random {
   Philox4 block_{};
   int used_ = 4;
 };
+
+TENON_EXACT_END
 
 }  // namespace tenon

@@ -90,7 +90,7 @@ struct SampleCount {
 /// throws      ValueError if size < 1
 struct Digits {
   Usage usage = Usage::train;
-  detail::SampleCount size = 10000;
+  detail::SampleCount size = 60000;
   std::uint64_t seed = 0;
 
   // What Source would bring; a base class would make `Digits{.usage = ...}` warn about a missing initializer.

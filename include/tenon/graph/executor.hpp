@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>

@@ -1,5 +1,6 @@
 // From a trace to a table: the passes, one constexpr variable each, and the rows that the executor walks.
 #pragma once
+#include <tenon/graph/builder.hpp>
 #include <tenon/graph/executor.hpp>
 #include <tenon/graph/pass/early_update.hpp>
 #include <tenon/graph/pass/fuse.hpp>

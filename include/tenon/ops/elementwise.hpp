@@ -80,4 +80,6 @@ constexpr auto binary(const Location& at, const A& a, const B& b) {
 
 }  // namespace tenon::ops
 
-#include <tenon/ops/add.hpp>  // every derivative adds: nvcc wants Add complete where one is written
+// Every derivative adds and sums: nvcc wants these complete where one is written.
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/broadcast_to.hpp>

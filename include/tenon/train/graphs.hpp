@@ -2,6 +2,7 @@
 #pragma once
 #include <tuple>
 
+#include <tenon/ops/reduce_sum.hpp>
 #include <tenon/train/state.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -12,8 +12,8 @@ template <class C, bool smallest, class T>
 inline void best_index(const AxisSplit& s, const T* x, std::int32_t* y, long begin, long end) {
   for_each_columns(s, begin, end, [&](long offset, long columns) {
     C best[axis_columns];
-    std::int32_t at[axis_columns]{};
-    for (long c = 0; c < columns; ++c) best[c] = static_cast<C>(x[offset + c]);
+    std::int32_t at[axis_columns];
+    for (long c = 0; c < columns; ++c) best[c] = static_cast<C>(x[offset + c]), at[c] = 0;
     for (long i = 1; i < s.count; ++i)
       for (long c = 0; c < columns; ++c) {
         const C v = static_cast<C>(x[offset + i * s.inner + c]);

@@ -1,5 +1,6 @@
 // A learning rate that may change with the step.
 #pragma once
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,22 +12,26 @@ namespace tenon::inline TENON_ABI::nn {
 /// A number, a list with one value per step, or a function of the step (from 0).
 class LearningRate {
  public:
-  LearningRate(double value) : value_(static_cast<float>(value)) { check(value_); }
+  /// Throws ValueError for a negative, infinite, or NaN value; so do the others, a function when it returns one.
+  LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
   LearningRate(std::vector<float> values) : list_(std::move(values)) {
     if (list_.empty()) throw ValueError("A learning rate list needs at least one value.");
-    for (float v : list_) check(v);
+    for (float v : list_) checked(v);
   }
+  LearningRate(const std::vector<double>& values) : LearningRate(std::vector<float>(values.begin(), values.end())) {}
   template <class F>
     requires requires(const F& f) { static_cast<float>(f(long{0})); }
   LearningRate(F f) : function_(std::make_shared<Holder<F>>(std::move(f))) {}
 
   /// The value of a step. Throws ValueError behind the end of a list.
   float at(long step) const {
-    if (function_) return function_->at(step);
+    if (function_) return checked(function_->at(step));
     if (list_.empty()) return value_;
-    if (step >= long(list_.size())) throw ValueError(text("The learning rate list has ", list_.size(), " values, step ", step, " needs one more: make it as long as the training."));
+    if (step >= length()) throw ValueError(text("The learning rate list has ", list_.size(), " values, step ", step, " needs one more: make it as long as the training."));
     return list_[std::size_t(step)];
   }
+  /// Number of values of a list, 0 if it is none.
+  long length() const { return static_cast<long>(list_.size()); }
 
  private:
   struct Function {
@@ -39,8 +44,9 @@ class LearningRate {
     explicit Holder(F g) : f(std::move(g)) {}
     float at(long step) const override { return static_cast<float>(f(step)); }
   };
-  static void check(float v) {
-    if (!(v >= 0)) throw ValueError(text("A learning rate must be 0 or more, got ", v, "."));
+  static float checked(float v) {
+    if (!(v >= 0 && v <= std::numeric_limits<float>::max())) throw ValueError(text("A learning rate must be a finite number, 0 or more, got ", v, "."));
+    return v;
   }
 
   float value_ = 0;

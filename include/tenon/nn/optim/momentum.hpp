@@ -1,6 +1,7 @@
 // Stochastic gradient descent with momentum.
 #pragma once
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
@@ -10,7 +11,7 @@ struct ApplyMomentumConfig {
 };
 
 TENON_EXACT_BEGIN
-/// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers.
+/// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers. 16-bit floats compute in float.
 struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   using Config = ApplyMomentumConfig;
   static constexpr bool effect = true;
@@ -20,17 +21,18 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    using C = Compute<T>;
     const float* number = a.operand<float>(3);
-    const T rate = T(number[0]), decay = T(number[1]), scale = T(number[2]), momentum = T(number[3]);
-    T* p = a.target<T>(0);
-    const T* g = a.operand<T>(1);
-    T* v = a.target<T>(2);
+    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
+    T* __restrict p = a.target<T>(0);
+    const T* __restrict g = a.operand<T>(1);
+    T* __restrict v = a.target<T>(2);
     for (long i = begin; i < end; ++i) {
-      const T gradient = g[i] * scale + decay * p[i];
-      const T velocity = momentum * v[i] + gradient;
-      v[i] = velocity;
-      if constexpr (Call::config().use_nesterov) p[i] = p[i] - (rate * gradient + rate * momentum * velocity);
-      else p[i] = p[i] - rate * velocity;
+      const C gradient = C(g[i]) * scale + decay * C(p[i]);
+      const C velocity = momentum * C(v[i]) + gradient;
+      v[i] = T(velocity);
+      if constexpr (Call::config().use_nesterov) p[i] = T(C(p[i]) - (rate * gradient + rate * momentum * velocity));
+      else p[i] = T(C(p[i]) - rate * velocity);
     }
   }
 };
@@ -42,7 +44,7 @@ namespace nn {
 /// v = momentum v + g;  p = p - lr v, or with Nesterov's look-ahead p = p - lr (g + momentum v).
 ///
 /// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
-/// their names. Source: MindSpore nn.Momentum.
+/// their names. A Model throws ValueError for a negative momentum. Source: MindSpore nn.Momentum.
 template <bool use_nesterov = false>
 struct Momentum {
   LearningRate learning_rate;
@@ -51,7 +53,10 @@ struct Momentum {
   float loss_scale = 1;
   std::vector<ParameterGroup> groups{};
 
+  static constexpr std::string_view name = "Momentum";
   static constexpr int slots = 1;
+  static constexpr std::string_view slot_names[]{"moments"};
+  void check() const { check_not_negative(name, "momentum", momentum); }
   void numbers(long, Numbers& n) const { n.value[3] = momentum; }
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.template call<ops::ApplyMomentum>(ops::ApplyMomentumConfig{use_nesterov}, parameter, gradient, slot[0], numbers);

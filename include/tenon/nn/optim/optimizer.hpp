@@ -1,5 +1,7 @@
 // What an optimizer is, and the numbers and groups that all of them share.
 #pragma once
+#include <optional>
+
 #include <tenon/eager/apply.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 
@@ -17,33 +19,44 @@ struct Numbers {
 };
 inline constexpr TensorType numbers_type{{max_numbers}, 1, Dtype::float32};
 
-/// Parameters with a learning rate or weight decay of their own.
+/// Parameters with a learning rate or weight decay of their own; what is not given is the optimizer's.
 struct ParameterGroup {
   std::vector<std::string> params;  // names, or patterns with '*': "conv1.weight", "*.bias"
   std::optional<LearningRate> learning_rate{};
   std::optional<float> weight_decay{};
 };
 
-/// True if `name` matches `pattern`, in which '*' stands for any text.
-inline bool matches(std::string_view pattern, std::string_view name) {
-  const auto star = pattern.find('*');
-  if (star == pattern.npos) return pattern == name;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  for (std::size_t from = star; from <= name.size(); ++from)
-    if (matches(pattern.substr(star + 1), name.substr(from))) return true;
-  return false;
-}
-
 /// An optimizer is an aggregate with
-///   learning_rate, weight_decay, loss_scale, groups     run-time values
+///   learning_rate, weight_decay, loss_scale, groups     run-time values; all but groups may change between steps
+///   static constexpr std::string_view name              for messages
 ///   static constexpr int slots                          moments per parameter, each with the parameter's shape, initially 0
-///   void numbers(long step, Numbers&) const             fills its own numbers (value[3] on) for a step counted from 0, and may change the rate
+///   static constexpr std::string_view slot_names[]      as checkpoints call the moments: "moment1" gives "moment1.fc.weight"
+///   void check() const                                  throws ValueError for its own numbers (value[3] on)
+///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may change the rate
 ///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)   appends the update
 template <class O>
 concept Optimizer = requires(const O& o, Numbers& n) {
   { O::slots } -> std::convertible_to<int>;
+  { O::name } -> std::convertible_to<std::string_view>;
+  o.check();
   o.numbers(0L, n);
   o.learning_rate.at(0L);
+  o.weight_decay + o.loss_scale;
+  o.groups.size();
 };
+
+/// Throws ValueError unless `value` is finite and 0 or more; NaN is refused, too.
+inline void check_not_negative(std::string_view optimizer, std::string_view number, float value) {
+  if (!(value >= 0 && value <= std::numeric_limits<float>::max()))
+    throw ValueError(text(optimizer, ": ", number, " must be a finite number, 0 or more, got ", value, "."));
+}
+/// Throws ValueError unless 0 < value < 1.
+inline void check_inside_unit(std::string_view optimizer, std::string_view number, float value) {
+  if (!(value > 0 && value < 1)) throw ValueError(text(optimizer, ": ", number, " must be between 0 and 1, both excluded, got ", value, "."));
+}
+/// Throws ValueError unless `value` is finite and above 0.
+inline void check_positive(std::string_view optimizer, std::string_view number, float value) {
+  if (!(value > 0 && value <= std::numeric_limits<float>::max())) throw ValueError(text(optimizer, ": ", number, " must be a finite number above 0, got ", value, "."));
+}
 
 }  // namespace tenon::nn

@@ -10,28 +10,42 @@
 
 namespace tenon::inline TENON_ABI {
 
+class EvalResult;  // train/eval_result.hpp
+
+/// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point dtype.
+inline double mean_of(const AnyTensor& t) {
+  const auto mean = [&]<class T>(T) {
+    double sum = 0;
+    for (const T v : t.as<T>()) sum += static_cast<double>(v);
+    return t.count() ? sum / static_cast<double>(t.count()) : 0.0;
+  };
+  switch (t.dtype) {
+    case Dtype::float32: return mean(float{});
+    case Dtype::float64: return mean(double{});
+    case Dtype::float16: return mean(float16{});
+    case Dtype::bfloat16: return mean(bfloat16{});
+    default: return 0;
+  }
+}
+
 /// What a callback can know about the run. Counts start at 1, as in MindSpore.
 struct RunInfo {
   Mode mode = Mode::graph;
   bool training = true;
-  long epoch_num = 0;       // epochs of this run
+  long epoch_num = 0;       // epochs of this run; 0 in an evaluation
   long cur_epoch_num = 0;
   long batch_num = 0;       // steps per epoch
   long cur_step_num = 0;    // steps since the run began, over all epochs
-  std::span<const AnyTensor> net_outputs{};  // of the last step: in training the losses
+  std::span<const AnyTensor> net_outputs{};  // of the last step: in training the losses, in evaluation losses and prediction
   double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
+  const EvalResult* metrics = nullptr;       // in end() of an evaluation
 
   /// Step within the epoch.
-  long step_in_epoch() const { return batch_num ? (cur_step_num - 1) % batch_num + 1 : 0; }
+  long step_in_epoch() const { return batch_num && cur_step_num ? (cur_step_num - 1) % batch_num + 1 : 0; }
   /// The first output as a number: the loss of the step (the mean over it if it has more elements).
-  double loss() const {
-    if (net_outputs.empty()) return 0;
-    double sum = 0;
-    if (net_outputs[0].dtype == Dtype::float64) for (double v : net_outputs[0].as<double>()) sum += v;
-    else for (float v : net_outputs[0].as<float>()) sum += v;
-    return sum / static_cast<double>(net_outputs[0].count());
-  }
-  /// Ends the run after this step (or epoch), with epoch_end and end.
+  double loss() const { return net_outputs.empty() ? 0 : mean_of(net_outputs[0]); }
+  /// Ends the run after the current step, or, between steps, after the next one; epoch_end and end still come. There is no
+  /// way to take it back. As in MindSpore the request is looked at after each step_end.
   void request_stop() { stop_requested = true; }
   bool stop_requested = false;
 };
@@ -50,8 +64,58 @@ template <class C, class Run>
 concept Callback = detail::HasBegin<C, Run> || detail::HasEpochBegin<C, Run> || detail::HasStepBegin<C, Run> || detail::HasStepEnd<C, Run> || detail::HasEpochEnd<C, Run> ||
                    detail::HasEnd<C, Run>;
 
+/// Callbacks chosen at run time: a range such as std::vector<AnyCallback>.
+template <class C, class Run>
+concept CallbackRange = requires(C& c) {
+  typename C::value_type;
+  c.begin() != c.end();
+} && Callback<typename C::value_type, Run>;
+
 namespace detail {
-/// Calls one hook of every callback that has it.
+
+// A class that inherits a name twice cannot take its address: that is how a hook is found whose signature does not fit,
+// and a name that MindSpore 2.x or a slip of the pen gives to a hook.
+struct HookNames {
+  int begin, epoch_begin, step_begin, step_end, epoch_end, end;
+  int on_train_begin, on_train_epoch_begin, on_train_step_begin, on_train_step_end, on_train_epoch_end, on_train_end;
+  int on_begin, on_epoch_begin, on_step_begin, on_step_end, on_epoch_end, on_end;
+  int epoch_started, step_started, step_ended, epoch_ended, epoch_begins, step_begins, step_ends, epoch_ends;
+};
+template <class C> struct HookProbe : C, HookNames {};
+
+template <class C, class Run>
+constexpr bool hooks_fit() {
+  if constexpr (std::is_class_v<C> && !std::is_final_v<C>) {
+    using P = HookProbe<std::remove_const_t<C>>;
+    return (requires { &P::begin; } || HasBegin<C, Run>) && (requires { &P::epoch_begin; } || HasEpochBegin<C, Run>) && (requires { &P::step_begin; } || HasStepBegin<C, Run>) &&
+           (requires { &P::step_end; } || HasStepEnd<C, Run>) && (requires { &P::epoch_end; } || HasEpochEnd<C, Run>) && (requires { &P::end; } || HasEnd<C, Run>);
+  } else return true;
+}
+template <class C>
+constexpr bool hooks_spelt() {
+  if constexpr (std::is_class_v<C> && !std::is_final_v<C>) {
+    using P = HookProbe<std::remove_const_t<C>>;
+    return requires { &P::on_train_begin, &P::on_train_epoch_begin, &P::on_train_step_begin, &P::on_train_step_end, &P::on_train_epoch_end, &P::on_train_end; } &&
+           requires { &P::on_begin, &P::on_epoch_begin, &P::on_step_begin, &P::on_step_end, &P::on_epoch_end, &P::on_end; } &&
+           requires { &P::epoch_started, &P::step_started, &P::step_ended, &P::epoch_ended, &P::epoch_begins, &P::step_begins, &P::step_ends, &P::epoch_ends; };
+  } else return true;
+}
+
+/// True for a callback of the run, or a range of them; else a compile error of one sentence.
+template <class C, class Run>
+constexpr bool check_callback() {
+  if constexpr (!CallbackRange<C, Run>) {
+    constexpr bool spelt = hooks_spelt<C>(), fits = hooks_fit<C, Run>();
+    static_assert(spelt, "a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin, step_begin, step_end, epoch_end, end");
+    static_assert(!spelt || fits,
+                  "a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is");
+    static_assert(!spelt || !fits || Callback<C, Run>,
+                  "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one parameter for the run; check their spelling");
+  }
+  return true;
+}
+
+/// Calls one hook of every callback that has it, in the order in which they were given.
 template <class Run, class... C>
 struct CallbackList {
   Run& run;
@@ -59,7 +123,12 @@ struct CallbackList {
 
   template <class F>
   void each(F f) {
-    std::apply([&](auto&... c) { (f(c), ...); }, callbacks);
+    const auto visit = [&](auto& c) {
+      if constexpr (CallbackRange<std::remove_reference_t<decltype(c)>, Run>) {
+        for (auto& one : c) f(one);
+      } else f(c);
+    };
+    std::apply([&](auto&... c) { (visit(c), ...); }, callbacks);
   }
   void begin() { each([&](auto& c) { if constexpr (HasBegin<decltype(c), Run>) c.begin(run); }); }
   void epoch_begin() { each([&](auto& c) { if constexpr (HasEpochBegin<decltype(c), Run>) c.epoch_begin(run); }); }

@@ -1,0 +1,78 @@
+// Adam with decoupled weight decay.
+#pragma once
+#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/ops/elementwise.hpp>
+
+namespace tenon::inline TENON_ABI {
+namespace ops {
+
+TENON_EXACT_BEGIN
+/// One step of AdamWeightDecay, in place. Operands: parameter, gradient, first moment, second moment, numbers. 16-bit floats
+/// compute in float.
+struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> {
+  static constexpr bool effect = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call> static constexpr long cost(long) { return 8; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using C = Compute<T>;
+    const float* number = a.operand<float>(4);
+    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), beta1 = C(number[3]), beta2 = C(number[4]), epsilon = C(number[5]);
+    const C rest1 = C(1) - beta1, rest2 = C(1) - beta2;
+    T* __restrict p = a.target<T>(0);
+    const T* __restrict g = a.operand<T>(1);
+    T* __restrict m = a.target<T>(2);
+    T* __restrict v = a.target<T>(3);
+    for (long i = begin; i < end; ++i) {
+      const C gradient = C(g[i]) * scale;
+      const C first = beta1 * C(m[i]) + rest1 * gradient, second = beta2 * C(v[i]) + rest2 * gradient * gradient;
+      m[i] = T(first);
+      v[i] = T(second);
+      p[i] = T(C(p[i]) - rate * (first / (kernel::sqrt(second) + epsilon) + decay * C(p[i])));
+    }
+  }
+};
+TENON_EXACT_END
+}  // namespace ops
+
+namespace nn {
+
+/// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;  p = p - lr (m / (√v + eps) + weight_decay p).
+///
+/// There is no bias correction, as in MindSpore: the first steps are larger than Adam's. g is the gradient / loss_scale;
+/// the decay does not enter the moments. Without groups, it skips parameters with beta or gamma in their names. A Model
+/// throws ValueError unless beta1 and beta2 are inside (0, 1) and eps is above 0.
+/// Source: Loshchilov and Hutter, arXiv 1711.05101; MindSpore nn.AdamWeightDecay.
+struct AdamWeightDecay {
+  LearningRate learning_rate = 1e-3;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float eps = 1e-6f;
+  float weight_decay = 0;
+  float loss_scale = 1;
+  std::vector<ParameterGroup> groups{};
+
+  static constexpr std::string_view name = "AdamWeightDecay";
+  static constexpr int slots = 2;
+  static constexpr std::string_view slot_names[]{"adam_m", "adam_v"};
+  void check() const {
+    check_inside_unit(name, "beta1", beta1);
+    check_inside_unit(name, "beta2", beta2);
+    check_positive(name, "eps", eps);
+  }
+  void numbers(long, Numbers& n) const {
+    n.value[3] = beta1;
+    n.value[4] = beta2;
+    n.value[5] = eps;
+  }
+  static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    b.call<ops::ApplyAdamWeightDecay>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
+  }
+};
+
+}  // namespace nn
+}  // namespace tenon

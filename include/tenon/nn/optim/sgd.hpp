@@ -1,0 +1,83 @@
+// Stochastic gradient descent with optional momentum and dampening.
+#pragma once
+#include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/ops/elementwise.hpp>
+
+namespace tenon::inline TENON_ABI {
+namespace ops {
+
+struct ApplySgdConfig {
+  int nesterov = 0;
+};
+
+TENON_EXACT_BEGIN
+/// One step of SGD, in place. Operands: parameter, gradient, velocity, numbers; number 4 is the gradient's share in the
+/// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
+struct ApplySgd : Operator<ApplySgd, "SGD"> {
+  using Config = ApplySgdConfig;
+  static constexpr bool effect = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using C = Compute<T>;
+    const float* number = a.operand<float>(3);
+    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
+    T* __restrict p = a.target<T>(0);
+    const T* __restrict g = a.operand<T>(1);
+    T* __restrict v = a.target<T>(2);
+    if (momentum == 0) {
+      for (long i = begin; i < end; ++i) p[i] = T(C(p[i]) - rate * (C(g[i]) * scale + decay * C(p[i])));
+      return;
+    }
+    for (long i = begin; i < end; ++i) {
+      const C gradient = C(g[i]) * scale + decay * C(p[i]);
+      const C velocity = momentum * C(v[i]) + share * gradient;
+      v[i] = T(velocity);
+      if constexpr (Call::config().nesterov) p[i] = T(C(p[i]) - rate * (gradient + momentum * velocity));
+      else p[i] = T(C(p[i]) - rate * velocity);
+    }
+  }
+};
+TENON_EXACT_END
+}  // namespace ops
+
+namespace nn {
+
+/// p = p - lr g. With momentum v = momentum v + (1 - dampening) g, in the first step v = g;  p = p - lr v, or with
+/// nesterov p = p - lr (g + momentum v).
+///
+/// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
+/// their names. A Model throws ValueError for a negative momentum or dampening, and for nesterov without momentum or with
+/// dampening. Source: MindSpore nn.SGD.
+template <bool nesterov = false>
+struct SGD {
+  LearningRate learning_rate = 0.1;
+  float momentum = 0;
+  float dampening = 0;
+  float weight_decay = 0;
+  float loss_scale = 1;
+  std::vector<ParameterGroup> groups{};
+
+  static constexpr std::string_view name = "SGD";
+  static constexpr int slots = 1;
+  static constexpr std::string_view slot_names[]{"accum"};
+  void check() const {
+    check_not_negative(name, "momentum", momentum);
+    check_not_negative(name, "dampening", dampening);
+    if (nesterov && !(momentum > 0 && dampening == 0))
+      throw ValueError(text("SGD: nesterov needs a momentum above 0 and a dampening of 0, got ", momentum, " and ", dampening, "."));
+  }
+  void numbers(long step, Numbers& n) const {
+    n.value[3] = momentum;
+    n.value[4] = step == 0 ? 1 : 1 - dampening;  // the velocity starts at 0, so that v = g in the first step
+  }
+  static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    b.template call<ops::ApplySgd>(ops::ApplySgdConfig{nesterov}, parameter, gradient, slot[0], numbers);
+  }
+};
+
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,98 @@
+// Which learning rate and weight decay each parameter gets: an optimizer's groups, matched with the parameters' names.
+#pragma once
+#include <tenon/nn/optim/optimizer.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// True if `name` matches `pattern`, in which '*' stands for any text.
+inline bool matches(std::string_view pattern, std::string_view name) {
+  const auto star = pattern.find('*');
+  if (star == pattern.npos) return pattern == name;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  for (std::size_t from = star; from <= name.size(); ++from)
+    if (matches(pattern.substr(star + 1), name.substr(from))) return true;
+  return false;
+}
+
+/// The rules of one optimizer for one network, worked out once: a step only computes numbers, and allocates nothing.
+///
+/// Without groups, weight decay skips parameters with beta or gamma in their names. With groups it applies to all, also to
+/// parameters outside of every group, which use the optimizer's own values. Source: MindSpore's Optimizer.
+class UpdateRules {
+ public:
+  /// Throws ValueError for an illegal number; KeyError for a pattern that matches no trainable parameter; RuntimeError for a
+  /// parameter in two groups.
+  template <Optimizer O>
+  UpdateRules(const O& optimizer, const Entry* entries, int count) : rule_(std::size_t(count), none) {
+    check_numbers(optimizer);
+    optimizer.check();
+    std::vector<std::string> names;
+    for (int e = 0; e < count; ++e) {
+      if (!entries[e].parameter || !entries[e].trainable) continue;
+      names.push_back(parameter_name(entries, e));
+      const bool decays = !optimizer.groups.empty() || (names.back().find("beta") == std::string::npos && names.back().find("gamma") == std::string::npos);
+      rule_[std::size_t(e)] = decays ? own : without_decay;
+    }
+    for (std::size_t g = 0; g < optimizer.groups.size(); ++g)
+      for (const std::string& pattern : optimizer.groups[g].params) join(O::name, pattern, int(g), names);
+    numbers_.resize(optimizer.groups.size() + first_group);
+  }
+
+  /// Calls write(entry, numbers) for each trained parameter with its numbers in a step counted from 0. `optimizer` is the one
+  /// of the construction; its numbers may have changed. Throws ValueError for an illegal number, RuntimeError if the number of
+  /// groups has changed.
+  template <Optimizer O, class Write>
+  void each(const O& optimizer, long step, Write write) {
+    if (optimizer.groups.size() + first_group != numbers_.size())
+      throw RuntimeError(text(O::name, ": the groups have changed since the Model was made: make a new Model with them."));
+    for (std::size_t r = 0; r < numbers_.size(); ++r) {
+      const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
+      Numbers& n = numbers_[r] = Numbers{};
+      n.learning_rate() = (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step);
+      n.weight_decay() = r == without_decay ? 0 : group && group->weight_decay ? *group->weight_decay : optimizer.weight_decay;
+      n.gradient_scale() = 1 / optimizer.loss_scale;
+      optimizer.numbers(step, n);
+    }
+    for (std::size_t e = 0; e < rule_.size(); ++e)
+      if (rule_[e] >= 0) write(int(e), numbers_[std::size_t(rule_[e])]);
+  }
+
+ private:
+  static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
+
+  template <class O>
+  static void check_numbers(const O& optimizer) {
+    check_not_negative(O::name, "weight_decay", optimizer.weight_decay);
+    check_positive(O::name, "loss_scale", optimizer.loss_scale);
+    long length = 0;
+    for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
+      const ParameterGroup& group = optimizer.groups[g];
+      if (group.params.empty()) throw ValueError(text(O::name, ": group ", g, " has no params: give names, or patterns such as \"*.bias\"."));
+      if (group.weight_decay) check_not_negative(O::name, text("weight_decay of group ", g), *group.weight_decay);
+      const long own_length = group.learning_rate ? group.learning_rate->length() : 0;
+      if (length && own_length && own_length != length)
+        throw ValueError(text(O::name, ": the learning rate lists of the groups have ", length, " and ", own_length, " values; they must be equally long."));
+      length = own_length ? own_length : length;
+    }
+  }
+  // Puts the parameters that match into group g; `names` are those of the entries with a rule, in their order.
+  void join(std::string_view optimizer, const std::string& pattern, int g, const std::vector<std::string>& names) {
+    bool found = false;
+    std::size_t next = 0;
+    for (int& rule : rule_) {
+      if (rule == none) continue;
+      const std::string& name = names[next++];
+      if (!matches(pattern, name)) continue;
+      if (rule >= first_group && rule != g + first_group)
+        throw RuntimeError(text(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ", g, "; it may be in one."));
+      rule = g + first_group;
+      found = true;
+    }
+    if (!found) throw KeyError(text(optimizer, ": '", pattern, "' in group ", g, " matches no trainable parameter of the network.", did_you_mean(pattern, names)));
+  }
+
+  std::vector<int> rule_;         // of each entry: an index into numbers_
+  std::vector<Numbers> numbers_;  // own values, own values without decay, then those of the groups
+};
+
+}  // namespace tenon::nn

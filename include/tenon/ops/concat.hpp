@@ -1,0 +1,100 @@
+// Tensors one after another along an axis.
+#pragma once
+#include <tenon/ops/reshape.hpp>
+#include <tenon/ops/slice.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+/// Joins tensors along an axis that exists.
+///
+/// a, b, ...   2 to 6 operands of one dtype with equal extents but along the axis
+/// result      the extents along the axis add up; along a leading extent that depends on n, all of them must
+/// derivative  to each operand its part of dy
+/// source      MindSpore's Concat
+struct Concat : Operator<Concat, "Concat"> {
+  struct Config {
+    int axis = 0;
+  };
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    TensorType y = in[0];
+    const int joined = normalized_axis(c.axis, y.rank);
+    if (joined < 0) error << "Concat got the axis " << c.axis << " for " << y << " of rank " << y.rank;
+    for (int k = 1; k < in.count && error.empty(); ++k) {
+      bool agree = in[k].rank == y.rank && (in[k][joined] < 0) == (y[joined] < 0);
+      for (int axis = 0; axis < y.rank && agree; ++axis) agree = axis == joined || in[k][axis] == y[axis];
+      if (in[k].dtype != y.dtype) error << "Concat of " << tenon::name(y.dtype) << " " << in[0] << " and " << tenon::name(in[k].dtype) << " " << in[k] << ": cast one of them, dtypes must agree";
+      else if (!agree) error << "Concat along axis " << joined << " of " << in[0] << " and " << in[k] << ": the other extents must agree";
+      else y.extent[joined] += in[k][joined];
+    }
+    return y;
+  }
+  static constexpr void derivative(Derivative& d) {
+    const int operands = d.operands(), joined = normalized_axis(d.config<Concat>().axis, d.result_type().rank);
+    for (int k = 0, first = 0; k < operands; first += d.type(k++)[joined]) {
+      SliceWindow w = SliceWindow::all(d.type(k), joined);
+      w.first[kernel::window_axes - 1] = first;
+      d.flows_to(k, d.call_with<Slice>(w, d.gradient()));
+    }
+  }
+  // Elements of operand k behind one index of the axes before the joined one.
+  template <class Call>
+  static constexpr long run_length(int k, long n) {
+    long length = 1;
+    for (int axis = normalized_axis(Call::config().axis, Call::result.rank); axis < Call::result.rank; ++axis) length *= Call::operand(k).size(axis, n);
+    return length;
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    long rows = 1;
+    for (int axis = 0; axis < normalized_axis(Call::config().axis, Call::result.rank); ++axis) rows *= Call::result.size(axis, n);
+    return rows;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = kernel::Moved<typename Call::Result>;
+    long length[Call::operands], total = 0;
+    for (int k = 0; k < Call::operands; ++k) total += length[k] = run_length<Call>(k, a.n);
+    for (long row = begin; row < end; ++row) {
+      T* to = a.result<T>() + row * total;
+      for (int k = 0; k < Call::operands; to += length[k++]) __builtin_memcpy(to, a.operand<T>(k) + row * length[k], std::size_t(length[k]) * sizeof(T));
+    }
+  }
+};
+
+/// Joins 2 to 6 tensors along an axis: `concat<1>(a, b, c)`.
+template <int axis, Operand A, Operand B>
+constexpr auto concat(const A& a, const B& b, std::source_location at = std::source_location::current()) {
+  return apply<Concat, Concat::Config{axis}>(at, a, b);
+}
+template <int axis, Operand A, Operand B, Operand C>
+constexpr auto concat(const A& a, const B& b, const C& c, std::source_location at = std::source_location::current()) {
+  return apply<Concat, Concat::Config{axis}>(at, a, b, c);
+}
+template <int axis, Operand A, Operand B, Operand C, Operand D>
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d, std::source_location at = std::source_location::current()) {
+  return apply<Concat, Concat::Config{axis}>(at, a, b, c, d);
+}
+template <int axis, Operand A, Operand B, Operand C, Operand D, Operand E>
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e, std::source_location at = std::source_location::current()) {
+  return apply<Concat, Concat::Config{axis}>(at, a, b, c, d, e);
+}
+template <int axis, Operand A, Operand B, Operand C, Operand D, Operand E, Operand F>
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, std::source_location at = std::source_location::current()) {
+  return apply<Concat, Concat::Config{axis}>(at, a, b, c, d, e, f);
+}
+
+/// Joins two to four tensors of one shape along a new axis: `stack<0>(a, b)`.
+template <int axis, Operand A, Operand B>
+constexpr auto stack(const A& a, const B& b, std::source_location at = std::source_location::current()) {
+  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), at);
+}
+template <int axis, Operand A, Operand B, Operand C>
+constexpr auto stack(const A& a, const B& b, const C& c, std::source_location at = std::source_location::current()) {
+  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at), at);
+}
+template <int axis, Operand A, Operand B, Operand C, Operand D>
+constexpr auto stack(const A& a, const B& b, const C& c, const D& d, std::source_location at = std::source_location::current()) {
+  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at), expand_dims<axis>(d, at), at);
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,52 @@
+// Dropout.
+#pragma once
+#include <tenon/kernel/cpu/random.hpp>
+#include <tenon/ops/random_call.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// Drops elements at random and scales the rest:  y = x / (1 - p) with probability 1 - p, else 0
+///
+/// x           any shape; floating-point
+/// rate        [] of float32: p in [0, 1), a run-time number
+/// state       [2] of uint64: seed and step
+/// derivative  the same call on dy: its stream draws the same mask, which is never stored
+/// random      Philox with the key (seed, stream) and the counter (element, step)
+/// source      Srivastava et al. 2014; MindSpore's Dropout
+struct Dropout : Operator<Dropout, "Dropout"> {
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
+    if (!is_floating(in[0].dtype)) error << "Dropout needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
+    else if (in[1].count(1) != 1 || in[1].dtype != Dtype::float32) error << "Dropout needs its rate as one float32, got " << tenon::name(in[1].dtype) << " " << in[1];
+    return in[0];
+  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2))); }
+  template <class Call> static constexpr long items(long n) { return (Call::result.count(n) + kernel::random_group - 1) / kernel::random_group; }
+  template <class Call> static constexpr long cost(long) { return kernel::random_group * 4; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using C = Compute<T>;
+    const float rate = *a.operand<float>(1);
+    const C scale = C(1) / (C(1) - C(rate));
+    const std::uint64_t *state = a.operand<std::uint64_t>(2), key = hash_number(a.immediate, state[0]);
+    const long count = Call::result.count(a.n);
+    for (long group = begin; group < end; ++group) {
+      std::uint32_t word[4][kernel::random_lanes];
+      kernel::draw_words(key, static_cast<std::uint64_t>(group), state[1], word);
+      C factor[kernel::random_group];
+      for (int i = 0; i < kernel::random_group; ++i) factor[i] = kernel::unit_number(word[i / kernel::random_lanes][i % kernel::random_lanes]) >= rate ? scale : C(0);
+      const long first = group * kernel::random_group, here = count - first < kernel::random_group ? count - first : kernel::random_group;
+      const T* x = a.operand<T>(0) + first;
+      T* y = a.result<T>() + first;
+      for (long i = 0; i < here; ++i) y[i] = factor[i] != C(0) ? static_cast<T>(static_cast<C>(x[i]) * factor[i]) : T(0);
+    }
+  }
+};
+TENON_EXACT_END
+
+/// Drops elements of x with probability `rate`, in training and in evaluation alike; nn::Dropout asks which of them it is.
+constexpr auto dropout(const Operand auto& x, const Operand auto& rate, std::source_location at = std::source_location::current()) {
+  return random_call<Dropout>(at, x, rate);
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,32 @@
+// What an evaluation returns: a number per metric.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/error.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Results of an evaluation by metric name: `result["accuracy"]`.
+class EvalResult {
+ public:
+  /// Throws KeyError naming the metrics that there are.
+  double operator[](std::string_view name) const {
+    std::vector<std::string> names;
+    for (const auto& [known, value] : values_) {
+      if (known == name) return value;
+      names.push_back(known);
+    }
+    throw KeyError(text("There is no metric '", name, "', the model has ", quoted_list(names), ".", did_you_mean(name, names)));
+  }
+  void add(std::string_view name, double value) { values_.emplace_back(name, value); }
+  /// Pairs of name and value.
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+ private:
+  std::vector<std::pair<std::string, double>> values_;
+};
+
+}  // namespace tenon
