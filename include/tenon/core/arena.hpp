@@ -19,6 +19,7 @@ struct Entry;  // graph/structure.hpp
 struct ParameterArena {
   std::atomic<int> references{0};
   bool training = false;   // what set_train() said for this network
+  unsigned freeze_version = 0;  // counts changes of requires_grad, so that an executor knows when to ask again
   const Entry* entries = nullptr;
   int entry_count = 0;
   long bytes = 0;
@@ -46,11 +47,10 @@ struct ParameterHandle {
   mutable std::byte* data = nullptr;
   mutable ParameterArena* arena = nullptr;
   mutable int entry = -1;
-  mutable bool requires_grad = true;
 
   constexpr ParameterHandle() = default;
   constexpr ParameterHandle(ParameterHandle&& other) noexcept
-      : data(other.data), arena(other.arena), entry(other.entry), requires_grad(other.requires_grad) {
+      : data(other.data), arena(other.arena), entry(other.entry), requires_grad_(other.requires_grad_) {
     other.data = nullptr;
     other.arena = nullptr;
   }
@@ -60,7 +60,7 @@ struct ParameterHandle {
       data = other.data;
       arena = other.arena;
       entry = other.entry;
-      requires_grad = other.requires_grad;
+      requires_grad_ = other.requires_grad_;
       other.data = nullptr;
       other.arena = nullptr;
     }
@@ -70,12 +70,25 @@ struct ParameterHandle {
     if (arena) arena->release();
   }
 
+  /// Whether training may change this parameter. A change takes effect with the next step.
+  bool requires_grad() const { return requires_grad_; }
+  void requires_grad(bool wanted) const {
+    if (requires_grad_ == wanted) return;
+    requires_grad_ = wanted;
+    if (arena) ++arena->freeze_version;
+  }
+
   void bind(ParameterArena* to, long offset, int index) const {
     to->retain();
+    if (arena) arena->release();
     arena = to;
     data = to->data + offset;
     entry = index;
+    if (!requires_grad_) ++to->freeze_version;
   }
+
+ private:
+  mutable bool requires_grad_ = true;
 };
 
 }  // namespace tenon

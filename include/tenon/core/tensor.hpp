@@ -1,10 +1,15 @@
 // Tensor: the typed owner of its elements, the value that PyNative mode computes with.
 #pragma once
+#include <concepts>
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
 #include <span>
 
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/storage.hpp>
+#include <tenon/core/tensor_index.hpp>
+#include <tenon/core/tensor_list.hpp>
 #include <tenon/core/value.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -18,27 +23,93 @@ struct TapeVariable {
 /// A tensor of element type T and Shape S, for example `Tensor<float, Shape<dyn, 3>>`. Elements are row-major.
 ///
 /// Copying shares the elements, as in Python; `copy()` makes new ones. The extent n of a dynamic leading axis is known
-/// at run time and returned by `shape()`.
+/// at run time. Where n is an argument, it is the batch size: the leading extent is n, or k * n for times<k>; a static
+/// shape takes none.
+///
+/// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. One list is the whole
+/// tensor, several lists are its rows, one number is a tensor without axes.
 template <Element T, class S>
 class Tensor : public ops::Value<Tensor<T, S>> {
  public:
   using type = T;
   using shape_type = S;
   static constexpr TensorType dims = type_of<T, S>;
+  static constexpr int rank = dims.rank;
   static_assert(detail::only_first_is_dynamic(dims), "only the leading extent of a Shape can be dynamic");
 
   /// No elements; assign to it before use.
   Tensor() = default;
-  /// Uninitialised elements; `n` is the batch size of a dynamic leading axis (its extent is k * n for times<k>).
-  static Tensor empty(long n = 1) { return Tensor(Storage(static_cast<std::size_t>(dims.bytes(n))), n); }
+  /// Takes over a block that holds the elements. For operators.
+  Tensor(Storage storage, long n) : storage_(std::move(storage)), n_(n) {}
+
+  /// The elements of a tensor with one axis, or the only one of a tensor without axes.
+  template <Element U, Element... V>
+    requires(rank < 2)
+  explicit Tensor(U first, V... others) {
+    static_assert(rank == 1 || sizeof...(V) == 0, "a tensor without axes has one element");
+    static_assert((std::is_same_v<U, V> && ...), "the numbers of a list have different types");
+    const U list[]{first, others...};
+    if constexpr (rank == 0) *this = of_parts<>({&first});
+    else *this = of_parts<1 + int(sizeof...(V))>({list});
+  }
+  /// The elements as one nested list.
+  template <Element U, int A> Tensor(const U (&list)[A]) : Tensor(of_parts<A>({list})) {}
+  template <Element U, int A, int B> Tensor(const U (&list)[A][B]) : Tensor(of_parts<A, B>({list[0]})) {}
+  template <Element U, int A, int B, int C> Tensor(const U (&list)[A][B][C]) : Tensor(of_parts<A, B, C>({list[0][0]})) {}
+  template <Element U, int A, int B, int C, int D> Tensor(const U (&list)[A][B][C][D]) : Tensor(of_parts<A, B, C, D>({list[0][0][0]})) {}
+  /// The elements as one nested list per row.
+  template <Element U, int A, int B, int... N>
+  Tensor(const U (&first)[A], const U (&second)[B], const U (&... more)[N]) : Tensor(of_parts<2 + int(sizeof...(N)), A>({first, second, more...})) {
+    static_assert(A == B && ((A == N) && ...), "the rows of the list have different lengths");
+  }
+  template <Element U, int A, int B, int C, int D, int... M, int... N>
+  Tensor(const U (&first)[A][B], const U (&second)[C][D], const U (&... more)[M][N]) : Tensor(of_parts<2 + int(sizeof...(N)), A, B>({first[0], second[0], more[0]...})) {
+    static_assert(A == C && B == D && ((A == M) && ...) && ((B == N) && ...), "the parts of the list have different extents");
+  }
+  template <Element U, int A, int B, int C, int D, int E, int F, int... L, int... M, int... N>
+  Tensor(const U (&first)[A][B][C], const U (&second)[D][E][F], const U (&... more)[L][M][N])
+      : Tensor(of_parts<2 + int(sizeof...(N)), A, B, C>({first[0][0], second[0][0], more[0][0]...})) {
+    static_assert(A == D && B == E && C == F && ((A == L) && ...) && ((B == M) && ...) && ((C == N) && ...), "the parts of the list have different extents");
+  }
+
+  /// Uninitialised elements. Throws ValueError for a negative or overflowing n.
+  static Tensor empty(long n = 1) {
+    if (n < 0 || n > long(Storage::max_bytes) / (dims.bytes(1) ? dims.bytes(1) : 1)) detail::throw_bad_batch(dims, n);
+    return Tensor(Storage(static_cast<std::size_t>(dims.bytes(n))), n);
+  }
   /// All elements equal to `value`.
   static Tensor full(T value, long n = 1) {
     Tensor t = empty(n);
     for (T& element : t.values()) element = value;
     return t;
   }
-  /// Takes over a block that holds the elements. For operators.
-  Tensor(Storage storage, long n) : storage_(std::move(storage)), n_(n) {}
+  static Tensor zeros(long n = 1) { return full(T(0), n); }
+  static Tensor ones(long n = 1) { return full(T(1), n); }
+  /// start, start + step, start + 2 step ... in row-major order: `Tensor<int, Shape<dyn>>::arange(5)` is 0 .. 4.
+  static Tensor arange(long n = 1, T start = T(0), T step = T(1)) {
+    static_assert(!std::is_same_v<T, bool>, "arange needs a dtype that counts");
+    using A = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Accumulator<T>>;  // unsigned: wraps around as NumPy does
+    Tensor t = empty(n);
+    for (long i = 0; i < t.count(); ++i) t.data()[i] = static_cast<T>(A(start) + A(i) * A(step));
+    return t;
+  }
+  /// Copies a range of numbers (std::vector, std::array, std::span, a list); n follows from their number.
+  /// Throws ValueError if they do not fill the shape.
+  template <class Values>
+    requires requires(const Values& v) { T(*std::begin(v)); std::end(v); }
+  static Tensor from(const Values& values) {
+    Tensor t = empty(detail::batch_for(dims, long(std::distance(std::begin(values), std::end(values)))));
+    T* to = t.data();
+    for (auto&& value : values) *to++ = static_cast<T>(value);
+    return t;
+  }
+  static Tensor from(std::initializer_list<T> values) { return from(std::span<const T>(values.begin(), values.size())); }
+  /// Copies the elements of a view. Throws TypeError for another dtype, ValueError for another shape.
+  static Tensor from(const AnyTensor& view) {
+    Tensor t = empty(detail::batch_of_view(dims, view));
+    if (view.count()) std::memcpy(t.data(), view.data, view.bytes());
+    return t;
+  }
 
   T* data() { return reinterpret_cast<T*>(storage_.data()); }
   const T* data() const { return reinterpret_cast<const T*>(storage_.data()); }
@@ -50,7 +121,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   long n() const { return n_; }
   long extent(int axis) const { return dims.size(axis, n_); }
   /// A view for code that works on any tensor. The elements belong to this tensor.
-  AnyTensor view() const { return AnyTensor(dims, n_, const_cast<Storage&>(storage_).data()); }
+  AnyTensor view() const { return AnyTensor(dims, n_, storage_.data()); }
   Tensor copy() const {
     Tensor t = empty(n_);
     if (storage_) std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
@@ -64,11 +135,113 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     return data()[0];
   }
 
+  // Reading and writing parts. An index may count from the end: x[-1]. What is returned shares the elements of this
+  // tensor; a part made while a tape records is a new value, through which no gradient flows (ops/slice.hpp has the
+  // operator). All throw ValueError that names index, axis and extent.
+
+  /// Part i of the leading axis.
+  auto operator[](long i) const
+    requires(rank > 1)
+  {
+    using Part = Tensor<T, detail::Without<S>>;
+    return Part(storage_.part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
+  }
+  T& operator[](long i)
+    requires(rank == 1)
+  {
+    return data()[checked(i, 0)];
+  }
+  const T& operator[](long i) const
+    requires(rank == 1)
+  {
+    return data()[checked(i, 0)];
+  }
+  /// Parts begin .. end - 1 of the leading axis: `x[Range{1, 3}]`, `x[Range{-2}]` for the last two. The leading axis of
+  /// the result is dynamic.
+  auto operator[](Range range) const
+    requires(rank > 0)
+  {
+    using Part = Tensor<T, detail::WithLeading<S, dyn>>;
+    const auto [begin, end] = detail::checked_range(range, dims.size(0, needed()));
+    return Part(storage_.part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
+  }
+  /// One element.
+  template <std::integral... I> T& operator()(I... index) { return data()[offset(index...)]; }
+  template <std::integral... I> const T& operator()(I... index) const { return data()[offset(index...)]; }
+  /// Parts Begin .. End - 1 of an axis, with a static extent: `x.slice<1, 0, 2>()`. Shares the elements for axis 0, copies
+  /// them for any other.
+  template <int Axis, int Begin, int End>
+  auto slice() const {
+    constexpr int axis = normalized_axis(Axis, rank);
+    static_assert(axis >= 0, "slice: there is no such axis");
+    static_assert(0 <= Begin && Begin <= End && (dims.extent[axis] < 0 || End <= dims.extent[axis]), "slice: the range is outside the axis");
+    using Part = Tensor<T, detail::WithExtent<S, axis, End - Begin>>;
+    if constexpr (axis == 0) {
+      (void)detail::checked_range({Begin, End}, dims.size(0, needed()));
+      return Part(storage_.part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1);
+    } else {
+      Part part = Part::empty(needed());
+      detail::copy_columns(dims, n_, axis, Begin, End, storage_.data(), part.storage().data());
+      return part;
+    }
+  }
+
+  /// The elements converted to U as by static_cast, with its limits: a float outside the range of an integer has none.
+  template <Element U>
+  Tensor<U, S> to() const {
+    Tensor<U, S> t = Tensor<U, S>::empty(needed());
+    for (long i = 0; i < count(); ++i) t.data()[i] = static_cast<U>(data()[i]);
+    return t;
+  }
+
   mutable TapeVariable variable{};  // set by the tape that watches this value
 
  private:
+  // A tensor from the addresses of its parts; together they form a list with these extents.
+  template <int... Extents, class U>
+  static Tensor of_parts(std::initializer_list<const U*> parts) {
+    constexpr TensorType list = Shape<Extents...>::dims;
+    static_assert(list.rank == rank, "the nested list has another depth than the Shape of the tensor");
+    static_assert(list.rank != rank || detail::list_fits(dims, list), "the nested list has other extents than the Shape of the tensor");
+    static_assert(is_floating(dtype_of<T>) || !is_floating(dtype_of<U>), "a list of floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
+    Tensor t = empty(rank && dims.extent[0] < 0 ? list.extent[0] / -dims.extent[0] : 1);
+    const long each = t.count() / long(parts.size());
+    T* to = t.data();
+    for (const U* part : parts)
+      for (long i = 0; i < each; ++i) *to++ = static_cast<T>(part[i]);
+    return t;
+  }
+  // n, of a tensor that has elements.
+  long needed() const {
+    if (!storage_) throw ValueError("This tensor has no elements: assign to it first.");
+    return n_;
+  }
+  std::size_t checked(long i, int axis) const { return static_cast<std::size_t>(detail::checked_index(i, axis, dims.size(axis, needed()))); }
+  template <class... I>
+  std::size_t offset(I... index) const {
+    static_assert(sizeof...(I) == std::size_t(rank), "x(i, j, ...) needs one index per axis");
+    std::size_t at = 0;
+    int axis = 0;
+    ((at = at * static_cast<std::size_t>(extent(axis)) + checked(static_cast<long>(index), axis), ++axis), ...);
+    (void)axis;
+    return at;
+  }
+
   Storage storage_;
   long n_ = 1;
 };
+
+// Dtype and shape of a nested list; see the class for what one and what several lists mean.
+template <Element U, std::same_as<U>... V> Tensor(U, V...) -> Tensor<U, detail::RowShape<int(sizeof...(V))>>;
+template <Element U, int A> Tensor(const U (&)[A]) -> Tensor<U, Shape<A>>;
+template <Element U, int A, int B> Tensor(const U (&)[A][B]) -> Tensor<U, Shape<A, B>>;
+template <Element U, int A, int B, int C> Tensor(const U (&)[A][B][C]) -> Tensor<U, Shape<A, B, C>>;
+template <Element U, int A, int B, int C, int D> Tensor(const U (&)[A][B][C][D]) -> Tensor<U, Shape<A, B, C, D>>;
+template <Element U, int A, int B, int... N>
+Tensor(const U (&)[A], const U (&)[B], const U (&... more)[N]) -> Tensor<U, Shape<2 + int(sizeof...(N)), A>>;
+template <Element U, int A, int B, int C, int D, int... M, int... N>
+Tensor(const U (&)[A][B], const U (&)[C][D], const U (&... more)[M][N]) -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B>>;
+template <Element U, int A, int B, int C, int D, int E, int F, int... L, int... M, int... N>
+Tensor(const U (&)[A][B][C], const U (&)[D][E][F], const U (&... more)[L][M][N]) -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B, C>>;
 
 }  // namespace tenon

@@ -61,7 +61,7 @@ class Tape {
   }
   /// The variable of a parameter; it is made at the first use.
   int variable(const ParameterHandle& p) {
-    if (!p.requires_grad || !p.arena || !p.arena->entries[p.entry].trainable) return -1;
+    if (!p.requires_grad() || !p.arena || !p.arena->entries[p.entry].trainable) return -1;
     if (!arena_) {
       arena_ = p.arena;
       parameter_variable_.assign(std::size_t(arena_->entry_count), -1);
@@ -70,6 +70,9 @@ class Tape {
     int& v = parameter_variable_[std::size_t(p.entry)];
     return v < 0 ? v = new_variable() : v;
   }
+
+  /// What a copy of a parameter carries, so that its gradient flows to the parameter.
+  TapeVariable alias(const ParameterHandle& p) { return {variable(p), generation_}; }
 
   /// Adds a call; `result` gets its variable.
   void record(const Rule& rule, const Value* operands, Value& result, std::uint64_t immediate, long n, TapeVariable& variable) {

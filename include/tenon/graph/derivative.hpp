@@ -16,6 +16,7 @@ class Derivative {
       : builder_(builder), node_(node), result_(result), gradient_(gradient), gradients_(gradients) {}
 
   constexpr int operand(int k) const { return node_.operand[k]; }
+  constexpr int operands() const { return node_.operands; }
   constexpr int result() const { return result_; }
   /// The gradient of the loss with respect to the result.
   constexpr int gradient() const { return gradient_; }

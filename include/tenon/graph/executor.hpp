@@ -61,11 +61,14 @@ class Executor {
     base_[int(Region::state)] = state;
     n_ = -1;
   }
-  /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run.
-  void freeze(const bool* frozen) {
+  /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version` is
+  /// for the caller, to know what he said last.
+  void freeze(const bool* frozen, unsigned version = 0) {
     choose_active(frozen);
+    freeze_version_ = version;
     n_ = -1;
   }
+  unsigned freeze_version() const { return freeze_version_; }
 
   /// Runs the graph on a batch of n. `inputs` has an address per Input node, which must stay valid until output() was
   /// read; kernels of an input that is null are left out (an update without a gradient).
@@ -182,6 +185,7 @@ class Executor {
   const void* const* input_ = nullptr;
   long n_ = -1, capacity_ = 0, workspace_ = 0;
   int threads_ = 0;
+  unsigned freeze_version_ = 0;
 };
 
 }  // namespace tenon

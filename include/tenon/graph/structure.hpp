@@ -19,6 +19,7 @@ struct Entry {
   int parent = -1;
   std::uint64_t path = 0;          // hash of the dotted path, key of random streams
   bool parameter = false, trainable = false;
+  bool setting = false;            // a number that the user sets, such as a dropout rate: no part of checkpoints and counts
   TensorType dims{};
   long offset = 0;                 // byte offset in the arena
   void (*initialize)(void* data, const TensorType&, std::uint64_t key) = nullptr;
@@ -57,6 +58,7 @@ struct Collector {
       Entry entry{&object, type_number<X>, name, "Parameter", index, parent};
       entry.parameter = true;
       entry.trainable = X::trainable && !frozen;
+      entry.setting = X::setting;
       entry.dims = X::dims;
       entry.initialize = X::initializer;
       add(entry);

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/compiled.hpp>
+#include <tenon/nn/parameters.hpp>
 #include <tenon/ops/structural.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -29,51 +30,7 @@ struct Forward {
 /// The result type of construct on traced arguments of these types.
 template <class Net, class... Keys>
 using ForwardResult = decltype(prototype<Net>.construct(std::declval<const Traced<typename Keys::type, typename Keys::shape>&>()...));
-
-inline const ParameterHandle* handle_of(const Entry& entry, const std::byte* net, const std::byte* prototype) {
-  return reinterpret_cast<const ParameterHandle*>(net + (static_cast<const std::byte*>(entry.address) - prototype));
-}
-/// Makes the arena of a network and fills it with initial values.
-inline void bind_parameters(const Entry* table, int count, long bytes, const std::byte* net, const std::byte* prototype, std::uint64_t seed) {
-  ParameterArena* arena = ParameterArena::make(table, count, bytes);
-  arena->retain();
-  for (int i = 0; i < count; ++i) {
-    if (!table[i].parameter) continue;
-    handle_of(table[i], net, prototype)->bind(arena, table[i].offset, i);
-    table[i].initialize(arena->data + table[i].offset, table[i].dims, hash_number(table[i].path, seed));
-  }
-  arena->release();
-}
 }  // namespace detail
-
-/// The handles of a network's parameters, for code that does not know its type.
-class ParameterList {
- public:
-  template <class Net>
-  explicit ParameterList(const Net& net)
-      : table_(Structure<Net>::table.entry), count_(Structure<Net>::count), bytes_(Structure<Net>::table.bytes), net_(reinterpret_cast<const std::byte*>(&net)),
-        prototype_(reinterpret_cast<const std::byte*>(&prototype<Net>)) {}
-
-  const Entry* table() const { return table_; }
-  int entries() const { return count_; }
-  long bytes() const { return bytes_; }
-  const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
-  ParameterArena* arena() const {
-    for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter) return handle(i).arena;
-    return nullptr;
-  }
-  /// Makes the arena and draws initial values, unless that has been done.
-  void bind() const {
-    if (bytes_ && !arena()) detail::bind_parameters(table_, count_, bytes_, net_, prototype_, get_context().seed);
-  }
-
- private:
-  const Entry* table_;
-  int count_;
-  long bytes_;
-  const std::byte *net_, *prototype_;
-};
 
 /// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
 template <ops::Operand X, AnyParameter P>
@@ -83,6 +40,7 @@ constexpr auto value_in(const X& x, const P& parameter) {
   else {
     Tensor<typename P::type, typename P::shape> copy = Tensor<typename P::type, typename P::shape>::empty();
     std::memcpy(copy.data(), parameter.data, std::size_t(P::dims.bytes(1)));
+    if (eager::Tape* tape = eager::Tape::active()) copy.variable = tape->alias(parameter);
     return copy;
   }
 }
@@ -118,7 +76,40 @@ struct Cell {
     return call(at, x, y, z);
   }
 
+  /// The parameters by name, in the order of the members: `for (auto& [name, parameter] : net.parameters_and_names())`.
+  /// Binds them first, as all of these functions do. Not listed are settings, such as the rate of a Dropout.
+  ParameterDict parameters_and_names() const { return bound().dict(); }
+  /// The same, to look one up: `net.parameters_dict()["conv1.weight"]`.
+  ParameterDict parameters_dict() const { return bound().dict(); }
+  /// Those that training changes now: neither state, nor frozen in the type, nor by requires_grad(false).
+  std::vector<ParameterRef> trainable_params() const { return bound().select(true); }
+  std::vector<ParameterRef> untrainable_params() const { return bound().select(false); }
+  /// Number of elements of the trainable parameters, known to the compiler.
+  static constexpr long parameter_count() { return detail::trainable_elements(Structure<Self>::table.entry, Structure<Self>::count); }
+
+  /// Draws the initial values, unless that has been done. A Model and the first call do it by themselves.
+  void init_parameters() const { bound(); }
+  /// Freezes all parameters below this cell (false), or lets training change them again.
+  void requires_grad(bool wanted) const { bound().requires_grad(wanted); }
+  /// Says whether direct calls of the network train (dropout, batch statistics) or evaluate. One flag serves the whole
+  /// network, also when it is set on a part. A Model decides for its own steps.
+  const Self& set_train(bool mode = true) const {
+    if (ParameterArena* arena = bound().arena()) arena->training = mode;
+    return self();
+  }
+  /// A network of its own with equal parameters and flags.
+  Self clone() const {
+    Self copy{};
+    ParameterList(copy).copy_from(bound());
+    return copy;
+  }
+
  private:
+  ParameterList bound() const {
+    const ParameterList parameters(self());
+    parameters.bind();
+    return parameters;
+  }
   constexpr const Self& self() const { return static_cast<const Self&>(*this); }
 
   template <class... X>

@@ -140,3 +140,7 @@ constexpr auto matmul(const Operand auto& a, const Operand auto& b, std::source_
 }
 
 }  // namespace tenon::ops
+
+namespace tenon::inline TENON_ABI {
+using ops::Transposed;
+}  // namespace tenon

@@ -1,0 +1,167 @@
+// The parameters of a network at run time: bound to memory, listed by name, frozen, copied.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/context.hpp>
+#include <tenon/graph/executor.hpp>
+#include <tenon/graph/parameter.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// One parameter of a network, whatever its type. Valid as long as the network stays where it is.
+class ParameterRef {
+ public:
+  ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name) : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  /// The elements, in place.
+  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->data); }
+  template <Element T> std::span<T> values() const { return view().as<T>(); }
+  /// False for state that training changes by other means, and below nn::Frozen.
+  bool trainable() const { return entry_->trainable; }
+  bool requires_grad() const { return trainable() && handle_->requires_grad(); }
+  void requires_grad(bool wanted) const { handle_->requires_grad(wanted); }
+
+  /// Copies values in. Throws TypeError for another dtype, ValueError for another shape; nothing changes then.
+  void set_data(const AnyTensor& values) const {
+    const AnyTensor own = view();
+    if (values.dtype != own.dtype) throw TypeError(text("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ", tenon::name(values.dtype), ": cast the values."));
+    if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
+      throw ValueError(text("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ", shape_text(values.shape()), "."));
+    std::memmove(own.data, values.data, own.bytes());
+  }
+
+ private:
+  const Entry* entry_;
+  const ParameterHandle* handle_;
+  std::string name_;
+};
+
+/// Parameters by name, in the order of the network's members.
+class ParameterDict {
+ public:
+  void add(ParameterRef parameter) { list_.emplace_back(parameter.name(), parameter); }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+  std::size_t size() const { return list_.size(); }
+  bool contains(std::string_view name) const { return find(name) != list_.end(); }
+  /// Throws KeyError with the nearest name.
+  const ParameterRef& operator[](std::string_view name) const {
+    if (const auto found = find(name); found != list_.end()) return found->second;
+    std::vector<std::string> names;
+    for (const auto& [known, parameter] : list_) names.push_back(known);
+    throw KeyError(text("The network has no parameter '", name, "'.", did_you_mean(name, names)));
+  }
+
+ private:
+  using List = std::vector<std::pair<std::string, ParameterRef>>;
+  List::const_iterator find(std::string_view name) const {
+    return std::find_if(list_.begin(), list_.end(), [name](const auto& item) { return item.first == name; });
+  }
+  List list_;
+};
+
+namespace detail {
+inline const ParameterHandle* handle_of(const Entry& entry, const std::byte* net, const std::byte* prototype) {
+  return reinterpret_cast<const ParameterHandle*>(net + (static_cast<const std::byte*>(entry.address) - prototype));
+}
+constexpr long trainable_elements(const Entry* entries, int count) {
+  long sum = 0;
+  for (int i = 0; i < count; ++i)
+    if (entries[i].trainable) sum += entries[i].dims.count(1);
+  return sum;
+}
+}  // namespace detail
+
+/// The handles of a network's parameters, for code that does not know its type.
+class ParameterList {
+ public:
+  template <class Net>
+  explicit ParameterList(const Net& net)
+      : table_(Structure<Net>::table.entry), count_(Structure<Net>::count), bytes_(Structure<Net>::table.bytes), net_(reinterpret_cast<const std::byte*>(&net)),
+        prototype_(reinterpret_cast<const std::byte*>(&prototype<Net>)) {}
+
+  const Entry* table() const { return table_; }
+  int entries() const { return count_; }
+  long bytes() const { return bytes_; }
+  const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
+  ParameterArena* arena() const {
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].parameter) return handle(i).arena;
+    return nullptr;
+  }
+  /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has an
+  /// arena of its own, keeps its values.
+  void bind() const {
+    if (!bytes_) return;
+    const ParameterArena* bound = arena();
+    if (!bound || bound->entry_count < count_) bind_to_new([](int, std::byte*) { return false; });
+  }
+  /// Makes an arena with the values and flags of another network of the same type.
+  void copy_from(const ParameterList& other) const {
+    if (!bytes_) return;
+    bind_to_new([&](int i, std::byte* data) {
+      std::memcpy(data, other.handle(i).data, std::size_t(table_[i].dims.bytes(1)));
+      handle(i).requires_grad(other.handle(i).requires_grad());
+      return true;
+    });
+    arena()->training = other.arena()->training;
+  }
+
+  void requires_grad(bool wanted) const {
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].trainable) handle(i).requires_grad(wanted);
+  }
+  ParameterRef ref(int entry) const { return {table_[entry], handle(entry), parameter_name(table_, entry)}; }
+  ParameterDict dict() const {
+    ParameterDict all;
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].parameter && !table_[i].setting) all.add(ref(i));
+    return all;
+  }
+  /// Parameters that require a gradient, or those that do not.
+  std::vector<ParameterRef> select(bool requires_grad) const {
+    std::vector<ParameterRef> chosen;
+    for (const auto& [name, parameter] : dict())
+      if (parameter.requires_grad() == requires_grad) chosen.push_back(parameter);
+    return chosen;
+  }
+
+ private:
+  // Binds every parameter to a new arena. `fill(entry, data)` may write its values; else it keeps those it has, or draws.
+  template <class Fill>
+  void bind_to_new(Fill fill) const {
+    ParameterArena* fresh = ParameterArena::make(table_, count_, bytes_);
+    fresh->retain();
+    for (int i = 0; i < count_; ++i) {
+      if (!table_[i].parameter) continue;
+      const Entry& entry = table_[i];
+      const ParameterHandle& own = handle(i);
+      std::byte* const data = fresh->data + entry.offset;
+      if (!fill(i, data)) {
+        if (own.data) std::memcpy(data, own.data, std::size_t(entry.dims.bytes(1)));
+        else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed));
+      }
+      own.bind(fresh, entry.offset, i);
+    }
+    fresh->release();
+  }
+
+  const Entry* table_;
+  int count_;
+  long bytes_;
+  const std::byte *net_, *prototype_;
+};
+
+/// Tells an executor which parameters are frozen, if that changed since it was told last: otherwise it costs one comparison.
+inline void freeze_as_flagged(Executor& executor, const ParameterList& parameters) {
+  const ParameterArena* arena = parameters.arena();
+  if (!arena || executor.freeze_version() == arena->freeze_version) return;
+  std::unique_ptr<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
+  for (int i = 0; i < parameters.entries(); ++i) frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
+  executor.freeze(frozen.get(), arena->freeze_version);
+}
+
+}  // namespace tenon

@@ -1,0 +1,49 @@
+// Where the largest or smallest element along an axis is.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/best_index.hpp>
+#include <tenon/ops/elementwise.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+/// Index of the largest (or smallest) element along an axis; of equal ones the first. A NaN counts as largest (smallest).
+///
+/// x           any shape of rank 1 or more; any dtype
+/// result      int32; x without the axis, or with it as 1 (keep_dims)
+/// source      MindSpore's Argmax and Argmin
+struct ArgMax : Operator<ArgMax, "Argmax"> {
+  struct Config {
+    int axis = -1, keep_dims = 0, smallest = 0;
+  };
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const TensorType& x = in[0];
+    const int along = normalized_axis(c.axis, x.rank);
+    TensorType y{{}, 0, Dtype::int32};
+    if (along < 0) error << (c.smallest ? "Argmin" : "Argmax") << " got the axis " << c.axis << " for " << x << " of rank " << x.rank;
+    for (int axis = 0; axis < x.rank; ++axis)
+      if (axis != along) y.extent[y.rank++] = x[axis];
+      else if (c.keep_dims) y.extent[y.rank++] = 1;
+    return y;
+  }
+  template <class Call> static constexpr kernel::AxisSplit split(long n) { return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n); }
+  template <class Call> static constexpr long items(long n) { return kernel::axis_items(split<Call>(n)); }
+  template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / (items<Call>(n) + 1) + 1; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::template Operand<0>;
+    kernel::best_index<Compute<T>, Call::config().smallest != 0>(split<Call>(a.n), a.operand<T>(0), a.result<std::int32_t>(), begin, end);
+  }
+};
+
+/// Index of the largest element along an axis, the last one by default: `argmax(logits)`, `argmax<0>(x)`.
+template <int axis = -1, bool keep_dims = false>
+constexpr auto argmax(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<ArgMax, ArgMax::Config{axis, keep_dims, 0}>(at, x);
+}
+/// Index of the smallest element along an axis.
+template <int axis = -1, bool keep_dims = false>
+constexpr auto argmin(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<ArgMax, ArgMax::Config{axis, keep_dims, 1}>(at, x);
+}
+
+}  // namespace tenon::ops

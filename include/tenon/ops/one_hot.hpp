@@ -1,0 +1,46 @@
+// Class numbers as vectors of zeros and a one.
+#pragma once
+#include <tenon/eager/apply.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+/// A new last axis in which the element at the number's place is `on`, the others `off`.
+///
+/// numbers     any shape; int32 or int64. A number outside of 0 .. depth - 1 gives only `off`
+/// result      [shape of numbers..., depth] of the wanted dtype
+/// source      MindSpore's OneHot with axis -1
+struct OneHot : Operator<OneHot, "OneHot"> {
+  struct Config {
+    int depth = 0;
+    Dtype dtype = Dtype::float32;
+    float on = 1, off = 0;
+  };
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    TensorType y = in[0].with(c.dtype);
+    if (in[0].dtype != Dtype::int32 && in[0].dtype != Dtype::int64) error << "OneHot needs numbers of int32 or int64, got " << tenon::name(in[0].dtype) << " " << in[0];
+    else if (c.depth < 1) error << "OneHot of " << in[0] << " got the depth " << c.depth << ", it needs 1 or more";
+    else if (y.rank == max_rank) error << "OneHot of " << in[0] << ": a tensor has at most " << max_rank << " axes";
+    else y.extent[y.rank++] = c.depth;
+    return y;
+  }
+  template <class Call> static constexpr long items(long n) { return Call::operand(0).count(n); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr Config c = Call::config();
+    for (long i = begin; i < end; ++i) {
+      const long number = long(a.operand<typename Call::template Operand<0>>(0)[i]);
+      T* const row = a.result<T>() + i * c.depth;
+      for (int k = 0; k < c.depth; ++k) row[k] = static_cast<T>(c.off);
+      if (number >= 0 && number < c.depth) row[number] = static_cast<T>(c.on);
+    }
+  }
+};
+
+/// `one_hot<10>(labels)` in float32, `one_hot<10, double>(labels)`, or with other values `one_hot<10, float, 0.9f, 0.01f>(labels)`.
+template <int depth, Element T = float, float on = 1.0f, float off = 0.0f>
+constexpr auto one_hot(const Operand auto& numbers, std::source_location at = std::source_location::current()) {
+  return apply<OneHot, OneHot::Config{depth, dtype_of<T>, on, off}>(at, numbers);
+}
+
+}  // namespace tenon::ops
