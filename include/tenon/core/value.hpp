@@ -15,13 +15,20 @@ namespace ops {
 /// that `relu(x)` finds tenon::ops::relu without a using-directive.
 struct OperandTag {};
 
+/// The place of a call, in a type of our own: a std::source_location among the arguments would let std::equal join the
+/// look-up of `equal`.
+struct Place {
+  std::source_location location{};
+  constexpr operator std::source_location() const { return location; }
+};
+
 /// An operand together with the place of the call. Binary operators cannot have a defaulted argument; converting the
 /// left operand to this type records the place instead.
 template <class V>
 struct At {
   const V& value;
-  std::source_location location;
-  constexpr At(const V& v, std::source_location at = std::source_location::current()) : value(v), location(at) {}
+  Place location;
+  constexpr At(const V& v, std::source_location at = std::source_location::current()) : value(v), location{at} {}
 };
 
 template <class V> concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
@@ -39,13 +46,22 @@ struct Value : OperandTag {
   friend constexpr auto operator*(const Scalar auto& a, At<Self> b) { return mul(a, b.value, b.location); }
   friend constexpr auto operator/(const Scalar auto& a, At<Self> b) { return div(a, b.value, b.location); }
   friend constexpr auto operator-(At<Self> a) { return neg(a.value, a.location); }
-  friend constexpr auto operator==(At<Self> a, const OperandOrScalar auto& b) { return equal(a.value, b, a.location); }
-  friend constexpr auto operator!=(At<Self> a, const OperandOrScalar auto& b) { return not_equal(a.value, b, a.location); }
   friend constexpr auto operator<(At<Self> a, const OperandOrScalar auto& b) { return less(a.value, b, a.location); }
   friend constexpr auto operator<=(At<Self> a, const OperandOrScalar auto& b) { return less_equal(a.value, b, a.location); }
   friend constexpr auto operator>(At<Self> a, const OperandOrScalar auto& b) { return greater(a.value, b, a.location); }
   friend constexpr auto operator>=(At<Self> a, const OperandOrScalar auto& b) { return greater_equal(a.value, b, a.location); }
+  friend constexpr auto operator<(const Scalar auto& a, At<Self> b) { return less(a, b.value, b.location); }
+  friend constexpr auto operator<=(const Scalar auto& a, At<Self> b) { return less_equal(a, b.value, b.location); }
+  friend constexpr auto operator>(const Scalar auto& a, At<Self> b) { return greater(a, b.value, b.location); }
+  friend constexpr auto operator>=(const Scalar auto& a, At<Self> b) { return greater_equal(a, b.value, b.location); }
 };
+
+// Not friends like the others, and without the place of the call: the language also tries == with its sides exchanged,
+// which would be ambiguous if only the left one is converted.
+constexpr auto operator==(const Operand auto& a, const OperandOrScalar auto& b) { return equal(a, b, Place{}); }
+constexpr auto operator!=(const Operand auto& a, const OperandOrScalar auto& b) { return not_equal(a, b, Place{}); }
+constexpr auto operator==(const Scalar auto& a, const Operand auto& b) { return equal(a, b, Place{}); }
+constexpr auto operator!=(const Scalar auto& a, const Operand auto& b) { return not_equal(a, b, Place{}); }
 
 }  // namespace ops
 }  // namespace tenon

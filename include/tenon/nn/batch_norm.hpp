@@ -1,4 +1,4 @@
-// Batch normalization as a layer.
+// Batch normalization as layers for rows and for images.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/init/initializer.hpp>
@@ -10,33 +10,84 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Settings of a batch normalization, with MindSpore's defaults. Beware: other frameworks call 1 - momentum momentum.
+/// Settings of a batch normalization, with MindSpore's defaults. What it calls momentum is 1 - momentum in PyTorch.
 struct BatchNormConfig {
   float epsilon = 1e-5f;
   float momentum = 0.9f;  // moving = momentum moving + (1 - momentum) batch
 };
 
-/// What BatchNorm1d and BatchNorm2d share; `rank` is that of the input.
-template <int rank, int features, BatchNormConfig config>
-struct BatchNorm : Cell<BatchNorm<rank, features, config>> {
+namespace detail {
+
+constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) { return x.rank == rank && x[1] == features && x.dtype == Dtype::float32; }
+
+/// By the statistics of the batch, which also move the moving ones.
+template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>
+constexpr auto normalized_by_batch(const X& x, const Norm& norm, const Location& at) {
+  using Row = ops::BatchNormTableRow;
+  const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
+  apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::mean}>(at, norm.moving_mean, table);
+  apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::unbiased_variance}>(at, norm.moving_variance, table);
+  return apply<ops::BatchNorm, attributes>(at, x, table);
+}
+
+/// By the moving statistics: three element-wise operators, which a graph fuses into the convolution before them.
+template <ops::BatchNormAttributes attributes, class Channels, class X, class Norm>
+constexpr auto normalized_by_moving(const X& x, const Norm& norm, const std::source_location& at) {
+  const auto scale = apply<ops::BatchNormScale, attributes>(at, value_in(x, norm.gamma), norm.moving_variance);
+  using Mean = std::remove_cvref_t<decltype(norm.moving_mean)>;
+  using Beta = std::remove_cvref_t<decltype(norm.beta)>;
+  const auto centered = ops::sub(x, ParameterView<Mean, Channels>{norm.moving_mean}, at);
+  return ops::add(ops::mul(centered, ops::reshape<Channels>(scale, at), at), ParameterView<Beta, Channels>{norm.beta}, at);
+}
+
+template <int rank, int features, BatchNormConfig config, class X, class Norm>
+constexpr auto batch_norm(const X& x, const Norm& norm) {
   static_assert(features > 0, "a batch normalization needs a positive number of features");
-  static_assert(config.epsilon > 0 && config.momentum >= 0 && config.momentum <= 1, "a batch normalization needs epsilon > 0 and a momentum in [0, 1]");
+  static_assert(config.epsilon > 0 && config.momentum >= 0 && config.momentum <= 1, "a batch normalization needs epsilon > 0 and a momentum within 0 and 1");
+  constexpr ops::BatchNormAttributes attributes{config.epsilon, rank};
+  using Channels = std::conditional_t<rank == 4, Shape<features, 1, 1>, Shape<features>>;
+  const auto at = std::source_location::current();
+  if constexpr (is_broken<X>) return x;
+  else if constexpr (!fits_batch_norm(X::dims, rank, features)) return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
+  else {
+    if (is_training(x)) return normalized_by_batch<attributes, config.momentum>(x, norm, at);
+    return normalized_by_moving<attributes, Channels>(x, norm, at);
+  }
+}
+}  // namespace detail
+
+/// Batch normalization of rows:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta, per feature
+///
+/// x           [n, features] of float32
+/// result      [n, features]
+/// parameters  gamma [features], One;  beta [features], Zero;  moving_mean, moving_variance [features], not trained
+/// training    statistics of the batch; the moving ones take a part of them (variance unbiased, as n - 1)
+/// evaluation  moving statistics
+/// source      MindSpore nn.BatchNorm1d
+template <int features, BatchNormConfig config = BatchNormConfig{}>
+struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {
   Parameter<float, Shape<features>, One{}> gamma;
   Parameter<float, Shape<features>, Zero{}> beta;
   Parameter<float, Shape<features>, Zero{}, false> moving_mean;
   Parameter<float, Shape<features>, One{}, false> moving_variance;
 
-  static constexpr ops::BatchNormAttributes attributes{config.epsilon, rank};
+  constexpr auto construct(const auto& x) const { return detail::batch_norm<2, features, config>(x, *this); }
+};
 
-  template <class X>
-  constexpr auto construct(const X& x) const {
-    if constexpr (is_broken<X>) return x;
-    else if constexpr (!detail::fits_batch_norm(X::dims, rank, features)) return ops::apply<ops::BatchNormTable, attributes>(std::source_location::current(), x, gamma, beta);
-    else if (is_training(x)) return train(x);
-    else return evaluate(x);
-  }
+/// Batch normalization of images:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta, per channel
+///
+/// x           [n, channels, H, W] of float32
+/// result      [n, channels, H, W]
+/// parameters, training, evaluation  as BatchNorm1d
+/// source      MindSpore nn.BatchNorm2d
+template <int channels, BatchNormConfig config = BatchNormConfig{}>
+struct BatchNorm2d : Cell<BatchNorm2d<channels, config>> {
+  Parameter<float, Shape<channels>, One{}> gamma;
+  Parameter<float, Shape<channels>, Zero{}> beta;
+  Parameter<float, Shape<channels>, Zero{}, false> moving_mean;
+  Parameter<float, Shape<channels>, One{}, false> moving_variance;
 
- private:
+  constexpr auto construct(const auto& x) const { return detail::batch_norm<4, channels, config>(x, *this); }
 };
 
 }  // namespace tenon::nn

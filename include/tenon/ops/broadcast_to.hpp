@@ -1,7 +1,6 @@
 // Repeating a tensor along axes.
 #pragma once
-#include <tenon/ops/elementwise.hpp>
-#include <tenon/ops/sum_to.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

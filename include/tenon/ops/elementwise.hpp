@@ -39,14 +39,24 @@ struct Elementwise : Operator<Op, Name> {
       else error << Op::name << " of " << in[0] << " and " << in[k] << ": the shapes do not broadcast";
       if (!error.empty()) break;
     }
-    if constexpr (requires { Op::floating_only; })
-      if (error.empty() && !is_floating(in[0].dtype)) error << Op::name << " needs a floating-point operand, got " << name_of(in[0]) << " " << in[0];
+    if (error.empty()) check_dtype(in[0], error);
     result.dtype = in[0].dtype;
     if constexpr (requires { Op::result_dtype(in[0].dtype); }) result.dtype = Op::result_dtype(in[0].dtype);
     return result;
   }
+  /// Op says what it takes by a member `floating_only`, `numbers_only`, or `bool_only`; without one, every dtype.
+  static constexpr void check_dtype(const TensorType& t, Sentence& error) {
+    const auto refuse = [&](std::string_view wanted) { error << Op::name << " needs " << wanted << ", got " << name_of(t) << " " << t << ": cast it"; };
+    if constexpr (requires { Op::floating_only; }) {
+      if (!is_floating(t.dtype)) refuse("floating-point operands");
+    } else if constexpr (requires { Op::numbers_only; }) {
+      if (t.dtype == Dtype::bool_) refuse("operands that are numbers");
+    } else if constexpr (requires { Op::bool_only; }) {
+      if (t.dtype != Dtype::bool_) refuse("bool operands");
+    }
+  }
   template <class... V>
-  static auto evaluate(V... v) {
+  static constexpr auto evaluate(V... v) {
     return Op::eval(static_cast<Compute<V>>(v)...);
   }
   template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
@@ -59,24 +69,6 @@ struct Elementwise : Operator<Op, Name> {
   static constexpr std::string_view name_of(const TensorType& t) { return tenon::name(t.dtype); }
 };
 TENON_EXACT_END
-
-/// The dtype of a number beside a tensor of T: T itself, or float32 for a fractional number beside integers.
-template <class T, class N> using NumberFor = Number<std::conditional_t<std::is_floating_point_v<N> && !is_floating(dtype_of<T>), float, T>>;
-
-namespace detail {
-template <class V>
-struct ElementOf { using type = typename std::remove_cvref_t<V>::type; };
-template <> struct ElementOf<Broken> { using type = float; };
-}  // namespace detail
-template <class V> using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
-
-/// A binary call whose operands may be numbers: `binary<Add>(at, x, 2)`.
-template <class Op, class A, class B>
-constexpr auto binary(const Location& at, const A& a, const B& b) {
-  if constexpr (Scalar<A>) return apply<Op>(at, NumberFor<ElementOf<B>, A>(static_cast<double>(a)), b);
-  else if constexpr (Scalar<B>) return apply<Op>(at, a, NumberFor<ElementOf<A>, B>(static_cast<double>(b)));
-  else return apply<Op>(at, a, b);
-}
 
 }  // namespace tenon::ops
 

@@ -1,4 +1,4 @@
-// Matrix products: two matrices, a stack of rows with a matrix, or two stacks of matrices.
+// Matrix products: two matrices, stacks of matrices, vectors.
 #pragma once
 #include <tenon/kernel/cpu/gemm.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
@@ -13,9 +13,9 @@ enum class Transposed : int { none, first, second, both };
 /// Matrix product over the last two axes.
 ///
 /// a, b        [..., M, K] and [..., K, N], the transposed ones with their last two extents exchanged; the leading extents
-///             agree, or b is a matrix (then all rows of a are multiplied with it); floating-point or integer, one dtype
+///             broadcast against each other; floating-point or integer, one dtype
 /// result      [..., M, N]
-/// derivative  two products
+/// derivative  two products, summed where an operand was broadcast
 /// order       one chain of fused multiply-adds over ascending k per element
 /// source      MindSpore's MatMul and BatchMatMul
 struct MatMul : Operator<MatMul, "MatMul"> {
@@ -37,14 +37,19 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     }
     const int m = a.extent[a.rank - (first(c) ? 1 : 2)], k = a.extent[a.rank - (first(c) ? 2 : 1)];
     const int k2 = b.extent[b.rank - (second(c) ? 1 : 2)], n = b.extent[b.rank - (second(c) ? 2 : 1)];
-    bool stacks_agree = b.rank == 2 || a.rank == b.rank;
-    for (int axis = 0; b.rank > 2 && stacks_agree && axis < a.rank - 2; ++axis) stacks_agree = a.extent[axis] == b.extent[axis];
     if (a.dtype != b.dtype) error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b << ": cast one of them, dtypes must agree";
     else if (k != k2) error << "MatMul got rows of " << k << " " << a << ", its weight " << b << " needs " << k2;
-    else if (!stacks_agree) error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
-    else if (n < 0) error << "MatMul of " << a << " and " << b << ": only the leading extent of the result can depend on n";
-    t.extent[t.rank - 2] = m;
-    t.extent[t.rank - 1] = n;
+    else if (!broadcast(stack_of(a), stack_of(b), t)) error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
+    if (!error.empty()) return t;
+    t.extent[t.rank++] = m;
+    t.extent[t.rank++] = n;
+    t.dtype = a.dtype;
+    if (!tenon::detail::only_first_is_dynamic(t)) error << "MatMul of " << a << " and " << b << ": only the leading extent of the result can depend on n";
+    return t;
+  }
+  /// The axes before the last two.
+  static constexpr TensorType stack_of(TensorType t) {
+    t.rank -= 2;
     return t;
   }
 
@@ -72,8 +77,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     d.flows_to(1, fb ? d.call_with<MatMul>(transposed(true, fa), g, a) : d.call_with<MatMul>(transposed(!fa, false), a, g));
   }
 
-  template <class Call> static constexpr bool stacked = Call::operand(1).rank > 2;
-  // The product of one pair of matrices, or of all rows with one matrix.
+  // The product of one pair of matrices, or of all rows of a with one matrix b.
   template <class Call>
   static constexpr auto matrices(long n) {
     struct Sizes {
@@ -81,20 +85,36 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     };
     constexpr TensorType a = Call::operand(0), r = Call::result;
     constexpr int rows = r.rank - 2;
-    long stack = 1;
-    for (int axis = 0; axis < rows; ++axis) stack *= r.size(axis, n);
-    const long m = r.size(rows, n), k = a.size(a.rank - (first(Call::config()) ? 2 : 1), n);
-    const bool together = !stacked<Call> && !(first(Call::config()) && a.rank > 2);
+    const long stack = stack_of(r).count(n), m = r.size(rows, n), k = a.size(a.rank - (first(Call::config()) ? 2 : 1), n);
+    constexpr bool together = Call::operand(1).rank == 2 && !(first(Call::config()) && a.rank > 2);
     return together ? Sizes{m * stack, r.last(), k, 1} : Sizes{m, r.last(), k, stack};
+  }
+  // Which matrix of operand `which` takes part in product `index` of the stack.
+  template <class Call, int which>
+  static constexpr long matrix_of(long index, long n) {
+    constexpr TensorType own = stack_of(Call::operand(which)), all = stack_of(Call::result);
+    if constexpr (own.same_shape(all)) return index;
+    long matrix = 0, stride = 1;
+    for (int axis = all.rank - 1; axis >= all.rank - own.rank; --axis) {
+      const int at = axis - (all.rank - own.rank);
+      if (own.extent[at] != 1) matrix += index % all.size(axis, n) * stride;
+      stride *= own.size(at, n);
+      index /= all.size(axis, n);
+    }
+    return matrix;
   }
   template <class Call>
   static constexpr kernel::Gemm<typename Call::Result> product(const Arguments& arguments, long index) {
     using T = typename Call::Result;
     const auto s = matrices<Call>(arguments.n);
     const bool fa = first(Call::config()), fb = second(Call::config());
-    const T* a = arguments.operand<T>(0) ? arguments.operand<T>(0) + index * s.m * s.k : nullptr;
-    const T* b = arguments.operand<T>(1) ? arguments.operand<T>(1) + (stacked<Call> ? index * s.k * s.n : 0) : nullptr;
-    T* c = arguments.result<T>() ? arguments.result<T>() + index * s.m * s.n : nullptr;
+    const T *a = arguments.operand<T>(0), *b = arguments.operand<T>(1);
+    T* c = arguments.result<T>();
+    if (index > 0) {
+      a += matrix_of<Call, 0>(index, arguments.n) * s.m * s.k;
+      b += matrix_of<Call, 1>(index, arguments.n) * s.k * s.n;
+      c += index * s.m * s.n;
+    }
     return {s.m, s.n, s.k, a, fa ? 1 : s.k, fa ? s.m : 1, b, fb ? 1 : s.n, fb ? s.k : 1, c, s.n};
   }
   template <class Call>
@@ -133,14 +153,38 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
 }
 TENON_EXACT_END
 
-/// a @ b; `matmul<Transposed::second>(x, weight)` is x Wᵀ.
-template <Transposed transposed = Transposed::none>
-constexpr auto matmul(const Operand auto& a, const Operand auto& b, std::source_location at = std::source_location::current()) {
-  return apply<MatMul, MatMul::Config{transposed}>(at, a, b);
+namespace detail {
+/// A vector as a matrix of one row (or one column), for a product; other operands as they are.
+template <bool as_row, class V>
+constexpr decltype(auto) as_matrix(const V& v, const std::source_location& at) {
+  if constexpr (is_broken<V>) return (v);
+  else if constexpr (V::dims.rank != 1) return (v);
+  else {
+    using Matrix = std::conditional_t<as_row, Shape<1, V::dims[0]>, Shape<V::dims[0], 1>>;
+    if constexpr (std::is_base_of_v<ParameterHandle, V>) return ParameterView<V, Matrix>(v);
+    else return reshape<Matrix>(v, at);
+  }
+}
+template <class V>
+constexpr bool is_vector() {
+  if constexpr (is_broken<V>) return false;
+  else return V::dims.rank == 1;
+}
+}  // namespace detail
+
+/// a @ b; `matmul<Transposed::second>(x, weight)` is x Wᵀ. A vector a is a row and a vector b a column, whose axis of
+/// extent 1 the result does not have.
+template <Transposed transposed = Transposed::none, Operand A, Operand B>
+constexpr auto matmul(const A& a, const B& b, std::source_location at = std::source_location::current()) {
+  if constexpr (!detail::is_vector<A>() && !detail::is_vector<B>()) return apply<MatMul, MatMul::Config{transposed}>(at, a, b);
+  else {
+    constexpr bool fa = MatMul::first({transposed}) && !detail::is_vector<A>(), fb = MatMul::second({transposed}) && !detail::is_vector<B>();
+    const auto product = apply<MatMul, MatMul::transposed(fa, fb)>(at, detail::as_matrix<true>(a, at), detail::as_matrix<false>(b, at));
+    if constexpr (is_broken<decltype(product)>) return product;
+    else if constexpr (detail::is_vector<A>() && detail::is_vector<B>()) return squeeze<-1, -2>(product, at);
+    else if constexpr (detail::is_vector<A>()) return squeeze<-2>(product, at);
+    else return squeeze<-1>(product, at);
+  }
 }
 
 }  // namespace tenon::ops
-
-namespace tenon::inline TENON_ABI {
-using ops::Transposed;
-}  // namespace tenon

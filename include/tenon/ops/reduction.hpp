@@ -24,7 +24,8 @@ constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
 }
 
 TENON_EXACT_BEGIN
-/// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A.
+/// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A,
+/// which is `Op::Carried<T>` if there is such a type.
 ///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. The shape alone decides, so threads and batch size change no bit.
@@ -59,11 +60,18 @@ struct Reduction : Operator<Op, Name> {
   template <class Call> static constexpr long cost(long n) { return reduced_count<Call>(n) + 1; }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    using A = Accumulator<typename Call::Result>;
+    using A = decltype(accumulator<typename Call::Result>());
     const long count = reduced_count<Call>(a.n);
     kernel::reduce<Call, A>(
         a, begin, end, unsigned(Call::config().mask), Op::template start<A>(), [](A x, A y) { return Op::combine(x, y); },
         [count](A total) { return static_cast<typename Call::Result>(Op::finish(total, count)); });
+  }
+
+ private:
+  template <class T>
+  static constexpr auto accumulator() {
+    if constexpr (requires { typename Op::template Carried<T>; }) return typename Op::template Carried<T>{};
+    else return Accumulator<T>{};
   }
 };
 TENON_EXACT_END

@@ -1,6 +1,6 @@
 // Rectified linear unit.
 #pragma once
-#include <tenon/ops/elementwise.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI {
 
 /// Elements begin, begin + step, ... before `end` of an axis, as Python's begin:end:step. Negative numbers count from the
 /// end of the axis; what is left out is the whole axis.
-struct Range {
+struct Part {
   static constexpr int open = 1 << 30;
   int begin = open, end = open, step = 1;
 };
@@ -103,11 +103,11 @@ constexpr void SliceGrad::derivative(Derivative& d) { d.flows_to(0, d.call_with<
 
 namespace detail {
 /// Puts a range on axis k of the window, which has `extent` elements.
-constexpr void narrow(SliceWindow& w, int k, int extent, const Range& r) {
+constexpr void narrow(SliceWindow& w, int k, int extent, const Part& r) {
   const bool down = r.step < 0;
   const int low = down ? -1 : 0, high = down ? extent - 1 : extent;
   const auto place = [&](int at, int open) {
-    if (at == Range::open) return open;
+    if (at == Part::open) return open;
     if (at < 0) at += extent;
     return at < low ? low : at > high ? high : at;
   };
@@ -119,17 +119,17 @@ constexpr void narrow(SliceWindow& w, int k, int extent, const Range& r) {
   else w.first[k] = begin, w.step[k] = r.step, w.part[k] = (distance + stride - 1) / stride;
 }
 /// The last axis below `limit` that has a range, or -1.
-template <Range... ranges>
+template <Part... ranges>
 constexpr int last_range(int limit) {
-  constexpr Range range[]{ranges..., Range{}};
+  constexpr Part range[]{ranges..., Part{}};
   for (int axis = limit < int(sizeof...(ranges)) ? limit - 1 : int(sizeof...(ranges)) - 1; axis >= 0; --axis)
-    if (range[axis].begin != Range::open || range[axis].end != Range::open || range[axis].step != 1) return axis;
+    if (range[axis].begin != Part::open || range[axis].end != Part::open || range[axis].step != 1) return axis;
   return -1;
 }
 /// The window that ends at axis `last` with all ranges that it covers.
-template <Range... ranges>
+template <Part... ranges>
 constexpr SliceWindow range_window(const TensorType& x, int last) {
-  constexpr Range range[]{ranges..., Range{}};
+  constexpr Part range[]{ranges..., Part{}};
   SliceWindow w = SliceWindow::all(x, last < 0 ? x.rank - 1 : last);
   if (int(sizeof...(ranges)) > x.rank) w.fault = too_many_ranges;
   for (int k = 0; k < kernel::window_axes && !w.fault; ++k)
@@ -138,9 +138,9 @@ constexpr SliceWindow range_window(const TensorType& x, int last) {
 }
 }  // namespace detail
 
-/// A part of x by a range per axis, from the first axis on: `slice<Range{}, Range{1, -1}, Range{.step = 2}>(x)`.
+/// A part of x by a range per axis, from the first axis on: `slice<Part{}, Part{1, -1}, Part{.step = 2}>(x)`.
 /// A window of three neighbouring axes is one copy; ranges on axes further apart are two.
-template <Range... ranges, Operand X>
+template <Part... ranges, Operand X>
 constexpr auto slice(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
   else {
@@ -151,8 +151,8 @@ constexpr auto slice(const X& x, std::source_location at = std::source_location:
     else return apply<Slice, detail::range_window<ranges...>(X::dims, before)>(at, part);
   }
 }
-/// The part of one axis, the others whole: `slice<-1, Range{0, 3}>(x)`.
-template <int axis, Range range, Operand X>
+/// The part of one axis, the others whole: `slice<-1, Part{0, 3}>(x)`.
+template <int axis, Part range, Operand X>
 constexpr auto slice(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
   else {

@@ -31,28 +31,27 @@ constexpr auto loss_of(const P& prediction, const X&... x) {
   else return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
 }
 
+template <class A>
+constexpr auto total_of(const A& a) { return a; }
+template <class A, class B, class... C>
+constexpr auto total_of(const A& a, const B& b, const C&... c) { return total_of(ops::add(a, b), c...); }
+
 /// Each loss brought to one number and all of them added: the root of the backward pass.
 template <class L>
 constexpr auto total_loss(const L& loss) {
-  if constexpr (IsTuple<L>::value) {
-    return std::apply([](const auto& first, const auto&... rest) {
-      auto sum = [](const auto& v) { return total_loss(v); };
-      if constexpr (sizeof...(rest) == 0) return sum(first);
-      else return total_of(sum(first), sum(rest)...);
-    }, loss);
-  } else if constexpr (is_broken<L>) return loss;
+  if constexpr (IsTuple<L>::value) return std::apply([](const auto&... one) { return total_of(total_loss(one)...); }, loss);
+  else if constexpr (is_broken<L>) return loss;
   else if constexpr (L::dims.rank == 0) return loss;
   else return ops::reduce_sum(loss);
 }
-template <class A, class B>
-constexpr auto total_of(const A& a, const B& b) { return ops::add(a, b); }
-template <class A, class B, class... C>
-constexpr auto total_of(const A& a, const B& b, const C&... c) { return total_of(ops::add(a, b), c...); }
 
 template <class L>
 constexpr void output_losses(Builder& b, const L& loss) {
   if constexpr (IsTuple<L>::value) std::apply([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
-  else if constexpr (!is_broken<L>) b.outputs.push_back(loss.id);
+  else if constexpr (!is_broken<L>) {
+    if (int(b.outputs.size()) < max_outputs) b.outputs.push_back(loss.id);
+    else b.fail(Sentence{} << "a model has at most " << max_outputs << " outputs, losses and predictions together: return fewer");
+  }
 }
 
 template <class Net>

@@ -1,50 +1,16 @@
 // Model: a network, a loss, and an optimizer, trained and evaluated on data sets.
 #pragma once
-#include <chrono>
+#include <array>
 #include <cmath>
-#include <string>
 
-#include <tenon/dataset/stage.hpp>
+#include <tenon/io/safetensors.hpp>
 #include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/callback/callback.hpp>
-#include <tenon/train/graphs.hpp>
+#include <tenon/train/clock.hpp>
+#include <tenon/train/eval_result.hpp>
+#include <tenon/train/step_runner.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-/// Which modes a Model carries, and which passes its graphs run. A Model that is pinned to one mode contains no code of
-/// the other: `Model model{pinned<Mode::graph>, net, ...}`.
-struct ModelOptions {
-  bool graph = true, pynative = true;
-  Passes passes{};
-};
-template <ModelOptions options> struct WithOptions {};
-/// Tag for a Model that knows one mode only.
-template <Mode mode> inline constexpr WithOptions<ModelOptions{mode == Mode::graph, mode == Mode::pynative, {}}> pinned{};
-/// Tag for a Model with other passes; none of them changes a bit.
-template <Passes passes> inline constexpr WithOptions<ModelOptions{true, true, passes}> with_passes{};
-
-/// Results of an evaluation by metric name: `result["accuracy"]`.
-class EvalResult {
- public:
-  /// Throws KeyError naming the metrics that there are.
-  double operator[](std::string_view name) const {
-    std::vector<std::string> names;
-    for (const auto& [known, value] : values_) {
-      if (known == name) return value;
-      names.push_back(known);
-    }
-    throw KeyError(text("There is no metric '", name, "', the model has ", quoted_list(names), ".", did_you_mean(name, names)));
-  }
-  void add(std::string_view name, double value) { values_.emplace_back(name, value); }
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
-
- private:
-  std::vector<std::pair<std::string, double>> values_;
-};
-
-template <class Net, class Loss, class Optimizer, ModelOptions options, class... Metrics>
-class Model;
 
 /// What callbacks get: RunInfo and the model itself, to evaluate or save it.
 template <class M>
@@ -55,48 +21,53 @@ struct Run : RunInfo {
 
 namespace detail {
 
-template <class List> struct KeysOf;
-template <class C> struct ColumnKey;
-template <class T, int... E> struct ColumnKey<dataset::Column<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
-
-/// An executor per compiled graph, made at first use.
-class ExecutorCache {
+/// Refuses to begin a second run of the same kind inside of one: it would overwrite what the outer one still reads.
+class Busy {
  public:
-  Executor& get(const Program& program) {
-    for (auto& e : executors_)
-      if (&e->program() == &program) return *e;
-    return *executors_.emplace_back(std::make_unique<Executor>(program));
+  Busy(bool& flag, std::string_view what) : flag_(flag) {
+    if (flag) throw RuntimeError(text(what, " was called by a callback of ", what, " of the same Model: run it before or after."));
+    flag = true;
   }
-  auto begin() { return executors_.begin(); }
-  auto end() { return executors_.end(); }
+  ~Busy() { flag_ = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
 
  private:
-  std::vector<std::unique_ptr<Executor>> executors_;
+  bool& flag_;
 };
 
-/// Calls f<Keys...>() for the columns of a data set.
-template <class... C, class F>
-auto with_keys(dataset::Columns<C...>, F&& f) {
-  return f.template operator()<typename ColumnKey<C>::type...>();
+/// A loss is traced by its type alone, so numbers given to an object would be lost without a word.
+template <class Loss>
+void check_loss(const Loss& loss) {
+  if constexpr (!std::is_empty_v<Loss>) {
+    static_assert(Structure<Loss>::table.parameters == 0, "a loss function with parameters is not trained: make it a part of the network, which then returns the loss, and give the Model NoLoss{}");
+    for_each_member(loss, [&]<class M>(const M& mine, int i) {
+      if constexpr (std::is_arithmetic_v<M>)
+        for_each_member(prototype<Loss>, [&]<class P>(const P& initial, int k) {
+          if constexpr (std::is_same_v<P, M>)
+            if (i == k && mine != initial) throw ValueError(text("Model: the loss function got a number ", mine, " at run time, its graph knows the initial ", initial, ": make it a template argument."));
+        });
+    });
+  }
 }
-
-inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace detail
 
 /// A network with what trains and judges it.
 ///
 /// net        a cell; the Model refers to it, so it must live as long. Its parameters are bound and initialised here
-/// loss       a cell of (prediction, label), or NoLoss when the network returns the loss (or losses) itself
-/// optimizer  nn::Momentum, ..., or NoOptimizer
+/// loss       a cell of (prediction, label), or NoLoss when the network returns the loss itself from all columns of a row.
+///            Either may return a std::tuple of losses: their sum is trained, RunInfo::net_outputs has each of them
+/// optimizer  nn::Momentum, ..., or NoOptimizer. Throws ValueError, KeyError, RuntimeError for its numbers and groups
 /// metrics    for eval()
 ///
-/// The mode of the context at construction decides how steps run: as one compiled graph, or operator by operator. Both
-/// give the same bits. Errors in shapes are compile errors here, at train(), eval(), and predict().
+/// The mode of the context at construction decides how steps run, for the life of the Model: as one compiled graph, or
+/// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and predict().
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Metrics>
 class Model {
-  static_assert((nn::Metric<Metrics> && ...), "a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`");
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
+  static_assert((nn::Metric<Metrics> && ...), "a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`");
+  static_assert(!trains || nn::Optimizer<Optimizer>, "the third argument of a Model is an optimizer, such as nn::Momentum{...}; nn/optim/optimizer.hpp says what one has");
 
  public:
   using network_type = Net;
@@ -104,261 +75,223 @@ class Model {
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
   Model(Net& net, Loss loss, Optimizer optimizer, Metrics... metrics)
-      : net_(&net), loss_(std::move(loss)), optimizer_(std::move(optimizer)), metrics_(std::move(metrics)...), mode_(get_context().mode),
-        state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed) {
-    if constexpr (!options.graph) mode_ = Mode::pynative;
-    if constexpr (!options.pynative) mode_ = Mode::graph;
-    ParameterList(net).bind();
+      : net_(&net), optimizer_(std::move(optimizer)), metrics_(std::move(metrics)...), runner_(net, optimizer_, get_context().mode) {
+    detail::check_loss(loss);
   }
-  template <ModelOptions o>
-  Model(WithOptions<o>, Net& net, Loss loss, Optimizer optimizer, Metrics... metrics) : Model(net, std::move(loss), std::move(optimizer), std::move(metrics)...) {}
-  template <ModelOptions o>
-  Model(WithOptions<o>, Net& net) : Model(net) {}
+  template <ModelOptions o, class... Parts>
+  Model(WithOptions<o>, Net& net, Parts... parts) : Model(net, std::move(parts)...) {}
 
-  /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin,
-  /// step, step_end)*, epoch_end)*, end. Throws RuntimeError with epoch and step when the loss is not finite.
+  /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin, step,
+  /// step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set go on where the last
+  /// train() of this Model ended.
+  ///
+  /// data       batched, with two columns (data and label) if there is a loss function
+  /// callbacks  objects with hooks, or ranges of AnyCallback
+  /// throws     ValueError for epochs < 1 or empty data; RuntimeError with epoch and step when a loss is not finite (the update
+  ///            of that step is done by then); what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
+    static_assert((!std::is_same_v<std::remove_cvref_t<Callbacks>, TrainOptions> && ...), "TrainOptions stand in front of the callbacks");
+    train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
+  }
+  template <dataset::Dataset Data, class... Callbacks>
+  void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     static_assert(trains, "this Model has no optimizer: give it one to train it");
-    static_assert((Callback<Callbacks, Run<Model>> && ...),
-                  "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one parameter for the run; check their spelling");
     static_assert(Data::batched, "this data set has no batches: append | dataset::batch(32)");
-    if (epochs < 1) throw ValueError(text("Model.train: epoch must be 1 or more, got ", epochs, "."));
-    if (data.size() == 0) throw ValueError("Model.train: there is no valid data in the data set: it has no batch.");
-    using Keys = typename Data::columns;
-    if constexpr (!checked_train(Keys{})) return;
-    else {
+    if constexpr (trains && Data::batched && (detail::check_callback<std::remove_reference_t<Callbacks>, Run<Model>>() && ...) && checked_train(typename Data::columns{})) {
+      if (epochs < 1) throw ValueError(text("Model.train: epoch must be 1 or more, got ", epochs, "."));
+      if (data.size() == 0) throw ValueError("Model.train: there is no valid data in the data set: it has no batch.");
+      const detail::Busy busy(training_, "Model.train");
       Run<Model> run(*this);
-      run.mode = mode_;
+      run.mode = mode();
       run.epoch_num = epochs;
       run.batch_num = data.size();
       detail::CallbackList<Run<Model>, std::remove_reference_t<Callbacks>...> list{run, {callbacks...}};
-      auto rows = data.open();
-      list.begin();
-      for (long epoch = 1; epoch <= epochs && !run.stop_requested; ++epoch) {
-        run.cur_epoch_num = epoch;
-        const double start = detail::now();
-        list.epoch_begin();
-        rows.start(std::uint64_t(epoch - 1));
-        while (const auto* row = rows.next()) {
-          ++run.cur_step_num;
-          list.step_begin();
-          const double step_start = detail::now();
-          train_step(*row, Keys{});
-          run.net_outputs = {outputs_, std::size_t(output_count_)};
-          run.step_seconds = detail::now() - step_start;
-          check_finite(run);
-          list.step_end();
-          if (run.stop_requested) break;
-        }
-        run.epoch_seconds = detail::now() - start;
-        list.epoch_end();
-      }
-      list.end();
+      run_epochs(data, run, list);
     }
   }
 
-  /// Runs all batches in evaluation and returns the metrics. Metrics are cleared first.
-  template <dataset::Dataset Data>
-  EvalResult eval(const Data& data) {
+  /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
+  /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
+  ///
+  /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first output.
+  /// throws     ValueError for empty data; RuntimeError if a callback of eval() calls eval()
+  template <dataset::Dataset Data, class... Callbacks>
+  EvalResult eval(const Data& data, Callbacks&&... callbacks) {
+    return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
+  }
+  template <dataset::Dataset Data, class... Callbacks>
+  EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     static_assert(sizeof...(Metrics) > 0, "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it");
     static_assert(Data::batched, "this data set has no batches: append | dataset::batch(32)");
-    if (data.size() == 0) throw ValueError("Model.eval: there is no valid data in the data set: it has no batch.");
     EvalResult result;
-    if constexpr (checked_eval(typename Data::columns{})) {
-      std::apply([](auto&... m) { (m.clear(), ...); }, metrics_);
-      auto rows = data.open();
-      rows.start(0);
-      while (const auto* row = rows.next()) {
-        eval_step(*row, typename Data::columns{});
-        std::apply([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
-      }
+    if constexpr (Data::batched && (detail::check_callback<std::remove_reference_t<Callbacks>, Run<Model>>() && ...) && checked_eval(typename Data::columns{})) {
+      if (data.size() == 0) throw ValueError("Model.eval: there is no valid data in the data set: it has no batch.");
+      const detail::Busy busy(evaluating_, "Model.eval");
+      Run<Model> run(*this);
+      run.mode = mode();
+      run.training = false;
+      run.batch_num = data.size();
+      detail::CallbackList<Run<Model>, std::remove_reference_t<Callbacks>...> list{run, {callbacks...}};
+      run_evaluation(data, run, list);
       std::apply([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
+      run.metrics = &result;
+      list.end();
     }
     return result;
   }
 
-  /// The network's output for inputs, in evaluation.
+  /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
+  /// Throws ValueError if the inputs' batch sizes differ.
   template <class... X>
   auto predict(const X&... x) {
-    using Graph = Compiled<detail::EvalStep<Net, NoLoss, typename detail::KeyFor<X>::type...>, options.passes>;
+    using Graph = typename Runner::template PredictGraph<X...>;
     if constexpr (!Graph::ok) return report<Graph>();
     else {
-      using Result = Tensor<detail::ResultElement<Graph>, detail::ResultShape<Graph>>;
-      if constexpr (options.pynative) {
-        if (mode_ == Mode::pynative) {
-          const FlushDenormals flush;
-          const eager::NoGrad no_grad;
-          const eager::RootScope root(*net_, false, state_.random());
-          return Result(net_->construct(x...));
-        }
+      typename detail::OutputTensors<Graph>::type result;
+      const long n = detail::batch_size_of(x...);
+      if constexpr (detail::is_tensor<decltype(result)>) {
+        result = decltype(result)::empty(n);
+        predict_into(result, x...);
+      } else {
+        std::apply([&](auto&... one) { ((one = std::remove_cvref_t<decltype(one)>::empty(n)), ...); }, result);
+        std::apply([&](auto&... one) { predict_into(std::tie(one...), x...); }, result);
       }
-      if constexpr (options.graph) {
-        long n = 1;
-        ((n = X::dims.batched() ? x.n() : n), ...);
-        const void* inputs[]{x.data()...};
-        Executor& executor = bound(Graph::program);
-        executor.run(inputs, n);
-        Result result = Result::empty(n);
-        std::memcpy(result.data(), executor.output(0), std::size_t(Result::dims.bytes(n)));
-        return result;
-      }
+      return result;
     }
   }
+  /// The same into tensors of the caller, without a copy of its own: `predict_into(result, x)`, or std::tie(a, b) for several.
+  /// Throws ValueError if a result has another batch size than the inputs.
+  template <class Result, class... X>
+  void predict_into(Result&& result, const X&... x) {
+    using Graph = typename Runner::template PredictGraph<X...>;
+    if constexpr (!Graph::ok) report<Graph>();
+    else if constexpr (detail::is_tensor<std::remove_cvref_t<Result>>) write_results<Graph>(std::tie(result), x...);
+    else write_results<Graph>(result, x...);
+  }
 
-  Mode mode() const { return mode_; }
+  Mode mode() const { return runner_.mode(); }
   Net& network() { return *net_; }
+  /// The optimizer; its numbers may be changed between steps, its groups may not.
   Optimizer& optimizer() { return optimizer_; }
+  /// A metric as the last eval() left it, for results that are more than one number.
+  template <class M>
+  const M& metric() const {
+    return std::get<M>(metrics_);
+  }
   /// Steps trained so far.
-  long global_step() const { return state_.step(); }
+  long global_step() const { return runner_.state().step(); }
+  /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long as the Model.
+  std::vector<io::NamedTensor> optimizer_state() const {
+    using Layout = StateLayout<Net, Optimizer>;
+    std::vector<io::NamedTensor> result;
+    if constexpr (trains)
+      for (int s = 0; s < Optimizer::slots; ++s)
+        for (int e = 0; e < Layout::entries; ++e) {
+          if (!Layout::table.numbers[e]) continue;
+          const Entry* table = Structure<Net>::table.entry;
+          result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)), AnyTensor(table[e].dims, 1, runner_.state().data() + Layout::table.slot[e][s])});
+        }
+    return result;
+  }
 
  private:
-  struct Nothing {};
+  using Runner = detail::StepRunner<Net, Loss, Optimizer, options>;
 
   template <class... C>
   static constexpr bool checked_train(dataset::Columns<C...>) {
-    using Graph = Compiled<detail::TrainStep<Net, Loss, Optimizer, typename detail::ColumnKey<C>::type...>, options.passes>;
+    using Graph = typename Runner::template TrainGraph<C...>;
     if constexpr (!Graph::ok) report<Graph>();
     return Graph::ok;
   }
   template <class... C>
   static constexpr bool checked_eval(dataset::Columns<C...>) {
-    using Graph = Compiled<detail::EvalStep<Net, Loss, typename detail::ColumnKey<C>::type...>, options.passes>;
+    using Graph = typename Runner::template EvalGraph<C...>;
     if constexpr (!Graph::ok) report<Graph>();
     return Graph::ok;
   }
 
-  Executor& bound(const Program& program) {
-    Executor& executor = executors_.get(program);
-    const ParameterArena* arena = ParameterList(*net_).arena();
-    executor.bind(arena ? arena->data : nullptr, state_.data());
-    return executor;
-  }
-  void set_outputs(const Executor& executor) {
-    output_count_ = executor.program().outputs;
-    for (int k = 0; k < output_count_; ++k) outputs_[k] = executor.output_view(k);
-  }
-
-  // Writes the numbers of this step where the update kernels read them.
-  void write_numbers() {
-    using Layout = StateLayout<Net, Optimizer>;
-    nn::Numbers numbers;
-    numbers.learning_rate() = optimizer_.learning_rate.at(state_.step());
-    numbers.weight_decay() = optimizer_.weight_decay;
-    numbers.gradient_scale() = 1 / optimizer_.loss_scale;
-    optimizer_.numbers(state_.step(), numbers);
-    for (int e = 0; e < Layout::entries; ++e)
-      if (Layout::table.numbers[e]) std::memcpy(state_.data() + Layout::table.numbers[e], &numbers, sizeof numbers);
-  }
-
-  template <class List, class... C>
-  void train_step(const dataset::Row<List>& row, dataset::Columns<C...>) {
-    write_numbers();
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) pynative_train_step<C...>(row);
-    if constexpr (options.graph)
-      if (mode_ == Mode::graph) {
-        Executor& executor = bound(Compiled<detail::TrainStep<Net, Loss, Optimizer, typename detail::ColumnKey<C>::type...>, options.passes>::program);
-        executor.run(row.column, row.n);
-        set_outputs(executor);
+  template <class Data, class List>
+  void run_epochs(const Data& data, Run<Model>& run, List& list) {
+    auto rows = data.open();
+    list.begin();
+    for (long epoch = 1; epoch <= run.epoch_num && !run.stop_requested; ++epoch) {
+      run.cur_epoch_num = epoch;
+      const double start = detail::now();
+      list.epoch_begin();
+      rows.start(std::uint64_t(epochs_++));
+      while (const auto* row = rows.next()) {
+        ++run.cur_step_num;
+        list.step_begin();
+        const double step_start = detail::now();
+        runner_.train(*row, typename Data::columns{}, optimizer_, train_outputs_);
+        run.net_outputs = train_outputs_.views();
+        run.step_seconds = detail::now() - step_start;
+        check_finite(run);
+        list.step_end();
+        if (run.stop_requested) break;
       }
-    state_.advance();
+      run.epoch_seconds = detail::now() - start;
+      list.epoch_end();
+    }
+    list.end();
   }
-  template <class List, class... C>
-  void eval_step(const dataset::Row<List>& row, dataset::Columns<C...>) {
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) pynative_eval_step<C...>(row);
-    if constexpr (options.graph)
-      if (mode_ == Mode::graph) {
-        Executor& executor = bound(Compiled<detail::EvalStep<Net, Loss, typename detail::ColumnKey<C>::type...>, options.passes>::program);
-        executor.run(row.column, row.n);
-        set_outputs(executor);
-      }
-  }
-
-  // The columns of a row as tensors of their own.
-  template <class... C, class List, class F>
-  void with_tensors(const dataset::Row<List>& row, F&& f) {
-    int next = 0;
-    const auto tensor = [&]<class T, class S>(dataset::Column<T, S>) {
-      Tensor<T, S> t = Tensor<T, S>::empty(row.n);
-      std::memcpy(t.data(), row.column[next++], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
-      return t;
-    };
-    std::tuple<Tensor<typename C::type, typename C::shape>...> tensors{tensor(C{})...};
-    std::apply(f, tensors);
-  }
-  template <class... C, class List>
-  void pynative_train_step(const dataset::Row<List>& row) {
-    const FlushDenormals flush;
-    const eager::RootScope root(*net_, true, state_.random());
-    tape_.clear();
-    with_tensors<C...>(row, [&](const auto&... x) {
-      tape_.resume();
-      const auto loss = detail::loss_of<Loss>(detail::predicted<Net, Loss>(*net_, x...), x...);
-      const auto total = detail::total_loss(loss);
-      tape_.pause();
-      tape_.backward(total);
-      keep(loss);
-    });
-    using Update = Compiled<detail::UpdateStep<Net, Optimizer>, options.passes>;
-    gradients_.resize(std::size_t(Structure<Net>::count));
-    for (int e = 0; e < Structure<Net>::count; ++e) gradients_[std::size_t(e)] = tape_.gradient_data(e);
-    bound(Update::program).run(gradients_.data(), 1);
-  }
-  template <class... C, class List>
-  void pynative_eval_step(const dataset::Row<List>& row) {
-    const FlushDenormals flush;
-    const eager::NoGrad no_grad;
-    const eager::RootScope root(*net_, false, state_.random());
-    with_tensors<C...>(row, [&](const auto&... x) {
-      const auto prediction = detail::predicted<Net, Loss>(*net_, x...);
-      if constexpr (std::is_same_v<Loss, NoLoss>) keep(prediction);
-      else keep(std::tuple(detail::loss_of<Loss>(prediction, x...), prediction));
-    });
-  }
-  // Keeps the outputs of an eager step alive until the next one.
-  template <class T, class S>
-  void keep(const Tensor<T, S>& t) { output_count_ = 0, keep_one(t); }
-  template <class... T>
-  void keep(const std::tuple<T...>& t) {
-    output_count_ = 0;
-    std::apply([&](const auto&... v) { (keep_one(v), ...); }, t);
-  }
-  template <class T, class S>
-  void keep_one(const Tensor<T, S>& t) {
-    kept_[output_count_] = t.storage();
-    outputs_[output_count_++] = t.view();
+  template <class Data, class List>
+  void run_evaluation(const Data& data, Run<Model>& run, List& list) {
+    std::apply([](auto&... m) { (m.clear(), ...); }, metrics_);
+    auto rows = data.open();
+    list.begin();
+    rows.start(0);
+    while (const auto* row = rows.next()) {
+      ++run.cur_step_num;
+      list.step_begin();
+      const double step_start = detail::now();
+      runner_.eval(*row, typename Data::columns{}, eval_outputs_);
+      run.net_outputs = eval_outputs_.views();
+      run.step_seconds = detail::now() - step_start;
+      list.step_end();
+      std::apply([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
+      if (run.stop_requested) break;
+    }
   }
 
-  void check_finite(const RunInfo& run) const {
-    if (!std::isfinite(run.loss()))
-      throw RuntimeError(text("Model.train: the loss is ", std::isnan(run.loss()) ? "NaN" : "infinite", " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                              "). Lower the learning rate, or look for bad input."));
+  // `results` is a tuple of references to tensors, one per output.
+  template <class Graph, class... R, class... X>
+  void write_results(const std::tuple<R&...>& results, const X&... x) {
+    using Wanted = typename detail::OutputTensors<Graph>::type;
+    constexpr bool fits = std::is_same_v<Wanted, std::tuple<R...>> || std::is_same_v<std::tuple<Wanted>, std::tuple<R...>>;
+    static_assert(fits, "predict_into: the results must have the types that predict returns: auto result = model.predict(x); model.predict_into(result, x);");
+    if constexpr (fits) {
+      const long n = detail::batch_size_of(x...);
+      const auto check = [&](const auto& one) {
+        if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
+          throw ValueError(text("Model.predict_into: a result has the shape ", shape_text(one.view().shape()), ", the inputs' batch size is ", n, ": make it with empty(n)."));
+      };
+      std::apply([&](const auto&... one) { (check(one), ...); }, results);
+      const auto into = std::apply([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+      runner_.predict([&](int k, const AnyTensor& output) { std::memcpy(into[std::size_t(k)], output.data, output.bytes()); }, x...);
+    }
+  }
+
+  static void check_finite(const RunInfo& run) {
+    for (const AnyTensor& output : run.net_outputs)
+      if (const double loss = mean_of(output); !std::isfinite(loss))
+        throw RuntimeError(text("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
+                                "). Lower the learning rate, or look for bad input."));
   }
   template <class M, class Row>
   void update_metric(M& metric, const Row& row) {
-    if constexpr (nn::LossMetric<M>) metric.update(outputs_[0]);
-    else metric.update(outputs_[output_count_ - 1], row[Row::count - 1]);
+    if constexpr (nn::LossMetric<M>) metric.update(eval_outputs_.views().front());
+    else metric.update(eval_outputs_.views().back(), row[Row::count - 1]);
   }
 
   Net* net_;
-  [[no_unique_address]] Loss loss_;
   Optimizer optimizer_;
   std::tuple<Metrics...> metrics_;
-  Mode mode_;
-  TrainState state_;
-  detail::ExecutorCache executors_;
-  std::conditional_t<options.pynative, eager::Tape, Nothing> tape_{make_tape()};
-  std::vector<const void*> gradients_;
-  AnyTensor outputs_[max_outputs];
-  Storage kept_[max_outputs];
-  int output_count_ = 0;
-
-  static auto make_tape() {
-    if constexpr (options.pynative) return eager::Tape::paused;
-    else return Nothing{};
-  }
+  Runner runner_;
+  Outputs train_outputs_, eval_outputs_;
+  long epochs_ = 0;  // since construction: shuffled data goes on with new orders
+  bool training_ = false, evaluating_ = false;
 };
 
 template <class Net>
@@ -369,6 +302,8 @@ template <class Net, class Loss, class Optimizer, class... Metrics>
 Model(Net&, Loss, Optimizer, Metrics...) -> Model<Net, Loss, Optimizer, ModelOptions{}, Metrics...>;
 template <ModelOptions o, class Net>
 Model(WithOptions<o>, Net&) -> Model<Net, NoLoss, NoOptimizer, o>;
+template <ModelOptions o, class Net, class Loss>
+Model(WithOptions<o>, Net&, Loss) -> Model<Net, Loss, NoOptimizer, o>;
 template <ModelOptions o, class Net, class Loss, class Optimizer, class... Metrics>
 Model(WithOptions<o>, Net&, Loss, Optimizer, Metrics...) -> Model<Net, Loss, Optimizer, o, Metrics...>;
 

@@ -20,9 +20,10 @@ constexpr int simpler(Graph<N>& graph, int id) {
   if (node.op->fold && node.operands >= 1) {
     bool constant = true;
     for (int k = 0; k < node.operands; ++k) constant &= is<ops::Constant>(graph[node.operand[k]]);
-    if (constant) {
-      const double a = constant_value(graph[node.operand[0]]), b = node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;
-      Node folded = constant_node(node.type.dtype, node.op->fold(node.type.dtype, a, b));
+    const double a = constant ? constant_value(graph[node.operand[0]]) : 0, b = constant && node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;
+    const double value = constant ? node.op->fold(node.type.dtype, a, b) : 0;
+    if (constant && value == value) {  // NaN: left to the kernel
+      Node folded = constant_node(node.type.dtype, value);
       folded.scope = node.scope;
       folded.location = node.location;
       node = folded;

@@ -5,6 +5,7 @@
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/shape.hpp>
+#include <tenon/kernel/cpu/random.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -32,35 +33,33 @@ struct Constant {
 };
 
 namespace detail {
-/// data[i] = value(word): element i takes word i mod 4 of random block i / 4, so threads draw the same numbers.
+/// data[i] = number i of group i / 64, which `values(words, numbers)` makes of 64 random words; so threads share nothing.
 template <class T, class F>
-void fill_blocks(T* data, long count, std::uint64_t key, F values) {
-  parallel_for((count + 3) / 4, 4096, [&](long begin, long end) {
-    for (long block = begin; block < end; ++block) {
-      float drawn[4];
-      values(philox(key, std::uint64_t(block)), drawn);
-      for (long k = 0; k < 4 && 4 * block + k < count; ++k) data[4 * block + k] = static_cast<T>(drawn[k]);
+void fill_groups(T* data, long count, std::uint64_t key, F values) {
+  constexpr long group = kernel::random_group;
+  parallel_for((count + group - 1) / group, 256, [&](long begin, long end) {
+    for (long g = begin; g < end; ++g) {
+      std::uint32_t word[4][kernel::random_lanes];
+      float number[group];
+      kernel::draw_words(key, std::uint64_t(g), 0, word);
+      values(word, number);
+      const long here = count - g * group < group ? count - g * group : group;
+      for (long i = 0; i < here; ++i) data[g * group + i] = static_cast<T>(number[i]);
     }
   });
 }
 template <class T>
 void fill_uniform(T* data, const TensorType& t, std::uint64_t key, float bound) {
-  fill_blocks(data, t.count(1), key, [bound](const Philox4& random, float* drawn) {
-    for (int k = 0; k < 4; ++k) drawn[k] = bound * (2 * unit_float(random.word[k]) - 1);
+  fill_groups(data, t.count(1), key, [bound](const auto& word, auto& number) {
+    for (int k = 0; k < 4; ++k)
+      for (int l = 0; l < kernel::random_lanes; ++l) number[k * kernel::random_lanes + l] = bound * (2 * kernel::unit_number(word[k][l]) - 1);
   });
-}
-/// Two Gaussian numbers from two uniform ones (Box and Muller 1958).
-inline void box_muller(std::uint32_t a, std::uint32_t b, float* drawn) {
-  const float radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(a))), angle = 6.283185307f * unit_float(b);
-  drawn[0] = radius * std::cos(angle);
-  drawn[1] = radius * std::sin(angle);
 }
 template <class T>
 void fill_normal(T* data, const TensorType& t, std::uint64_t key, float sigma, float mean) {
-  fill_blocks(data, t.count(1), key, [=](const Philox4& random, float* drawn) {
-    box_muller(random.word[0], random.word[1], drawn);
-    box_muller(random.word[2], random.word[3], drawn + 2);
-    for (int k = 0; k < 4; ++k) drawn[k] = mean + sigma * drawn[k];
+  fill_groups(data, t.count(1), key, [=](const auto& word, auto& number) {
+    kernel::gaussian_numbers(word, number);
+    for (float& v : number) v = mean + sigma * v;
   });
 }
 
@@ -85,16 +84,8 @@ struct TruncatedNormal {
   float sigma = 0.01f;
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
-    parallel_for(t.count(1), 4096, [&](long begin, long end) {
-      for (long i = begin; i < end; ++i) {
-        float pair[2]{3, 3};
-        for (std::uint64_t attempt = 0; std::abs(pair[0]) > 2; ++attempt) {
-          const Philox4 random = philox(key, std::uint64_t(i), attempt);
-          detail::box_muller(random.word[0], random.word[1], pair);
-          if (std::abs(pair[0]) > 2) pair[0] = pair[1];
-        }
-        data[i] = static_cast<T>(sigma * pair[0]);
-      }
+    detail::fill_groups(data, t.count(1), key, [this, key, group = std::uint64_t(0)](const auto& word, auto& number) mutable {
+      kernel::gaussian_numbers(word, number);
     });
   }
 };

@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Prints `epoch: 1 step: 100, loss is 0.3172` every `per_print_times` steps, in MindSpore's form.
+/// Prints `epoch: 1 step: 100, loss is 0.3172` every `per_print_times` steps of a training, in MindSpore's form.
 class LossMonitor {
  public:
   /// Throws ValueError for a negative number; 0 prints nothing.
@@ -14,7 +14,7 @@ class LossMonitor {
     if (per_print_times < 0) throw ValueError(text("LossMonitor: per_print_times must be 0 or more, got ", per_print_times, "."));
   }
   void step_end(RunInfo& run) {
-    if (every_ == 0 || run.cur_step_num % every_ != 0) return;
+    if (!run.training || every_ == 0 || run.cur_step_num % every_ != 0) return;
     std::printf("epoch: %ld step: %ld, loss is %.7g\n", run.cur_epoch_num, run.step_in_epoch(), run.loss());
     std::fflush(stdout);
   }

@@ -1,0 +1,2 @@
+// What every user pays: the umbrella header alone.
+#include <tenon/tenon.hpp>

@@ -1,0 +1,31 @@
+#!/bin/sh
+# What it costs to compile Tenon: CPU seconds (user + system) and peak memory per program, as a Markdown table.
+#
+#   sh benchmarks/compile/measure.sh [NAME]...     header, mnist, resnet50-graph, resnet50, gpt12-graph, gpt12
+#   CXX=g++ FACTOR=2                               compiler; fails above FACTOR times a bar (default 0: never fails)
+set -eu
+cd "$(dirname "$0")/../.."
+cxx=${CXX:-g++}
+factor=${FACTOR:-0}
+[ $# -gt 0 ] || set -- header mnist resnet50-graph resnet50 gpt12-graph gpt12
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+printf '| program | CPU seconds | bar | peak MB | bar |\n|---|---|---|---|---|\n'
+for name in "$@"; do
+  flags=
+  case $name in
+    header) source=benchmarks/compile/header.cpp seconds=2.5 megabytes=900 ;;
+    mnist) source=examples/06_mnist.cpp seconds=12 megabytes=900 ;;
+    *-graph) source=benchmarks/compile/${name%-graph}.cpp seconds=20 megabytes=1500 flags=-DGRAPH_ONLY ;;
+    *) source=benchmarks/compile/$name.cpp seconds=40 megabytes=1500 ;;
+  esac
+  [ -f "$source" ] || { echo "measure.sh: there is no program '$name'" >&2; exit 2; }
+  /usr/bin/time -o "$work/time" -f '%U %S %M' "$cxx" -std=c++20 -O2 -march=native -DTENON_WITH_ZLIB=1 $flags -Iinclude -c "$source" -o "$work/object.o"
+  awk -v name="$name" -v bar="$seconds" -v memory="$megabytes" -v factor="$factor" '{
+    used = $1 + $2; peak = $3 / 1024
+    printf "| %s | %.1f | %s | %.0f | %s |\n", name, used, bar, peak, memory
+    if (factor > 0 && (used > factor * bar || peak > factor * memory)) exit 1
+  }' "$work/time" || { echo "measure.sh: $name is above $factor times its bar" >&2; failed=1; }
+done
+exit $failed

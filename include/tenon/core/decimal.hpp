@@ -1,0 +1,110 @@
+// Floating-point numbers as decimal text: the shortest digits that read back as the same number of the same dtype.
+#pragma once
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <tenon/core/dtype.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A finite number as sign and digits: 0.d₀d₁d₂… · 10^point. Digits end with no zero; zero itself has the digit "0".
+struct Decimal {
+  bool negative = false;
+  std::string digits;
+  int point = 1;
+
+  /// How many digits stand behind the decimal point in positional and in scientific notation.
+  int positional_fraction() const { return int(digits.size()) > point ? int(digits.size()) - point : 0; }
+  int scientific_fraction() const { return int(digits.size()) - 1; }
+};
+
+namespace detail {
+
+/// Reads "-1.25e-07" or "-12.50" as std::to_chars writes them.
+inline Decimal parsed_decimal(std::string_view s) {
+  Decimal d;
+  d.negative = s.starts_with('-');
+  if (d.negative) s.remove_prefix(1);
+  const std::size_t e = s.find('e');
+  if (e != s.npos) {
+    const std::size_t digits = e + (s[e + 1] == '+' ? 2 : 1);
+    std::from_chars(s.data() + digits, s.data() + s.size(), d.point);
+    ++d.point;
+    s = s.substr(0, e);
+  } else {
+    d.point = int(s.find('.') == s.npos ? s.size() : s.find('.'));
+  }
+  for (char c : s)
+    if (c != '.') d.digits += c;
+  while (d.digits.size() > 1 && d.digits.starts_with('0')) d.digits.erase(0, 1), --d.point;  // "0.05": scientific has none
+  while (d.digits.size() > 1 && d.digits.ends_with('0')) d.digits.pop_back();
+  if (d.digits == "0") d.point = 1;
+  return d;
+}
+
+/// x with `fraction` digits behind the point, correctly rounded, ties to even.
+inline Decimal rounded_decimal(double x, std::chars_format format, int fraction) {
+  char text[400];
+  return parsed_decimal({text, std::size_t(std::to_chars(text, text + sizeof text, x, format, fraction).ptr - text)});
+}
+
+template <class T>
+Decimal shortest_standard(T x) {
+  char text[64];
+  return parsed_decimal({text, std::size_t(std::to_chars(text, text + sizeof text, x, std::chars_format::scientific).ptr - text)});
+}
+/// For the 16-bit types: the first precision at which reading gives the number back; five digits always do.
+template <class Half>
+Decimal shortest_half(Half x) {
+  char text[64];
+  for (int digits = 0;; ++digits) {
+    const char* end = std::to_chars(text, text + sizeof text, float(x), std::chars_format::scientific, digits).ptr;
+    float read = 0;
+    std::from_chars(text, end, read);
+    if (Half(read).bits == x.bits || digits == 8) return parsed_decimal({text, std::size_t(end - text)});
+  }
+}
+
+}  // namespace detail
+
+/// The shortest digits that read back as x, a finite number of the dtype.
+inline Decimal shortest_decimal(double x, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16: return detail::shortest_half(float16(float(x)));
+    case Dtype::bfloat16: return detail::shortest_half(bfloat16(float(x)));
+    case Dtype::float32: return detail::shortest_standard(float(x));
+    default: return detail::shortest_standard(x);
+  }
+}
+
+/// The shortest digits, or x rounded to `fraction` digits behind the point where these are fewer.
+inline Decimal positional_decimal(double x, Dtype dtype, int fraction) {
+  Decimal d = shortest_decimal(x, dtype);
+  return d.positional_fraction() <= fraction ? d : detail::rounded_decimal(x, std::chars_format::fixed, fraction);
+}
+inline Decimal scientific_decimal(double x, Dtype dtype, int fraction) {
+  Decimal d = shortest_decimal(x, dtype);
+  return d.scientific_fraction() <= fraction ? d : detail::rounded_decimal(x, std::chars_format::scientific, fraction);
+}
+
+/// "-12." or "-12.5": the whole part and what follows the point, which always is there.
+inline std::string positional_text(const Decimal& d) {
+  std::string s = d.negative ? "-" : "";
+  if (d.point <= 0) return s + "0." + std::string(std::size_t(-d.point), '0') + d.digits;
+  const std::size_t whole = std::size_t(d.point);
+  if (d.digits.size() <= whole) return s + d.digits + std::string(whole - d.digits.size(), '0') + ".";
+  return s + d.digits.substr(0, whole) + "." + d.digits.substr(whole);
+}
+/// "-1.25e-07": at least two digits in the exponent.
+inline std::string scientific_text(const Decimal& d, std::size_t fraction, std::size_t exponent_digits = 2) {
+  const int exponent = d.digits == "0" ? 0 : d.point - 1;
+  std::string s = (d.negative ? "-" : "") + d.digits.substr(0, 1) + "." + d.digits.substr(1), power = std::to_string(std::abs(exponent));
+  if (d.digits.size() - 1 < fraction) s.append(fraction - (d.digits.size() - 1), '0');
+  if (power.size() < exponent_digits) power.insert(0, exponent_digits - power.size(), '0');
+  return s + (exponent < 0 ? "e-" : "e+") + power;
+}
+
+}  // namespace tenon

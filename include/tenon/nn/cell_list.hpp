@@ -1,0 +1,40 @@
+// CellList: several cells of one type, to loop over or to apply in turn.
+#pragma once
+#include <tenon/nn/cell.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// N cells of one type: `nn::CellList<Block, 12> blocks;` and `for (const auto& block : blocks) x = block(x);`
+///
+/// Called as a cell it applies them in turn, which also works where a block changes the shape of x. A loop in construct
+/// needs blocks that keep it. A wrong shape passes through both silently until it is reported.
+/// parameters  those of the cells: "blocks.0.weight", "blocks.1.weight", ...
+/// source      MindSpore nn.CellList, which cannot be called
+template <class Block, int N>
+struct CellList : Cell<CellList<Block, N>> {
+  static_assert(AnyCell<Block> && N > 0, "CellList<Block, N> takes a cell and a positive number of them");
+  static constexpr bool numbered = true;
+  Block block[N];
+
+  constexpr const Block& operator[](int i) const { return block[i]; }
+  constexpr const Block* begin() const { return block; }
+  constexpr const Block* end() const { return block + N; }
+  static constexpr int size() { return N; }
+  template <class F> constexpr void each_child(F f) const {
+    for (int i = 0; i < N; ++i) f(block[i], i);
+  }
+
+  constexpr auto construct(const auto& x) const { return applied_from<0>(x); }
+  /// The result of the blocks from number I on.
+  template <int I, class X>
+  constexpr auto applied_from(const X& x) const {
+    if constexpr (I == N || is_broken<X>) return x;
+    else if constexpr (std::is_same_v<decltype(block[I](x)), X>) {
+      X y = block[I](x);
+      for (int i = I + 1; i < N; ++i) y = block[i](y);
+      return y;
+    } else return applied_from<I + 1>(block[I](x));
+  }
+};
+
+}  // namespace tenon::nn

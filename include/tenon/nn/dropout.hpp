@@ -1,0 +1,54 @@
+// Dropout as a layer.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/ops/dropout.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// `p` is the probability with which an element is dropped, as in MindSpore 2.x (1.x asked for the opposite, keep_prob).
+struct DropoutConfig {
+  float p = 0.5f;
+};
+
+/// The initial value of a setting.
+struct Setting {
+  static constexpr bool is_setting = true;
+  float value = 0;
+  template <class T>
+  void fill(T* data, const TensorType&, std::uint64_t) const {
+    *data = T(value);
+  }
+};
+
+/// Drops elements in training and scales the rest by 1 / (1 - p); does nothing in evaluation.
+///
+/// x           any shape; floating-point
+/// result      shape and dtype of x
+/// rate        p, a setting: `net.dropout.set_rate(0.1f)` holds from the next step on, no graph is made anew, and
+///             checkpoints do not contain it
+/// random      every call of every cell draws a mask of its own, which seed, cell, call site, and step fix
+/// source      MindSpore nn.Dropout
+template <DropoutConfig config = DropoutConfig{}>
+struct Dropout : Cell<Dropout<config>> {
+  static_assert(config.p >= 0 && config.p < 1, "Dropout needs a probability p with 0 <= p < 1");
+  Parameter<float, Shape<>, Setting{config.p}, false> rate;
+
+  template <class X>
+  constexpr auto construct(const X& x) const {
+    if constexpr (is_broken<X>) return x;
+    else if constexpr (!is_floating(X::dims.dtype)) return ops::dropout(x, rate);  // says what it needs
+    else {
+      if (is_training(x)) return ops::dropout(x, rate);
+      return x;
+    }
+  }
+
+  /// Changes p. Throws ValueError unless 0 <= p < 1, RuntimeError before the network is bound.
+  void set_rate(float p) const {
+    if (!(p >= 0 && p < 1)) throw ValueError(text("Dropout.set_rate: p must be in [0, 1), got ", p, "."));
+    if (!rate.data) throw RuntimeError("Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.");
+    rate.values()[0] = p;
+  }
+};
+
+}  // namespace tenon::nn

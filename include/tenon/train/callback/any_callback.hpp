@@ -1,0 +1,65 @@
+// AnyCallback: one type for all callbacks, so that a program can choose them at run time.
+#pragma once
+#include <memory>
+#include <utility>
+
+#include <tenon/train/callback/callback.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Holds any callback whose hooks take `RunInfo&` (or `auto&`): `std::vector<AnyCallback> list{LossMonitor{100}, TimeMonitor{}};
+/// model.train(10, data, list);`
+///
+/// The hooks see a RunInfo, not the Model: a callback that evaluates or saves keeps a reference to it. The held object is a
+/// copy, or the moved-in original; copies of an AnyCallback share it. A class without a hook, or with one that cannot be
+/// called, is a compile error.
+class AnyCallback {
+ public:
+  template <class C>
+    requires(!std::is_same_v<std::remove_cvref_t<C>, AnyCallback>)
+  AnyCallback(C callback) {
+    static_assert(detail::check_callback<C, RunInfo>());
+    held_ = std::make_shared<Holder<C>>(std::move(callback));
+  }
+
+  void begin(RunInfo& run) { held_->begin(run); }
+  void epoch_begin(RunInfo& run) { held_->epoch_begin(run); }
+  void step_begin(RunInfo& run) { held_->step_begin(run); }
+  void step_end(RunInfo& run) { held_->step_end(run); }
+  void epoch_end(RunInfo& run) { held_->epoch_end(run); }
+  void end(RunInfo& run) { held_->end(run); }
+
+  /// The held callback if it is a C, else null: to read what a callback of a list has collected.
+  template <class C>
+  C* get() {
+    auto* holder = dynamic_cast<Holder<C>*>(held_.get());
+    return holder ? &holder->callback : nullptr;
+  }
+
+ private:
+  struct Hooks {
+    virtual ~Hooks() = default;
+    virtual void begin(RunInfo&) = 0;
+    virtual void epoch_begin(RunInfo&) = 0;
+    virtual void step_begin(RunInfo&) = 0;
+    virtual void step_end(RunInfo&) = 0;
+    virtual void epoch_end(RunInfo&) = 0;
+    virtual void end(RunInfo&) = 0;
+  };
+  template <class C>
+  struct Holder final : Hooks {
+    C callback;
+    explicit Holder(C c) : callback(std::move(c)) {}
+    detail::CallbackList<RunInfo, C> list(RunInfo& run) { return {run, {callback}}; }
+    void begin(RunInfo& run) override { list(run).begin(); }
+    void epoch_begin(RunInfo& run) override { list(run).epoch_begin(); }
+    void step_begin(RunInfo& run) override { list(run).step_begin(); }
+    void step_end(RunInfo& run) override { list(run).step_end(); }
+    void epoch_end(RunInfo& run) override { list(run).epoch_end(); }
+    void end(RunInfo& run) override { list(run).end(); }
+  };
+
+  std::shared_ptr<Hooks> held_;
+};
+
+}  // namespace tenon

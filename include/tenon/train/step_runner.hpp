@@ -1,0 +1,203 @@
+// StepRunner: one step of training, evaluation, or prediction, in either mode.
+#pragma once
+#include <tenon/dataset/stage.hpp>
+#include <tenon/nn/optim/update_rules.hpp>
+#include <tenon/train/graphs.hpp>
+#include <tenon/train/model_options.hpp>
+#include <tenon/train/outputs.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+template <class C> struct ColumnKey;
+template <class T, int... E> struct ColumnKey<dataset::Column<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+
+/// An executor per compiled graph, made at first use.
+class ExecutorCache {
+ public:
+  Executor& get(const Program& program) {
+    for (auto& e : executors_)
+      if (&e->program() == &program) return *e;
+    return *executors_.emplace_back(std::make_unique<Executor>(program));
+  }
+  auto begin() { return executors_.begin(); }
+  auto end() { return executors_.end(); }
+
+ private:
+  std::vector<std::unique_ptr<Executor>> executors_;
+};
+
+/// Records on a tape until the end of the scope, also if an operator throws.
+class Recording {
+ public:
+  explicit Recording(eager::Tape& tape) : tape_(tape) { tape.resume(); }
+  ~Recording() { tape_.pause(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  eager::Tape& tape_;
+};
+
+/// The type of output K of a compiled graph, for ResultElement and ResultShape.
+template <class Graph, int K>
+struct OutputType {
+  static constexpr TensorType result_type = Graph::graph[Graph::graph.output[K]].type;
+};
+template <class Graph, int K> using OutputTensor = Tensor<ResultElement<OutputType<Graph, K>>, ResultShape<OutputType<Graph, K>>>;
+
+/// All outputs of a graph: a tensor, or a tuple of tensors.
+template <class Graph, class Index = std::make_integer_sequence<int, Graph::graph.outputs>> struct OutputTensors;
+template <class Graph, int... K> struct OutputTensors<Graph, std::integer_sequence<int, K...>> { using type = std::tuple<OutputTensor<Graph, K>...>; };
+template <class Graph> struct OutputTensors<Graph, std::integer_sequence<int, 0>> { using type = OutputTensor<Graph, 0>; };
+
+/// The batch size that all inputs of a prediction share. Throws ValueError if they differ, or one has no elements.
+template <class... X>
+long batch_size_of(const X&... x) {
+  long n = -1;
+  const auto take = [&](const auto& v) {
+    if (!v.storage()) throw ValueError("Model.predict got a tensor without elements: assign to it first.");
+    if (!std::remove_cvref_t<decltype(v)>::dims.batched()) return;
+    if (n >= 0 && n != v.n()) throw ValueError(text("Model.predict got inputs of batch size ", n, " and ", v.n(), ": they must agree."));
+    n = v.n();
+  };
+  (take(x), ...);
+  return n < 0 ? 1 : n;
+}
+
+/// What runs the steps of a Model: its training state, its compiled graphs, its tape.
+template <class Net, class Loss, class Optimizer, ModelOptions options>
+class StepRunner {
+ public:
+  template <class... C> using TrainGraph = Compiled<TrainStep<Net, Loss, Optimizer, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... C> using EvalGraph = Compiled<EvalStep<Net, Loss, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... X> using PredictGraph = Compiled<EvalStep<Net, NoLoss, typename KeyFor<X>::type...>, options.passes>;
+
+  StepRunner(Net& net, const Optimizer& optimizer, Mode mode)
+      : net_(&net), mode_(mode), state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed), rules_(make_rules(optimizer)) {
+    if constexpr (!options.graph) mode_ = Mode::pynative;
+    if constexpr (!options.pynative) mode_ = Mode::graph;
+    ParameterList(net).bind();
+  }
+
+  Mode mode() const { return mode_; }
+  TrainState& state() { return state_; }
+  const TrainState& state() const { return state_; }
+
+  template <class List, class... C>
+  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, Outputs& outputs) {
+    rules_.each(optimizer, state_.step(), [&](int e, const nn::Numbers& n) { std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n); });
+    if constexpr (options.pynative)
+      if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
+    if constexpr (options.graph)
+      if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs);
+    state_.advance();
+  }
+  template <class List, class... C>
+  void eval(const dataset::Row<List>& row, dataset::Columns<C...>, Outputs& outputs) {
+    if constexpr (options.pynative)
+      if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
+    if constexpr (options.graph)
+      if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs);
+  }
+  /// Calls f(k, type, data) for each output of the network on x, in evaluation.
+  template <class F, class... X>
+  void predict(F f, const X&... x) {
+    if constexpr (options.pynative)
+      if (mode_ == Mode::pynative) {
+        Outputs outputs;
+        pynative_predict(outputs, x...);
+        for (int k = 0; k < int(outputs.views().size()); ++k) f(k, outputs.views()[std::size_t(k)]);
+      }
+    if constexpr (options.graph)
+      if (mode_ == Mode::graph) {
+        const void* inputs[]{x.data()...};
+        Executor& executor = bound(PredictGraph<X...>::program);
+        executor.run(inputs, batch_size_of(x...));
+        for (int k = 0; k < executor.program().outputs; ++k) f(k, executor.output_view(k));
+      }
+  }
+
+ private:
+  static auto make_rules(const Optimizer& optimizer) {
+    if constexpr (std::is_same_v<Optimizer, NoOptimizer>) return NoOptimizer{};
+    else return nn::UpdateRules(optimizer, Structure<Net>::table.entry, Structure<Net>::count);
+  }
+  static auto make_tape() {
+    if constexpr (options.pynative) return eager::Tape::paused;
+    else return NoOptimizer{};
+  }
+
+  Executor& bound(const Program& program) {
+    Executor& executor = executors_.get(program);
+    const ParameterList parameters(*net_);
+    const ParameterArena* arena = parameters.arena();
+    executor.bind(arena ? arena->data : nullptr, state_.data());
+    freeze_as_flagged(executor, parameters);
+    return executor;
+  }
+  template <class Graph, class Row>
+  void run_graph(const Row& row, Outputs& outputs) {
+    Executor& executor = bound(Graph::program);
+    executor.run(row.column, row.n);
+    outputs.take(executor);
+  }
+
+  // Calls f with the columns of a row as tensors of their own.
+  template <class... C, class List, class F>
+  void with_tensors(const dataset::Row<List>& row, F&& f) {
+    int next = 0;
+    const auto tensor = [&]<class T, class S>(dataset::Column<T, S>) {
+      Tensor<T, S> t = Tensor<T, S>::empty(row.n);
+      std::memcpy(t.data(), row.column[next++], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
+      return t;
+    };
+    std::tuple<Tensor<typename C::type, typename C::shape>...> tensors{tensor(C{})...};
+    std::apply(f, tensors);
+  }
+  template <class... C, class List>
+  void pynative_train(const dataset::Row<List>& row, Outputs& outputs) {
+    const FlushDenormals flush;
+    const eager::RootScope root(*net_, true, state_.random());
+    tape_.clear();
+    with_tensors<C...>(row, [&](const auto&... x) {
+      Recording recording(tape_);
+      const auto loss = loss_of<Loss>(predicted<Net, Loss>(*net_, x...), x...);
+      const auto total = total_loss(loss);
+      tape_.pause();
+      tape_.backward(total);
+      outputs.keep(loss);
+    });
+    using Update = Compiled<UpdateStep<Net, Optimizer>, options.passes>;
+    gradients_.resize(std::size_t(Structure<Net>::count));
+    for (int e = 0; e < Structure<Net>::count; ++e) gradients_[std::size_t(e)] = tape_.gradient_data(e);
+    bound(Update::program).run(gradients_.data(), 1);
+  }
+  template <class... C, class List>
+  void pynative_eval(const dataset::Row<List>& row, Outputs& outputs) {
+    const FlushDenormals flush;
+    const eager::NoGrad no_grad;
+    const eager::RootScope root(*net_, false, state_.random());
+    with_tensors<C...>(row, [&](const auto&... x) {
+      const auto prediction = predicted<Net, Loss>(*net_, x...);
+      if constexpr (std::is_same_v<Loss, NoLoss>) outputs.keep(prediction);
+      else outputs.keep(loss_of<Loss>(prediction, x...), prediction);
+    });
+  }
+  template <class... X>
+  void pynative_predict(Outputs& outputs, const X&... x) {
+    const FlushDenormals flush;
+    const eager::NoGrad no_grad;
+    const eager::RootScope root(*net_, false, state_.random());
+    outputs.keep(predicted<Net, NoLoss>(*net_, x...));
+  }
+
+  Net* net_;
+  Mode mode_;
+  TrainState state_;
+  ExecutorCache executors_;
+  std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
+  decltype(make_rules(std::declval<const Optimizer&>())) rules_;
+  std::vector<const void*> gradients_;
+};
+
+}  // namespace tenon::detail
