@@ -28,7 +28,7 @@ struct NpyArray {
   std::vector<T> values() const {
     if (tenon::dtype_of<T> != dtype) throw tenon::TypeError(tenon::text("this array holds ", tenon::name(dtype), ", asked for ", tenon::name(tenon::dtype_of<T>)));
     std::vector<T> v(static_cast<std::size_t>(count()));
-    for (std::size_t i = 0; i < v.size(); ++i) std::memcpy(&v[i], bytes.data() + i * sizeof(T), sizeof(T));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = element<T>(i);
     return v;
   }
   /// The elements as double, whatever the dtype.
@@ -40,10 +40,10 @@ struct NpyArray {
 
  private:
   template <class T>
-  double element(std::size_t i) const {
+  T element(std::size_t i) const {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    return static_cast<double>(value);
+    return value;
   }
   double number(std::size_t i) const {
     using tenon::Dtype;
@@ -52,10 +52,10 @@ struct NpyArray {
       case Dtype::int8: return element<std::int8_t>(i);
       case Dtype::int16: return element<std::int16_t>(i);
       case Dtype::int32: return element<std::int32_t>(i);
-      case Dtype::int64: return element<std::int64_t>(i);
+      case Dtype::int64: return static_cast<double>(element<std::int64_t>(i));
       case Dtype::uint16: return element<std::uint16_t>(i);
       case Dtype::uint32: return element<std::uint32_t>(i);
-      case Dtype::uint64: return element<std::uint64_t>(i);
+      case Dtype::uint64: return static_cast<double>(element<std::uint64_t>(i));
       case Dtype::float16: return element<tenon::float16>(i);
       case Dtype::float32: return element<float>(i);
       case Dtype::float64: return element<double>(i);

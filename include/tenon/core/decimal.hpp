@@ -56,16 +56,35 @@ Decimal shortest_standard(T x) {
   char text[64];
   return parsed_decimal({text, std::size_t(std::to_chars(text, text + sizeof text, x, std::chars_format::scientific).ptr - text)});
 }
-/// For the 16-bit types: the first precision at which reading gives the number back; five digits always do.
+/// The number in a standard form that std::from_chars reads.
+inline std::string readable(const Decimal& d) { return (d.negative ? "-0." : "0.") + d.digits + "e" + std::to_string(d.point); }
+
+/// The next larger number with as many digits, in magnitude.
+inline Decimal increased(Decimal d, std::size_t digits) {
+  d.digits.resize(digits, '0');
+  std::size_t i = digits;
+  while (i && d.digits[i - 1] == '9') d.digits[--i] = '0';
+  if (i) ++d.digits[i - 1];
+  else d.digits.insert(0, 1, '1'), ++d.point;
+  while (d.digits.size() > 1 && d.digits.ends_with('0')) d.digits.pop_back();
+  return d;
+}
+/// For the 16-bit types: the fewest digits that read back as x. The nearest number with so many digits can fail where the
+/// next one does not: a power of two has less room below it than above.
 template <class Half>
 Decimal shortest_half(Half x) {
-  char text[64];
-  for (int digits = 0;; ++digits) {
-    const char* end = std::to_chars(text, text + sizeof text, float(x), std::chars_format::scientific, digits).ptr;
+  const auto reads_back = [&](const Decimal& d) {
+    const std::string s = readable(d);
     float read = 0;
-    std::from_chars(text, end, read);
-    if (Half(read).bits == x.bits || digits == 8) return parsed_decimal({text, std::size_t(end - text)});
+    std::from_chars(s.data(), s.data() + s.size(), read);
+    return Half(read).bits == x.bits;
+  };
+  for (int digits = 1; digits < 9; ++digits) {
+    const Decimal nearest = rounded_decimal(float(x), std::chars_format::scientific, digits - 1);
+    if (reads_back(nearest)) return nearest;
+    if (const Decimal next = increased(nearest, std::size_t(digits)); reads_back(next)) return next;
   }
+  return rounded_decimal(float(x), std::chars_format::scientific, 8);
 }
 
 }  // namespace detail
@@ -80,14 +99,22 @@ inline Decimal shortest_decimal(double x, Dtype dtype) {
   }
 }
 
-/// The shortest digits, or x rounded to `fraction` digits behind the point where these are fewer.
+/// The shortest digits, or x rounded to `fraction` digits behind the point where these are fewer. Whole numbers have all
+/// digits: 65504, although 65500 reads back as the same float16.
 inline Decimal positional_decimal(double x, Dtype dtype, int fraction) {
   Decimal d = shortest_decimal(x, dtype);
+  if (int(d.digits.size()) < d.point) return detail::rounded_decimal(x, std::chars_format::fixed, 0);
   return d.positional_fraction() <= fraction ? d : detail::rounded_decimal(x, std::chars_format::fixed, fraction);
 }
+/// The same for scientific notation.
 inline Decimal scientific_decimal(double x, Dtype dtype, int fraction) {
   Decimal d = shortest_decimal(x, dtype);
   return d.scientific_fraction() <= fraction ? d : detail::rounded_decimal(x, std::chars_format::scientific, fraction);
+}
+/// All of `fraction` digits behind the point: shortest ones are followed by digits of x itself, not by zeros.
+inline Decimal full_scientific_decimal(double x, Dtype dtype, int fraction) {
+  Decimal d = shortest_decimal(x, dtype);
+  return d.scientific_fraction() == fraction ? d : detail::rounded_decimal(x, std::chars_format::scientific, fraction);
 }
 
 /// "-12." or "-12.5": the whole part and what follows the point, which always is there.

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <tenon/core/denormals.hpp>
 
@@ -17,27 +16,25 @@ namespace tenon::inline TENON_ABI {
 /// Runs `work(part)` for part = 0 .. parts - 1 on up to `threads()` threads, the caller among them.
 ///
 /// Workers spin for some microseconds after a job and then sleep, so that an idle pool does not slow other programs.
-/// A second thread that calls while a job runs, and a job that calls again, run all parts inline. A forked child makes
-/// its own workers when it first needs them.
+/// A second thread that calls while a job runs, and a job that calls again, run all parts inline. A forked child gets a
+/// new pool, which makes its own workers when it first needs them; only fork() from within a job is not supported.
+/// `work` must not throw on a worker.
 class ThreadPool {
  public:
   using Work = void (*)(void* context, int part);
 
-  static ThreadPool& instance() {
-    static ThreadPool* pool = new ThreadPool;  // never destroyed: workers may outlive static objects
-    return *pool;
-  }
+  static ThreadPool& instance() { return *current().load(std::memory_order_acquire); }
 
   /// Number of threads that a job may use, the caller included. 1 needs no worker.
   int threads() const { return threads_.load(std::memory_order_relaxed); }
   void set_threads(int count) { threads_.store(std::max(1, count), std::memory_order_relaxed); }
 
   void run(int parts, Work work, void* context) {
-    if (parts <= 1 || threads() == 1 || !owner_.try_lock()) {
+    if (parts <= 1 || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
       for (int part = 0; part < parts; ++part) work(context, part);
       return;
     }
-    std::lock_guard lock(owner_, std::adopt_lock);
+    const Join join{*this};
     start_workers(std::min(parts, threads()) - 1);
     {
       std::lock_guard guard(mutex_);
@@ -50,25 +47,42 @@ class ThreadPool {
     }
     if (sleeping_.load(std::memory_order_acquire)) wake_.notify_all();
     run_share(0);
-    for (int spin = 0; pending_.load(std::memory_order_acquire); ++spin)
-      if (spin > spins) std::this_thread::yield();
   }
 
  private:
   static constexpr int spins = 4000;
 
+  // Waits for the workers before the job's data goes out of scope, also if the caller's own share throws.
+  struct Join {
+    ThreadPool& pool;
+    ~Join() {
+      for (int spin = 0; pool.pending_.load(std::memory_order_acquire); ++spin)
+        if (spin > spins) std::this_thread::yield();
+      pool.busy_.store(false, std::memory_order_release);
+    }
+  };
+
   ThreadPool() = default;
+
+  // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks may
+  // be held by them forever, so that it starts anew.
+  static std::atomic<ThreadPool*>& current() {
+    static std::atomic<ThreadPool*> pool = [] {
+      ::pthread_atfork(nullptr, nullptr, [] {
+        auto* fresh = new ThreadPool;
+        fresh->set_threads(instance().threads());
+        current().store(fresh, std::memory_order_release);
+      });
+      return new ThreadPool;
+    }();
+    return pool;
+  }
 
   // Thread `index` of active_ + 1 runs parts index, index + active_ + 1, ...
   void run_share(int index) {
     for (int part = index; part < parts_; part += active_ + 1) work_(context_, part);
   }
   void start_workers(int wanted) {
-    if (process_ != ::getpid()) {  // after a fork the threads are gone, their objects must not be joined
-      process_ = ::getpid();
-      new std::vector<std::thread>(std::move(workers_));
-      workers_.clear();
-    }
     while (int(workers_.size()) < wanted) {
       const int index = int(workers_.size()) + 1;
       workers_.emplace_back([this, index, seen = generation_.load()] { work_loop(index, seen); });
@@ -97,10 +111,10 @@ class ThreadPool {
   }
 
   std::atomic<int> threads_{int(std::max(1u, std::thread::hardware_concurrency()))};
-  std::mutex owner_, mutex_;
+  std::atomic<bool> busy_{false};
+  std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::thread> workers_;
-  ::pid_t process_ = ::getpid();
   std::atomic<unsigned> generation_{0};
   std::atomic<int> pending_{0}, sleeping_{0};
   Work work_ = nullptr;

@@ -11,7 +11,7 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Element i of a view as a number; integers of 64 bits have their own functions below.
+/// Element i of a view with a floating-point dtype.
 inline double floating_element(const AnyTensor& x, std::int64_t i) {
   switch (x.dtype) {
     case Dtype::float16: return static_cast<const float16*>(x.data)[i];
@@ -31,6 +31,21 @@ inline std::string integer_text(const AnyTensor& x, std::int64_t i) {
     case Dtype::uint32: return std::to_string(static_cast<const std::uint32_t*>(x.data)[i]);
     case Dtype::uint64: return std::to_string(static_cast<const std::uint64_t*>(x.data)[i]);
     default: return std::to_string(static_cast<const std::int64_t*>(x.data)[i]);
+  }
+}
+/// Element i of any view; integers beyond 2^53 are rounded.
+inline double element_as_double(const AnyTensor& x, std::int64_t i) {
+  switch (x.dtype) {
+    case Dtype::bool_: return static_cast<const unsigned char*>(x.data)[i] != 0;
+    case Dtype::int8: return static_cast<const std::int8_t*>(x.data)[i];
+    case Dtype::int16: return static_cast<const std::int16_t*>(x.data)[i];
+    case Dtype::int32: return static_cast<const std::int32_t*>(x.data)[i];
+    case Dtype::int64: return double(static_cast<const std::int64_t*>(x.data)[i]);
+    case Dtype::uint8: return static_cast<const std::uint8_t*>(x.data)[i];
+    case Dtype::uint16: return static_cast<const std::uint16_t*>(x.data)[i];
+    case Dtype::uint32: return static_cast<const std::uint32_t*>(x.data)[i];
+    case Dtype::uint64: return double(static_cast<const std::uint64_t*>(x.data)[i]);
+    default: return floating_element(x, i);
   }
 }
 inline std::string non_finite_text(double x) { return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
@@ -82,7 +97,7 @@ class FloatColumns {
       return word;
     }
     if (scientific_) {
-      std::string word = scientific_text(scientific_decimal(value, dtype_, precision), fraction_, exponent_);
+      std::string word = scientific_text(full_scientific_decimal(value, dtype_, int(fraction_)), fraction_, exponent_);
       pad_left(word, left_ + right_ + 1);
       return word;
     }

@@ -34,26 +34,27 @@ struct At {
 template <class V> concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
 template <class V> concept OperandOrScalar = Operand<V> || Scalar<V>;
 
-/// Infix operators and method forms. `Self` derives from it.
+/// Infix operators and method forms. `Self` derives from it. (Template headers are written out: nvcc finds only the first
+/// of several friends with abbreviated ones.)
 template <class Self>
 struct Value : OperandTag {
-  friend constexpr auto operator+(At<Self> a, const OperandOrScalar auto& b) { return add(a.value, b, a.location); }
-  friend constexpr auto operator-(At<Self> a, const OperandOrScalar auto& b) { return sub(a.value, b, a.location); }
-  friend constexpr auto operator*(At<Self> a, const OperandOrScalar auto& b) { return mul(a.value, b, a.location); }
-  friend constexpr auto operator/(At<Self> a, const OperandOrScalar auto& b) { return div(a.value, b, a.location); }
-  friend constexpr auto operator+(const Scalar auto& a, At<Self> b) { return add(a, b.value, b.location); }
-  friend constexpr auto operator-(const Scalar auto& a, At<Self> b) { return sub(a, b.value, b.location); }
-  friend constexpr auto operator*(const Scalar auto& a, At<Self> b) { return mul(a, b.value, b.location); }
-  friend constexpr auto operator/(const Scalar auto& a, At<Self> b) { return div(a, b.value, b.location); }
+  template <OperandOrScalar B> friend constexpr auto operator+(At<Self> a, const B& b) { return add(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator-(At<Self> a, const B& b) { return sub(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator*(At<Self> a, const B& b) { return mul(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator/(At<Self> a, const B& b) { return div(a.value, b, a.location); }
+  template <Scalar A> friend constexpr auto operator+(const A& a, At<Self> b) { return add(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator-(const A& a, At<Self> b) { return sub(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator*(const A& a, At<Self> b) { return mul(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator/(const A& a, At<Self> b) { return div(a, b.value, b.location); }
   friend constexpr auto operator-(At<Self> a) { return neg(a.value, a.location); }
-  friend constexpr auto operator<(At<Self> a, const OperandOrScalar auto& b) { return less(a.value, b, a.location); }
-  friend constexpr auto operator<=(At<Self> a, const OperandOrScalar auto& b) { return less_equal(a.value, b, a.location); }
-  friend constexpr auto operator>(At<Self> a, const OperandOrScalar auto& b) { return greater(a.value, b, a.location); }
-  friend constexpr auto operator>=(At<Self> a, const OperandOrScalar auto& b) { return greater_equal(a.value, b, a.location); }
-  friend constexpr auto operator<(const Scalar auto& a, At<Self> b) { return less(a, b.value, b.location); }
-  friend constexpr auto operator<=(const Scalar auto& a, At<Self> b) { return less_equal(a, b.value, b.location); }
-  friend constexpr auto operator>(const Scalar auto& a, At<Self> b) { return greater(a, b.value, b.location); }
-  friend constexpr auto operator>=(const Scalar auto& a, At<Self> b) { return greater_equal(a, b.value, b.location); }
+  template <OperandOrScalar B> friend constexpr auto operator<(At<Self> a, const B& b) { return less(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator<=(At<Self> a, const B& b) { return less_equal(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator>(At<Self> a, const B& b) { return greater(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator>=(At<Self> a, const B& b) { return greater_equal(a.value, b, a.location); }
+  template <Scalar A> friend constexpr auto operator<(const A& a, At<Self> b) { return less(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator<=(const A& a, At<Self> b) { return less_equal(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator>(const A& a, At<Self> b) { return greater(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator>=(const A& a, At<Self> b) { return greater_equal(a, b.value, b.location); }
 };
 
 // Not friends like the others, and without the place of the call: the language also tries == with its sides exchanged,

@@ -55,7 +55,7 @@ template <class I> using ResultShape = decltype(shape_from<I>(std::make_integer_
 template <class I> using ResultElement = CppType<I::result_type.dtype>;
 
 template <class T, class S> constexpr Builder* builder_of(const Traced<T, S>& v) { return v.builder; }
-constexpr Builder* builder_of(const ops::OperandTag&) { return nullptr; }
+template <class V> constexpr Builder* builder_of(const V&) { return nullptr; }  // parameters, numbers, tuples of outputs
 
 template <class T, class S> constexpr int lift(Builder&, const Traced<T, S>& v) { return v.id; }
 template <class T> constexpr int lift(Builder& b, const Number<T>& v) { return b.constant(dtype_of<T>, v.value); }
@@ -175,10 +175,11 @@ auto apply_eager(std::uint64_t immediate, const V&... v) {
         launch(kernel_entry<CallOf<I>>, a);
       }
       Result result(std::move(storage), a.n);
-      if (in.recorded) {
-        eager::Tape::Value value{result.data(), result.storage(), -1};
-        in.tape->record(eager::RuleOf<I>::rule, in.value, value, immediate, a.n, result.variable);
-      }
+      if constexpr (is_floating(I::result_type.dtype))  // no gradient flows through integers
+        if (in.recorded) {
+          eager::Tape::Value value{result.data(), result.storage(), -1};
+          in.tape->record(eager::RuleOf<I>::rule, in.value, value, immediate, a.n, result.variable);
+        }
       return result;
     }
   }

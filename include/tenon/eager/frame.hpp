@@ -74,6 +74,7 @@ class RootScope {
     frame_.cell = &net;
     frame_.cell_type = type_number<Net>;
     frame_.calls = 0;
+    if (outer_.root) std::swap(outer_.streams, frame_.streams);  // a step inside of a step leaves the outer one's streams alone
     frame_.streams.visits.clear();
   }
   ~RootScope() {
@@ -86,6 +87,7 @@ class RootScope {
     frame_.cell = outer_.cell;
     frame_.cell_type = outer_.cell_type;
     frame_.calls = outer_.calls;
+    if (outer_.root) std::swap(outer_.streams, frame_.streams);
   }
   RootScope(const RootScope&) = delete;
   RootScope& operator=(const RootScope&) = delete;
@@ -99,6 +101,7 @@ class RootScope {
     std::uint64_t* random_state;
     const void* cell;
     std::uint64_t cell_type, calls;
+    StreamVisits streams{};
   };
   Frame& frame_;
   Outer outer_;

@@ -1,10 +1,10 @@
 // The derivative of one operator at given shapes, as a small constexpr graph that the tape replays.
 #pragma once
+#include <tenon/core/report.hpp>
 #include <tenon/graph/derivative.hpp>
 #include <tenon/kernel/index.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
-
 
 inline constexpr std::uint64_t same_stream = 0x5eed5eed5eed5eedull;  // stands for the recorded call's immediate
 
@@ -37,8 +37,9 @@ constexpr Builder trace_rule(int* gradients) {
   self.attributes = Inference::attributes;
   self.immediate = same_stream;
   if (self.op->derivative) {
-    Derivative d(b, self, operands, gradient, gradients);
+    Derivative d(b, self, operands, gradient);
     self.op->derivative(d);
+    for (int k = 0; k < operands; ++k) gradients[k] = d.contribution(k);
   }
   return b;
 }
@@ -57,6 +58,7 @@ struct RuleOf {
     int gradient[max_operands]{-1, -1, -1, -1, -1, -1}, accumulate[max_operands]{-1, -1, -1, -1, -1, -1};
     unsigned char needed_by[capacity + 1]{};
     std::uint64_t constant[capacity + 1]{};
+    Sentence error;
   };
   static constexpr Traced make() {
     Traced t;
@@ -67,6 +69,7 @@ struct RuleOf {
       t.gradient[k] = gradients[k];
       if (gradients[k] >= 0) t.accumulate[k] = add_node(b, gradients[k]);
     }
+    t.error = b.error;
     t.graph.count = int(b.nodes.size());
     for (int i = 0; i < t.graph.count; ++i) {
       const Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
@@ -84,9 +87,11 @@ struct RuleOf {
     return b.template call<Plus>(NoConfig{}, gradient, gradient);
   }
   static constexpr Traced traced = make();
+  static constexpr Sentence sentence = traced.error;
   static constexpr Graph<capacity> graph = traced.graph;
   static constexpr KernelIndex<capacity> kernels = index_kernels(graph);
   static constexpr Rule make_rule() {
+    if constexpr (!sentence.empty()) report<RuleOf>();
     Rule rule;
     rule.op = &info<typename Inference::Op>;
     rule.node = graph.node;

@@ -8,6 +8,26 @@
 
 namespace tenon::inline TENON_ABI::eager {
 
+class Tape;
+
+/// The tape that records the operators of this thread, or null.
+inline Tape*& active_tape() {
+  thread_local Tape* tape = nullptr;
+  return tape;
+}
+
+/// Nothing is recorded in this scope, as in torch.no_grad().
+class NoGrad {
+ public:
+  NoGrad() : tape_(std::exchange(active_tape(), nullptr)) {}
+  ~NoGrad() { active_tape() = tape_; }
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  Tape* tape_;
+};
+
 /// Records the operators of this thread from its construction on, until the end of its scope or pause().
 ///
 /// Only one tape is active per thread; an inner one hides the outer one. Vectors keep their capacity over clear(), so
@@ -29,22 +49,21 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  static Tape*& active() {
-    thread_local Tape* tape = nullptr;
-    return tape;
-  }
+  static Tape*& active() { return active_tape(); }
   void resume() {
     if (active() == this) return;
     outer_ = active();
     active() = this;
   }
   void pause() {
-    if (active() == this) active() = outer_;
+    if (active() == this) active() = std::exchange(outer_, nullptr);
   }
   /// Forgets all records. Variables that were handed out before are no longer known.
   void clear() {
     records_.clear();
     variables_.clear();
+    foreign_.clear();
+    hides_outer_ = false;
     for (int& v : parameter_variable_) v = -1;
     arena_ = nullptr;
     generation_ = next_generation();
@@ -57,11 +76,17 @@ class Tape {
   }
   template <class T, class S>
   int variable(const Tensor<T, S>& x) const {
-    return x.variable.tape == generation_ ? x.variable.index : -1;
+    if (x.variable.tape == generation_) return x.variable.index;
+    for (const Tape* outer = outer_; outer; outer = outer->outer_)
+      if (x.variable.index >= 0 && x.variable.tape == outer->generation_) hides_outer_ = true;
+    return -1;
   }
+  /// True if a value of the tape outside of this one was used here: what comes out has no gradient there.
+  bool hides_outer() const { return hides_outer_; }
   /// The variable of a parameter; it is made at the first use.
   int variable(const ParameterHandle& p) {
     if (!p.requires_grad() || !p.arena || !p.arena->entries[p.entry].trainable) return -1;
+    if (outer_) hides_outer_ = true;
     if (!arena_) {
       arena_ = p.arena;
       parameter_variable_.assign(std::size_t(arena_->entry_count), -1);
@@ -87,15 +112,16 @@ class Tape {
     r.n = n;
   }
 
-  /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss.
+  /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients of
+  /// an earlier call are forgotten.
   template <class T, class S>
   void backward(const Tensor<T, S>& loss, const Tensor<T, S>& seed) {
     const int root = variable(loss);
     if (root < 0) throw ValueError("backward: this value does not depend on a watched input or a trainable parameter, or was made before the tape was started.");
-    Tape* recording = active();
-    active() = nullptr;  // derivatives of derivatives: use grad(grad(f)), which is traced
+    if (!seed.storage() || seed.n() != loss.n()) throw ValueError(text("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ", seed.storage() ? text("one of ", seed.n()) : "no elements", "."));
+    const NoGrad no_recording;  // derivatives of derivatives: use grad(grad(f)), which is traced
+    for (Variable& v : variables_) v.gradient = Value{};
     run_backward(root, {const_cast<T*>(seed.data()), seed.storage(), -1});
-    active() = recording;
   }
   template <class T, class S>
   void backward(const Tensor<T, S>& loss) {
@@ -106,8 +132,11 @@ class Tape {
   template <class T, class S>
   Tensor<T, S> gradient(const Tensor<T, S>& x) const {
     const int v = variable(x);
-    if (v < 0 || !variables_[std::size_t(v)].gradient.data) return Tensor<T, S>::full(T(0), x.n());
-    return Tensor<T, S>(variables_[std::size_t(v)].gradient.storage, x.n());
+    const void* g = v < 0 ? nullptr : variables_[std::size_t(v)].gradient.data;
+    if (!g) return Tensor<T, S>::full(T(0), x.n());
+    Tensor<T, S> result = Tensor<T, S>::empty(x.n());  // a copy: gradients share their blocks
+    std::memcpy(result.data(), g, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
+    return result;
   }
   template <class T, class S, auto Init, bool Trainable>
   Tensor<T, S> gradient(const Parameter<T, S, Init, Trainable>& p) const {
@@ -253,18 +282,7 @@ class Tape {
   const ParameterArena* arena_ = nullptr;
   unsigned generation_ = next_generation();
   Tape* outer_ = nullptr;
-};
-
-/// Nothing is recorded in this scope, as in torch.no_grad().
-class NoGrad {
- public:
-  NoGrad() : tape_(std::exchange(Tape::active(), nullptr)) {}
-  ~NoGrad() { Tape::active() = tape_; }
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
-
- private:
-  Tape* tape_;
+  mutable bool hides_outer_ = false;
 };
 
 }  // namespace tenon::eager

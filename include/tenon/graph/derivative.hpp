@@ -12,15 +12,14 @@ struct SumTo;
 /// One application of a derivative rule. Node numbers are those of the builder.
 class Derivative {
  public:
-  constexpr Derivative(Builder& builder, const Node& node, int result, int gradient, int* gradients)
-      : builder_(builder), node_(node), result_(result), gradient_(gradient), gradients_(gradients) {}
+  constexpr Derivative(Builder& builder, const Node& node, int result, int gradient) : builder_(builder), node_(node), result_(result), gradient_(gradient) {}
 
   constexpr int operand(int k) const { return node_.operand[k]; }
   constexpr int operands() const { return node_.operands; }
   constexpr int result() const { return result_; }
   /// The gradient of the loss with respect to the result.
   constexpr int gradient() const { return gradient_; }
-  constexpr const TensorType& type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
+  constexpr TensorType type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
   constexpr const TensorType& result_type() const { return node_.type; }
   template <class Op> constexpr typename Op::Config config() const { return unpack<typename Op::Config>(node_.attributes); }
   constexpr Builder& builder() { return builder_; }
@@ -41,17 +40,18 @@ class Derivative {
   /// Adds `contribution` to the gradient of operand k. Where the operand was broadcast, it is summed to the operand's shape.
   template <class Plus = ops::Add, class Sum = ops::SumTo>
   constexpr void flows_to(int k, int contribution) {
-    const TensorType& wanted = type(k);
+    const TensorType wanted = type(k);
     if (!builder_.nodes[std::size_t(contribution)].type.same_shape(wanted)) contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
-    int& sum = gradients_[node_.operand[k]];
-    sum = sum < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum, contribution);
+    sum_[k] = sum_[k] < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum_[k], contribution);
   }
+  /// What this call contributes to the gradient of operand k, or -1.
+  constexpr int contribution(int k) const { return sum_[k]; }
 
  private:
   Builder& builder_;
   Node node_;
   int result_, gradient_;
-  int* gradients_;
+  int sum_[max_operands]{-1, -1, -1, -1, -1, -1};
 };
 
 /// Nodes reachable from `root`, operands first, in the order of operand positions. This order is the same in graph
@@ -80,6 +80,7 @@ constexpr std::vector<int> post_order(const Builder& builder, int root) {
 
 /// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
 /// node that existed before, or -1. `wanted[i]` marks leaves whose gradient is asked for.
+template <class Plus = ops::Add>
 constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
   std::vector<int> gradients(std::size_t(root) + 1, -1);
   std::vector<char> needed(std::size_t(root) + 1, 0);
@@ -95,14 +96,20 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
     const int id = order[at];
     const Node node = builder.nodes[std::size_t(id)];
     if (gradients[std::size_t(id)] < 0 || node.op->leaf || !needed[std::size_t(id)] || (std::size_t(id) < wanted.size() && wanted[std::size_t(id)] == 2)) continue;
+    if (!is_floating(node.type.dtype)) continue;  // no gradient flows through integers
     builder.scope = node.scope;
     builder.location = node.location;
     if (!node.op->derivative) {
-      if (is_floating(node.type.dtype)) builder.fail(Sentence{} << node.op->name << " has no derivative, but a gradient must pass through it: detach its operand with stop_gradient, or declare a derivative");
+      builder.fail(Sentence{} << node.op->name << " has no derivative, but a gradient must pass through it: detach its operand with stop_gradient, or declare a derivative");
       continue;
     }
-    Derivative d(builder, node, id, gradients[std::size_t(id)], gradients.data());
+    Derivative d(builder, node, id, gradients[std::size_t(id)]);
     node.op->derivative(d);
+    for (int k = 0; k < node.operands; ++k) {  // the contributions of one call are added up before they meet others, as on the tape
+      if (d.contribution(k) < 0) continue;
+      int& sum = gradients[std::size_t(node.operand[k])];
+      sum = sum < 0 ? d.contribution(k) : builder.template call<Plus>(NoConfig{}, sum, d.contribution(k));
+    }
   }
   builder.scope = outer_scope;
   return gradients;

@@ -166,8 +166,9 @@ class Executor {
     for (int id = program_->nodes; id-- > 0;) {
       const Node& node = program_->node[id];
       if (node.op->effect) {
-        const Node& target = program_->node[node.operand[0]];
-        needed[std::size_t(id)] = !(frozen && is<ops::ParameterLeaf>(target) && frozen[target.immediate]);
+        const Node* target = &program_->node[node.operand[0]];
+        while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
+        needed[std::size_t(id)] = !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
       }
       if (needed[std::size_t(id)])
         for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;

@@ -68,7 +68,8 @@ struct OperatorInfo {
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
   TensorType (*shape)(const OperandTypes&, const Attributes&, Sentence&) = nullptr;
   void (*derivative)(Derivative&) = nullptr;  // null: declared to have none
-  double (*fold)(Dtype, double, double) = nullptr;
+  double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
+  int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
 };
 
 /// `static constexpr None derivative;` in an operator says that no gradient flows through it.
@@ -126,6 +127,11 @@ constexpr void (*derivative_of())(Derivative&) {
   else return &Op::derivative;
 }
 template <class Op>
+constexpr int channel_axis_of() {
+  if constexpr (requires { Op::channel_axis; }) return Op::channel_axis;
+  else return -1;
+}
+template <class Op>
 constexpr double (*fold_of())(Dtype, double, double) {
   if constexpr (requires { Op::fold; }) return &Op::fold;
   else return nullptr;
@@ -134,6 +140,6 @@ constexpr double (*fold_of())(Dtype, double, double) {
 
 template <class Op>
 inline constexpr OperatorInfo info{Op::name,        Op::id,       Op::leaf,     Op::effect, Op::view, Op::elementwise,
-                                   Op::epilogue,    &detail::shape_rule<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>()};
+                                   Op::epilogue,    &detail::shape_rule<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), detail::channel_axis_of<Op>()};
 
 }  // namespace tenon

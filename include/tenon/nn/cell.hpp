@@ -1,7 +1,9 @@
 // Cell: the base of everything that has parameters or contains cells, and how a call of one runs.
 #pragma once
 #include <tenon/eager/apply.hpp>
+#include <tenon/eager/batch_size.hpp>
 #include <tenon/kernel/compiled.hpp>
+#include <tenon/nn/jit.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/ops/structural.hpp>
 
@@ -23,9 +25,17 @@ struct Forward {
   template <std::size_t... I>
   static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
     const auto result = prototype<Net>.construct(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
-    if constexpr (!is_broken<decltype(result)>) b.outputs.push_back(result.id);
+    add_outputs(b, result);
+  }
+  template <class V>
+  static constexpr void add_outputs(Builder& b, const V& value) {
+    if constexpr (is_traced<V>) b.outputs.push_back(value.id);
+    else if constexpr (requires { std::tuple_size<V>::value; }) std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
   }
 };
+
+/// True for arguments that a graph can take as inputs: tensors, not tuples of them.
+template <class... X> inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
 
 /// The result type of construct on traced arguments of these types.
 template <class Net, class... Keys>
@@ -139,33 +149,37 @@ struct Cell {
   }
   template <class... X>
   auto run_outermost(const X&... x) const;
+  template <class Graph, int... K>
+  static auto results_of(const Executor& executor, long n, std::integer_sequence<int, K...>) {
+    if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
+    else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
+  }
+  template <class... X>
+  auto run_by_operators(bool training, const X&... x) const {
+    const FlushDenormals flush;
+    const eager::RootScope root(self(), training, eager::Frame::free_random_state());
+    return self().construct(x...);
+  }
 };
 
 template <class Self>
 template <class... X>
 auto Cell<Self>::run_outermost(const X&... x) const {
-  using Graph = Compiled<detail::Forward<Self, typename detail::KeyFor<X>::type...>>;
-  if constexpr (!Graph::ok) return report<Graph>();
+  const ParameterList parameters(self());
+  parameters.bind();
+  const bool training = parameters.arena() && parameters.arena()->training;
+  if constexpr (!detail::have_keys<X...>) return run_by_operators(training, x...);
   else {
-    const ParameterList parameters(self());
-    parameters.bind();
-    const bool training = parameters.arena() && parameters.arena()->training;
-    if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
-      using Result = Tensor<detail::ResultElement<Graph>, detail::ResultShape<Graph>>;
+    using Graph = Compiled<detail::Forward<Self, typename detail::KeyFor<X>::type...>>;
+    if constexpr (!Graph::ok) return report<Graph>();
+    else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
       thread_local Executor executor(Graph::program);
-      long n = 1;
-      ((n = std::remove_cvref_t<X>::dims.batched() ? x.n() : n), ...);
-      executor.bind(parameters.arena() ? parameters.arena()->data : nullptr, nullptr);
+      const long n = detail::common_batch_size(class_name<Self>(), x...);
+      executor.bind(parameters.arena() ? parameters.arena()->data : nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);
-      Result result = Result::empty(n);
-      std::memcpy(result.data(), executor.output(0), std::size_t(Result::dims.bytes(n)));
-      return result;
-    } else {
-      const FlushDenormals flush;
-      const eager::RootScope root(self(), training, eager::Frame::free_random_state());
-      return self().construct(x...);
-    }
+      return results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});
+    } else return run_by_operators(training, x...);
   }
 }
 

@@ -54,6 +54,7 @@ struct Gradient {
     static_assert(((Positions >= 0 && Positions < int(sizeof...(X))) && ...), "grad: there is no argument at this position; they count from 0");
     if constexpr ((is_broken<X> || ...)) return Broken{};
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
+    else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...)) throw lost();
     else if constexpr (detail::is_gradient<F> && std::is_empty_v<Gradient>) return jit(*this)(x...);
     else return eager(x...);
   }
@@ -75,14 +76,19 @@ struct Gradient {
       else return gradients;
     }
   }
+  static RuntimeError lost() {
+    return RuntimeError(
+        "grad inside of grad or of a training step in PyNative mode would lose the outer gradient: train in graph mode, or write it as "
+        "jit(grad(grad(f))) with functions that capture nothing.");
+  }
   template <class... X>
   auto eager(const X&... x) const {
-    if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
-      throw RuntimeError("grad inside of grad in PyNative mode would lose the outer gradient: write it as jit(grad(grad(f))) with functions that capture nothing.");
     eager::Tape tape;
     (tape.watch(detail::nth<Positions>(x...)), ...);
     const auto value = f(x...);
+    const bool lost_outer = tape.hides_outer();
     tape.pause();
+    if (lost_outer) throw lost();
     tape.backward(value);
     const auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
     if constexpr (with_value) return std::tuple(value, gradients);

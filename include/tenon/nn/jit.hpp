@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include <tenon/eager/apply.hpp>
+#include <tenon/eager/batch_size.hpp>
 #include <tenon/kernel/compiled.hpp>
 #include <tenon/ops/structural.hpp>
 
@@ -31,6 +32,27 @@ struct FunctionGraph {
   }
 };
 
+/// Nested tuples as one: what a compiled function returns for value_and_grad<0, 1>(f).
+template <class V>
+auto flat_tuple(const V& v) {
+  if constexpr (requires { std::tuple_size<V>::value; }) return std::apply([](const auto&... one) { return std::tuple_cat(flat_tuple(one)...); }, v);
+  else return std::tuple<V>(v);
+}
+template <class V>
+auto flat(const V& v) {
+  const auto all = flat_tuple(v);
+  if constexpr (std::tuple_size_v<std::remove_cvref_t<decltype(all)>> == 1) return std::get<0>(all);
+  else return all;
+}
+
+/// True if the graph draws random numbers (the only state that a function can have).
+template <int N>
+constexpr bool draws(const Graph<N>& graph) {
+  for (int id = 0; id < graph.count; ++id)
+    if (is<ops::StateLeaf>(graph[id])) return true;
+  return false;
+}
+
 /// The value of output k of a run as a tensor of its own.
 template <class Graph, int K>
 auto output_tensor(const Executor& executor, long n) {
@@ -53,26 +75,45 @@ struct Jit {
     else {
       using Graph = Compiled<detail::FunctionGraph<F, typename detail::KeyFor<X>::type...>>;
       if constexpr (!Graph::ok) return report<Graph>();
-      else return run<Graph>(std::make_integer_sequence<int, Graph::graph.outputs>{}, x...);
+      else return compiled_or_not<Graph>(x...);
     }
   }
 
  private:
-  template <class Graph, int... K, class... X>
-  static auto run(std::integer_sequence<int, K...>, const X&... x) {
-    thread_local Executor executor(Graph::program);
-    long n = 1;
-    ((n = X::dims.batched() ? x.n() : n), ...);
-    const void* inputs[]{x.data()...};
-    executor.run(inputs, n);
+  // Inside of a step its numbers are those of the step, and a gradient may have to pass: there f runs operator by operator.
+  template <class Graph, class... X>
+  static auto compiled_or_not(const X&... x) {
+    constexpr auto outputs = std::make_integer_sequence<int, Graph::graph.outputs>{};
+    const eager::Tape* tape = eager::Tape::active();
+    const bool recorded = tape && ((tape->variable(x) >= 0) || ...);
+    if (recorded || (detail::draws(Graph::graph) && eager::Frame::of_thread().root)) return plain<Graph>(outputs, x...);
+    return run<Graph>(outputs, x...);
+  }
+  template <class Graph, int... K>
+  static auto as_result(std::integer_sequence<int, K...>, const Executor& executor, long n) {
     if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
     else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
+  }
+  template <class Graph, int... K, class... X>
+  static auto run(std::integer_sequence<int, K...> outputs, const X&... x) {
+    thread_local Executor executor(Graph::program);
+    const long n = detail::common_batch_size("jit", x...);
+    if constexpr (detail::draws(Graph::graph)) executor.bind(nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
+    const void* inputs[]{x.data()...};
+    executor.run(inputs, n);
+    return as_result<Graph>(outputs, executor, n);
+  }
+  template <class Graph, class Outputs, class... X>
+  static auto plain(Outputs outputs, const X&... x) {
+    using Result = decltype(as_result<Graph>(outputs, std::declval<const Executor&>(), 1));
+    return Result(detail::flat(F{}(x...)));
   }
 };
 
 /// Compiles f, a function object without state (a lambda that captures nothing): `auto fast = jit([](auto x) { ... });`
-/// It runs as one graph in both modes and gives the same bits as calling f. No gradient is recorded through it: take
-/// jit(grad(f)) instead. Source: MindSpore's ms_function / jit.
+/// It runs as one graph in both modes and gives the same bits as calling f. Where gradients are recorded for an argument,
+/// or where f draws random numbers inside of a model's step, it runs operator by operator instead.
+/// Source: MindSpore's ms_function / jit.
 template <class F>
 constexpr Jit<F> jit(F) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");

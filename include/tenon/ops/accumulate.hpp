@@ -1,10 +1,11 @@
 // What every derivative needs: Add, which sums the gradients of a value used twice, and SumTo, which undoes broadcasting.
 #pragma once
 #include <tenon/kernel/cpu/wrapping.hpp>
+#include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/fold.hpp>
 #include <tenon/ops/sum_to.hpp>
 
-// A file of its own, below all other operators: clang instantiates Derivative::flows_to where it is first called.
+// A file of its own, below all other operators: nvcc and clang instantiate Derivative::flows_to where it is first called.
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// Element-wise sum with broadcasting:  y = a + b
@@ -23,3 +24,5 @@ struct Add : Elementwise<Add, "Add"> {
 };
 TENON_EXACT_END
 }  // namespace tenon::ops
+
+#include <tenon/ops/broadcast_to.hpp>  // the derivative of SumTo

@@ -17,9 +17,6 @@ struct BatchNormTableRow {
   enum Row : int { mean, variance, gamma, beta, unbiased_variance, rows };
 };
 
-struct BatchNormSums;
-struct BatchNormInputGrad;
-
 /// A row of a [rows, C] table. Not for users.
 struct TableRow : Operator<TableRow, "TableRow"> {
   struct Config {
@@ -139,14 +136,9 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
 struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
   using Config = BatchNormAttributes;
   static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2;
+  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  static constexpr void derivative(Derivative& d) {
-    const Config c = d.config<BatchNorm>();
-    const int sums = d.call_with<BatchNormSums>(c, d.operand(0), d.operand(1), d.gradient());
-    d.flows_to(1, sums);
-    d.flows_to(0, d.call_with<BatchNormInputGrad>(c, d.operand(0), d.operand(1), d.gradient(), sums));
-  }
+  static constexpr void derivative(Derivative& d);
   // A unit of work is a plane, or a whole row where planes have one element.
   template <class Call>
   static constexpr long items(long n) {
@@ -213,6 +205,12 @@ struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   template <class Call> static void run(const Arguments& a, long begin, long end);
 };
 
+constexpr void BatchNorm::derivative(Derivative& d) {
+  const Config c = d.config<BatchNorm>();
+  const int sums = d.call_with<BatchNormSums>(c, d.operand(0), d.operand(1), d.gradient());
+  d.flows_to(1, sums);
+  d.flows_to(0, d.call_with<BatchNormInputGrad>(c, d.operand(0), d.operand(1), d.gradient(), sums));
+}
 template <class Call>
 void BatchNorm::run(const Arguments& a, long begin, long end) {
   using Layout = detail::ChannelLayout<Call>;

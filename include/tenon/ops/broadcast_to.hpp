@@ -1,6 +1,6 @@
 // Repeating a tensor along axes.
 #pragma once
-#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

@@ -1,7 +1,7 @@
 // Conversion to another dtype.
 #pragma once
 #include <tenon/kernel/cpu/convert.hpp>
-#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

@@ -1,6 +1,6 @@
 // Fixed tensors and the end of gradients.
 #pragma once
-#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

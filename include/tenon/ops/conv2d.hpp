@@ -49,7 +49,7 @@ struct Conv2dBackwardWeight;
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
   static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2;
+  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
 
   /// The settings of a call: paddings follow from the mode and the extents.
   static constexpr Config config(const Conv2dOptions& o, const TensorType& x, const TensorType& w) {

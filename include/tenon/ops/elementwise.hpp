@@ -72,6 +72,5 @@ TENON_EXACT_END
 
 }  // namespace tenon::ops
 
-// Every derivative adds and sums: nvcc wants these complete where one is written.
-#include <tenon/ops/add.hpp>
-#include <tenon/ops/broadcast_to.hpp>
+// Every derivative adds and sums: nvcc and clang want these complete where one is written.
+#include <tenon/ops/accumulate.hpp>

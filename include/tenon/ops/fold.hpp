@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include <tenon/ops/elementwise.hpp>
+#include <tenon/kernel/cpu/convert.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -19,11 +19,17 @@ constexpr bool foldable(double v) {
     return v == 0 || (size < bound && size > 1 / bound);
   }
 }
+// As constant_bytes rounds: 16-bit floats by way of float.
+template <class T>
+constexpr T constant_as(double v) {
+  if constexpr (kernel::is_half<T>) return T(static_cast<float>(v));
+  else return static_cast<T>(v);
+}
 template <class Op, class T, int Operands>
 constexpr double folded_as(double a, double b) {
   constexpr double left_to_kernel = std::numeric_limits<double>::quiet_NaN();
   if (!foldable<T>(a) || !foldable<T>(b)) return left_to_kernel;
-  const T x = static_cast<T>(static_cast<Compute<T>>(a)), y = static_cast<T>(static_cast<Compute<T>>(b));
+  const T x = constant_as<T>(a), y = constant_as<T>(b);
   T result{};
   if constexpr (Operands == 1) result = static_cast<T>(Op::evaluate(x));
   else if constexpr (requires { Op::zero_divisor; }) {

@@ -1,7 +1,7 @@
 // Rows of a table by number: the embedding look-up.
 #pragma once
-#include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/gather.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -1,7 +1,7 @@
 // A regular part of a tensor.
 #pragma once
-#include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/window.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI {
 

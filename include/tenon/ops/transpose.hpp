@@ -1,7 +1,7 @@
 // Permutation of axes.
 #pragma once
-#include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/strided.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

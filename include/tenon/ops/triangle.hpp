@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include <tenon/eager/apply.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// Keeps the elements of matrices on one side of a diagonal, the others become a fixed value.

@@ -167,7 +167,7 @@ class Model {
     using Graph = typename Runner::template PredictGraph<X...>;
     if constexpr (!Graph::ok) report<Graph>();
     else if constexpr (detail::is_tensor<std::remove_cvref_t<Result>>) write_results<Graph>(std::tie(result), x...);
-    else write_results<Graph>(result, x...);
+    else std::apply([&](auto&... one) { write_results<Graph>(std::tie(one...), x...); }, result);
   }
 
   Mode mode() const { return runner_.mode(); }
@@ -215,7 +215,7 @@ class Model {
   void run_epochs(const Data& data, Run<Model>& run, List& list) {
     auto rows = data.open();
     list.begin();
-    for (long epoch = 1; epoch <= run.epoch_num && !run.stop_requested; ++epoch) {
+    for (long epoch = 1; epoch <= run.epoch_num; ++epoch) {
       run.cur_epoch_num = epoch;
       const double start = detail::now();
       list.epoch_begin();
@@ -233,6 +233,7 @@ class Model {
       }
       run.epoch_seconds = detail::now() - start;
       list.epoch_end();
+      if (run.stop_requested) break;
     }
     list.end();
   }
@@ -289,7 +290,7 @@ class Model {
   Optimizer optimizer_;
   std::tuple<Metrics...> metrics_;
   Runner runner_;
-  Outputs train_outputs_, eval_outputs_;
+  detail::StepOutputs train_outputs_, eval_outputs_;
   long epochs_ = 0;  // since construction: shuffled data goes on with new orders
   bool training_ = false, evaluating_ = false;
 };

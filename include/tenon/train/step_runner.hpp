@@ -4,7 +4,7 @@
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/model_options.hpp>
-#include <tenon/train/outputs.hpp>
+#include <tenon/train/step_outputs.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -84,7 +84,7 @@ class StepRunner {
   const TrainState& state() const { return state_; }
 
   template <class List, class... C>
-  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, Outputs& outputs) {
+  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, StepOutputs& outputs) {
     rules_.each(optimizer, state_.step(), [&](int e, const nn::Numbers& n) { std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n); });
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
@@ -93,7 +93,7 @@ class StepRunner {
     state_.advance();
   }
   template <class List, class... C>
-  void eval(const dataset::Row<List>& row, dataset::Columns<C...>, Outputs& outputs) {
+  void eval(const dataset::Row<List>& row, dataset::Columns<C...>, StepOutputs& outputs) {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
     if constexpr (options.graph)
@@ -104,7 +104,7 @@ class StepRunner {
   void predict(F f, const X&... x) {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) {
-        Outputs outputs;
+        StepOutputs outputs;
         pynative_predict(outputs, x...);
         for (int k = 0; k < int(outputs.views().size()); ++k) f(k, outputs.views()[std::size_t(k)]);
       }
@@ -136,7 +136,7 @@ class StepRunner {
     return executor;
   }
   template <class Graph, class Row>
-  void run_graph(const Row& row, Outputs& outputs) {
+  void run_graph(const Row& row, StepOutputs& outputs) {
     Executor& executor = bound(Graph::program);
     executor.run(row.column, row.n);
     outputs.take(executor);
@@ -155,7 +155,7 @@ class StepRunner {
     std::apply(f, tensors);
   }
   template <class... C, class List>
-  void pynative_train(const dataset::Row<List>& row, Outputs& outputs) {
+  void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {
     const FlushDenormals flush;
     const eager::RootScope root(*net_, true, state_.random());
     tape_.clear();
@@ -173,7 +173,7 @@ class StepRunner {
     bound(Update::program).run(gradients_.data(), 1);
   }
   template <class... C, class List>
-  void pynative_eval(const dataset::Row<List>& row, Outputs& outputs) {
+  void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random());
@@ -184,7 +184,7 @@ class StepRunner {
     });
   }
   template <class... X>
-  void pynative_predict(Outputs& outputs, const X&... x) {
+  void pynative_predict(StepOutputs& outputs, const X&... x) {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random());

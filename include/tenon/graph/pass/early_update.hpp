@@ -1,45 +1,57 @@
 // Order: updates run as early as they can, which frees gradients long before the end of the step.
 #pragma once
-#include <tenon/graph/node.hpp>
+#include <tenon/graph/buffers.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// Moves every effect right behind the last node that it must follow: its own operands, and all readers of what it
-/// writes (operand 0; effects on one buffer keep their order). On deep networks this shrinks the memory of gradients
-/// 10 to 37 times. O(nodes).
+namespace detail {
+/// Where each effect can stand: right behind the last of the nodes that compute its operands, that read or change a
+/// buffer which it changes, or that change one which it reads. An effect that follows no node stays; others stay anyway.
+template <int N>
+struct EarliestPlaces {
+  int behind[N + 1]{};
+};
+template <int N>
+constexpr EarliestPlaces<N> earliest_places(const Graph<N>& graph) {
+  const Buffers<N> buffers = buffers_of(graph);
+  EarliestPlaces<N> places;
+  int reader[N + 1]{}, writer[N + 1]{};  // of each buffer, the last place so far
+  for (int id = 0; id < graph.count; ++id) reader[id] = writer[id] = -1;
+  for (int id = 0; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    int place = node.op->effect ? -1 : id;
+    const auto follow = [&place](int other) { place = other > place ? other : place; };
+    for (int k = 0; k < node.operands; ++k) {
+      const int operand = node.operand[k], owner = buffers.owner[operand];
+      if (!graph[operand].op->leaf) follow(places.behind[operand]);
+      follow(writer[owner]);
+      if (writes(graph, buffers, node, k)) follow(reader[owner]);
+    }
+    places.behind[id] = place = place < 0 ? id : place;
+    for (int k = 0; k < node.operands; ++k) {
+      const int owner = buffers.owner[node.operand[k]];
+      int& last = writes(graph, buffers, node, k) ? writer[owner] : reader[owner];
+      last = place > last ? place : last;
+    }
+  }
+  return places;
+}
+}  // namespace detail
+
+/// Moves every effect right behind the last node that it must follow, leaves to the front. On deep networks this shrinks
+/// the memory of gradients 10 to 37 times. All other nodes keep their order, and so do effects at one place. O(nodes).
 template <int N>
 constexpr Graph<N> early_update(const Graph<N>& graph) {
+  const detail::EarliestPlaces<N> places = detail::earliest_places(graph);
+  int first[N + 1]{}, next[N + 1]{}, last[N + 1]{};  // the effects behind each node, in their old order
+  for (int id = 0; id < graph.count; ++id) first[id] = next[id] = -1;
+  for (int id = 0; id < graph.count; ++id) {
+    if (!graph[id].op->effect) continue;
+    const int behind = places.behind[id];
+    (first[behind] < 0 ? first[behind] : next[last[behind]]) = id;
+    last[behind] = id;
+  }
   Graph<N> result = graph;
-  int last_reader[N + 1]{}, first[N + 1]{}, next[N + 1]{}, last[N + 1]{}, position[N + 1]{};
-  for (int id = 0; id < graph.count; ++id) {
-    first[id] = last[id] = -1;
-    next[id] = -1;
-    last_reader[id] = id;
-  }
-  int root[N + 1]{};  // the buffer that a node is a view of
-  for (int id = 0; id < graph.count; ++id) {
-    const Node& node = graph[id];
-    root[id] = node.op->view || node.op->effect ? root[node.operand[0]] : id;
-    if (!node.op->effect)
-      for (int k = 0; k < node.operands; ++k) last_reader[root[node.operand[k]]] = id;
-  }
-  for (int id = 0; id < graph.count; ++id) {
-    const Node& node = graph[id];
-    if (!node.op->effect) continue;
-    int after = -1;
-    for (int k = 0; k < node.operands; ++k) {
-      const int operand = node.operand[k];
-      if (!graph[operand].op->leaf && operand > after) after = operand;
-      if (graph[root[operand]].op->leaf && graph[operand].op->leaf && k == 0 && last_reader[operand] > after && last_reader[operand] != operand) after = last_reader[operand];
-    }
-    if (after < 0) after = id;
-    // Effects follow each other in their old order at the same place.
-    if (after >= 0 && graph[after].op->effect) { after = position[after]; }
-    position[id] = after;
-    if (first[after] < 0) first[after] = id;
-    else next[last[after]] = id;
-    last[after] = id;
-  }
   int new_id[N + 1]{};
   result.count = 0;
   const auto emit = [&](int id) {
@@ -52,7 +64,7 @@ constexpr Graph<N> early_update(const Graph<N>& graph) {
     if (graph[id].op->leaf) emit(id);
   for (int id = 0; id < graph.count; ++id) {
     if (!graph[id].op->leaf && !graph[id].op->effect) emit(id);
-    for (int e = first[id]; e >= 0; e = next[e]) emit(e);
+    for (int effect = first[id]; effect >= 0; effect = next[effect]) emit(effect);
   }
   for (int k = 0; k < graph.outputs; ++k) result.output[k] = new_id[graph.output[k]];
   return result;

@@ -1,5 +1,6 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
+#include <tenon/graph/buffers.hpp>
 #include <tenon/graph/step.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -60,11 +61,10 @@ constexpr bool one_dtype(const Graph<N>& graph, const Node& node) {
     if (graph[node.operand[k]].type.dtype != node.type.dtype) return false;
   return true;
 }
-// True if an epilogue can read the operand: a number, the result's shape, or one value per channel (axis 1 of an image,
-// the last axis of a matrix).
-constexpr bool epilogue_operand(const TensorType& t, const TensorType& result) {
+// True if an epilogue can read the operand: a number, the result's shape, or one value per channel, where `channel` is the
+// axis of the result along which the product has its channels.
+constexpr bool epilogue_operand(const TensorType& t, const TensorType& result, int channel) {
   if (t.same_shape(result) || (t.count(1) == 1 && !t.batched())) return true;
-  const int channel = result.rank == 4 ? 1 : result.rank - 1;
   for (int axis = 0; axis < t.rank; ++axis) {
     const int at = axis + result.rank - t.rank;
     if (at < 0 || t.extent[axis] != (at == channel ? result.extent[at] : 1)) return false;
@@ -75,7 +75,7 @@ constexpr bool epilogue_operand(const TensorType& t, const TensorType& result) {
 template <class Fused, int N>
 class Fuser {
  public:
-  constexpr explicit Fuser(const Graph<N>& graph) : graph_(graph) {
+  constexpr explicit Fuser(const Graph<N>& graph) : graph_(graph), buffers_(buffers_of(graph)) {
     for (int id = 0; id < graph_.count; ++id) {
       to_[id] = id;
       keep_[id] = true;
@@ -84,14 +84,23 @@ class Fuser {
     for (int k = 0; k < graph_.outputs; ++k) ++uses_[graph_.output[k]];
   }
   constexpr Graph<N> run() {
-    for (int id = 0; id < graph_.count; ++id)
+    for (int id = 0; id < graph_.count; ++id) {
       if (graph_[id].op->elementwise && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
+      for (int k = 0; k < graph_[id].operands; ++k)
+        if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
+    }
     compact(graph_, to_, keep_);
     return graph_;
   }
 
  private:
-  constexpr bool merges(int id, int operand) const { return uses_[operand] == 1 && graph_[operand].type == graph_[id].type; }
+  // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change between.
+  constexpr bool merges(int id, int operand) const {
+    if (uses_[operand] != 1 || !(graph_[operand].type == graph_[id].type)) return false;
+    for (int k = 0; k < graph_[operand].operands; ++k)
+      if (changed_[buffers_.owner[graph_[operand].operand[k]]] > operand) return false;
+    return true;
+  }
 
   // The steps of node `id`, which is one operator or already fused; operand `replaced` comes from source `from`.
   constexpr void append(FusedProgram<N>& program, const Node& node, int replaced, int from) const {
@@ -121,7 +130,7 @@ class Fuser {
       program.base = 2;  // operators with an epilogue have two operands of their own
       bool readable = true;
       for (int other = 0; other < node.operands; ++other)
-        if (node.operand[other] != product) readable &= epilogue_operand(graph_[node.operand[other]].type, node.type);
+        if (node.operand[other] != product) readable &= epilogue_operand(graph_[node.operand[other]].type, node.type, normalized_axis(p.op->channel_axis, node.type.rank));
       if (!readable) continue;
       int from = 0;  // the operator's own result
       for (int i = 0; i < p.steps; ++i) from = program.add(Step::unpack(graph_.program[p.program + 2 * i], graph_.program[p.program + 2 * i + 1]));
@@ -189,7 +198,9 @@ class Fuser {
   }
 
   Graph<N> graph_;
+  Buffers<N> buffers_;
   int to_[N + 1]{}, uses_[N + 1]{};
+  int changed_[N + 1]{};  // of each buffer: the last effect so far that wrote it
   bool keep_[N + 1]{};
 };
 }  // namespace detail

@@ -15,20 +15,20 @@ struct TwoSums {
 template <class A, class Term>
 inline A lane_sum(long count, Term term) {
   A lane[reduce_lanes]{};
-  long i = 0;
-  for (; i + reduce_lanes <= count; i += reduce_lanes)
+  const long whole = count - count % reduce_lanes;
+  for (long i = 0; i < whole; i += reduce_lanes)
     for (int l = 0; l < reduce_lanes; ++l) lane[l] += term(i + l);
-  for (int l = 0; i < count; ++i, ++l) lane[l] += term(i);
+  for (long i = whole; i < count; ++i) lane[i - whole] += term(i);
   return combine_lanes(lane, [](A a, A b) { return a + b; });
 }
 /// The same for first(i) and second(i) in one pass.
 template <class A, class First, class Second>
 inline TwoSums<A> lane_sums(long count, First first, Second second) {
   A lane[reduce_lanes]{}, other[reduce_lanes]{};
-  long i = 0;
-  for (; i + reduce_lanes <= count; i += reduce_lanes)
+  const long whole = count - count % reduce_lanes;
+  for (long i = 0; i < whole; i += reduce_lanes)
     for (int l = 0; l < reduce_lanes; ++l) lane[l] += first(i + l), other[l] += second(i + l);
-  for (int l = 0; i < count; ++i, ++l) lane[l] += first(i), other[l] += second(i);
+  for (long i = whole; i < count; ++i) lane[i - whole] += first(i), other[i - whole] += second(i);
   const auto plus = [](A a, A b) { return a + b; };
   return {combine_lanes(lane, plus), combine_lanes(other, plus)};
 }

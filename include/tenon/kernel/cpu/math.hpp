@@ -19,8 +19,12 @@ inline float pow(float x, float y) { return ::powf(x, y); }
 inline double pow(double x, double y) { return ::pow(x, y); }
 inline float log1p(float x) { return ::log1pf(x); }
 inline double log1p(double x) { return ::log1p(x); }
+inline float erfc(float x) { return ::erfcf(x); }
+inline double erfc(double x) { return ::erfc(x); }
 inline float sqrt(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
+inline float floor(float x) { return __builtin_floorf(x); }
+inline double floor(double x) { return __builtin_floor(x); }
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -3,22 +3,11 @@
 #include <limits>
 
 #include <tenon/kernel/cpu/axis.hpp>
+#include <tenon/kernel/cpu/lanes.hpp>
 #include <tenon/kernel/cpu/math.hpp>
-#include <tenon/kernel/cpu/reduce.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
-
-/// element(0) + ... + element(count - 1) in 16 interleaved sums, which the fixed tree combines.
-template <class A, class Element>
-inline A lane_sum(long count, Element element) {
-  A lane[reduce_lanes]{};
-  long i = 0;
-  for (; i + reduce_lanes <= count; i += reduce_lanes)
-    for (int l = 0; l < reduce_lanes; ++l) lane[l] += element(i + l);
-  for (int l = 0; i < count; ++i, ++l) lane[l] += element(i);
-  return combine_lanes(lane, [](A a, A b) { return a + b; });
-}
 
 template <class A> inline constexpr A larger_of(A a, A b) { return b > a || b != b ? b : a; }  // a NaN wins
 

@@ -13,12 +13,12 @@ constexpr Step step_of(int index) {
 // The value a step's argument has: an operand's element, or what an earlier step left. Every step rounds to the dtype
 // it would have had as a kernel of its own, which for all operands of one fused node is T.
 template <class Call, int Source, class T>
-inline T step_argument(const T* operands, const T* results) {
+TENON_DEVICE inline T step_argument(const T* operands, const T* results) {
   if constexpr (Source >= step_result) return results[Source - step_result];
   else return operands[Source];
 }
 template <class Call, int Index, class T>
-inline void run_steps(const T* operands, T* results) {
+TENON_DEVICE inline void run_steps(const T* operands, T* results) {
   if constexpr (Index < Call::description.steps) {
     constexpr Step step = step_of<Call>(Index);
     using Op = OperatorById<step.op>;
@@ -32,7 +32,7 @@ inline void run_steps(const T* operands, T* results) {
 
 /// The fused program applied to elements of the operands.
 template <class Call, class T, class... V>
-inline T fused_element(V... v) {
+TENON_DEVICE inline T fused_element(V... v) {
   const T operands[]{v...};
   T results[Call::description.steps];
   run_steps<Call, 0>(operands, results);

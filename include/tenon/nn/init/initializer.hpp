@@ -32,8 +32,10 @@ struct Constant {
   }
 };
 
+TENON_EXACT_BEGIN
 namespace detail {
-/// data[i] = number i of group i / 64, which `values(words, numbers)` makes of 64 random words; so threads share nothing.
+/// data[i] = number i of group i / 64, which `values(group, words, numbers)` makes of 64 random words: threads share
+/// nothing, and a shorter parameter is the beginning of a longer one.
 template <class T, class F>
 void fill_groups(T* data, long count, std::uint64_t key, F values) {
   constexpr long group = kernel::random_group;
@@ -42,7 +44,7 @@ void fill_groups(T* data, long count, std::uint64_t key, F values) {
       std::uint32_t word[4][kernel::random_lanes];
       float number[group];
       kernel::draw_words(key, std::uint64_t(g), 0, word);
-      values(word, number);
+      values(g, word, number);
       const long here = count - g * group < group ? count - g * group : group;
       for (long i = 0; i < here; ++i) data[g * group + i] = static_cast<T>(number[i]);
     }
@@ -50,14 +52,14 @@ void fill_groups(T* data, long count, std::uint64_t key, F values) {
 }
 template <class T>
 void fill_uniform(T* data, const TensorType& t, std::uint64_t key, float bound) {
-  fill_groups(data, t.count(1), key, [bound](const auto& word, auto& number) {
+  fill_groups(data, t.count(1), key, [bound](long, const auto& word, auto& number) {
     for (int k = 0; k < 4; ++k)
       for (int l = 0; l < kernel::random_lanes; ++l) number[k * kernel::random_lanes + l] = bound * (2 * kernel::unit_number(word[k][l]) - 1);
   });
 }
 template <class T>
 void fill_normal(T* data, const TensorType& t, std::uint64_t key, float sigma, float mean) {
-  fill_groups(data, t.count(1), key, [=](const auto& word, auto& number) {
+  fill_groups(data, t.count(1), key, [=](long, const auto& word, auto& number) {
     kernel::gaussian_numbers(word, number);
     for (float& v : number) v = mean + sigma * v;
   });
@@ -84,11 +86,25 @@ struct TruncatedNormal {
   float sigma = 0.01f;
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
-    detail::fill_groups(data, t.count(1), key, [this, key, group = std::uint64_t(0)](const auto& word, auto& number) mutable {
+    detail::fill_groups(data, t.count(1), key, [this, key](long group, const auto& word, auto& number) {
       kernel::gaussian_numbers(word, number);
+      for (int i = 0; i < kernel::random_group; ++i) {
+        for (std::uint64_t attempt = 1; number[i] < -2 || number[i] > 2; ++attempt) number[i] = drawn_again(key, std::uint64_t(group * kernel::random_group + i), attempt);
+        number[i] = sigma * number[i];
+      }
     });
   }
+
+ private:
+  static float drawn_again(std::uint64_t key, std::uint64_t element, std::uint64_t attempt) {
+    const Philox4 random = philox(key, element, attempt);
+    float cosine, sine;
+    kernel::turn(kernel::unit_number(random.word[1]), cosine, sine);
+    return kernel::sqrt(kernel::minus_two_log(1 - kernel::unit_number(random.word[0]))) * cosine;
+  }
 };
+TENON_EXACT_END
+
 /// Uniform in [-scale, scale).
 struct Uniform {
   float scale = 0.07f;

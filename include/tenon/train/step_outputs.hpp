@@ -5,11 +5,11 @@
 #include <tenon/core/tensor.hpp>
 #include <tenon/graph/executor.hpp>
 
-namespace tenon::inline TENON_ABI {
+namespace tenon::inline TENON_ABI::detail {
 
 /// Views of the outputs, valid until the next step of the same kind. Training and evaluation have one each, so that an
 /// evaluation inside of a training leaves the outputs of the training alone.
-class Outputs {
+class StepOutputs {
  public:
   std::span<const AnyTensor> views() const { return {view_, static_cast<std::size_t>(count_)}; }
 
@@ -41,4 +41,4 @@ class Outputs {
   int count_ = 0;
 };
 
-}  // namespace tenon
+}  // namespace tenon::detail

@@ -1,0 +1,72 @@
+// Tensors of random numbers. Element i is a function of (seed, i) alone: not of threads, and not of the batch size.
+#pragma once
+#include <cmath>
+
+#include <tenon/core/philox.hpp>
+#include <tenon/core/tensor.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+struct NormalOptions {
+  float mean = 0, sigma = 1;
+};
+struct UniformOptions {
+  float low = 0, high = 1;
+};
+struct IntegerOptions {
+  std::int64_t low = 0, high = 2;
+};
+
+namespace detail {
+/// Element i takes word i mod 4 of random block i / 4.
+template <class T, class S, class F>
+Tensor<T, S> random_tensor(std::uint64_t seed, long n, F numbers) {
+  Tensor<T, S> t = Tensor<T, S>::empty(n);
+  T* to = t.data();
+  const long count = t.count();
+  for (long i = 0; i < count; i += 4) {
+    T drawn[4];
+    numbers(philox(seed, std::uint64_t(i / 4)), drawn);
+    for (long k = 0; k < 4 && i + k < count; ++k) to[i + k] = drawn[k];
+  }
+  return t;
+}
+}  // namespace detail
+
+/// Gaussian numbers: `random_normal<float, Shape<dyn, 3>>(seed, {.sigma = 2}, n)`. T is a floating-point type.
+/// Source: Box and Muller 1958 on Philox4x32-10.
+template <Element T, class S>
+Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long n = 1) {
+  static_assert(is_floating(dtype_of<T>), "random_normal needs a floating-point dtype");
+  return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
+    for (int k = 0; k < 4; k += 2) {
+      const float radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(random.word[k]))), angle = 6.283185307f * unit_float(random.word[k + 1]);
+      drawn[k] = static_cast<T>(options.mean + options.sigma * (radius * std::cos(angle)));
+      drawn[k + 1] = static_cast<T>(options.mean + options.sigma * (radius * std::sin(angle)));
+    }
+  });
+}
+/// Uniform numbers in [low, high) with 24 random bits. T is a floating-point type. Throws ValueError unless low < high.
+template <Element T, class S>
+Tensor<T, S> random_uniform(std::uint64_t seed, UniformOptions options = {}, long n = 1) {
+  static_assert(is_floating(dtype_of<T>), "random_uniform needs a floating-point dtype; random_integers draws integers");
+  if (!(options.low < options.high)) throw ValueError(text("random_uniform: low must be below high, got ", options.low, " and ", options.high, "."));
+  return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
+    for (int k = 0; k < 4; ++k) drawn[k] = static_cast<T>(options.low + (options.high - options.low) * unit_float(random.word[k]));
+  });
+}
+/// Uniform integers in low .. high - 1, at most 2^32 different ones. Throws ValueError for an empty or longer range.
+template <Element T, class S>
+Tensor<T, S> random_integers(std::uint64_t seed, IntegerOptions options = {}, long n = 1) {
+  static_assert(!is_floating(dtype_of<T>), "random_integers needs an integer dtype");
+  const std::uint64_t bound = std::uint64_t(options.high) - std::uint64_t(options.low);
+  if (options.low >= options.high || bound > (std::uint64_t{1} << 32))
+    throw ValueError(text("random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got ", options.low, " and ", options.high, "."));
+  return detail::random_tensor<T, S>(seed, n, [options, bound](const Philox4& random, T* drawn) {
+    for (int k = 0; k < 4; ++k) drawn[k] = static_cast<T>(options.low + std::int64_t(random.word[k] * bound >> 32));
+  });
+}
+
+}  // namespace tenon
+TENON_EXACT_END

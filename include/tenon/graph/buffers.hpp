@@ -1,0 +1,29 @@
+// Which nodes share a buffer, and which buffers a node changes.
+#pragma once
+#include <tenon/graph/leaf.hpp>
+#include <tenon/graph/node.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// The node that owns the buffer of each node's value: views and effects share that of their operand 0.
+template <int N>
+struct Buffers {
+  int owner[N + 1]{};
+};
+template <int N>
+constexpr Buffers<N> buffers_of(const Graph<N>& graph) {
+  Buffers<N> buffers;
+  for (int id = 0; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    buffers.owner[id] = node.op->view || node.op->effect ? buffers.owner[node.operand[0]] : id;
+  }
+  return buffers;
+}
+
+/// True if the node may change the buffer of operand k: an effect writes operand 0, and training states such as moments.
+template <int N>
+constexpr bool writes(const Graph<N>& graph, const Buffers<N>& buffers, const Node& node, int k) {
+  return node.op->effect && (k == 0 || is<ops::StateLeaf>(graph[buffers.owner[node.operand[k]]]));
+}
+
+}  // namespace tenon

@@ -1,0 +1,33 @@
+// Absolute value.
+#pragma once
+#include <tenon/ops/elementwise.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// The derivative of abs, times the gradient from above: dy where x > 0, -dy where x < 0, else 0. Not for users.
+struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
+  template <class V> static constexpr V eval(V x, V gradient) { return x > V(0) ? gradient : x < V(0) ? -gradient : V(0); }
+  static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient())); }
+};
+
+/// Absolute value:  y = |x|
+///
+/// x           any shape; any dtype but bool; the smallest integer stays as it is
+/// derivative  from x; 0 at x = 0
+/// source      MindSpore's Abs
+struct Abs : Elementwise<Abs, "Abs"> {
+  static constexpr bool numbers_only = true;
+  template <class V>
+  static constexpr V eval(V x) {
+    if constexpr (std::is_floating_point_v<V>) return x > V(0) ? x : V(0) - x;  // 0 - x: also -0 becomes 0
+    else if constexpr (std::is_signed_v<V>) return x < V(0) ? kernel::negated(x) : x;
+    else return x;
+  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<AbsGrad>(d.operand(0), d.gradient())); }
+};
+TENON_EXACT_END
+
+/// |x|
+constexpr auto abs(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Abs>(at, x); }
+
+}  // namespace tenon::ops
