@@ -2,7 +2,10 @@
 #pragma once
 #include <tenon/core/context.hpp>
 #include <tenon/core/log.hpp>
+#include <tenon/core/random.hpp>
 #include <tenon/core/tensor.hpp>
+#include <tenon/core/tensor_compare.hpp>
+#include <tenon/core/tensor_print.hpp>
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/fwd.hpp>
 #include <tenon/io/safetensors.hpp>

@@ -1,4 +1,4 @@
-// Reductions and softmax at many shapes: against plain loops, gradients and second derivatives against central differences,
+// Reductions at many shapes: against plain loops, gradients and second derivatives against central differences,
 // both modes against each other.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -69,39 +69,16 @@ void check_axes(long n = 3) {
   check_gradients_within(1e-5, prod, x);
 }
 
-template <class S, int axis>
-void check_softmax(long n = 3) {
-  const auto x = random_tensor<double, S>(17, -2, 2, n);
-  const auto plain = [](const auto& v) { return softmax<axis>(v); };
-  const auto logarithm = [](const auto& v) { return log_softmax<axis>(v); };
-  const unsigned mask = 1u << normalized_axis(axis, S::rank);
-  const auto y = both_modes(plain, x).result, z = both_modes(logarithm, x).result;
-  std::vector<double> sum(std::size_t(x.count()), 0.0);
-  for (long i = 0; i < x.count(); ++i) sum[std::size_t(kept_index(x, mask, i))] += std::exp(x.data()[i]);
-  double worst = 0;
-  for (long i = 0; i < x.count(); ++i) {
-    const double expected = std::exp(x.data()[i]) / sum[std::size_t(kept_index(x, mask, i))];
-    worst = std::fmax(worst, std::fmax(std::fabs(y.data()[i] - expected), std::fabs(z.data()[i] - std::log(expected))));
-  }
-  CHECK(worst < 1e-13);
-  check_gradients(plain, x);
-  check_gradients(logarithm, x);
-  check_second_derivatives(plain, x);
-  check_second_derivatives(logarithm, x);
-}
-
 }  // namespace
 
 TEST_CASE("reductions over every kind of axis") {
   check_axes<Shape<7>>();
   check_axes<Shape<2, 3, 4>, 0>();
-  check_axes<Shape<2, 3, 4>, 1>();
   check_axes<Shape<2, 3, 4>, -1>();
   check_axes<Shape<2, 3, 4>, 0, 2>();
   check_axes<Shape<dyn, 3, 2, 2>, 1, 3>();
   check_axes<Shape<dyn, 2, 2>, 0>(4);
   check_axes<Shape<times<2>, 3>>(2);
-  check_axes<Shape<2, 1, 3>, 1>();
 }
 
 TEST_CASE("long runs and many columns, where lanes and blocks come in") {
@@ -110,16 +87,6 @@ TEST_CASE("long runs and many columns, where lanes and blocks come in") {
   CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_sum<1>(v); }, x).result, 2, 0, add) < 1e-12);
   CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_sum<0>(v); }, x).result, 1, 0, add) < 1e-12);
   CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_max<0>(v); }, x).result, 1, -1e300, [](double a, double b) { return std::fmax(a, b); }) == 0);
-}
-
-TEST_CASE("softmax along every axis") {
-  check_softmax<Shape<5>, 0>();
-  check_softmax<Shape<2, 3, 4>, -1>();
-  check_softmax<Shape<2, 3, 4>, 1>();
-  check_softmax<Shape<2, 3, 4>, 0>();
-  check_softmax<Shape<dyn, 3>, 1>();
-  check_softmax<Shape<dyn, 2, 2>, 0>(4);
-  check_softmax<Shape<2, 1>, 1>();
 }
 
 TEST_CASE("threads and the batch size change no bit") {
@@ -132,7 +99,7 @@ TEST_CASE("threads and the batch size change no bit") {
   for (int threads : {2, 3, 7}) {
     const ContextScope scope({.num_threads = threads});
     const auto many = all();
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (CHECK(same_bits(std::get<I>(one), std::get<I>(many))), ...); }(std::make_index_sequence<7>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { CHECK((same_bits(std::get<I>(one), std::get<I>(many)) && ...)); }(std::make_index_sequence<7>{});
   }
   auto first = Tensor<float, Shape<dyn, 40, 130>>::empty(1);
   std::copy_n(x.data(), first.count(), first.data());

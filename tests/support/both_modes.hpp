@@ -44,7 +44,9 @@ struct FunctionSource {
   }
   template <std::size_t... I>
   static constexpr void trace_operands(tenon::Builder& b, std::index_sequence<I...>) {
-    const Result y = F{}(tenon::Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I))...);
+    // Leaves get the numbers 0, 1, ... only in a braced list, whose order is fixed.
+    const std::tuple<tenon::Traced<typename Keys::type, typename Keys::shape>...> x{{&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I)}...};
+    const Result y = F{}(std::get<I>(x)...);
     if constexpr (!tenon::is_broken<Result>) {
       b.outputs.push_back(y.id);
       if constexpr (is_floating_tensor<Result>) {

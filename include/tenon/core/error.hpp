@@ -37,7 +37,7 @@ struct RuntimeError : Error {
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::string result;
-  auto append = [&](const auto& part) {
+  [[maybe_unused]] auto append = [&](const auto& part) {
     if constexpr (requires { std::string_view(part); }) result += std::string_view(part);
     else result += std::to_string(part);
   };
@@ -61,12 +61,20 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near.
+/// The ASCII letters of a text as small ones.
+inline std::string lower_case(std::string_view s) {
+  std::string result(s);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
+  return result;
+}
+
+/// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near. Capitals count as small letters.
 inline std::string did_you_mean(std::string_view asked, std::span<const std::string> known) {
   const std::string* best = nullptr;
   std::size_t distance = std::max<std::size_t>(2, asked.size() / 3) + 1;
   for (const std::string& name : known)
-    if (const std::size_t d = edit_distance(asked, name); d < distance) best = &name, distance = d;
+    if (const std::size_t d = edit_distance(lower_case(asked), lower_case(name)); d < distance) best = &name, distance = d;
   return best ? text(" Did you mean '", *best, "'?") : std::string();
 }
 

@@ -7,23 +7,70 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Never defined: naming it with a sentence is the error message. Compilers print short strings in full, so the
-/// sentence comes in pieces.
-template <FixedString... Sentence>
-struct mistake;
-
 namespace detail {
-inline constexpr int piece = 30;
-template <class Source, int... I>
-constexpr auto reported(std::integer_sequence<int, I...>) {
-  return mistake<FixedString<piece + 1>(Source::sentence.view().substr(I * piece, piece))...>::reported;
+
+// clang cuts a string behind 36 characters, so the sentence comes in pieces, cut between words; g++ prints it whole.
+#if defined(__clang__)
+inline constexpr int piece = 35;
+#else
+inline constexpr int piece = Sentence::capacity;
+#endif
+struct Pieces {
+  int first[Sentence::capacity + 1]{};
+  int count = 0;
+};
+constexpr Pieces pieces_of(const Sentence& s) {
+  Pieces p;
+  for (int at = 0; at < s.length; ++p.count) {
+    int end = at + piece < s.length ? at + piece : s.length;
+    if (end < s.length)
+      for (int blank = end; blank > at; --blank)
+        if (s.text[blank - 1] == ' ') {
+          end = blank;
+          break;
+        }
+    p.first[p.count + 1] = at = end;
+  }
+  return p;
 }
+
 }  // namespace detail
 
-/// Stops the compilation with Source::sentence (a Sentence).
+/// What the compiler names when a program is wrong: the sentence stands in the template argument. It has no members.
+template <FixedString... sentence>
+struct mistake {};
+
+namespace detail {
+
+template <class Source> inline constexpr Pieces pieces = pieces_of(Source::sentence);
+template <class Source, int I> inline constexpr int piece_length = pieces<Source>.first[I + 1] - pieces<Source>.first[I];
+template <class Source, int... I>
+auto mistake_of(std::integer_sequence<int, I...>)
+    -> mistake<FixedString<piece_length<Source, I> + 1>(Source::sentence.view().substr(pieces<Source>.first[I], piece_length<Source, I>))...>;
+
+template <class Source, class Used = unsigned long>
+struct MistakeOf {
+  using type = decltype(mistake_of<Source>(std::make_integer_sequence<int, pieces<Source>.count>{}));
+};
+
+#if defined(__CUDACC__)
+// nvcc reads a program twice. Its own front end prints text letter by letter, so there the report passes, and g++ behind
+// it speaks. The two write `unsigned long` in different ways: nothing else tells them apart inside a template.
+template <class T> constexpr bool in_front_end() { return std::string_view(__PRETTY_FUNCTION__).find("unsigned long") != std::string_view::npos; }
+struct Passed { static constexpr int corrected = 0; };
+template <class Source, class Used> requires(in_front_end<Used>())
+struct MistakeOf<Source, Used> { using type = Passed; };
+#endif
+
+}  // namespace detail
+
+/// `return Mistake<Source>::corrected;` stops the compilation with Source::sentence (a Sentence). It stands in the function
+/// that the user called, and nothing else is instantiated there: every level between is three more lines of clang's.
+template <class Source> using Mistake = typename detail::MistakeOf<Source>::type;
+
 template <class Source>
 constexpr auto report() {
-  return detail::reported<Source>(std::make_integer_sequence<int, (Source::sentence.length + detail::piece - 1) / detail::piece>{});
+  return Mistake<Source>::corrected;
 }
 
 }  // namespace tenon

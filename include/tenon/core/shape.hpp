@@ -59,6 +59,11 @@ struct Shape {
   static constexpr TensorType dims{{Extents...}, sizeof...(Extents), Dtype::float32};
 };
 
+/// The same extents for a tensor inside of a running cell: its type tells a cell that is called with it that it is a part of
+/// a network, so that no graph of the part alone is compiled. Converts from and to the tensor with the plain shape.
+template <int... Extents>
+struct InnerShape : Shape<Extents...> {};
+
 /// TensorType of a C++ element type and a Shape.
 template <class T, class S> inline constexpr TensorType type_of = S::dims.with(dtype_of<T>);
 

@@ -42,6 +42,11 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   /// Takes over a block that holds the elements. For operators.
   Tensor(Storage storage, long n) : storage_(std::move(storage)), n_(n) {}
 
+  /// The same value with its shape written as Shape or InnerShape.
+  template <class Other>
+    requires(!std::is_same_v<Other, S> && Tensor<T, Other>::dims == dims)
+  Tensor(const Tensor<T, Other>& other) : variable(other.variable), storage_(other.storage()), n_(other.n()) {}
+
   /// The elements of a tensor with one axis, or the only one of a tensor without axes.
   template <Element U, Element... V>
     requires(rank < 2)

@@ -1,6 +1,7 @@
 // to_string: a tensor as text, in the forms of MindSpore's Print operator, of repr(), and of str().
 #pragma once
 #include <charconv>
+#include <iosfwd>
 #include <string>
 
 #include <tenon/core/tensor.hpp>
@@ -64,18 +65,14 @@ std::string to_string(const Tensor<T, S>& x, TensorForm form = TensorForm::print
   return to_string(x.view(), form);
 }
 
-/// Writes to_string(x). The stream is whatever the caller has included.
-template <class Stream, Element T, class S>
-  requires requires(Stream& out, const std::string& s) { out << s; }
-Stream& operator<<(Stream& out, const Tensor<T, S>& x) {
-  out << to_string(x);
-  return out;
+/// Writes to_string(x) to a standard stream. (The stream is a template argument, so that <ostream> is the caller's choice.)
+template <class Traits, Element T, class S>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Tensor<T, S>& x) {
+  return out << to_string(x);
 }
-template <class Stream>
-  requires requires(Stream& out, const std::string& s) { out << s; }
-Stream& operator<<(Stream& out, const AnyTensor& x) {
-  out << to_string(x);
-  return out;
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const AnyTensor& x) {
+  return out << to_string(x);
 }
 
 }  // namespace tenon

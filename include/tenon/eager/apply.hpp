@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/core/report.hpp>
 #include <tenon/eager/frame.hpp>
+#include <tenon/eager/inner.hpp>
 #include <tenon/eager/tape.hpp>
 #include <tenon/graph/traced.hpp>
 
@@ -23,6 +24,7 @@ namespace detail {
 
 template <class V> struct KeyFor;
 template <class T, int... E> struct KeyFor<Tensor<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class T, int... E> struct KeyFor<Tensor<T, InnerShape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E> struct KeyFor<Traced<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E, auto Init, bool Trainable> struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class P, int... E> struct KeyFor<ParameterView<P, Shape<E...>>> { using type = TypeKey<dtype_of<typename P::type>, E...>; };
@@ -52,6 +54,8 @@ struct Inference {
 
 template <class I, int... K> Shape<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
 template <class I> using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+template <class I, int... K> InnerShape<I::result_type.extent[K]...> inner_shape_from(std::integer_sequence<int, K...>);
+template <class I> using InnerResultShape = decltype(inner_shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 template <class I> using ResultElement = CppType<I::result_type.dtype>;
 
 template <class T, class S> constexpr Builder* builder_of(const Traced<T, S>& v) { return v.builder; }
@@ -159,7 +163,7 @@ auto apply_eager(std::uint64_t immediate, const V&... v) {
     a.n = in.n < 0 ? 1 : in.n;
     a.immediate = immediate;
     for (int k = 0; k < in.count; ++k) a.buffer[k + 1] = in.value[k].data;
-    using Result = Tensor<ResultElement<I>, ResultShape<I>>;
+    using Result = Tensor<ResultElement<I>, std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>>;
     const FlushDenormals flush;
     if constexpr (Op::effect) {  // the result is operand 0, which has changed
       a.buffer[0] = a.buffer[1];
@@ -174,7 +178,7 @@ auto apply_eager(std::uint64_t immediate, const V&... v) {
         a.buffer[0] = storage.data();
         launch(kernel_entry<CallOf<I>>, a);
       }
-      Result result(std::move(storage), a.n);
+      Result result(std::move(storage), I::result_type.batched() ? a.n : 1);  // a mean over the batch has no batch size
       if constexpr (is_floating(I::result_type.dtype))  // no gradient flows through integers
         if (in.recorded) {
           eager::Tape::Value value{result.data(), result.storage(), -1};

@@ -141,14 +141,13 @@ struct Cell {
   }
   template <class... X>
   auto call_eager(const Location& at, const X&... x) const {
-    if (eager::Frame::of_thread().root) {
+    if constexpr ((detail::is_inner<X> || ...)) {  // inside of another cell
       const eager::CellScope scope(&self(), type_number<Self>, at);
       return self().construct(x...);
-    }
-    return run_outermost(x...);
+    } else return run_outermost(at, x...);
   }
   template <class... X>
-  auto run_outermost(const X&... x) const;
+  auto run_outermost(const Location& at, const X&... x) const;
   template <class Graph, int... K>
   static auto results_of(const Executor& executor, long n, std::integer_sequence<int, K...>) {
     if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
@@ -158,13 +157,17 @@ struct Cell {
   auto run_by_operators(bool training, const X&... x) const {
     const FlushDenormals flush;
     const eager::RootScope root(self(), training, eager::Frame::free_random_state());
-    return self().construct(x...);
+    return detail::outer(self().construct(detail::inner(x)...));
   }
 };
 
 template <class Self>
 template <class... X>
-auto Cell<Self>::run_outermost(const X&... x) const {
+auto Cell<Self>::run_outermost(const Location& at, const X&... x) const {
+  if (eager::Frame::of_thread().root) {  // inside of another cell after all, with a tensor that was made there
+    const eager::CellScope scope(&self(), type_number<Self>, at);
+    return detail::outer(self().construct(detail::inner(x)...));
+  }
   const ParameterList parameters(self());
   parameters.bind();
   const bool training = parameters.arena() && parameters.arena()->training;
@@ -175,7 +178,7 @@ auto Cell<Self>::run_outermost(const X&... x) const {
     else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
       thread_local Executor executor(Graph::program);
       const long n = detail::common_batch_size(class_name<Self>(), x...);
-      executor.bind(parameters.arena() ? parameters.arena()->data : nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
+      executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);
       return results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});

@@ -48,6 +48,7 @@ constexpr auto traced_gradients(const V& value, const X&... x) {
 template <class F, bool with_value, int... Positions>
 struct Gradient {
   [[no_unique_address]] F f{};
+  static constexpr bool only_compiled = detail::is_gradient<F> && std::is_empty_v<F>;  // the tape has no second order
 
   template <class... X>
   constexpr auto operator()(const X&... x) const {
@@ -55,7 +56,7 @@ struct Gradient {
     if constexpr ((is_broken<X> || ...)) return Broken{};
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...)) throw lost();
-    else if constexpr (detail::is_gradient<F> && std::is_empty_v<Gradient>) return jit(*this)(x...);
+    else if constexpr (only_compiled) return jit(*this)(x...);
     else return eager(x...);
   }
 

@@ -86,7 +86,11 @@ struct Jit {
     constexpr auto outputs = std::make_integer_sequence<int, Graph::graph.outputs>{};
     const eager::Tape* tape = eager::Tape::active();
     const bool recorded = tape && ((tape->variable(x) >= 0) || ...);
-    if (recorded || (detail::draws(Graph::graph) && eager::Frame::of_thread().root)) return plain<Graph>(outputs, x...);
+    if constexpr (requires { requires F::only_compiled; }) {
+      if (recorded) throw RuntimeError("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into the function, jit(grad(...)).");
+    } else if (recorded || (detail::draws(Graph::graph) && eager::Frame::of_thread().root)) {
+      return plain<Graph>(outputs, x...);
+    }
     return run<Graph>(outputs, x...);
   }
   template <class Graph, int... K>

@@ -88,8 +88,17 @@ class ParameterList {
   long bytes() const { return bytes_; }
   const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
   ParameterArena* arena() const {
+    if (!bytes_) return nullptr;
     for (int i = 0; i < count_; ++i)
       if (table_[i].parameter) return handle(i).arena;
+    return nullptr;
+  }
+  /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the order of
+  /// its table, somewhere in the network's arena.
+  std::byte* base() const {
+    if (!bytes_) return nullptr;
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].parameter) return handle(i).data - table_[i].offset;
     return nullptr;
   }
   /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has an

@@ -188,3 +188,7 @@ constexpr auto matmul(const A& a, const B& b, std::source_location at = std::sou
 }
 
 }  // namespace tenon::ops
+
+namespace tenon::inline TENON_ABI {
+using ops::Transposed;
+}  // namespace tenon

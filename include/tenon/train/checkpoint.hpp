@@ -21,7 +21,7 @@ std::vector<io::NamedTensor> named_parameters(const Net& net) {
   list.bind();
   std::vector<io::NamedTensor> result;
   for (int e = 0; e < list.entries(); ++e)
-    if (list.table()[e].parameter) result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
+    if (list.table()[e].parameter && !list.table()[e].setting) result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
   return result;
 }
 

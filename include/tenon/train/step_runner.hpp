@@ -130,8 +130,7 @@ class StepRunner {
   Executor& bound(const Program& program) {
     Executor& executor = executors_.get(program);
     const ParameterList parameters(*net_);
-    const ParameterArena* arena = parameters.arena();
-    executor.bind(arena ? arena->data : nullptr, state_.data());
+    executor.bind(parameters.base(), state_.data());
     freeze_as_flagged(executor, parameters);
     return executor;
   }
@@ -149,9 +148,9 @@ class StepRunner {
     const auto tensor = [&]<class T, class S>(dataset::Column<T, S>) {
       Tensor<T, S> t = Tensor<T, S>::empty(row.n);
       std::memcpy(t.data(), row.column[next++], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
-      return t;
+      return inner(t);
     };
-    std::tuple<Tensor<typename C::type, typename C::shape>...> tensors{tensor(C{})...};
+    std::tuple tensors{tensor(C{})...};
     std::apply(f, tensors);
   }
   template <class... C, class List>
@@ -169,7 +168,9 @@ class StepRunner {
     });
     using Update = Compiled<UpdateStep<Net, Optimizer>, options.passes>;
     gradients_.resize(std::size_t(Structure<Net>::count));
-    for (int e = 0; e < Structure<Net>::count; ++e) gradients_[std::size_t(e)] = tape_.gradient_data(e);
+    const ParameterList parameters(*net_);
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      gradients_[std::size_t(e)] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
     bound(Update::program).run(gradients_.data(), 1);
   }
   template <class... C, class List>
@@ -188,7 +189,7 @@ class StepRunner {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random());
-    outputs.keep(predicted<Net, NoLoss>(*net_, x...));
+    outputs.keep(predicted<Net, NoLoss>(*net_, inner(x)...));
   }
 
   Net* net_;

@@ -85,7 +85,7 @@ class Fuser {
   }
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
-      if (graph_[id].op->elementwise && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
+      if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
@@ -102,22 +102,11 @@ class Fuser {
     return true;
   }
 
-  // The steps of node `id`, which is one operator or already fused; operand `replaced` comes from source `from`.
+  // The step of an element-wise node; operand `replaced` comes from source `from`.
   constexpr void append(FusedProgram<N>& program, const Node& node, int replaced, int from) const {
-    const auto source = [&](int k) { return node.operand[k] == replaced ? from : program.source(node.operand[k]); };
-    if (!is<Fused>(node)) {
-      Step s{node.op->id, {no_source, no_source, no_source}};
-      for (int k = 0; k < node.operands; ++k) s.source[k] = source(k);
-      program.add(s);
-      return;
-    }
-    const int offset = program.steps;
-    for (int i = 0; i < node.steps; ++i) {
-      Step s = Step::unpack(graph_.program[node.program + 2 * i], graph_.program[node.program + 2 * i + 1]);
-      for (int& at : s.source)
-        if (at != no_source) at = at >= step_result ? at + offset : source(at);
-      program.add(s);
-    }
+    Step s{node.op->id, {no_source, no_source, no_source}};
+    for (int k = 0; k < node.operands; ++k) s.source[k] = node.operand[k] == replaced ? from : program.source(node.operand[k]);
+    program.add(s);
   }
   constexpr bool into_epilogue(int id) {
     const Node node = graph_[id];

@@ -35,10 +35,12 @@ class Changes {
         used = used < until ? until : used;
       }
   }
+  /// True if no effect ever writes the node's own buffer.
+  constexpr bool never(int id) const { return !first_[id]; }
   /// True if `copy` can go and its users read `original`: neither of the two changes while they are used.
   constexpr bool allow(int copy, int original) const {
     const int owner = buffers_.owner[original];
-    return !first_[copy] && !(last_[owner] > copy && first_[owner] <= used_[copy]);
+    return never(copy) && !(last_[owner] > copy && first_[owner] <= used_[copy]);
   }
 
  private:
@@ -49,7 +51,7 @@ class Changes {
 template <class Reshape, class Identity, class StopGradient, class Mul, int N>
 constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
   Node& node = graph[id];
-  if (node.op->fold && node.operands >= 1) {
+  if (node.op->fold && node.operands >= 1 && changes.never(id)) {
     bool constant = true;
     for (int k = 0; k < node.operands; ++k) constant &= is<ops::Constant>(graph[node.operand[k]]);
     const double a = constant ? constant_value(graph[node.operand[0]]) : 0, b = constant && node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;

@@ -48,7 +48,7 @@ enum EpilogueOperand { number, whole, channels };
 template <class Call, int... K>
 inline void apply_steps_to(const Arguments& a, long first, long count, long channel, long channel_step, std::integer_sequence<int, K...>) {
   using T = typename Call::Result;
-  constexpr auto kind = [](int k) {
+  [[maybe_unused]] constexpr auto kind = [](int k) {
     const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);
     return t.count(1) == 1 && !t.batched() ? number : t.same_shape(Call::result) ? whole : channels;
   };

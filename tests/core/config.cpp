@@ -1,0 +1,51 @@
+// The tagged namespace, and arithmetic that rounds twice inside the exact region.
+// flags: -O3
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string_view>
+
+#include <tenon/core/config.hpp>
+#include <tenon/core/philox.hpp>
+
+TENON_EXACT_BEGIN
+namespace {
+inline float sum_of_product(float a, float b, float c) { return a * b + c; }
+[[gnu::noinline]] float inlined_twice(const float* x) { return sum_of_product(x[0], x[1], x[2]) + sum_of_product(x[1], x[2], x[0]); }
+}  // namespace
+TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+constexpr std::string_view place() { return __PRETTY_FUNCTION__; }
+}  // namespace tenon
+
+TEST_CASE("the namespace names version, instruction set and device") {
+  constexpr std::string_view cpu =
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+      "avx512";
+#elif defined(__AVX2__) && defined(__FMA__)
+      "avx2";
+#elif defined(__ARM_NEON)
+      "neon";
+#else
+      "base";
+#endif
+  CHECK(tenon::place().find("v0_1_") != std::string_view::npos);
+  CHECK(tenon::place().find(cpu) != std::string_view::npos);
+  CHECK(std::string_view(TENON_VERSION).starts_with("0.1."));
+}
+
+TEST_CASE("a * b + c rounds the product, also where the processor could fuse it") {
+  tenon::Random random(5);
+  int differs_when_fused = 0;
+  for (int i = 0; i < 1000; ++i) {
+    float x[3];
+    for (float& v : x) v = random.uniform(-1, 1);
+    volatile float first = x[0] * x[1], second = x[1] * x[2];
+    volatile float a = first + x[2], b = second + x[0];
+    CHECK(inlined_twice(x) == a + b);
+    differs_when_fused += std::fma(x[0], x[1], x[2]) + std::fma(x[1], x[2], x[0]) != inlined_twice(x);
+  }
+  CHECK(differs_when_fused > 100);  // or the test would prove nothing
+}

@@ -1,0 +1,63 @@
+// Kinds of errors, composed messages, and the nearest legal name.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include <tenon/core/error.hpp>
+
+using namespace tenon;
+
+TEST_CASE("every kind is an Error and a std::runtime_error, and none is another kind") {
+  const auto thrown = [](auto error) {
+    try {
+      throw error;
+    } catch (const ValueError&) { return 'v';
+    } catch (const TypeError&) { return 't';
+    } catch (const KeyError&) { return 'k';
+    } catch (const RuntimeError&) { return 'r';
+    } catch (const Error&) { return 'e';
+    }
+  };
+  CHECK(thrown(ValueError("")) == 'v');
+  CHECK(thrown(TypeError("")) == 't');
+  CHECK(thrown(KeyError("")) == 'k');
+  CHECK(thrown(RuntimeError("")) == 'r');
+  CHECK(thrown(Error("")) == 'e');
+  CHECK_THROWS_AS(throw KeyError("x"), Error);
+  CHECK_THROWS_AS(throw Error("x"), std::runtime_error);
+}
+
+TEST_CASE("text joins texts and numbers") {
+  CHECK(text() == "");
+  CHECK(text("a", std::string("b"), std::string_view("c"), 1, -2L, 3u, std::size_t{4}) == "abc1-234");
+  CHECK(text(true) == "1");
+}
+
+TEST_CASE("edit distance: known pairs, symmetry, limits") {
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("flaw", "lawn") == 2);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("same", "same") == 0);
+  CHECK(edit_distance("ab", "ba") == 2);
+  CHECK(edit_distance("sunday", "saturday") == edit_distance("saturday", "sunday"));
+}
+
+TEST_CASE("did you mean: only what is near, the nearest first") {
+  const std::vector<std::string> known{"accuracy", "precision", "recall"};
+  CHECK(did_you_mean("acuracy", known) == " Did you mean 'accuracy'?");
+  CHECK(did_you_mean("recal", known) == " Did you mean 'recall'?");
+  CHECK(did_you_mean("RECALL", known) == " Did you mean 'recall'?");
+  CHECK(did_you_mean("momentum", known) == "");
+  CHECK(did_you_mean("x", std::vector<std::string>{}) == "");
+  const std::vector<std::string> near{"fc12", "fc1"};
+  CHECK(did_you_mean("fc1x", near) == " Did you mean 'fc12'?");
+}
+
+TEST_CASE("lists of names") {
+  CHECK(quoted_list(std::vector<std::string>{}) == "");
+  CHECK(quoted_list(std::vector<std::string>{"a"}) == "'a'");
+  CHECK(quoted_list(std::vector<std::string>{"a", "b"}) == "'a', 'b'");
+}

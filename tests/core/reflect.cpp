@@ -1,0 +1,81 @@
+// Members of aggregates: how many, which, and what they are called.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenon/core/reflect.hpp>
+
+namespace {
+struct Base {};
+struct None : Base {};
+struct Weight {
+  float value = 1;
+};
+struct Two : Base {
+  int first = 1;
+  Weight weight_2;
+};
+struct Arrays : Base {
+  Weight layers[3];
+  int tail = 7;
+};
+struct Inner : Base {
+  int x = 3;
+};
+struct Nested : Base {
+  Inner a, b;
+  int own_name = 5;
+};
+template <int N>
+struct Wide : Base {
+  int m0 = 0, m1 = 1, m2 = 2, m3 = 3, m4 = 4, m5 = 5, m6 = 6, m7 = 7, m8 = 8, m9 = 9, m10 = 10, m11 = 11;
+  int m12 = 12, m13 = 13, m14 = 14, m15 = 15, m16 = 16, m17 = 17, m18 = 18, m19 = 19, m20 = 20, m21 = 21, m22 = 22, m23 = 23;
+};
+
+template <class T>
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  tenon::for_each_member(tenon::prototype<T>, [&]<class M>(const M&, int) { result.emplace_back(); });
+  return result;
+}
+}  // namespace
+
+using namespace tenon;
+
+TEST_CASE("the number of members, arrays as one") {
+  static_assert(member_count<None> == 0 && member_count<Two> == 2 && member_count<Arrays> == 2 && member_count<Nested> == 3 && member_count<Wide<0>> == 24);
+  CHECK(names<Wide<0>>().size() == 24);
+  CHECK(names<None>().empty());
+}
+
+TEST_CASE("members are visited in order and can be changed") {
+  Wide<0> wide;
+  int expected = 0;
+  for_each_member(wide, [&](int& m, int position) {
+    CHECK(m == expected);
+    CHECK(position == expected++);
+    m = -position;
+  });
+  CHECK(expected == 24);
+  CHECK(wide.m23 == -23);
+}
+
+TEST_CASE("names come from the source") {
+  static_assert(member_name<Two, 0, int>() == "first");
+  static_assert(member_name<Two, 1, Weight>() == "weight_2");
+  static_assert(member_name<Arrays, 0, Weight[3]>() == "layers");
+  static_assert(member_name<Nested, 1, Inner>() == "b");
+  static_assert(member_name<Nested, 2, int>() == "own_name");
+  static_assert(member_name<Wide<0>, 23, int>() == "m23");
+  CHECK(member_name<Two, 1, Weight>() == "weight_2");
+}
+
+TEST_CASE("class names and numbers") {
+  static_assert(class_name<Two>() == "Two" && class_name<Wide<3>>() == "Wide" && class_name<std::vector<int>>() == "vector");
+  CHECK(type_number<Two> != type_number<Arrays>);
+  CHECK(type_number<Wide<1>> != type_number<Wide<2>>);
+  CHECK(type_number<Wide<1>> == type_number<Wide<1>>);
+}

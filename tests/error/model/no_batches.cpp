@@ -1,0 +1,13 @@
+// expects: this data set has no batches: append | dataset::batch(32)
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Net : nn::Cell<Net> {
+  nn::Dense<784, 10> fc;
+  constexpr auto construct(auto x) const { return fc(flatten(x)); }
+};
+
+void f(Net& net, dataset::Digits digits) {
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  model.train(1, digits);
+}

@@ -1,0 +1,13 @@
+// expects: this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Net : nn::Cell<Net> {
+  nn::Dense<784, 10> fc;
+  constexpr auto construct(auto x) const { return fc(flatten(x)); }
+};
+
+void f(Net& net, dataset::Digits digits) {
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  model.eval(digits | dataset::batch(32));
+}

@@ -1,0 +1,14 @@
+// expects: network: Add of [n,4,28,28] and [n,4,26,26]: the shapes do not broadcast
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Net : nn::Cell<Net> {
+  nn::Conv2d<1, 4, 3> conv1;
+  nn::Conv2d<1, 4, 3, nn::Conv2dConfig{.pad_mode = PadMode::valid}> conv2;
+  constexpr auto construct(auto x) const { return conv1(x) + conv2(x); }
+};
+
+auto f(Net& net, const Tensor<float, Shape<dyn, 1, 28, 28>>& images) {
+  Model model{net};
+  return model.predict(images);
+}

@@ -1,0 +1,23 @@
+// expects: network.network.block.conv1: Conv2d got an input of 8 channels [n,8,28,28], its weight [4,6,3,3] needs 6
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Block : nn::Cell<Block> {
+  nn::Conv2d<6, 4, 3> conv1;
+  constexpr auto construct(auto x) const { return relu(conv1(x)); }
+};
+struct Backbone : nn::Cell<Backbone> {
+  nn::Conv2d<1, 8, 3> stem;
+  Block block;
+  constexpr auto construct(auto x) const { return block(relu(stem(x))); }
+};
+struct Net : nn::Cell<Net> {
+  Backbone network;
+  nn::Dense<4 * 28 * 28, 10> fc;
+  constexpr auto construct(auto x) const { return fc(flatten(network(x))); }
+};
+
+void f(Net& net, dataset::Digits digits) {
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  model.train(1, digits | dataset::batch(32));
+}

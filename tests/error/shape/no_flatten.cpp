@@ -1,0 +1,14 @@
+// expects: network.fc: MatMul got rows of 28 [n,4,28,28], its weight [10,3136] needs 3136
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Net : nn::Cell<Net> {
+  nn::Conv2d<1, 4, 3> conv1;
+  nn::Dense<4 * 28 * 28, 10> fc;
+  constexpr auto construct(auto x) const { return fc(relu(conv1(x))); }
+};
+
+void f(Net& net, dataset::Digits digits) {
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  model.train(1, digits | dataset::batch(32));
+}

@@ -1,0 +1,68 @@
+// Thousands of random graphs: no pass changes what a graph computes, and no two live buffers share memory.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include "interpreter.hpp"
+#include "planning.hpp"
+#include "random_graph.hpp"
+
+using namespace graph_test;
+
+namespace {
+constexpr int size = 64, graphs = 4000;
+
+template <class Pass>
+void check_pass(const std::string& name, Pass pass) {
+  int smaller = 0, moved = 0;
+  for (std::uint64_t seed = 0; seed < graphs; ++seed) {
+    const Graph<size> before = RandomGraph<size>(seed).make();
+    const Graph<size> after = pass(before);
+    CAPTURE(name);
+    CAPTURE(seed);
+    REQUIRE(in_order(after));
+    REQUIRE(interpret(after) == interpret(before));
+    smaller += after.count < before.count;
+    for (int id = 0; id < before.count && after.count == before.count; ++id)
+      if (before[id].op->id != after[id].op->id) {
+        ++moved;
+        break;
+      }
+  }
+  CHECK_MESSAGE(smaller + moved > graphs / 10, name, " did nothing");  // a pass that does nothing passes any test
+}
+Graph<size> all_passes(const Graph<size>& graph) { return early_update(fuse(prune(share_common(simplify(prune(graph)))))); }
+}  // namespace
+
+TEST_CASE("random graphs: every pass alone keeps what a graph computes") {
+  check_pass("prune", [](const auto& g) { return prune(g); });
+  check_pass("simplify", [](const auto& g) { return simplify(g); });
+  check_pass("share", [](const auto& g) { return share_common(g); });
+  check_pass("fuse", [](const auto& g) { return fuse(g); });
+  check_pass("early_update", [](const auto& g) { return early_update(g); });
+}
+
+TEST_CASE("random graphs: all passes together keep what a graph computes, also when run twice") {
+  check_pass("all", [](const auto& g) { return all_passes(g); });
+  check_pass("twice", [](const auto& g) { return all_passes(all_passes(g)); });
+}
+
+TEST_CASE("random graphs: plans overlap nowhere and are never below their bound") {
+  int by_time_missed = 0, missed = 0;
+  for (std::uint64_t seed = 0; seed < graphs; ++seed) {
+    CAPTURE(seed);
+    const Graph<size> graph = all_passes(RandomGraph<size>(seed).make());
+    const Lifetimes<size> lives = lifetimes(graph);
+    for (Region region : {Region::sample, Region::fixed}) {
+      const Plan<size> by_time = place_by_time(graph, lives, Plan<size>{}, region), by_size = place_by_size(graph, lives, by_time, region);
+      const long bound = independent_bound(graph, region);
+      REQUIRE(by_time.bound[int(region)] == bound);
+      REQUIRE(by_time.size[int(region)] >= bound);
+      REQUIRE(by_size.size[int(region)] >= bound);
+      REQUIRE(overlap(graph, by_time, region) == "");
+      REQUIRE(overlap(graph, by_size, region) == "");
+      by_time_missed += by_time.size[int(region)] > bound;
+      missed += by_time.size[int(region)] > bound && by_size.size[int(region)] > bound;
+    }
+  }
+  MESSAGE("of ", 2 * graphs, " regions the order of time misses the bound in ", by_time_missed, ", both orders in ", missed);
+}

@@ -1,0 +1,125 @@
+// Convolution at many settings: against six loops, gradients and second derivatives against central differences, both modes
+// against each other.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/core/context.hpp>
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/conv2d.hpp>
+#include <tenon/ops/relu.hpp>
+#include <tenon/ops/structural.hpp>
+
+#include "../support/both_modes.hpp"
+#include "../support/gradient_check.hpp"
+#include "../support/second_derivative.hpp"
+#include "../support/shape_rule.hpp"
+
+using namespace tenon;
+using namespace support;
+
+namespace {
+
+// The definition, with the paddings of MindSpore's modes written out.
+template <Conv2dOptions o, class X, class W, class Y>
+double worst_error(const X& x, const W& w, const Y& y) {
+  const long c = x.extent(1), h = x.extent(2), width = x.extent(3), kh = w.extent(2), kw = w.extent(3), oh = y.extent(2), ow = y.extent(3), out = y.extent(1);
+  const auto before = [](long size, long window, int stride, int dilation, int given) -> long {
+    if (o.pad_mode == PadMode::pad) return given;
+    if (o.pad_mode == PadMode::valid) return 0;
+    const long total = ((size + stride - 1) / stride - 1) * stride + (window - 1) * dilation + 1 - size;
+    return total > 0 ? total / 2 : 0;
+  };
+  const long top = before(h, kh, o.stride.h, o.dilation.h, o.padding.top), left = before(width, kw, o.stride.w, o.dilation.w, o.padding.left);
+  const long per_group = c / o.groups, outs = out / o.groups;
+  double worst = 0;
+  for (long i = 0; i < y.count(); ++i) {
+    const long column = i % ow, row = i / ow % oh, channel = i / (ow * oh) % out, sample = i / (ow * oh * out);
+    double sum = 0;
+    for (long k = 0; k < per_group; ++k)
+      for (long a = 0; a < kh; ++a)
+        for (long b = 0; b < kw; ++b) {
+          const long r = row * o.stride.h - top + a * o.dilation.h, s = column * o.stride.w - left + b * o.dilation.w;
+          if (r < 0 || r >= h || s < 0 || s >= width) continue;
+          sum += x.data()[((sample * c + channel / outs * per_group + k) * h + r) * width + s] * w.data()[((channel * per_group + k) * kh + a) * kw + b];
+        }
+    worst = std::fmax(worst, std::fabs(sum - y.data()[i]));
+  }
+  return worst;
+}
+
+template <Conv2dOptions options, class X, class W>
+void check_conv(long n = 2) {
+  const auto x = random_tensor<double, X>(1, -2, 2, n);
+  const auto w = random_tensor<double, W>(2);
+  const auto f = [](const auto& image, const auto& weight) { return conv2d<options>(image, weight); };
+  const auto y = both_modes(f, x, w).result;
+  CHECK(worst_error<options>(x, w, y) < 1e-12);
+  check_gradients(f, x, w);
+}
+
+}  // namespace
+
+TEST_CASE("conv2d against its definition") {
+  check_conv<Conv2dOptions{}, Shape<dyn, 2, 4, 5>, Shape<3, 2, 3, 3>>();
+  check_conv<Conv2dOptions{.stride = 2, .dilation = {1, 2}}, Shape<dyn, 1, 5, 6>, Shape<2, 1, 2, 3>>(1);
+  check_conv<Conv2dOptions{.stride = {2, 1}, .pad_mode = PadMode::valid}, Shape<2, 2, 5, 4>, Shape<1, 2, 3, 2>>();
+  check_conv<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = {1, 0, 2, 1}}, Shape<dyn, 2, 4, 4>, Shape<2, 2, 3, 3>>();
+  check_conv<Conv2dOptions{.pad_mode = PadMode::valid}, Shape<dyn, 3, 1, 1>, Shape<2, 3, 1, 1>>(3);
+}
+
+TEST_CASE("groups, down to one channel each") {
+  check_conv<Conv2dOptions{.groups = 2}, Shape<dyn, 4, 3, 3>, Shape<2, 2, 3, 3>>();
+  check_conv<Conv2dOptions{.stride = 2, .groups = 3}, Shape<dyn, 3, 4, 4>, Shape<6, 1, 3, 3>>();
+}
+
+TEST_CASE("an epilogue changes no bit") {
+  const auto x = random_tensor<float, Shape<dyn, 3, 9, 9>>(3, -2, 2, 5);
+  const auto w = random_tensor<float, Shape<8, 3, 3, 3>>(4);
+  both_modes([](const auto& image, const auto& weight, const auto& bias) { return relu(conv2d<Conv2dOptions{}>(image, weight) + bias); }, x, w, random_tensor<float, Shape<8, 1, 1>>(5));
+}
+
+TEST_CASE("second derivatives") {
+  const auto twice = [](const auto& x, const auto& w) {  // cubic in x, so that no second derivative is zero
+    const auto y = conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>(x, w);
+    return y * y * y;
+  };
+  check_second_derivatives(twice, random_tensor<double, Shape<dyn, 2, 3, 4>>(1, -1, 1, 2), random_tensor<double, Shape<2, 2, 3, 2>>(2, -1, 1));
+}
+
+TEST_CASE("threads and the batch size change no bit") {
+  const auto x = random_tensor<float, Shape<dyn, 8, 14, 14>>(3, -2, 2, 6);
+  const auto w = random_tensor<float, Shape<16, 8, 3, 3>>(4);
+  const auto run = [&](int threads, const auto& image) {
+    const ContextScope scope({.num_threads = threads});
+    eager::Tape tape;
+    tape.watch(image);
+    tape.watch(w);
+    const auto y = conv2d<Conv2dOptions{}>(image, w);
+    tape.backward(y, y);
+    return std::tuple{y, tape.gradient(image), tape.gradient(w)};
+  };
+  const auto [y, dx, dw] = run(1, x);
+  for (int threads : {2, 5}) {
+    const auto [y2, dx2, dw2] = run(threads, x);
+    CHECK(same_bits(y, y2));
+    CHECK(same_bits(dx, dx2));
+    CHECK(same_bits(dw, dw2));
+  }
+  auto last = Tensor<float, Shape<dyn, 8, 14, 14>>::empty(1);
+  std::copy_n(x.data() + 5 * last.count(), last.count(), last.data());
+  const auto [y1, dx1, dw1] = run(1, last);
+  CHECK(std::memcmp(y1.data(), y.data() + 5 * y1.count(), std::size_t(y1.count()) * sizeof(float)) == 0);
+  CHECK(std::memcmp(dx1.data(), dx.data() + 5 * dx1.count(), std::size_t(dx1.count()) * sizeof(float)) == 0);
+}
+
+TEST_CASE("what does not fit is said in one sentence") {
+  using ops::Conv2d;
+  const auto check = [](auto x, auto w, Conv2dOptions o = {}) {
+    const TensorType image = type_of<float, decltype(x)>, weight = type_of<float, decltype(w)>;
+    return refusal<Conv2d>(Conv2d::config(o, image, weight), {image, weight});
+  };
+  CHECK(check(Shape<dyn, 3, 28, 28>{}, Shape<6, 1, 5, 5>{}) == "Conv2d got an input of 3 channels [n,3,28,28], its weight [6,1,5,5] needs 1");
+  CHECK(check(Shape<dyn, 784>{}, Shape<6, 1, 5, 5>{}) == "Conv2d needs an input [n,C,H,W] of rank 4, got [n,784]");
+  CHECK(check(Shape<dyn, 1, 3, 3>{}, Shape<6, 1, 5, 5>{}, {.pad_mode = PadMode::valid}) == "Conv2d got an input [n,1,3,3] smaller than its kernel [6,1,5,5]");
+  CHECK(check(Shape<dyn, 4, 9, 9>{}, Shape<3, 2, 3, 3>{}, {.groups = 2}) == "Conv2d cannot divide 3 output channels in 2 groups");
+}
