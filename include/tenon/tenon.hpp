@@ -1,5 +1,12 @@
 // Tenon, all of it but what needs a library of its own: tensors, operators, cells, training, data sets, files.
 #pragma once
+// First those files in which compile errors are reported: compilers print how each came to be included.
+#include <tenon/eager/apply.hpp>
+#include <tenon/ops/binary.hpp>
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/conv2d.hpp>
+#include <tenon/train/model.hpp>
+// The rest, in the order of their names.
 #include <tenon/core/context.hpp>
 #include <tenon/core/log.hpp>
 #include <tenon/core/random.hpp>
@@ -16,4 +23,4 @@
 #include <tenon/train/callback/progress_bar.hpp>
 #include <tenon/train/callback/time_monitor.hpp>
 #include <tenon/train/checkpoint.hpp>
-#include <tenon/train/model.hpp>
+#include <tenon/train/summary.hpp>

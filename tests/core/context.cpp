@@ -36,7 +36,8 @@ TEST_CASE("illegal values are refused with the legal ones, and nothing has chang
   CHECK(get_context().mode == Mode::graph);
   CHECK_THROWS_WITH_AS(set_context({.mode = Mode(7)}), "set_context: unknown mode 7, legal are Mode::graph (0) and Mode::pynative (1).", ValueError);
   CHECK_THROWS_WITH_AS(set_context({.device_id = 4096}), "set_context: device_id must be in 0 .. 4095, got 4096.", ValueError);
-  CHECK_THROWS_WITH_AS(set_context({.device_target = "cpu"}), "set_context: unknown device_target 'cpu', legal are 'CPU', 'GPU', 'Ascend'. Did you mean 'CPU'?", ValueError);
+  CHECK_THROWS_WITH_AS(set_context({.device_target = "cpu"}), "set_context: unknown device_target 'cpu', legal are 'CPU', 'GPU', 'Ascend'. Did you mean 'CPU'?",
+                       ValueError);
   CHECK_THROWS_WITH_AS(set_context({.device_target = "Ascend"}),
                        "set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.", ValueError);
   CHECK_THROWS_AS(set_context({.device_target = "GPU"}), ValueError);
@@ -57,8 +58,9 @@ TEST_CASE("settings by name, as a file gives them") {
   set_context("device_id", "1");
   CHECK(get_context().device_id == 1);
   CHECK_THROWS_WITH_AS(set_context("mode", "eager"), "set_context: unknown mode 'eager', legal are 'graph' and 'pynative'.", ValueError);
-  CHECK_THROWS_WITH_AS(set_context("num_thread", "2"),
-                       "set_context: unknown key 'num_thread', legal are 'mode', 'device_target', 'device_id', 'num_threads', 'seed'. Did you mean 'num_threads'?", ValueError);
+  CHECK_THROWS_WITH_AS(
+      set_context("num_thread", "2"),
+      "set_context: unknown key 'num_thread', legal are 'mode', 'device_target', 'device_id', 'num_threads', 'seed'. Did you mean 'num_threads'?", ValueError);
   for (const char* bad : {"", "two", "2x", "99999999999999999999"}) CHECK_THROWS_AS(set_context("num_threads", bad), ValueError);
   CHECK_THROWS_WITH_AS(set_context("num_threads", "4294967298"), "set_context: num_threads must be in 1 .. 1024, got 1048576.", ValueError);
   CHECK_THROWS_AS(set_context("device_id", "-1"), ValueError);

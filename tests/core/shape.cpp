@@ -14,7 +14,8 @@ constexpr bool prints(const TensorType& t, std::string_view expected) {
   s << t;
   return s.view() == expected;
 }
-constexpr TensorType images = type_of<float, Shape<dyn, 3, 28, 28>>, pairs = type_of<float16, Shape<times<2>, 5>>, fixed = type_of<double, Shape<2, 3>>, scalar = type_of<int, Shape<>>;
+constexpr TensorType images = type_of<float, Shape<dyn, 3, 28, 28>>, pairs = type_of<float16, Shape<times<2>, 5>>, fixed = type_of<double, Shape<2, 3>>,
+                     scalar = type_of<int, Shape<>>;
 }  // namespace
 
 TEST_CASE("extents and counts for a batch size") {

@@ -77,6 +77,7 @@ TEST_CASE("lists: with a type they are converted, and a dynamic extent is counte
   CHECK(row.n() == 3);
   Tensor<std::uint8_t, Shape<2>> bytes(0, 255);
   CHECK(bytes[1] == 255);
+  CHECK(is(Tensor<float, Shape<3>>(1, 2.5, 3.0f), {1, 2.5f, 3}));
   Tensor<float, Shape<>> scalar(3);
   CHECK(scalar.item() == 3);
   Tensor<bfloat16, Shape<1, 2>> one({{1.5f, -2.0f}});

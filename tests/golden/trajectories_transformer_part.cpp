@@ -33,7 +33,7 @@ struct Block : nn::Cell<Block> {
   }
 };
 struct Net : nn::Cell<Net> {
-  Parameter<float, Shape<10, 16>, Zero{}> pos;
+  Parameter<float, Shape<10, 16>, nn::Zero{}> pos;
   nn::Embedding<24, 16> emb;
   nn::CellList<Block, 2> blocks;
   LayerNorm lnf;

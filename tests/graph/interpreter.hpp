@@ -161,4 +161,26 @@ bool in_order(const Graph<N>& graph) {
   return true;
 }
 
+/// True if every fused step reads what its kernel can read: in an epilogue a number, the result's shape, or one value per
+/// channel; in a chain what broadcasts to the result; everywhere one dtype, and results of earlier steps only.
+template <int N>
+bool kernels_can_run(const Graph<N>& graph) {
+  for (int id = 0; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    const int own = is<ops::Fused>(node) ? 0 : 2;
+    if (node.steps > max_steps || node.operands > max_operands || node.program + 2 * node.steps > graph.program_length) return false;
+    for (int k = own; node.steps && k < node.operands; ++k) {
+      const TensorType t = graph[node.operand[k]].type;
+      TensorType wider;
+      if (t.dtype != node.type.dtype || !ops::broadcast(t, node.type, wider) || !(wider == node.type)) return false;
+      const int channel = node.op->channel_axis < 0 ? node.type.rank - 1 : node.op->channel_axis;
+      if (own && !(t == node.type) && !(t.count(1) == 1 && !t.batched()) && t.count(1) != node.type.extent[channel]) return false;
+    }
+    for (int i = 0; i < node.steps; ++i)
+      for (int from : Step::unpack(0, graph.program[node.program + 2 * i + 1]).source)
+        if (from != no_source && (from >= step_result ? from - step_result >= i : from > node.operands - own)) return false;
+  }
+  return true;
+}
+
 }  // namespace graph_test

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/graph/lift.hpp>
 
 #include "maker.hpp"
 
@@ -22,6 +23,10 @@ int memory_of(const Graph<N>& graph, int id) {
   while (graph[id].op->view || graph[id].op->effect) id = graph[id].operand[0];
   return id;
 }
+
+/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin.
+template <int N>
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n);
 
 /// The buffers of a region (sample: per sample). Written where computed; kept until the last node that reads or changes
 /// it, to the end of the step if it is an output.
@@ -67,6 +72,45 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region) {
         return text("nodes ", a.node, " and ", b.node, " share memory");
   }
   return "";
+}
+
+template <int N>
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n) {
+  std::vector<LiveBuffer> all;
+  for (Region region : {Region::sample, Region::fixed})
+    for (LiveBuffer b : live_buffers(graph, plan.at, region)) {
+      if (region == Region::sample) b.offset = plan.floor + b.offset * n, b.bytes *= n;
+      else b.offset += plan.at[b.node].lift * n;
+      all.push_back(b);
+    }
+  return all;
+}
+
+/// "" or a sentence about two buffers, of any region, that share memory for a batch of n, or about one outside of it.
+template <int N>
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n) {
+  const auto buffers = live_buffers(graph, plan, n);
+  for (const LiveBuffer& a : buffers) {
+    if (a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.bytes(n)) return text("node ", a.node, " is outside of the scratch memory");
+    for (const LiveBuffer& b : buffers)
+      if (a.node < b.node && a.born <= b.last && b.born <= a.last && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes)
+        return text("nodes ", a.node, " and ", b.node, " share memory for a batch of ", n);
+  }
+  return "";
+}
+
+/// Bytes alive at the worst moment for a batch of n, both regions together.
+template <int N>
+long independent_bound(const Graph<N>& graph, long n) {
+  long worst = 0;
+  const auto samples = live_buffers(graph, nullptr, Region::sample), fixed = live_buffers(graph, nullptr, Region::fixed);
+  for (int moment = 0; moment < graph.count; ++moment) {
+    long live = 0;
+    for (const LiveBuffer& b : samples) live += b.born <= moment && moment <= b.last ? b.bytes * n : 0;
+    for (const LiveBuffer& b : fixed) live += b.born <= moment && moment <= b.last ? b.bytes : 0;
+    worst = live > worst ? live : worst;
+  }
+  return worst;
 }
 
 }  // namespace graph_test

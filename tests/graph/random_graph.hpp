@@ -2,6 +2,8 @@
 #pragma once
 #include <vector>
 
+#include <tenon/graph/buffers.hpp>
+
 #include "maker.hpp"
 
 namespace graph_test {

@@ -16,6 +16,11 @@ struct Net : nn::Cell<Net> {
   nn::Dense<16, 3> fc2;
   constexpr auto construct(auto x) const { return fc2(relu(norm(fc1(x)))); }
 };
+struct Whole : nn::Cell<Whole> {
+  nn::Dense<3, 5> other;
+  Net net;
+  constexpr auto construct(auto x) const { return net(x); }
+};
 using X = Tensor<float, Shape<dyn, 12>>;
 
 template <class P>
@@ -126,6 +131,25 @@ TEST_CASE("parameters: initial values depend on the seed and the name, not on wh
   const std::string before = bits(first);
   first.init_parameters();  // drawn once only
   CHECK(bits(first) == before);
+}
+
+TEST_CASE("parameters: a part of a bound network works alone, as a call and in a Model, in both modes alike") {
+  std::string results[2];
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    Whole whole;
+    whole.init_parameters();
+    const X x = random_tensor<float, Shape<dyn, 12>>(1);
+    CHECK(same_bits(whole.net(x), whole.net.clone()(x)));
+    const auto other = whole.other.clone();
+    Model model{whole.net, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
+    Losses losses;
+    model.train(8, data(), losses);
+    CHECK(losses.value.back() < losses.value.front() / 2);
+    CHECK(same(whole.other.weight, other.weight));
+    results[mode == Mode::graph] = bits(whole);
+  }
+  CHECK(results[0] == results[1]);
 }
 
 TEST_CASE("requires_grad: a frozen parameter stays, the others train, and thawing takes effect, in both modes alike") {

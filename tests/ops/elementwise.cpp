@@ -170,7 +170,7 @@ void check_folds() {
   check_fold<Op, bfloat16>(4);
 }
 struct TwoConstants {
-  static constexpr const Entry* entries = nullptr;
+  [[maybe_unused]] static constexpr const Entry* entries = nullptr;
   static constexpr Builder trace() {
     Builder b;
     const int x = b.leaf(&info<ops::Input>, type_of<float, Shape<3>>, 0);

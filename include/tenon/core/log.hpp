@@ -85,8 +85,8 @@ inline std::string_view short_path(std::string_view file) {
 /// One line in one system call, so that the lines of several threads and processes do not mix.
 inline void write_line(Level level, const std::source_location& at, const std::string& message) {
   static constexpr std::string_view names[]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
-  const std::string line = text("[", names[int(level)], "] ME(", ::getpid(), ",", thread_text(), ",", program_name(), "):", time_text(), " [", short_path(at.file_name()), ":", at.line(),
-                                "] ", bare_name(at.function_name()), "] ", message, "\n");
+  const std::string line = text("[", names[int(level)], "] ME(", ::getpid(), ",", thread_text(), ",", program_name(), "):", time_text(), " [",
+                                short_path(at.file_name()), ":", at.line(), "] ", bare_name(at.function_name()), "] ", message, "\n");
   const char* rest = line.data();
   for (std::size_t left = line.size(); left;) {
     const ::ssize_t written = ::write(STDERR_FILENO, rest, left);

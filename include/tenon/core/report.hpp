@@ -64,10 +64,12 @@ struct MistakeOf<Source, Used> { using type = Passed; };
 
 }  // namespace detail
 
-/// `return Mistake<Source>::corrected;` stops the compilation with Source::sentence (a Sentence). It stands in the function
-/// that the user called, and nothing else is instantiated there: every level between is three more lines of clang's.
+/// Stops the compilation with Source::sentence (a Sentence): `using Wrong = Mistake<Source>; return Wrong::corrected;`
+/// This stands in the function that the user called, and nothing else is instantiated there, for every level between is
+/// one more line of g++ and three of clang. The alias Wrong spares the reader the full name of Source.
 template <class Source> using Mistake = typename detail::MistakeOf<Source>::type;
 
+/// The same as a call, where a level more does not matter.
 template <class Source>
 constexpr auto report() {
   return Mistake<Source>::corrected;

@@ -18,7 +18,7 @@ class Storage {
 
   Storage() = default;
   /// A block of at least `bytes`. Throws RuntimeError above max_bytes, std::bad_alloc if there is no memory.
-  explicit Storage(std::size_t bytes) : block_(Cache::of_thread().take(size_class(checked(bytes)))), data_(begin_of(block_)) { own(nullptr); }
+  explicit Storage(std::size_t bytes) : block_(Cache::of_thread().take(size_class(bytes))), data_(begin_of(block_)) { own(nullptr); }
   Storage(const Storage& other) noexcept : block_(other.block_), data_(other.data_) {
     if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
   }
@@ -65,11 +65,11 @@ class Storage {
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
-  static std::size_t checked(std::size_t bytes) {
-    if (bytes > max_bytes) throw RuntimeError(text("A tensor of ", bytes, " bytes was asked for, more than any memory holds: look for a negative or overflowing extent."));
-    return bytes;
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
+    throw RuntimeError(text("A tensor of ", bytes, " bytes was asked for, more than any memory holds: look for a negative or overflowing extent."));
   }
   static int size_class(std::size_t bytes) {
+    if (bytes > max_bytes) refuse(bytes);
     if (bytes <= 256) return int((bytes + 63) / 64) - (bytes ? 1 : 0);
     const int log2 = std::bit_width(bytes - 1) - 1;  // 2^log2 < bytes <= 2^(log2 + 1)
     return 4 * (log2 - 7) + int((bytes - 1) >> (log2 - 2) & 3);

@@ -52,9 +52,9 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     requires(rank < 2)
   explicit Tensor(U first, V... others) {
     static_assert(rank == 1 || sizeof...(V) == 0, "a tensor without axes has one element");
-    static_assert((std::is_same_v<U, V> && ...), "the numbers of a list have different types");
-    const U list[]{first, others...};
-    if constexpr (rank == 0) *this = of_parts<>({&first});
+    static_assert(fills<U> && (fills<V> && ...), "floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
+    const T list[]{static_cast<T>(first), static_cast<T>(others)...};
+    if constexpr (rank == 0) *this = of_parts<>({list});
     else *this = of_parts<1 + int(sizeof...(V))>({list});
   }
   /// The elements as one nested list.
@@ -68,7 +68,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     static_assert(A == B && ((A == N) && ...), "the rows of the list have different lengths");
   }
   template <Element U, int A, int B, int C, int D, int... M, int... N>
-  Tensor(const U (&first)[A][B], const U (&second)[C][D], const U (&... more)[M][N]) : Tensor(of_parts<2 + int(sizeof...(N)), A, B>({first[0], second[0], more[0]...})) {
+  Tensor(const U (&first)[A][B], const U (&second)[C][D], const U (&... more)[M][N])
+      : Tensor(of_parts<2 + int(sizeof...(N)), A, B>({first[0], second[0], more[0]...})) {
     static_assert(A == C && B == D && ((A == M) && ...) && ((B == N) && ...), "the parts of the list have different extents");
   }
   template <Element U, int A, int B, int C, int D, int E, int F, int... L, int... M, int... N>
@@ -171,8 +172,16 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     return Part(storage_.part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
   }
   /// One element.
-  template <std::integral... I> T& operator()(I... index) { return data()[offset(index...)]; }
-  template <std::integral... I> const T& operator()(I... index) const { return data()[offset(index...)]; }
+  template <std::integral... I>
+  T& operator()(I... index) {
+    static_assert(one_per_axis<I...>, "x(i, j, ...) needs one index per axis");
+    return data()[offset(index...)];
+  }
+  template <std::integral... I>
+  const T& operator()(I... index) const {
+    static_assert(one_per_axis<I...>, "x(i, j, ...) needs one index per axis");
+    return data()[offset(index...)];
+  }
   /// Parts Begin .. End - 1 of an axis, with a static extent: `x.slice<1, 0, 2>()`. Shares the elements for axis 0, copies
   /// them for any other.
   template <int Axis, int Begin, int End>
@@ -202,13 +211,16 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   mutable TapeVariable variable{};  // set by the tape that watches this value
 
  private:
+  template <class... I> static constexpr bool one_per_axis = sizeof...(I) == std::size_t(rank);
+  template <class U> static constexpr bool fills = is_floating(dtype_of<T>) || !is_floating(dtype_of<U>);
+
   // A tensor from the addresses of its parts; together they form a list with these extents.
   template <int... Extents, class U>
   static Tensor of_parts(std::initializer_list<const U*> parts) {
     constexpr TensorType list = Shape<Extents...>::dims;
     static_assert(list.rank == rank, "the nested list has another depth than the Shape of the tensor");
     static_assert(list.rank != rank || detail::list_fits(dims, list), "the nested list has other extents than the Shape of the tensor");
-    static_assert(is_floating(dtype_of<T>) || !is_floating(dtype_of<U>), "a list of floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
+    static_assert(fills<U>, "a list of floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
     Tensor t = empty(rank && dims.extent[0] < 0 ? list.extent[0] / -dims.extent[0] : 1);
     const long each = t.count() / long(parts.size());
     T* to = t.data();
@@ -224,7 +236,6 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   std::size_t checked(long i, int axis) const { return static_cast<std::size_t>(detail::checked_index(i, axis, dims.size(axis, needed()))); }
   template <class... I>
   std::size_t offset(I... index) const {
-    static_assert(sizeof...(I) == std::size_t(rank), "x(i, j, ...) needs one index per axis");
     std::size_t at = 0;
     int axis = 0;
     ((at = at * static_cast<std::size_t>(extent(axis)) + checked(static_cast<long>(index), axis), ++axis), ...);

@@ -31,7 +31,8 @@ inline long checked_index(long index, int axis, long extent) {
 inline Range checked_range(Range asked, long extent) {
   const Range r{asked.begin < 0 ? asked.begin + extent : asked.begin, asked.end == Range::open ? extent : asked.end < 0 ? asked.end + extent : asked.end};
   if (r.begin < 0 || r.begin > r.end || r.end > extent)
-    throw ValueError(text("Range ", asked.begin, " .. ", asked.end == Range::open ? std::string("end") : text(asked.end), " is outside axis 0 of extent ", extent, "."));
+    throw ValueError(
+        text("Range ", asked.begin, " .. ", asked.end == Range::open ? std::string("end") : text(asked.end), " is outside axis 0 of extent ", extent, "."));
   return r;
 }
 
@@ -58,7 +59,8 @@ inline void copy_columns(const TensorType& type, long n, int axis, long begin, l
   const std::size_t inner = static_cast<std::size_t>(type.span(axis + 1, type.rank)) * size_of(type.dtype);
   const std::size_t row = inner * static_cast<std::size_t>(type.extent[axis]), kept = inner * static_cast<std::size_t>(end - begin);
   if (kept == 0) return;
-  for (long i = 0; i < outer; ++i) std::memcpy(to + static_cast<std::size_t>(i) * kept, from + static_cast<std::size_t>(i) * row + inner * static_cast<std::size_t>(begin), kept);
+  for (long i = 0; i < outer; ++i)
+    std::memcpy(to + static_cast<std::size_t>(i) * kept, from + static_cast<std::size_t>(i) * row + inner * static_cast<std::size_t>(begin), kept);
 }
 
 }  // namespace detail

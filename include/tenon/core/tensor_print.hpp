@@ -41,7 +41,12 @@ inline std::string fixed_array_text(const AnyTensor& x, bool comma) {
   if (x.rank == 0) return fixed_text(x, 0);
   if (x.count() == 0) return "";
   const bool integer = !is_floating(x.dtype) && x.dtype != Dtype::bool_;
-  ArrayWriter writer(x, {.comma = comma, .blank_lines = false, .wrap_at = 0, .feed = integer || x.dtype == Dtype::bfloat16 ? 24 : 12, .elide_by_axis = true, .elide_above = x.rank > 1 ? 6 : 1000});
+  ArrayWriter writer(x, {.comma = comma,
+                         .blank_lines = false,
+                         .wrap_at = 0,
+                         .feed = integer || x.dtype == Dtype::bfloat16 ? 24 : 12,
+                         .elide_by_axis = true,
+                         .elide_above = x.rank > 1 ? 6 : 1000});
   std::vector<std::string> words;
   words.reserve(writer.shown().size());
   for (std::int64_t i : writer.shown()) words.push_back(fixed_text(x, i));

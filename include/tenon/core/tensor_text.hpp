@@ -176,7 +176,9 @@ class ArrayWriter {
       collect(axis + 1, at + i * stride_[axis]);
     }
   }
-  std::string part(int axis, const std::string& indent, std::size_t width) { return axis + 1 == x_.rank ? row(axis, indent, width) : rows(axis, indent, width); }
+  std::string part(int axis, const std::string& indent, std::size_t width) {
+    return axis + 1 == x_.rank ? row(axis, indent, width) : rows(axis, indent, width);
+  }
   // `indent` is what a further line of this part begins with.
   std::string rows(int axis, const std::string& indent, std::size_t width) {
     const std::string line(layout_.blank_lines ? std::size_t(x_.rank - axis - 1) : 1, '\n');

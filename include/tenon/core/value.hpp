@@ -34,6 +34,13 @@ struct At {
 template <class V> concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
 template <class V> concept OperandOrScalar = Operand<V> || Scalar<V>;
 
+namespace detail {
+// A method hides the function of the same name; from here it is found.
+template <class S, class X> constexpr auto reshaped(const X& x, Place at) { return reshape<S>(x, at); }
+template <class X> constexpr auto flattened(const X& x, Place at) { return flatten(x, at); }
+template <int... Order, class X> constexpr auto transposed(const X& x, Place at) { return transpose<Order...>(x, at); }
+}  // namespace detail
+
 /// Infix operators and method forms. `Self` derives from it. (Template headers are written out: nvcc finds only the first
 /// of several friends with abbreviated ones.)
 template <class Self>
@@ -55,6 +62,22 @@ struct Value : OperandTag {
   template <Scalar A> friend constexpr auto operator<=(const A& a, At<Self> b) { return less_equal(a, b.value, b.location); }
   template <Scalar A> friend constexpr auto operator>(const A& a, At<Self> b) { return greater(a, b.value, b.location); }
   template <Scalar A> friend constexpr auto operator>=(const A& a, At<Self> b) { return greater_equal(a, b.value, b.location); }
+
+  // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come later.
+  /// Over Axes (all of them if none is given), counted from the end if negative: `x.mean<0>()`, `x.sum<1, 2>()`, `x.max()`.
+  template <int... Axes> constexpr auto mean(std::source_location at = std::source_location::current()) const { return reduce_mean<Axes...>(self(), Place{at}); }
+  template <int... Axes> constexpr auto sum(std::source_location at = std::source_location::current()) const { return reduce_sum<Axes...>(self(), Place{at}); }
+  template <int... Axes> constexpr auto max(std::source_location at = std::source_location::current()) const { return reduce_max<Axes...>(self(), Place{at}); }
+  template <int... Axes> constexpr auto min(std::source_location at = std::source_location::current()) const { return reduce_min<Axes...>(self(), Place{at}); }
+  template <int... Axes> constexpr auto prod(std::source_location at = std::source_location::current()) const { return reduce_prod<Axes...>(self(), Place{at}); }
+  /// Under another shape: `x.reshape<Shape<dyn, 400>>()`, `x.flatten()`.
+  template <class S> constexpr auto reshape(std::source_location at = std::source_location::current()) const { return detail::reshaped<S>(self(), Place{at}); }
+  constexpr auto flatten(std::source_location at = std::source_location::current()) const { return detail::flattened(self(), Place{at}); }
+  /// Axis k of the result is axis Order[k]; without an order all axes are reversed.
+  template <int... Order> constexpr auto transpose(std::source_location at = std::source_location::current()) const { return detail::transposed<Order...>(self(), Place{at}); }
+
+ private:
+  constexpr const Self& self() const { return static_cast<const Self&>(*this); }
 };
 
 // Not friends like the others, and without the place of the call: the language also tries == with its sides exchanged,

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if __has_include(<xtensor/containers/xadapt.hpp>)  // 0.26 and newer
 #include <xtensor/containers/xadapt.hpp>
 #include <xtensor/containers/xarray.hpp>
 #include <xtensor/containers/xtensor.hpp>
 #elif __has_include(<xtensor/xadapt.hpp>)
+#if defined(__clang__) && __clang_major__ >= 19 && defined(__cpp_template_template_args)
+#error "clang 19 and newer take xtensor before 0.26 only with -fno-relaxed-template-template-args: add it, or install a newer xtensor."
+#endif
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
 #include <xtensor/xtensor.hpp>
@@ -22,12 +26,20 @@
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
+/// True for containers, false for views and adaptors, whose elements belong to somebody else.
+template <class X> inline constexpr bool owns_elements = false;
+template <class Elements, xt::layout_type Layout, class Extents, class Tag>
+inline constexpr bool owns_elements<xt::xarray_container<Elements, Layout, Extents, Tag>> = true;
+template <class Elements, std::size_t Rank, xt::layout_type Layout, class Tag>
+inline constexpr bool owns_elements<xt::xtensor_container<Elements, Rank, Layout, Tag>> = true;
+
 template <class Expression>
 long xtensor_batch(const TensorType& type, const Expression& e) {
   const auto extent = [&](int axis) { return static_cast<std::int64_t>(e.shape()[static_cast<std::size_t>(axis)]); };
   AnyTensor shape;
   shape.dtype = type.dtype;
-  if (e.dimension() > AnyTensor::max_axes) throw ValueError(text("A tensor ", type_text(type), " cannot be made from an xtensor with ", e.dimension(), " axes."));
+  if (e.dimension() > AnyTensor::max_axes)
+    throw ValueError(text("A tensor ", type_text(type), " cannot be made from an xtensor with ", e.dimension(), " axes."));
   shape.rank = int(e.dimension());
   for (int axis = 0; axis < shape.rank; ++axis) shape.extent[axis] = extent(axis);
   return batch_of_view(type, shape);
@@ -64,8 +76,8 @@ template <Element T, class S, class Expression>
 Tensor<T, S> from_xtensor(Expression&& e) {
   using Source = std::remove_cvref_t<Expression>;
   const long n = detail::xtensor_batch(Tensor<T, S>::dims, e);
-  if constexpr (!std::is_lvalue_reference_v<Expression> && !std::is_const_v<Expression> && requires { typename Source::container_type; e.storage().data(); }) {
-    if constexpr (std::is_same_v<typename Source::value_type, T> && !std::is_reference_v<typename Source::container_type>) {
+  if constexpr (!std::is_lvalue_reference_v<Expression> && !std::is_const_v<Expression> && detail::owns_elements<Source>) {
+    if constexpr (std::is_same_v<typename Source::value_type, T>) {
       if (e.layout() == xt::layout_type::row_major && e.size())
         return Tensor<T, S>(Storage::adopt(std::move(e), [](Source& kept) { return kept.data(); }), n);
     }

@@ -42,7 +42,8 @@ struct Inference {
   };
   static constexpr Result infer() {
     Result r;
-    r.type = Op::shape(types, Config, r.error);
+    if constexpr (requires { Op::derivative; }) r.type = Op::shape(types, Config, r.error);
+    else r.error << Op::name << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr None derivative{};`";
     return r;
   }
   static constexpr Result inferred = infer();
@@ -155,8 +156,10 @@ inline void check_exact_rounding() {  // -ffp-contract=fast and friends are caug
 template <class I, class... V>
 auto apply_eager(std::uint64_t immediate, const V&... v) {
   using Op = typename I::Op;
-  if constexpr (!I::ok) return report<I>();
-  else {
+  if constexpr (!I::ok) {
+    using Wrong = Mistake<I>;
+    return Wrong::corrected;
+  } else {
     EagerOperands in;
     (in.add(v, Op::name), ...);
     Arguments a;
@@ -191,6 +194,16 @@ auto apply_eager(std::uint64_t immediate, const V&... v) {
 
 }  // namespace detail
 
+namespace detail {
+/// Whether a call on tensors is right, and the sentence if it is not. Errors of a trace are reported by whoever traces.
+template <bool on_tensors, class Op, auto Config, class... V>
+struct CheckedCall { static constexpr bool ok = true; };
+template <class Op, auto Config, class... V>
+struct CheckedCall<true, Op, Config, V...> : Inference<Op, Config, typename KeyFor<V>::type...> {};
+template <class Op, auto Config, class... V>
+using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_broken<V>) || ...), Op, Config, V...>;
+}  // namespace detail
+
 /// Calls operator Op on operands: adds a node to the graph being traced, or runs the kernel at once.
 ///
 /// Config     the operator's settings, a value of Op::Config
@@ -214,7 +227,12 @@ constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&.
 }
 template <class Op, auto Config = typename Op::Config{}, class... V>
 constexpr auto apply(const Location& at, const V&... operands) {
-  return apply_with<Op, Config>(at, 0, operands...);
+  using Call = detail::EagerCall<Op, Config, V...>;
+  if constexpr (Call::ok) return apply_with<Op, Config>(at, 0, operands...);
+  else {  // here and not one call deeper: compilers print a line or three for each
+    using Wrong = Mistake<Call>;
+    return Wrong::corrected;
+  }
 }
 
 }  // namespace tenon

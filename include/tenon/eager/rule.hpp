@@ -36,7 +36,7 @@ constexpr Builder trace_rule(int* gradients) {
   self.type = Inference::result_type;
   self.attributes = Inference::attributes;
   self.immediate = same_stream;
-  if (self.op->derivative) {
+  if (self.op->has_derivative) {
     Derivative d(b, self, operands, gradient);
     self.op->derivative(d);
     for (int k = 0; k < operands; ++k) gradients[k] = d.contribution(k);

@@ -222,7 +222,7 @@ class Tape {
   // Runs one derivative rule and adds its results to the gradients of the operands.
   void replay(const Record& r, const Value& gradient) {
     const Rule& rule = *r.rule;
-    if (!rule.op->derivative) throw RuntimeError(text(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative."));
+    if (!rule.op->has_derivative) throw RuntimeError(text(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative."));
     unsigned wanted = 0;
     for (int k = 0; k < rule.operands; ++k)
       if (rule.gradient[k] >= 0 && r.value[k].variable >= 0) wanted |= 1u << k;

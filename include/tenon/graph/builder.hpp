@@ -30,6 +30,7 @@ class Builder {
   int entry_count = 0;
   bool training = false;
   Sentence error;          // the first failed shape rule, with the path of its cell
+  bool asks_values = false; // construct looks at values: it can run operator by operator, not as a graph
   int scope = 0;           // entry of the current cell
   std::uint64_t calls = 0; // hash of the call sites that lead to it
   StreamVisits streams;
@@ -96,6 +97,12 @@ class Builder {
       error << ": ";
     }
     error << what.view();
+  }
+
+  /// For code that looks at the values of a tensor while there are none.
+  constexpr void fail_for_value(std::string_view who) {
+    asks_values |= error.empty();
+    fail(Sentence{} << who << " asks for the value of a tensor while a graph is traced, which has none: use select(condition, a, b), or pin the model to PyNative mode: Model model{pinned<Mode::pynative>, net, ...}");
   }
 
   struct Frame {

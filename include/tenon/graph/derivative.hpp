@@ -99,7 +99,7 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
     if (!is_floating(node.type.dtype)) continue;  // no gradient flows through integers
     builder.scope = node.scope;
     builder.location = node.location;
-    if (!node.op->derivative) {
+    if (!node.op->has_derivative) {
       builder.fail(Sentence{} << node.op->name << " has no derivative, but a gradient must pass through it: detach its operand with stop_gradient, or declare a derivative");
       continue;
     }

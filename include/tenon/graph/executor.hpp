@@ -25,14 +25,22 @@ struct Program {
   const Node* node = nullptr;
   int nodes = 0;
   const Place* place = nullptr;  // of each node
-  long size[2]{};                // bytes of regions sample (per sample) and fixed
+  long floor = 0;                // bytes of scratch below region sample
+  const ScratchSize* need = nullptr;
+  int needs = 0;
   const std::uint64_t* constant = nullptr;
   const int* output = nullptr;
   int outputs = 0;
   const Entry* entries = nullptr;
 
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
-  constexpr long bytes(long n, int threads) const { return size[0] * n + size[1] + workspace(n) * threads; }
+  constexpr long bytes(long n, int threads) const { return scratch(n) + workspace(n) * threads; }
+  /// The part of it that holds values.
+  constexpr long scratch(long n) const {
+    long most = 0;
+    for (int i = 0; i < needs; ++i) most = need[i].bytes(n) > most ? need[i].bytes(n) : most;
+    return most;
+  }
   constexpr long workspace(long n) const {
     long most = 0;
     for (int i = 0; i < rows; ++i)
@@ -111,7 +119,7 @@ class Executor {
   void* address(const Place& place, long n) const {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
-    return base_[int(place.region)] + place.offset * (place.region == Region::sample ? n : 1);
+    return base_[int(place.region)] + (place.region == Region::sample ? place.offset * n : place.offset + place.lift * n);
   }
   void reserve(long n, int threads) {
     const long needed = program_->bytes(n, threads);
@@ -119,15 +127,15 @@ class Executor {
       scratch_.reset(static_cast<std::byte*>(::operator new(std::size_t(needed), std::align_val_t(alignment))));
       capacity_ = needed;
     }
-    base_[int(Region::sample)] = scratch_.get();
-    base_[int(Region::fixed)] = scratch_.get() + program_->size[0] * n;
+    base_[int(Region::sample)] = scratch_.get() + program_->floor;
+    base_[int(Region::fixed)] = scratch_.get();
   }
   void resolve(long n, int threads) {
     reserve(n, threads);
     n_ = n;
     threads_ = threads;
     workspace_ = program_->workspace(n);
-    std::byte* const workspace = scratch_.get() + program_->size[0] * n + program_->size[1];
+    std::byte* const workspace = scratch_.get() + program_->scratch(n);
     for (std::size_t i = 0; i < resolved_.size(); ++i) {
       Resolved& r = resolved_[i];
       r.row = &program_->row[i];

@@ -70,6 +70,7 @@ struct OperatorInfo {
   void (*derivative)(Derivative&) = nullptr;  // null: declared to have none
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
+  bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
 
 /// `static constexpr None derivative;` in an operator says that no gradient flows through it.
@@ -121,10 +122,14 @@ constexpr TensorType shape_rule(const OperandTypes& in, const Attributes& a, Sen
   return Op::shape(in, tenon::unpack<typename Op::Config>(a), error);
 }
 template <class Op>
+constexpr bool has_derivative() {
+  return !requires { requires std::is_same_v<std::remove_cvref_t<decltype(Op::derivative)>, None>; };
+}
+template <class Op>
 constexpr void (*derivative_of())(Derivative&) {
   static_assert(requires { Op::derivative; }, "this operator declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr None derivative{};`");
-  if constexpr (requires { requires std::is_same_v<std::remove_cvref_t<decltype(Op::derivative)>, None>; }) return nullptr;
-  else return &Op::derivative;
+  if constexpr (has_derivative<Op>()) return &Op::derivative;
+  else return nullptr;
 }
 template <class Op>
 constexpr int channel_axis_of() {
@@ -140,6 +145,7 @@ constexpr double (*fold_of())(Dtype, double, double) {
 
 template <class Op>
 inline constexpr OperatorInfo info{Op::name,        Op::id,       Op::leaf,     Op::effect, Op::view, Op::elementwise,
-                                   Op::epilogue,    &detail::shape_rule<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), detail::channel_axis_of<Op>()};
+                                   Op::epilogue,    &detail::shape_rule<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), detail::channel_axis_of<Op>(),
+                                   detail::has_derivative<Op>(), requires { Op::fold; }};
 
 }  // namespace tenon

@@ -1,18 +1,21 @@
-// Where every value of a graph lives: two regions of scratch memory, packed so tightly that they equal their bounds.
+// The plan: where in scratch memory every value of a graph is, for every batch size, as constants.
 #pragma once
 #include <tenon/core/arena.hpp>
+#include <tenon/graph/buffers.hpp>
 #include <tenon/graph/structure.hpp>
-#include <tenon/graph/leaf.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// The memory a value can be in. Offsets of `sample` count per sample: the address is base + offset * n.
+/// The memory a value can be in. Scratch memory has two regions: `sample` for values that grow with the batch, whose
+/// offsets count per sample, and `fixed` for the others.
 enum class Region : signed char { none = -1, sample, fixed, parameters, state, input, constant };
 inline constexpr int regions = 6;
 
+/// The address of a value: base + offset, in region sample base + offset * n. A fixed value can stand above what the
+/// batch needs at its time: base + offset + lift * n.
 struct Place {
   Region region = Region::none;
-  long offset = 0;
+  long offset = 0, lift = 0;
 };
 
 /// First and last moment at which each buffer is alive; views and effects share the buffer of their operand 0.
@@ -24,24 +27,42 @@ struct Lifetimes {
 template <int N>
 constexpr Lifetimes<N> lifetimes(const Graph<N>& graph) {
   Lifetimes<N> l;
+  const Buffers<N> buffers = buffers_of(graph);
   for (int id = 0; id < graph.count; ++id) {
-    const Node& node = graph[id];
-    l.root[id] = node.op->view || node.op->effect ? l.root[node.operand[0]] : id;
+    l.root[id] = buffers.owner[id];
     l.last[id] = id;
-    for (int k = 0; k < node.operands; ++k) l.last[l.root[node.operand[k]]] = id;
+    for (int k = 0; k < graph[id].operands; ++k) l.last[l.root[graph[id].operand[k]]] = id;
   }
   for (int k = 0; k < graph.outputs; ++k) l.last[l.root[graph.output[k]]] = graph.count;
   return l;
 }
 
+/// Scratch memory of per_sample * n + fixed bytes.
+struct ScratchSize {
+  long per_sample = 0, fixed = 0;
+  constexpr long bytes(long n) const { return per_sample * n + fixed; }
+};
+
 template <int N>
 struct Plan {
   Place at[N + 1]{};
-  long size[2]{};   // bytes of region sample (per sample) and fixed
-  long bound[2]{};  // bytes alive at the worst moment: no plan without recomputation is smaller
+  long size[2]{};      // bytes of region sample (per sample) and fixed, each for itself
+  long bound[2]{};     // bytes alive at the worst moment: no plan without recomputation is smaller
+  long floor = 0;      // bytes below region sample
+  ScratchSize need[N + 2]{};  // the scratch memory is the largest of these
+  int needs = 0;
 
   /// Bytes of scratch for a batch of n, without kernel workspaces.
-  constexpr long bytes(long n) const { return size[0] * n + size[1]; }
+  constexpr long bytes(long n) const {
+    long most = 0;
+    for (int i = 0; i < needs; ++i) most = need[i].bytes(n) > most ? need[i].bytes(n) : most;
+    return most;
+  }
+  constexpr void add_need(const ScratchSize& more) {
+    for (int i = 0; i < needs; ++i)
+      if (need[i].per_sample >= more.per_sample && need[i].fixed >= more.fixed) return;
+    need[needs++] = more;
+  }
 };
 
 namespace detail {
@@ -55,106 +76,7 @@ constexpr bool owns(const Graph<N>& graph, const Lifetimes<N>& lives, int id, Re
   return !graph[id].op->leaf && lives.root[id] == id && scratch_region(graph[id].type) == region;
 }
 
-// The free parts of a region below its top, ordered by offset.
-template <int N>
-struct Holes {
-  long offset[N + 1]{}, length[N + 1]{};
-  int count = 0;
-  long top = 0;
-
-  constexpr void erase(int i) {
-    --count;
-    for (int j = i; j < count; ++j) offset[j] = offset[j + 1], length[j] = length[j + 1];
-  }
-  constexpr long take(long size) {
-    int best = -1;
-    for (int i = 0; i < count; ++i)
-      if (length[i] >= size && (best < 0 || length[i] < length[best])) best = i;
-    if (best < 0) {
-      top += size;
-      return top - size;
-    }
-    const long at = offset[best];
-    offset[best] += size;
-    length[best] -= size;
-    if (!length[best]) erase(best);
-    return at;
-  }
-  constexpr void give(long at, long size) {
-    int i = 0;
-    while (i < count && offset[i] < at) ++i;
-    const bool joins_left = i > 0 && offset[i - 1] + length[i - 1] == at, joins_right = i < count && at + size == offset[i];
-    if (joins_left && joins_right) length[i - 1] += size + length[i], erase(i);
-    else if (joins_left) length[i - 1] += size;
-    else if (joins_right) offset[i] = at, length[i] += size;
-    else {
-      for (int j = count++; j > i; --j) offset[j] = offset[j - 1], length[j] = length[j - 1];
-      offset[i] = at, length[i] = size;
-    }
-    if (count && offset[count - 1] + length[count - 1] == top) top = offset[--count];
-  }
-};
 }  // namespace detail
-
-/// Places the buffers of one region in the order of time, best fit. O(nodes x holes).
-template <int N>
-constexpr Plan<N> place_by_time(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region) {
-  detail::Holes<N> holes;
-  int first[N + 2]{}, next[N + 1]{};  // buffers by the moment of their death, numbered from 1
-  long live = 0;
-  for (int id = 0; id < graph.count; ++id) {
-    if (id)
-      for (int dead = first[id - 1]; dead; dead = next[dead - 1]) {
-        const long size = detail::buffer_bytes(graph[dead - 1].type);
-        holes.give(plan.at[dead - 1].offset, size);
-        live -= size;
-      }
-    if (!detail::owns(graph, lives, id, region)) continue;
-    const long size = detail::buffer_bytes(graph[id].type);
-    plan.at[id] = {region, holes.take(size)};
-    live += size;
-    next[id] = first[lives.last[id]];
-    first[lives.last[id]] = id + 1;
-    if (holes.top > plan.size[int(region)]) plan.size[int(region)] = holes.top;
-    if (live > plan.bound[int(region)]) plan.bound[int(region)] = live;
-  }
-  return plan;
-}
-
-/// Places the buffers of one region from the largest to the smallest, each at the tightest gap between those that live
-/// at the same time. O(buffers^2); used only where the order of time misses the bound.
-template <int N>
-constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region) {
-  int order[N + 1]{}, count = 0;
-  for (int id = 0; id < graph.count; ++id) {
-    if (!detail::owns(graph, lives, id, region)) continue;
-    const long size = detail::buffer_bytes(graph[id].type);
-    int at = count++;
-    for (; at && detail::buffer_bytes(graph[order[at - 1]].type) < size; --at) order[at] = order[at - 1];
-    order[at] = id;
-  }
-  int placed[N + 1]{}, done = 0;  // by offset
-  long end[N + 1]{}, total = 0;
-  for (int t = 0; t < count; ++t) {
-    const int id = order[t];
-    const long size = detail::buffer_bytes(graph[id].type);
-    long from = 0, best = -1, gap = 0;
-    for (int j = 0; j <= done; ++j) {
-      const int other = j < done ? placed[j] : -1;
-      if (other >= 0 && (lives.last[other] < id || other > lives.last[id])) continue;
-      const long room = other >= 0 ? plan.at[other].offset - from : -1;
-      if (other < 0 ? best < 0 : room >= size && (best < 0 || room < gap)) best = from, gap = room;
-      if (other >= 0 && end[j] > from) from = end[j];
-    }
-    plan.at[id] = {region, best};
-    int j = done++;
-    for (; j && plan.at[placed[j - 1]].offset > best; --j) placed[j] = placed[j - 1], end[j] = end[j - 1];
-    placed[j] = id, end[j] = best + size;
-    if (best + size > total) total = best + size;
-  }
-  plan.size[int(region)] = total;
-  return plan;
-}
 
 /// Gives leaves and views their places. Parameters and states come with their offsets in `immediate`.
 template <int N>

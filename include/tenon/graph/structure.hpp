@@ -30,19 +30,6 @@ template <class T> concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
 
 namespace detail {
 
-// Converts to a base class of T only, to find a second base among the initialisers.
-template <class T>
-struct BaseOf {
-  template <class B> requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) constexpr operator B() const;
-};
-
-template <class T>
-constexpr bool check_cell() {
-  static_assert(std::is_aggregate_v<T>,
-                "a cell has only public members, no constructor and no virtual function: give members their values by initialisers, options as template arguments");
-  static_assert(!requires { T{{}, BaseOf<T>{}}; }, "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member");
-  return true;
-}
 
 struct Collector {
   std::vector<Entry>& entries;
@@ -72,7 +59,6 @@ struct Collector {
   }
   template <class X>
   constexpr void children(const X& cell, int self) {
-    static_assert(check_cell<X>());
     if constexpr (requires { X::transparent; }) children(cell.cell, self);  // a wrapper that adds no name
     else if constexpr (requires { X::numbered; }) cell.each_child([&](const auto& child, int i) { visit(child, "", i, self); });
     else if constexpr (!std::is_empty_v<X>) named_children(cell, self);

@@ -22,6 +22,16 @@ struct Traced : ops::Value<Traced<T, S>> {
   Builder* builder;
   int id;
   constexpr Traced(Builder* b, int node) : builder(b), id(node) {}
+
+  /// There are no values in a graph: the trace fails with a sentence that says what to do.
+  constexpr T item() const {
+    builder->fail_for_value("item()");
+    return T{};
+  }
+  constexpr explicit operator bool() const {
+    builder->fail_for_value("`if`");
+    return false;
+  }
 };
 
 /// What a failed shape rule returns. It passes silently through all operators and cells: the first error is reported
@@ -30,6 +40,8 @@ struct Broken : ops::Value<Broken> {
   Builder* builder = nullptr;
   constexpr Broken() = default;
   constexpr explicit Broken(Builder* b) : builder(b) {}
+  constexpr float item() const { return 0; }
+  constexpr explicit operator bool() const { return false; }
 };
 
 template <class V> inline constexpr bool is_broken = std::is_same_v<std::remove_cvref_t<V>, Broken>;

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/builder.hpp>
 #include <tenon/graph/executor.hpp>
+#include <tenon/graph/lift.hpp>
 #include <tenon/graph/pass/early_update.hpp>
 #include <tenon/graph/pass/fuse.hpp>
 #include <tenon/graph/pass/prune.hpp>
@@ -35,14 +36,15 @@ struct Compiled {
   struct Summary {
     int nodes;
     Sentence error;
+    bool asks_values;
   };
   static constexpr Summary summarize() {
     const Builder b = Source::trace();
-    return {int(b.nodes.size()), b.error};
+    return {int(b.nodes.size()), b.error, b.asks_values};
   }
   static constexpr Summary summary = summarize();
   static constexpr const Sentence& sentence = summary.error;
-  static constexpr bool ok = summary.error.empty();
+  static constexpr bool ok = summary.error.empty(), asks_values = summary.asks_values;
   static constexpr int N = summary.nodes;
 
   static constexpr Graph<N> capture() {
@@ -78,18 +80,10 @@ struct Compiled {
   static constexpr Graph<N> graph = make_ordered();
 
   static constexpr Lifetimes<N> lives = lifetimes(graph);
-  static constexpr Plan<N> samples_by_time = place_by_time(graph, lives, Plan<N>{}, Region::sample);
-  static constexpr Plan<N> make_samples() {
-    if constexpr (samples_by_time.size[0] > samples_by_time.bound[0]) return place_by_size(graph, lives, samples_by_time, Region::sample);
-    else return samples_by_time;
-  }
-  static constexpr Plan<N> samples = make_samples();
-  static constexpr Plan<N> fixed_by_time = place_by_time(graph, lives, samples, Region::fixed);
-  static constexpr Plan<N> make_fixed() {
-    if constexpr (fixed_by_time.size[1] > fixed_by_time.bound[1]) return place_by_size(graph, lives, fixed_by_time, Region::fixed);
-    else return fixed_by_time;
-  }
-  static constexpr Plan<N> plan = place_rest(graph, lives, make_fixed(), Source::entries);
+  static constexpr Plan<N> nothing_placed{};
+  static constexpr const Plan<N>& samples = BestPlan<Compiled, nothing_placed, Region::sample>::plan;
+  static constexpr const Plan<N>& both = BestPlan<Compiled, samples, Region::fixed>::plan;
+  static constexpr Plan<N> plan = place_rest(graph, lives, lift_fixed(graph, lives, both), Source::entries);
 
   static constexpr KernelIndex<N> kernels = index_kernels(graph);
   static constexpr Rows<N> make_rows() {
@@ -116,7 +110,7 @@ struct Compiled {
   }
   static constexpr Constants<N> constants = make_constants();
   static constexpr TensorType result_type = graph[graph.output[0]].type;
-  static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, {plan.size[0], plan.size[1]},
+  static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, plan.floor, plan.need, plan.needs,
                                    constants.bytes, graph.output, graph.outputs, Source::entries};
 };
 

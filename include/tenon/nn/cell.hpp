@@ -11,6 +11,42 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 
+// Converts to a base class of T only, to find a second base among the initialisers.
+template <class T>
+struct BaseOf {
+  template <class B> requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) constexpr operator B() const;
+};
+/// Whether a class can be a cell, and the sentence if it cannot.
+template <class Self>
+struct CheckedCell {
+  static constexpr bool one_base = !requires { Self{{}, BaseOf<Self>{}}; }, ok = std::is_aggregate_v<Self> && one_base;
+  static constexpr Sentence sentence = Sentence{} << (!std::is_aggregate_v<Self> ? "a cell has only public members, no constructor and no virtual function: give members their values by initialisers, options as template arguments"
+                                                                                 : "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member");
+};
+
+/// Number of arguments that construct takes, tried with rows of floats; -1 if it takes no such arguments.
+template <class Self, class... X>
+constexpr int argument_count() {
+  using Rows = Traced<float, Shape<dyn>>;
+  if constexpr (requires(const Self& cell, const X&... x) { cell.construct(x...); }) return int(sizeof...(X));
+  else if constexpr (sizeof...(X) < 4) return argument_count<Self, X..., Rows>();
+  else return -1;
+}
+/// "Dense takes 1 argument, got 2"
+template <class Self>
+constexpr Sentence wrong_arguments(int got) {
+  constexpr int count = argument_count<Self>();
+  Sentence s;
+  s << class_name<Self>();
+  if (count == got || count < 0) return s << " has no construct that takes " << got << (got == 1 ? " argument of this type" : " arguments of these types");
+  s << " takes " << count << (count == 1 ? " argument" : " arguments") << ", got ";
+  return got ? s << got : s << "none";
+}
+
+/// The result type of construct on traced arguments of these types.
+template <class Net, class... Keys>
+using ForwardResult = decltype(prototype<Net>.construct(std::declval<const Traced<typename Keys::type, typename Keys::shape>&>()...));
+
 /// The forward graph of a cell for arguments of given types, in evaluation.
 template <class Net, class... Keys>
 struct Forward {
@@ -24,8 +60,8 @@ struct Forward {
   }
   template <std::size_t... I>
   static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
-    const auto result = prototype<Net>.construct(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
-    add_outputs(b, result);
+    if constexpr (requires { typename ForwardResult<Net, Keys...>; }) add_outputs(b, prototype<Net>.construct(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
+    else b.fail(wrong_arguments<Net>(sizeof...(Keys)));
   }
   template <class V>
   static constexpr void add_outputs(Builder& b, const V& value) {
@@ -37,9 +73,18 @@ struct Forward {
 /// True for arguments that a graph can take as inputs: tensors, not tuples of them.
 template <class... X> inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
 
-/// The result type of construct on traced arguments of these types.
-template <class Net, class... Keys>
-using ForwardResult = decltype(prototype<Net>.construct(std::declval<const Traced<typename Keys::type, typename Keys::shape>&>()...));
+/// Whether the call of a network on tensors is right, and the sentence if it is not. Errors of a trace are reported by
+/// whoever traces.
+template <bool on_tensors, class Net, class... X>
+struct CheckedNetwork { static constexpr bool ok = true; };
+template <class Net, class... X>
+struct CheckedNetwork<true, Net, X...> {
+  using Graph = Compiled<Forward<Net, typename KeyFor<X>::type...>>;
+  static constexpr const Sentence& sentence = Graph::sentence;
+  static constexpr bool ok = Graph::ok || Graph::asks_values;
+};
+template <class Net>
+struct WithoutArguments { static constexpr Sentence sentence = wrong_arguments<Net>(0); };
 }  // namespace detail
 
 /// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
@@ -73,17 +118,41 @@ template <class Self>
 struct Cell {
   static constexpr bool is_cell = true;
 
+  constexpr Cell() {
+    if constexpr (!detail::CheckedCell<Self>::ok) {
+      using Wrong = Mistake<detail::CheckedCell<Self>>;
+      static_cast<void>(Wrong::corrected);
+    }
+  }
+
   template <class X>
   constexpr auto operator()(const X& x, std::source_location at = std::source_location::current()) const {
-    return call(at, x);
+    if constexpr (Checked<X>::ok) return call(at, x);
+    else {
+      using Wrong = Mistake<Checked<X>>;
+      return Wrong::corrected;
+    }
   }
   template <class X, class Y>
   constexpr auto operator()(const X& x, const Y& y, std::source_location at = std::source_location::current()) const {
-    return call(at, x, y);
+    if constexpr (Checked<X, Y>::ok) return call(at, x, y);
+    else {
+      using Wrong = Mistake<Checked<X, Y>>;
+      return Wrong::corrected;
+    }
   }
   template <class X, class Y, class Z>
   constexpr auto operator()(const X& x, const Y& y, const Z& z, std::source_location at = std::source_location::current()) const {
-    return call(at, x, y, z);
+    if constexpr (Checked<X, Y, Z>::ok) return call(at, x, y, z);
+    else {
+      using Wrong = Mistake<Checked<X, Y, Z>>;
+      return Wrong::corrected;
+    }
+  }
+  template <class Me = Self>
+  constexpr auto operator()() const {
+    using Wrong = Mistake<detail::WithoutArguments<Me>>;
+    return Wrong::corrected;
   }
 
   /// The parameters by name, in the order of the members: `for (auto& [name, parameter] : net.parameters_and_names())`.
@@ -95,7 +164,7 @@ struct Cell {
   std::vector<ParameterRef> trainable_params() const { return bound().select(true); }
   std::vector<ParameterRef> untrainable_params() const { return bound().select(false); }
   /// Number of elements of the trainable parameters, known to the compiler.
-  static constexpr long parameter_count() { return detail::trainable_elements(Structure<Self>::table.entry, Structure<Self>::count); }
+  static constexpr long parameter_count() { return tenon::detail::trainable_elements(Structure<Self>::table.entry, Structure<Self>::count); }
 
   /// Draws the initial values, unless that has been done. A Model and the first call do it by themselves.
   void init_parameters() const { bound(); }
@@ -115,6 +184,8 @@ struct Cell {
   }
 
  private:
+  template <class... X> using Checked = detail::CheckedNetwork<(detail::is_tensor<X> && ...) && !(detail::is_inner<X> || ...), Self, X...>;
+
   ParameterList bound() const {
     const ParameterList parameters(self());
     parameters.bind();
@@ -128,20 +199,26 @@ struct Cell {
       Builder* b = nullptr;
       ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(x)), ...);
       return Broken(b);
-    } else if constexpr ((detail::is_traced<X> || ...)) {
+    } else if constexpr ((tenon::detail::is_traced<X> || ...)) {
       Builder* b = nullptr;
-      ((b = b ? b : detail::builder_of(x)), ...);
+      ((b = b ? b : tenon::detail::builder_of(x)), ...);
       const Builder::Frame outer = b->enter(&self(), type_number<Self>, at);
-      const auto result = self().construct(x...);
-      b->leave(outer);
-      return result;
+      if constexpr (requires { self().construct(x...); }) {
+        const auto result = self().construct(x...);
+        b->leave(outer);
+        return result;
+      } else {
+        b->fail(detail::wrong_arguments<Self>(sizeof...(X)));
+        b->leave(outer);
+        return Broken(b);
+      }
     } else {
       return call_eager(at, x...);
     }
   }
   template <class... X>
   auto call_eager(const Location& at, const X&... x) const {
-    if constexpr ((detail::is_inner<X> || ...)) {  // inside of another cell
+    if constexpr ((tenon::detail::is_inner<X> || ...)) {  // inside of another cell
       const eager::CellScope scope(&self(), type_number<Self>, at);
       return self().construct(x...);
     } else return run_outermost(at, x...);
@@ -150,14 +227,14 @@ struct Cell {
   auto run_outermost(const Location& at, const X&... x) const;
   template <class Graph, int... K>
   static auto results_of(const Executor& executor, long n, std::integer_sequence<int, K...>) {
-    if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
-    else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
+    if constexpr (sizeof...(K) == 1) return tenon::detail::output_tensor<Graph, 0>(executor, n);
+    else return std::tuple(tenon::detail::output_tensor<Graph, K>(executor, n)...);
   }
   template <class... X>
   auto run_by_operators(bool training, const X&... x) const {
     const FlushDenormals flush;
     const eager::RootScope root(self(), training, eager::Frame::free_random_state());
-    return detail::outer(self().construct(detail::inner(x)...));
+    return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));
   }
 };
 
@@ -166,18 +243,21 @@ template <class... X>
 auto Cell<Self>::run_outermost(const Location& at, const X&... x) const {
   if (eager::Frame::of_thread().root) {  // inside of another cell after all, with a tensor that was made there
     const eager::CellScope scope(&self(), type_number<Self>, at);
-    return detail::outer(self().construct(detail::inner(x)...));
+    return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));
   }
   const ParameterList parameters(self());
   parameters.bind();
   const bool training = parameters.arena() && parameters.arena()->training;
-  if constexpr (!detail::have_keys<X...>) return run_by_operators(training, x...);
+  if constexpr (!tenon::detail::have_keys<X...>) return run_by_operators(training, x...);
   else {
-    using Graph = Compiled<detail::Forward<Self, typename detail::KeyFor<X>::type...>>;
-    if constexpr (!Graph::ok) return report<Graph>();
+    using Graph = Compiled<tenon::detail::Forward<Self, typename tenon::detail::KeyFor<X>::type...>>;
+    if constexpr (Graph::asks_values) {
+      if (get_context().mode == Mode::graph) throw RuntimeError(text(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative})."));
+      return run_by_operators(training, x...);
+    }
     else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
       thread_local Executor executor(Graph::program);
-      const long n = detail::common_batch_size(class_name<Self>(), x...);
+      const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
       executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);

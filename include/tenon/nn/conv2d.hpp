@@ -29,8 +29,8 @@ template <int In, int Out, Pair kernel, Conv2dConfig config = Conv2dConfig{}, au
           auto bias_init = DefaultBias{float(In / config.groups * kernel.h * kernel.w)}>
 struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
   static_assert(In > 0 && Out > 0 && kernel.h > 0 && kernel.w > 0, "Conv2d<In, Out, kernel> needs positive sizes");
-  static_assert(config.pad_mode == PadMode::same || config.pad_mode == PadMode::valid || config.pad_mode == PadMode::pad,
-                "Conv2d got an unknown pad_mode: legal are PadMode::same, PadMode::valid, PadMode::pad");
+  static constexpr bool known_pad_mode = config.pad_mode == PadMode::same || config.pad_mode == PadMode::valid || config.pad_mode == PadMode::pad;
+  static_assert(known_pad_mode, "Conv2d got an unknown pad_mode: legal are PadMode::same, PadMode::valid, PadMode::pad");
   static_assert(config.pad_mode == PadMode::pad || config.padding == Padding(0), "Conv2d: padding counts only with pad_mode = PadMode::pad");
   static_assert(In % config.groups == 0 && Out % config.groups == 0, "Conv2d: groups must divide the input and the output channels");
   Parameter<float, Shape<Out, In / config.groups, kernel.h, kernel.w>, weight_init> weight;

@@ -57,7 +57,7 @@ struct Gradient {
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...)) throw lost();
     else if constexpr (only_compiled) return jit(*this)(x...);
-    else return eager(x...);
+    else return eager(X(x)...);  // copies: one tensor given twice is two variables
   }
 
  private:

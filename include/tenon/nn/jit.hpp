@@ -74,8 +74,10 @@ struct Jit {
     if constexpr (!(detail::is_tensor<X> && ...)) return F{}(x...);
     else {
       using Graph = Compiled<detail::FunctionGraph<F, typename detail::KeyFor<X>::type...>>;
-      if constexpr (!Graph::ok) return report<Graph>();
-      else return compiled_or_not<Graph>(x...);
+      if constexpr (!Graph::ok) {
+        using Wrong = Mistake<Graph>;
+        return Wrong::corrected;
+      } else return compiled_or_not<Graph>(x...);
     }
   }
 

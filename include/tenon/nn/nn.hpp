@@ -34,3 +34,4 @@
 #include <tenon/nn/parameters.hpp>
 #include <tenon/nn/pool2d.hpp>
 #include <tenon/nn/sequential_cell.hpp>
+#include <tenon/nn/summary.hpp>

@@ -37,7 +37,14 @@ constexpr auto binary(const Location& at, const A& a, const B& b) {
     const NumberFor<ElementOf<A>, B> number(static_cast<double>(b));
     if constexpr (detail::becomes_float<ElementOf<A>, B>) return apply<Op>(at, detail::as_float(at, a), number);
     else return apply<Op>(at, a, number);
-  } else return apply<Op>(at, a, b);
+  } else {
+    using Call = tenon::detail::EagerCall<Op, typename Op::Config{}, A, B>;
+    if constexpr (Call::ok) return apply<Op>(at, a, b);
+    else {  // as in apply: a step closer to the user
+      using Wrong = Mistake<Call>;
+      return Wrong::corrected;
+    }
+  }
 }
 
 }  // namespace tenon::ops

@@ -14,7 +14,7 @@ TENON_EXACT_BEGIN
 struct FloorDiv : Elementwise<FloorDiv, "FloorDiv"> {
   static constexpr bool numbers_only = true;
   template <class V>
-  static V eval(V a, V b) {
+  TENON_DEVICE static V eval(V a, V b) {
     if constexpr (std::is_integral_v<V>) {
       if (b == V(0)) return V(0);
       if constexpr (std::is_signed_v<V>)

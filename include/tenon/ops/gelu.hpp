@@ -11,17 +11,17 @@ template <class V>
 struct GeluTerms {
   static constexpr V scale = V(0.79788456080286535588), cubic = V(0.044715);
   V t, slope, bend;
-  explicit GeluTerms(V x) : t(kernel::tanh(scale * (x + cubic * (x * x * x)))), slope(scale * (V(1) + V(3) * cubic * (x * x))), bend(V(6) * scale * cubic * x) {}
+  TENON_DEVICE explicit GeluTerms(V x) : t(kernel::tanh(scale * (x + cubic * (x * x * x)))), slope(scale * (V(1) + V(3) * cubic * (x * x))), bend(V(6) * scale * cubic * x) {}
 };
 // The erf form: the normal distribution at x and its density.
-template <class V> V normal_below(V x) { return V(0.5) * kernel::erfc(x * V(-0.70710678118654752440)); }
-template <class V> V normal_density(V x) { return V(0.39894228040143267794) * kernel::exp(V(-0.5) * (x * x)); }
+template <class V> TENON_DEVICE V normal_below(V x) { return V(0.5) * kernel::erfc(x * V(-0.70710678118654752440)); }
+template <class V> TENON_DEVICE V normal_density(V x) { return V(0.39894228040143267794) * kernel::exp(V(-0.5) * (x * x)); }
 }  // namespace detail
 
 /// The second derivative of Gelu, times a factor. Not for users.
 struct GeluCurvature : Elementwise<GeluCurvature, "GeLUCurvature"> {
   template <class V>
-  static V eval(V x, V factor) {
+  TENON_DEVICE static V eval(V x, V factor) {
     const detail::GeluTerms<V> u(x);
     return factor * ((V(1) - u.t * u.t) * (u.slope + V(0.5) * x * (u.bend - V(2) * u.t * (u.slope * u.slope))));
   }
@@ -30,7 +30,7 @@ struct GeluCurvature : Elementwise<GeluCurvature, "GeLUCurvature"> {
 /// The derivative of Gelu, times the gradient from above. Not for users.
 struct GeluGrad : Elementwise<GeluGrad, "GeLUGrad"> {
   template <class V>
-  static V eval(V x, V gradient) {
+  TENON_DEVICE static V eval(V x, V gradient) {
     const detail::GeluTerms<V> u(x);
     return gradient * (V(0.5) * (V(1) + u.t) + V(0.5) * x * ((V(1) - u.t * u.t) * u.slope));
   }
@@ -48,18 +48,18 @@ struct GeluGrad : Elementwise<GeluGrad, "GeLUGrad"> {
 /// source      Hendrycks and Gimpel, arXiv 1606.08415; MindSpore's GeLU (approximate = tanh)
 struct Gelu : Elementwise<Gelu, "GeLU"> {
   static constexpr bool floating_only = true;
-  template <class V> static V eval(V x) { return V(0.5) * x * (V(1) + detail::GeluTerms<V>(x).t); }
+  template <class V> TENON_DEVICE static V eval(V x) { return V(0.5) * x * (V(1) + detail::GeluTerms<V>(x).t); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluGrad>(d.operand(0), d.gradient())); }
 };
 
 /// The second derivative of GeluErf, times a factor: (2 - x²) φ(x). Not for users.
 struct GeluErfCurvature : Elementwise<GeluErfCurvature, "GeLUErfCurvature"> {
-  template <class V> static V eval(V x, V factor) { return factor * ((V(2) - x * x) * detail::normal_density(x)); }
+  template <class V> TENON_DEVICE static V eval(V x, V factor) { return factor * ((V(2) - x * x) * detail::normal_density(x)); }
   static constexpr None derivative{};
 };
 /// The derivative of GeluErf, times the gradient from above: Φ(x) + x φ(x). Not for users.
 struct GeluErfGrad : Elementwise<GeluErfGrad, "GeLUErfGrad"> {
-  template <class V> static V eval(V x, V gradient) { return gradient * (detail::normal_below(x) + x * detail::normal_density(x)); }
+  template <class V> TENON_DEVICE static V eval(V x, V gradient) { return gradient * (detail::normal_below(x) + x * detail::normal_density(x)); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GeluErfCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
     d.flows_to(1, d.call<GeluErfGrad>(d.operand(0), d.gradient()));
@@ -74,7 +74,7 @@ struct GeluErfGrad : Elementwise<GeluErfGrad, "GeLUErfGrad"> {
 /// source      Hendrycks and Gimpel, arXiv 1606.08415; MindSpore's GeLU (approximate = none)
 struct GeluErf : Elementwise<GeluErf, "GeLUErf"> {
   static constexpr bool floating_only = true;
-  template <class V> static V eval(V x) { return x * detail::normal_below(x); }
+  template <class V> TENON_DEVICE static V eval(V x) { return x * detail::normal_below(x); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluErfGrad>(d.operand(0), d.gradient())); }
 };
 TENON_EXACT_END

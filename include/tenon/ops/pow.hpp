@@ -9,13 +9,13 @@ TENON_EXACT_BEGIN
 struct PowGradExponent;
 /// The derivative of a power for its base, times the gradient from above: dy b a^(b-1), and 0 where b = 0. Not for users.
 struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
-  template <class V> static V eval(V a, V b, V gradient) { return b == V(0) ? V(0) : gradient * (b * kernel::pow(a, b - V(1))); }
+  template <class V> TENON_DEVICE static V eval(V a, V b, V gradient) { return b == V(0) ? V(0) : gradient * (b * kernel::pow(a, b - V(1))); }
   static constexpr void derivative(Derivative& d);
 };
 /// The derivative of a power y for its exponent, times the gradient from above: dy y ln a, and 0 where a = 0 and y is
 /// finite. Not for users.
 struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
-  template <class V> static V eval(V a, V y, V gradient) { return a == V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a)); }
+  template <class V> TENON_DEVICE static V eval(V a, V y, V gradient) { return a == V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a)); }
   static constexpr void derivative(Derivative& d) {
     const int a = d.operand(0), y = d.operand(1), g = d.operand(2);
     d.flows_to(0, d.call<Div>(d.call<Mul>(d.call<Mul>(d.gradient(), g), y), a));
@@ -33,7 +33,7 @@ struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
 /// source      MindSpore's Pow, PyTorch's pow
 struct Pow : Elementwise<Pow, "Pow"> {
   static constexpr bool floating_only = true;
-  template <class V> static V eval(V a, V b) { return kernel::pow(a, b); }
+  template <class V> TENON_DEVICE static V eval(V a, V b) { return kernel::pow(a, b); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<PowGradBase>(d.operand(0), d.operand(1), d.gradient()));
     d.flows_to(1, d.call<PowGradExponent>(d.operand(0), d.result(), d.gradient()));

@@ -12,7 +12,9 @@ namespace tenon::inline TENON_ABI::ops {
 struct Reshape : Operator<Reshape, "Reshape"> {
   struct Config {
     int rank = 0, extent[max_rank]{};
+    int fault = 0, axis = 0;  // an axis that expand_dims or squeeze cannot add or drop
   };
+  enum Fault : int { fits, no_such_axis, not_of_extent_one };
   static constexpr bool view = true;
   static constexpr Config to(const TensorType& t) {
     Config c{t.rank, {}};
@@ -23,7 +25,9 @@ struct Reshape : Operator<Reshape, "Reshape"> {
     TensorType t = in[0];
     t.rank = wanted.rank;
     for (int axis = 0; axis < max_rank; ++axis) t.extent[axis] = axis < wanted.rank ? wanted.extent[axis] : 0;
-    if (!tenon::detail::only_first_is_dynamic(t)) error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
+    if (wanted.fault == no_such_axis) error << "expand_dims or squeeze got the axis " << wanted.axis << " for " << in[0] << " of rank " << in[0].rank;
+    else if (wanted.fault == not_of_extent_one) error << "squeeze got the axis " << wanted.axis << " of " << in[0] << ", whose extent is not 1";
+    else if (!tenon::detail::only_first_is_dynamic(t)) error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
     else if (t.count(1) != in[0].count(1) || t.batched() != in[0].batched())
       error << "Reshape of " << in[0] << " (" << in[0].count(1) << " elements" << (in[0].batched() ? " a sample" : "") << ") to " << t << " (" << t.count(1) << ")";
     return t;
@@ -44,11 +48,18 @@ constexpr Reshape::Config merged(const TensorType& x, int first, int last) {
   for (int axis = last; axis < x.rank; ++axis) t.extent[t.rank++] = x.extent[axis];
   return Reshape::to(t);
 }
+/// Marks an axis that counts from the end if negative; false if there is none.
+constexpr bool mark(bool (&marked)[max_rank], int axis, int rank) {
+  const int positive = normalized_axis(axis, rank);
+  if (positive < 0 || rank > max_rank || marked[positive]) return false;
+  return marked[positive] = true;
+}
 template <int... Axes>
 constexpr Reshape::Config expanded(const TensorType& x) {
   bool added[max_rank]{};
   const int rank = x.rank + int(sizeof...(Axes));
-  ((added[normalized_axis(Axes, rank)] = true), ...);
+  for (int axis : {Axes...})
+    if (!mark(added, axis, rank)) return {0, {}, Reshape::no_such_axis, axis};
   TensorType t;
   t.rank = rank;
   for (int axis = 0, from = 0; axis < rank; ++axis) t.extent[axis] = added[axis] ? 1 : x.extent[from++];
@@ -56,12 +67,15 @@ constexpr Reshape::Config expanded(const TensorType& x) {
 }
 template <int... Axes>
 constexpr Reshape::Config squeezed(const TensorType& x) {
+  constexpr int axes[]{Axes..., 0};
   bool dropped[max_rank]{};
-  if constexpr (sizeof...(Axes) == 0) for (int axis = 0; axis < x.rank; ++axis) dropped[axis] = x.extent[axis] == 1;
-  else ((dropped[normalized_axis(Axes, x.rank)] = true), ...);
+  for (int i = 0; i < int(sizeof...(Axes)); ++i) {
+    if (!mark(dropped, axes[i], x.rank)) return {0, {}, Reshape::no_such_axis, axes[i]};
+    if (x.extent[normalized_axis(axes[i], x.rank)] != 1) return {0, {}, Reshape::not_of_extent_one, axes[i]};
+  }
   TensorType t;
   for (int axis = 0; axis < x.rank; ++axis)
-    if (!dropped[axis] || x.extent[axis] != 1) t.extent[t.rank++] = x.extent[axis];
+    if (!(sizeof...(Axes) ? dropped[axis] : x.extent[axis] == 1)) t.extent[t.rank++] = x.extent[axis];
   return Reshape::to(t);
 }
 /// Replaces one extent of 0 by what is left of the elements of x, as -1 does in NumPy (here -1 is dyn).
@@ -96,7 +110,7 @@ constexpr auto expand_dims(const X& x, std::source_location at = std::source_loc
   if constexpr (is_broken<X>) return x;
   else return apply<Reshape, detail::expanded<Axes...>(detail::type_of_value<X>)>(at, x);
 }
-/// Drops the given axes of extent 1, or all of them if none is given.
+/// Drops the given axes, whose extent must be 1, or all axes of extent 1 if none is given.
 template <int... Axes, Operand X>
 constexpr auto squeeze(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;

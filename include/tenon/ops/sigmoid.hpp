@@ -25,7 +25,7 @@ struct SigmoidGrad : Elementwise<SigmoidGrad, "SigmoidGrad"> {
 struct Sigmoid : Elementwise<Sigmoid, "Sigmoid"> {
   static constexpr bool floating_only = true;
   template <class V>
-  static V eval(V x) {
+  TENON_DEVICE static V eval(V x) {
     const V e = kernel::exp(x > V(0) ? -x : x);
     return (x > V(0) ? V(1) : e) / (V(1) + e);
   }

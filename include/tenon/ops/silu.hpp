@@ -7,7 +7,7 @@ TENON_EXACT_BEGIN
 /// The second derivative of silu, times a factor: s (1 - s) (2 + x (1 - 2s)) with s = sigmoid(x). Not for users.
 struct SiluCurvature : Elementwise<SiluCurvature, "SiLUCurvature"> {
   template <class V>
-  static V eval(V x, V factor) {
+  TENON_DEVICE static V eval(V x, V factor) {
     const V s = Sigmoid::eval(x);
     return factor * (s * (V(1) - s) * (V(2) + x * (V(1) - V(2) * s)));
   }
@@ -16,7 +16,7 @@ struct SiluCurvature : Elementwise<SiluCurvature, "SiLUCurvature"> {
 /// The derivative of silu, times the gradient from above: dy s (1 + x (1 - s)) with s = sigmoid(x). Not for users.
 struct SiluGrad : Elementwise<SiluGrad, "SiLUGrad"> {
   template <class V>
-  static V eval(V x, V gradient) {
+  TENON_DEVICE static V eval(V x, V gradient) {
     const V s = Sigmoid::eval(x);
     return gradient * (s * (V(1) + x * (V(1) - s)));
   }
@@ -34,7 +34,7 @@ struct SiluGrad : Elementwise<SiluGrad, "SiLUGrad"> {
 /// source      Elfwing and others, arXiv 1702.03118; MindSpore's SiLU
 struct Silu : Elementwise<Silu, "SiLU"> {
   static constexpr bool floating_only = true;
-  template <class V> static V eval(V x) { return x * Sigmoid::eval(x); }
+  template <class V> TENON_DEVICE static V eval(V x) { return x * Sigmoid::eval(x); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<SiluGrad>(d.operand(0), d.gradient())); }
 };
 TENON_EXACT_END

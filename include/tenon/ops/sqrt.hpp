@@ -13,7 +13,7 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Sqrt
 struct Sqrt : Elementwise<Sqrt, "Sqrt"> {
   static constexpr bool floating_only = true;
-  template <class V> static V eval(V x) { return kernel::sqrt(x); }
+  template <class V> TENON_DEVICE static V eval(V x) { return kernel::sqrt(x); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Div>(d.call<Mul>(d.gradient(), d.constant(0.5)), d.result())); }
 };
 TENON_EXACT_END

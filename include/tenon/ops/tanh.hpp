@@ -24,7 +24,7 @@ struct TanhGrad : Elementwise<TanhGrad, "TanhGrad"> {
 /// source      MindSpore's Tanh, whose CPU kernel is an approximation (3e-5)
 struct Tanh : Elementwise<Tanh, "Tanh"> {
   static constexpr bool floating_only = true;
-  template <class V> static V eval(V x) { return kernel::tanh(x); }
+  template <class V> TENON_DEVICE static V eval(V x) { return kernel::tanh(x); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<TanhGrad>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END

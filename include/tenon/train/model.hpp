@@ -6,6 +6,7 @@
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/callback/callback.hpp>
+#include <tenon/train/checked.hpp>
 #include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
 #include <tenon/train/step_runner.hpp>
@@ -66,8 +67,9 @@ void check_loss(const Loss& loss) {
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Metrics>
 class Model {
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  static_assert((nn::Metric<Metrics> && ...), "a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`");
-  static_assert(!trains || nn::Optimizer<Optimizer>, "the third argument of a Model is an optimizer, such as nn::Momentum{...}; nn/optim/optimizer.hpp says what one has");
+  static constexpr bool are_metrics = (nn::Metric<Metrics> && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
+  static_assert(are_metrics, "a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`");
+  static_assert(is_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}; nn/optim/optimizer.hpp says what one has");
 
  public:
   using network_type = Net;
@@ -92,13 +94,22 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     static_assert((!std::is_same_v<std::remove_cvref_t<Callbacks>, TrainOptions> && ...), "TrainOptions stand in front of the callbacks");
-    train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
+    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    using Checked = CheckedTrain<Data, Callbacks...>;
+    if constexpr (Checked::ok) train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
+    else {
+      using Wrong = Mistake<Checked>;
+      static_cast<void>(Wrong::corrected);
+    }
   }
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
-    static_assert(trains, "this Model has no optimizer: give it one to train it");
-    static_assert(Data::batched, "this data set has no batches: append | dataset::batch(32)");
-    if constexpr (trains && Data::batched && (detail::check_callback<std::remove_reference_t<Callbacks>, Run<Model>>() && ...) && checked_train(typename Data::columns{})) {
+    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    using Checked = CheckedTrain<Data, Callbacks...>;
+    if constexpr (!Checked::ok) {
+      using Wrong = Mistake<Checked>;
+      static_cast<void>(Wrong::corrected);
+    } else {
       if (epochs < 1) throw ValueError(text("Model.train: epoch must be 1 or more, got ", epochs, "."));
       if (data.size() == 0) throw ValueError("Model.train: there is no valid data in the data set: it has no batch.");
       const detail::Busy busy(training_, "Model.train");
@@ -118,14 +129,23 @@ class Model {
   /// throws     ValueError for empty data; RuntimeError if a callback of eval() calls eval()
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
-    return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
+    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    using Checked = CheckedEval<Data, Callbacks...>;
+    if constexpr (Checked::ok) return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
+    else {
+      using Wrong = Mistake<Checked>;
+      return static_cast<void>(Wrong::corrected), EvalResult{};
+    }
   }
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
-    static_assert(sizeof...(Metrics) > 0, "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it");
-    static_assert(Data::batched, "this data set has no batches: append | dataset::batch(32)");
+    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
-    if constexpr (Data::batched && (detail::check_callback<std::remove_reference_t<Callbacks>, Run<Model>>() && ...) && checked_eval(typename Data::columns{})) {
+    if constexpr (!Checked::ok) {
+      using Wrong = Mistake<Checked>;
+      static_cast<void>(Wrong::corrected);
+    } else {
       if (data.size() == 0) throw ValueError("Model.eval: there is no valid data in the data set: it has no batch.");
       const detail::Busy busy(evaluating_, "Model.eval");
       Run<Model> run(*this);
@@ -145,9 +165,12 @@ class Model {
   /// Throws ValueError if the inputs' batch sizes differ.
   template <class... X>
   auto predict(const X&... x) {
-    using Graph = typename Runner::template PredictGraph<X...>;
-    if constexpr (!Graph::ok) return report<Graph>();
-    else {
+    [[maybe_unused]] constexpr bool constructs = requires { typename detail::ForwardResult<Net, typename detail::KeyFor<X>::type...>; };
+    using Graph = PredictGraph<X...>;
+    if constexpr (!CheckedPredict<X...>::ok) {
+      using Wrong = Mistake<Graph>;
+      return Wrong::corrected;
+    } else {
       typename detail::OutputTensors<Graph>::type result;
       const long n = detail::batch_size_of(x...);
       if constexpr (detail::is_tensor<decltype(result)>) {
@@ -164,9 +187,11 @@ class Model {
   /// Throws ValueError if a result has another batch size than the inputs.
   template <class Result, class... X>
   void predict_into(Result&& result, const X&... x) {
-    using Graph = typename Runner::template PredictGraph<X...>;
-    if constexpr (!Graph::ok) report<Graph>();
-    else if constexpr (detail::is_tensor<std::remove_cvref_t<Result>>) write_results<Graph>(std::tie(result), x...);
+    using Graph = PredictGraph<X...>;
+    if constexpr (!CheckedPredict<X...>::ok) {
+      using Wrong = Mistake<Graph>;
+      static_cast<void>(Wrong::corrected);
+    } else if constexpr (detail::is_tensor<std::remove_cvref_t<Result>>) write_results<Graph>(std::tie(result), x...);
     else std::apply([&](auto&... one) { write_results<Graph>(std::tie(one...), x...); }, result);
   }
 
@@ -198,18 +223,12 @@ class Model {
  private:
   using Runner = detail::StepRunner<Net, Loss, Optimizer, options>;
 
-  template <class... C>
-  static constexpr bool checked_train(dataset::Columns<C...>) {
-    using Graph = typename Runner::template TrainGraph<C...>;
-    if constexpr (!Graph::ok) report<Graph>();
-    return Graph::ok;
-  }
-  template <class... C>
-  static constexpr bool checked_eval(dataset::Columns<C...>) {
-    using Graph = typename Runner::template EvalGraph<C...>;
-    if constexpr (!Graph::ok) report<Graph>();
-    return Graph::ok;
-  }
+  template <class Data, class... C>
+  using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
+  template <class Data, class... C>
+  using CheckedEval = detail::CheckedEval<Runner, (sizeof...(Metrics) > 0), Run<Model>, Data, std::remove_reference_t<C>...>;
+  template <class... X> using PredictGraph = typename Runner::template PredictGraph<X...>;
+  template <class... X> using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
   template <class Data, class List>
   void run_epochs(const Data& data, Run<Model>& run, List& list) {

@@ -68,6 +68,8 @@ long batch_size_of(const X&... x) {
 template <class Net, class Loss, class Optimizer, ModelOptions options>
 class StepRunner {
  public:
+  static constexpr ModelOptions model_options = options;
+  static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
   template <class... C> using TrainGraph = Compiled<TrainStep<Net, Loss, Optimizer, typename ColumnKey<C>::type...>, options.passes>;
   template <class... C> using EvalGraph = Compiled<EvalStep<Net, Loss, typename ColumnKey<C>::type...>, options.passes>;
   template <class... X> using PredictGraph = Compiled<EvalStep<Net, NoLoss, typename KeyFor<X>::type...>, options.passes>;

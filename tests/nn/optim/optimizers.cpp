@@ -20,8 +20,8 @@ constexpr Mode modes[]{Mode::graph, Mode::pynative};
 /// Its loss is the sum of x * weight, hence the gradient of weight is the sum of x over the batch: known numbers.
 template <class T>
 struct Linear : nn::Cell<Linear<T>> {
-  Parameter<T, Shape<3>, Zero{}> weight;
-  Parameter<T, Shape<3>, Zero{}> gamma;
+  Parameter<T, Shape<3>, nn::Zero{}> weight;
+  Parameter<T, Shape<3>, nn::Zero{}> gamma;
   constexpr auto construct(auto x) const { return ops::add(ops::reduce_sum(ops::mul(x, weight)), ops::reduce_sum(ops::mul(x, gamma))); }
 };
 template <class T>

@@ -51,7 +51,7 @@ class Changes {
 template <class Reshape, class Identity, class StopGradient, class Mul, int N>
 constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
   Node& node = graph[id];
-  if (node.op->fold && node.operands >= 1 && changes.never(id)) {
+  if (node.op->has_fold && node.operands >= 1 && changes.never(id)) {
     bool constant = true;
     for (int k = 0; k < node.operands; ++k) constant &= is<ops::Constant>(graph[node.operand[k]]);
     const double a = constant ? constant_value(graph[node.operand[0]]) : 0, b = constant && node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;

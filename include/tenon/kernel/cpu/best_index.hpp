@@ -3,26 +3,50 @@
 #include <cstdint>
 
 #include <tenon/kernel/cpu/axis.hpp>
+#include <tenon/kernel/cpu/blocks.hpp>
+#include <tenon/kernel/cpu/reduce.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Index of the best element along the axis; of equal ones the first, and a NaN is better than everything else.
+// A NaN is better than everything else, of equal elements none is better.
+template <bool smallest, class C>
+inline bool is_better(C v, C best) {
+  return (smallest ? v < best : v > best) | ((v != v) & (best == best));
+}
+
+/// Index of the best element of one row; the first of equal ones.
+template <class C, bool smallest, class T>
+inline std::int32_t best_in_row(const T* x, long count) {
+  const C best = reduce_runs<C>(x, 1, count, [](long) { return 0l; }, static_cast<C>(x[0]), [](C a, C b) { return is_better<smallest>(b, a) ? b : a; });
+  std::int32_t at = 0;
+  while (static_cast<C>(x[at]) != best && best == best) ++at;
+  while (best != best && static_cast<C>(x[at]) == static_cast<C>(x[at])) ++at;
+  return at;
+}
+
+/// The same for up to 64 columns.
+template <class C, bool smallest, class T>
+inline void best_in_columns(const T* x, std::int32_t* y, long count, long pitch, long columns) {
+  C best[axis_columns];
+  std::int32_t at[axis_columns]{};
+  for (long c = 0; c < columns; ++c) best[c] = static_cast<C>(x[c]);
+  for (long i = 1; i < count; ++i)
+    in_blocks(columns, [&, row = x + i * pitch](long c) {
+      const C v = static_cast<C>(row[c]);
+      const bool better = is_better<smallest>(v, best[c]);
+      best[c] = better ? v : best[c];
+      at[c] = better ? std::int32_t(i) : at[c];
+    });
+  for (long c = 0; c < columns; ++c) y[c] = at[c];
+}
+
+/// Index of the best element along the axis, for the parts [begin, end) of axis_items(s).
 template <class C, bool smallest, class T>
 inline void best_index(const AxisSplit& s, const T* x, std::int32_t* y, long begin, long end) {
   for_each_columns(s, begin, end, [&](long offset, long columns) {
-    C best[axis_columns];
-    std::int32_t at[axis_columns];
-    for (long c = 0; c < columns; ++c) best[c] = static_cast<C>(x[offset + c]), at[c] = 0;
-    for (long i = 1; i < s.count; ++i)
-      for (long c = 0; c < columns; ++c) {
-        const C v = static_cast<C>(x[offset + i * s.inner + c]);
-        const bool better = (smallest ? v < best[c] : v > best[c]) || (v != v && best[c] == best[c]);
-        best[c] = better ? v : best[c];
-        at[c] = better ? std::int32_t(i) : at[c];
-      }
-    const long row = offset / (s.count * s.inner) * s.inner + offset % s.inner;
-    for (long c = 0; c < columns; ++c) y[row + c] = at[c];
+    if (s.inner == 1) y[offset / s.count] = best_in_row<C, smallest>(x + offset, s.count);
+    else best_in_columns<C, smallest>(x + offset, y + offset / (s.count * s.inner) * s.inner + offset % s.inner, s.count, s.inner, columns);
   });
 }
 

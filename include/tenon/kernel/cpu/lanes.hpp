@@ -44,8 +44,12 @@ inline void column_sums(long rows, long columns, A* total, Term term) {
   for (long first = 0; first < rows; first += row_block) {
     const long last = rows - first < row_block ? rows : first + row_block;
     A part[column_block]{};
-    for (long r = first; r < last; ++r)
-      for (long c = 0; c < columns; ++c) part[c] += term(r, c);
+    for (long r = first; r < last; ++r) {
+      if (columns == column_block)  // a loop whose length the compiler knows becomes vectors
+        for (long c = 0; c < column_block; ++c) part[c] += term(r, c);
+      else
+        for (long c = 0; c < columns; ++c) part[c] += term(r, c);
+    }
     for (long c = 0; c < columns; ++c) total[c] += part[c];
   }
 }

@@ -1,30 +1,99 @@
 // Elementary functions for kernels, the same for every mode and every loop.
 #pragma once
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
-#include <tenon/core/half.hpp>
+#include <tenon/core/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-// These call the C library: its results do not depend on the loop around the call, so both modes agree. They are named
-// here, so that a vectorised version replaces them in one place.
-inline float exp(float x) { return ::expf(x); }
-inline double exp(double x) { return ::exp(x); }
-inline float log(float x) { return ::logf(x); }
-inline double log(double x) { return ::log(x); }
-inline float tanh(float x) { return ::tanhf(x); }
-inline double tanh(double x) { return ::tanh(x); }
-inline float pow(float x, float y) { return ::powf(x, y); }
-inline double pow(double x, double y) { return ::pow(x, y); }
-inline float log1p(float x) { return ::log1pf(x); }
-inline double log1p(double x) { return ::log1p(x); }
-inline float erfc(float x) { return ::erfcf(x); }
-inline double erfc(double x) { return ::erfc(x); }
-inline float sqrt(float x) { return __builtin_sqrtf(x); }
-inline double sqrt(double x) { return __builtin_sqrt(x); }
-inline float floor(float x) { return __builtin_floorf(x); }
-inline double floor(double x) { return __builtin_floor(x); }
+// In float exp, log, log1p, and tanh are written without branches, so that compilers vectorise the loops around them.
+// The steps are those of IEEE 754 arithmetic in a fixed order: a vector and a single element get the same bits. What
+// remains calls the C library, whose results do not depend on the loop around the call either.
+
+TENON_DEVICE inline float sqrt(float x) { return __builtin_sqrtf(x); }
+TENON_DEVICE inline double sqrt(double x) { return __builtin_sqrt(x); }
+TENON_DEVICE inline float floor(float x) { return __builtin_floorf(x); }
+TENON_DEVICE inline double floor(double x) { return __builtin_floor(x); }
+
+namespace detail {
+// ln 2 in two parts; the first has few digits, so that a small whole number times it is exact.
+inline constexpr float ln2_high = 0x1.62ep-1f, ln2_low = 3.19461849453094e-05f;
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+
+// c[0] + c[1] x + c[2] x² + ..., highest power first.
+template <int N>
+[[gnu::always_inline]] TENON_DEVICE inline float polynomial(const float (&c)[N], float x) {
+  float sum = c[N - 1];
+#pragma GCC unroll 16
+  for (int i = N - 2; i >= 0; --i) sum = fmadd(sum, x, c[i]);
+  return sum;
+}
+// condition ? a : b, without the branch that a compiler may make of it, which would keep the loop around it scalar.
+[[gnu::always_inline]] TENON_DEVICE inline float choose(bool condition, float a, float b) {
+  const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) | (std::bit_cast<std::uint32_t>(b) & ~mask));
+}
+[[gnu::always_inline]] TENON_DEVICE inline float power_of_two(std::uint32_t exponent) { return std::bit_cast<float>((exponent + 127u) << 23); }
+}  // namespace detail
+
+/// eˣ, within 1 ulp. x = n ln 2 + r with |r| <= ln 2 / 2; (eʳ - 1 - r) / r² is a polynomial (interpolated at Chebyshev points, error 1e-9).
+TENON_DEVICE inline float exp(float x) {
+  constexpr float lowest = -104, highest = 89;  // beyond: 0 and infinity
+  constexpr float to_integer = 0x1.8p23f;       // added to a small number it leaves no room for a fraction
+  x = x < lowest ? lowest : x;
+  x = x > highest ? highest : x;
+  const float shifted = fmadd(x, 1.44269504f, to_integer), n = shifted - to_integer;
+  const float r = fmadd(n, -detail::ln2_low, fmadd(n, -detail::ln2_high, x));
+  constexpr float c[]{0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f};
+  const float power = 1.0f + fmadd(r * r, detail::polynomial(c, r), r);
+  // 2ⁿ in two factors, since results near the limits of float need an n that has no float of its own.
+  const std::uint32_t whole = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(to_integer);
+  const std::uint32_t half = static_cast<std::uint32_t>(static_cast<std::int32_t>(whole) >> 1);
+  return power * detail::power_of_two(half) * detail::power_of_two(whole - half);
+}
+TENON_DEVICE inline double exp(double x) { return ::exp(x); }
+
+/// ln x, within 1 ulp. x = 2ⁿ (1 + f) with 1 + f between √½ and √2; (ln(1 + f) - f + f²/2) / f³ is a polynomial (error 5e-9).
+TENON_DEVICE inline float log(float x) {
+  const bool denormal = x < 0x1p-126f;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x * detail::choose(denormal, 0x1p23f, 1.0f));
+  const std::int32_t n = static_cast<std::int32_t>(bits - std::bit_cast<std::uint32_t>(0.707106781f)) >> 23;
+  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(n) << 23)) - 1.0f, whole = static_cast<float>(n) - detail::choose(denormal, 23.0f, 0.0f);
+  constexpr float c[]{0.3333333328f, -0.2499999027f, 0.2000001004f, -0.1666800154f, 0.1428652463f, -0.1245074289f, 0.1103778131f, -0.1064619335f, 0.1053087996f, -0.06201515447f};
+  const float square = f * f, tail = fmadd(f * square, detail::polynomial(c, f), whole * detail::ln2_low);
+  float result = fmadd(whole, detail::ln2_high, fmadd(square, -0.5f, tail) + f);
+  result = detail::choose(x < detail::infinity, result, x);  // infinity and NaN
+  result = detail::choose(x < 0, std::numeric_limits<float>::quiet_NaN(), result);
+  return detail::choose(x == 0, -detail::infinity, result);
+}
+TENON_DEVICE inline double log(double x) { return ::log(x); }
+
+/// ln(1 + x), within 2 ulp: the logarithm of the rounded sum, and a correction for what the rounding cut off.
+TENON_DEVICE inline float log1p(float x) {
+  const float sum = 1.0f + x, cut = x - (sum - 1.0f);
+  const bool finite = (sum > 0) & (sum < detail::infinity);
+  return log(sum) + detail::choose(finite, cut, 0.0f) / detail::choose(finite, sum, 1.0f);
+}
+TENON_DEVICE inline double log1p(double x) { return ::log1p(x); }
+
+/// tanh x, within 2 ulp: an odd polynomial near zero (error 1e-10), else 1 - 2 / (e^2|x| + 1).
+TENON_DEVICE inline float tanh(float x) {
+  constexpr float c[]{-0.3333333332f, 0.1333333105f, -0.05396737977f, 0.02185685146f, -0.008775052598f, 0.003268051101f, -0.000828160781f};
+  const float size = __builtin_fabsf(x), square = x * x;
+  const float near = fmadd(x * square, detail::polynomial(c, square), x);
+  const float far = 1.0f - 2.0f / (exp(size + size) + 1.0f);
+  return size < 0.65f ? near : __builtin_copysignf(far, x);
+}
+TENON_DEVICE inline double tanh(double x) { return ::tanh(x); }
+
+TENON_DEVICE inline float pow(float x, float y) { return ::powf(x, y); }
+TENON_DEVICE inline double pow(double x, double y) { return ::pow(x, y); }
+TENON_DEVICE inline float erfc(float x) { return ::erfcf(x); }
+TENON_DEVICE inline double erfc(double x) { return ::erfc(x); }
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,5 +1,6 @@
 // Sums and other reductions over axes.
 #pragma once
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
@@ -98,7 +99,7 @@ inline void reduce(const Arguments& a, long begin, long end, unsigned mask, A in
     for (long i = 0; i < stop; ++i) total[i] = initial;
     for (long r = 0; r < runs; ++r) {
       const auto* row = base + start_of(r, true);
-      for (long i = 0; i < stop; ++i) total[i] = f(total[i], static_cast<A>(row[i]));
+      in_blocks(stop, [&](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
     }
     for (long i = 0; i < stop; ++i) y[kept + i] = finish(total[i]);
     kept += stop;

@@ -46,7 +46,7 @@ enum EpilogueOperand { number, whole, channels };
 /// itself belong to the epilogue. One with a value per channel is read at `channel`, advancing by `channel_step`; one
 /// with the shape of the result at the element's own place; a single number at 0.
 template <class Call, int... K>
-inline void apply_steps_to(const Arguments& a, long first, long count, long channel, long channel_step, std::integer_sequence<int, K...>) {
+inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel, [[maybe_unused]] long channel_step, std::integer_sequence<int, K...>) {
   using T = typename Call::Result;
   [[maybe_unused]] constexpr auto kind = [](int k) {
     const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include <tenon/core/report.hpp>
 #include <tenon/train/callback/callback.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -18,8 +19,11 @@ class AnyCallback {
   template <class C>
     requires(!std::is_same_v<std::remove_cvref_t<C>, AnyCallback>)
   AnyCallback(C callback) {
-    static_assert(detail::check_callback<C, RunInfo>());
-    held_ = std::make_shared<Holder<C>>(std::move(callback));
+    if constexpr (detail::CheckedCallback<C, RunInfo>::ok) held_ = std::make_shared<Holder<C>>(std::move(callback));
+    else {
+      using Wrong = Mistake<detail::CheckedCallback<C, RunInfo>>;
+      static_cast<void>(Wrong::corrected);
+    }
   }
 
   void begin(RunInfo& run) { held_->begin(run); }

@@ -101,19 +101,21 @@ constexpr bool hooks_spelt() {
   } else return true;
 }
 
-/// True for a callback of the run, or a range of them; else a compile error of one sentence.
+/// What is wrong with a callback of the run, or a range of them; empty if nothing is.
 template <class C, class Run>
-constexpr bool check_callback() {
+constexpr std::string_view wrong_callback() {
   if constexpr (!CallbackRange<C, Run>) {
-    constexpr bool spelt = hooks_spelt<C>(), fits = hooks_fit<C, Run>();
-    static_assert(spelt, "a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin, step_begin, step_end, epoch_end, end");
-    static_assert(!spelt || fits,
-                  "a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is");
-    static_assert(!spelt || !fits || Callback<C, Run>,
-                  "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one parameter for the run; check their spelling");
+    if (!hooks_spelt<C>()) return "a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin, step_begin, step_end, epoch_end, end";
+    if (!hooks_fit<C, Run>()) return "a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is";
+    if (!Callback<C, Run>) return "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one parameter for the run; check their spelling";
   }
-  return true;
+  return {};
 }
+template <class C, class Run>
+struct CheckedCallback {
+  static constexpr Sentence sentence = Sentence{} << wrong_callback<C, Run>();
+  static constexpr bool ok = sentence.empty();
+};
 
 /// Calls one hook of every callback that has it, in the order in which they were given.
 template <class Run, class... C>

@@ -1,0 +1,90 @@
+// The two regions of scratch memory in one: fixed buffers stand above what the batch needs at their time, not above all
+// that it ever needs.
+#pragma once
+#include <tenon/graph/place.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+// A fixed buffer that lives for longer stays below the samples: above them it would stand above too many of them.
+inline constexpr int short_life = 8;
+// More moments than this, over all buffers, are not looked at: in such deep graphs samples need far more than the rest.
+inline constexpr long many_moments = 60000;
+
+// The end of the highest buffer of region sample that is alive, at each moment.
+template <int N>
+struct Tops {
+  long at[N + 1]{};
+  bool known = true;
+};
+template <int N>
+constexpr Tops<N> tops_of(const Graph<N>& graph, const Lifetimes<N>& lives, const Plan<N>& plan) {
+  Tops<N> tops;
+  long moments = 0;
+  for (int id = 0; id < graph.count; ++id)
+    if (owns(graph, lives, id, Region::sample)) moments += lives.last[id] - id + 1;
+  tops.known = moments <= many_moments;
+  for (int id = 0; tops.known && id < graph.count; ++id) {
+    if (!owns(graph, lives, id, Region::sample)) continue;
+    const long end = plan.at[id].offset + buffer_bytes(graph[id].type);
+    for (int moment = id; moment <= lives.last[id] && moment < graph.count; ++moment)
+      if (end > tops.at[moment]) tops.at[moment] = end;
+  }
+  return tops;
+}
+
+// The fixed buffers of one life span, short or long, by time: a plan for them alone.
+template <int N>
+constexpr Plan<N> place_lives(const Graph<N>& graph, const Lifetimes<N>& lives, bool short_ones) {
+  Lifetimes<N> chosen = lives;
+  for (int id = 0; id < graph.count; ++id)
+    if (owns(graph, lives, id, Region::fixed) && (lives.last[id] - id < short_life) != short_ones) chosen.root[id] = -1;
+  return place_by_time(graph, chosen, Plan<N>{}, Region::fixed);
+}
+
+// Every fixed buffer of a time in which there is one without a pause gets the same lift.
+template <int N>
+constexpr void lift(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops<N>& tops, Plan<N>& plan) {
+  for (int id = 0; id < graph.count;) {
+    long highest = 0, end = 0;
+    int last = id, next = id;
+    for (; next <= last && next < graph.count; ++next) {
+      if (tops.at[next] > highest) highest = tops.at[next];
+      if (!owns(graph, lives, next, Region::fixed) || lives.last[next] - next >= short_life) continue;
+      if (lives.last[next] > last) last = lives.last[next];
+      const long here = plan.at[next].offset + buffer_bytes(graph[next].type);
+      if (here > end) end = here;
+    }
+    for (int at = id; end && at < next; ++at)
+      if (owns(graph, lives, at, Region::fixed) && lives.last[at] - at < short_life) plan.at[at].lift = highest;
+    if (end) plan.add_need({highest, end});
+    id = next;
+  }
+}
+}  // namespace detail
+
+/// Joins the regions of a plan. Long-lived fixed buffers stand below the samples, short-lived ones right above the samples
+/// that live beside them, if that takes no more fixed bytes than the plan has; else all stand above all samples.
+/// O(nodes + moments of samples).
+template <int N>
+constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan) {
+  const Plan<N> low = detail::place_lives(graph, lives, false), high = detail::place_lives(graph, lives, true);
+  const detail::Tops<N> tops = detail::tops_of(graph, lives, plan);
+  if (tops.known && low.size[1] + high.size[1] <= plan.size[1]) {
+    plan.floor = low.size[1];
+    for (int id = 0; id < graph.count; ++id) {
+      if (!detail::owns(graph, lives, id, Region::fixed)) continue;
+      const bool is_short = lives.last[id] - id < detail::short_life;
+      plan.at[id] = is_short ? Place{Region::fixed, plan.floor + high.at[id].offset} : low.at[id];
+    }
+    plan.add_need({plan.size[0], plan.floor});
+    detail::lift(graph, lives, tops, plan);
+  } else {
+    for (int id = 0; id < graph.count; ++id)
+      if (detail::owns(graph, lives, id, Region::fixed)) plan.at[id].lift = plan.size[0];
+    plan.add_need({plan.size[0], plan.size[1]});
+  }
+  return plan;
+}
+
+}  // namespace tenon

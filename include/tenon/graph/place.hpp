@@ -1,0 +1,144 @@
+// Placement: which buffers of a region share memory.
+#pragma once
+#include <tenon/graph/plan.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+
+// The free parts of a region below its top, ordered by offset.
+template <int N>
+struct Holes {
+  long offset[N + 1]{}, length[N + 1]{};
+  int count = 0;
+  long top = 0;
+
+  constexpr void erase(int i) {
+    --count;
+    for (int j = i; j < count; ++j) offset[j] = offset[j + 1], length[j] = length[j + 1];
+  }
+  constexpr long take(long size) {
+    int best = -1;
+    for (int i = 0; i < count; ++i)
+      if (length[i] >= size && (best < 0 || length[i] < length[best])) best = i;
+    if (best < 0) {
+      top += size;
+      return top - size;
+    }
+    const long at = offset[best];
+    offset[best] += size;
+    length[best] -= size;
+    if (!length[best]) erase(best);
+    return at;
+  }
+  constexpr void give(long at, long size) {
+    int i = 0;
+    while (i < count && offset[i] < at) ++i;
+    const bool joins_left = i > 0 && offset[i - 1] + length[i - 1] == at, joins_right = i < count && at + size == offset[i];
+    if (joins_left && joins_right) length[i - 1] += size + length[i], erase(i);
+    else if (joins_left) length[i - 1] += size;
+    else if (joins_right) offset[i] = at, length[i] += size;
+    else {
+      for (int j = count++; j > i; --j) offset[j] = offset[j - 1], length[j] = length[j - 1];
+      offset[i] = at, length[i] = size;
+    }
+    if (count && offset[count - 1] + length[count - 1] == top) top = offset[--count];
+  }
+};
+}  // namespace detail
+
+/// Places the buffers of one region in the order of time, best fit. O(nodes x holes).
+template <int N>
+constexpr Plan<N> place_by_time(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region) {
+  detail::Holes<N> holes;
+  int first[N + 2]{}, next[N + 1]{};  // buffers by the moment of their death, numbered from 1
+  long live = 0;
+  for (int id = 0; id < graph.count; ++id) {
+    if (id)
+      for (int dead = first[id - 1]; dead; dead = next[dead - 1]) {
+        const long size = detail::buffer_bytes(graph[dead - 1].type);
+        holes.give(plan.at[dead - 1].offset, size);
+        live -= size;
+      }
+    if (!detail::owns(graph, lives, id, region)) continue;
+    const long size = detail::buffer_bytes(graph[id].type);
+    plan.at[id] = {region, holes.take(size)};
+    live += size;
+    next[id] = first[lives.last[id]];
+    first[lives.last[id]] = id + 1;
+    if (holes.top > plan.size[int(region)]) plan.size[int(region)] = holes.top;
+    if (live > plan.bound[int(region)]) plan.bound[int(region)] = live;
+  }
+  return plan;
+}
+
+/// What comes first where buffers are placed one after the other.
+enum class PlaceOrder { size, lifetime, product };
+
+namespace detail {
+template <int N>
+constexpr long rank_of(const Graph<N>& graph, const Lifetimes<N>& lives, int id, PlaceOrder by) {
+  const long size = buffer_bytes(graph[id].type), moments = lives.last[id] - id + 1;
+  return by == PlaceOrder::size ? size : by == PlaceOrder::lifetime ? moments : size * moments;
+}
+}  // namespace detail
+
+/// Places the buffers of one region from the largest to the smallest (or the longest lived, or the product of both), each
+/// at the tightest gap between those that live at the same time. O(buffers^2); used where the order of time misses the bound.
+template <int N>
+constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region, PlaceOrder by = PlaceOrder::size) {
+  int order[N + 1]{}, count = 0;
+  for (int id = 0; id < graph.count; ++id) {
+    if (!detail::owns(graph, lives, id, region)) continue;
+    const long rank = detail::rank_of(graph, lives, id, by);
+    int at = count++;
+    for (; at && detail::rank_of(graph, lives, order[at - 1], by) < rank; --at) order[at] = order[at - 1];
+    order[at] = id;
+  }
+  int placed[N + 1]{}, done = 0;  // by offset
+  long end[N + 1]{}, total = 0;
+  for (int t = 0; t < count; ++t) {
+    const int id = order[t];
+    const long size = detail::buffer_bytes(graph[id].type);
+    long from = 0, best = -1, gap = 0;
+    for (int j = 0; j <= done; ++j) {
+      const int other = j < done ? placed[j] : -1;
+      if (other >= 0 && (lives.last[other] < id || other > lives.last[id])) continue;
+      const long room = other >= 0 ? plan.at[other].offset - from : -1;
+      if (other < 0 ? best < 0 : room >= size && (best < 0 || room < gap)) best = from, gap = room;
+      if (other >= 0 && end[j] > from) from = end[j];
+    }
+    plan.at[id] = {region, best};
+    int j = done++;
+    for (; j && plan.at[placed[j - 1]].offset > best; --j) placed[j] = placed[j - 1], end[j] = end[j - 1];
+    placed[j] = id, end[j] = best + size;
+    if (best + size > total) total = best + size;
+  }
+  plan.size[int(region)] = total;
+  return plan;
+}
+
+/// The best of up to four plans for one region, each an evaluation of its own; the first that reaches the bound ends the
+/// search. Tag has constants `graph` and `lives`; `before` is the plan of the other region.
+template <class Tag, const auto& before, Region region, int tries = 3>
+struct BestPlan {
+  using Earlier = BestPlan<Tag, before, region, tries - 1>;
+  static constexpr PlaceOrder order[]{PlaceOrder::size, PlaceOrder::product, PlaceOrder::lifetime};
+
+  static constexpr auto make() {
+    constexpr const auto& earlier = Earlier::plan;
+    if constexpr (earlier.size[int(region)] > earlier.bound[int(region)]) {
+      const auto other = place_by_size(Tag::graph, Tag::lives, earlier, region, order[tries - 1]);
+      return other.size[int(region)] < earlier.size[int(region)] ? other : earlier;
+    } else {
+      return earlier;
+    }
+  }
+  static constexpr auto plan = make();
+};
+template <class Tag, const auto& before, Region region>
+struct BestPlan<Tag, before, region, 0> {
+  static constexpr auto plan = place_by_time(Tag::graph, Tag::lives, before, region);
+};
+
+}  // namespace tenon

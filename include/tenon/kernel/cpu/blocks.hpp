@@ -1,0 +1,33 @@
+// Loops over elements in blocks of a constant length, which compilers turn into vector instructions at -O2 as well.
+#pragma once
+#include <tenon/core/config.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+inline constexpr int block_length = 16;
+
+/// Calls f(0) .. f(count - 1), which must be independent of each other.
+template <class F>
+inline void in_blocks(long count, F f) {
+  long i = 0;
+  for (; i + block_length <= count; i += block_length)
+    for (int l = 0; l < block_length; ++l) f(i + l);
+  for (; i < count; ++i) f(i);
+}
+
+/// y[i] = f(i) for i = 0 .. count - 1. A block is complete before it is stored: f may read y[i], and the compiler need not
+/// ask whether y overlaps what else f reads.
+template <class T, class F>
+inline void store_in_blocks(T* y, long count, F f) {
+  long i = 0;
+  for (; i + block_length <= count; i += block_length) {
+    decltype(f(i)) value[block_length];
+    for (int l = 0; l < block_length; ++l) value[l] = f(i + l);
+    for (int l = 0; l < block_length; ++l) y[i + l] = static_cast<T>(value[l]);
+  }
+  for (; i < count; ++i) y[i] = static_cast<T>(f(i));
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,16 @@
+#!/bin/sh
+# A stripped trainer, pinned to graph mode, with data, LossMonitor, and saving, stays below 350 KB.
+#   size.sh SOURCE_DIR CXX
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$2" -std=c++20 -O2 -march=native -DTENON_WITH_ZLIB=1 -I"$1/include" "$1/benchmarks/size/mnist_graph.cpp" -o "$work/mnist_graph" -lz -lpthread
+if nm -C "$work/mnist_graph" | grep -q 'eager::Tape::'; then
+  echo "a program that is pinned to graph mode contains the tape:"
+  nm -C "$work/mnist_graph" | grep 'eager::Tape::' | head -5
+  exit 1
+fi
+strip "$work/mnist_graph"
+bytes=$(wc -c <"$work/mnist_graph")
+echo "stripped graph-only MNIST trainer: $bytes bytes, bar 358400"
+[ "$bytes" -le 358400 ]

@@ -1,0 +1,4 @@
+// expects: the rows of the list have different lengths
+#include <tenon/core/tensor.hpp>
+
+void f() { tenon::Tensor x{{1, 2}, {3}}; }

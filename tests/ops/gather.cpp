@@ -1,0 +1,88 @@
+// Rows of a table: numbers outside of it, repeated ones, threads, 16-bit sums, what is refused.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/core/context.hpp>
+#include <tenon/ops/gather.hpp>
+
+#include "../support/both_modes.hpp"
+#include "../support/shape_rule.hpp"
+
+using namespace tenon;
+using namespace support;
+
+namespace {
+constexpr auto look_up = [](const auto& table, const auto& numbers) { return gather(table, numbers); };
+}
+
+TEST_CASE("numbers outside of the table give zeros and take no gradient; negative ones count from the end") {
+  const auto table = tensor_of<float, Shape<3, 2>>({1, 2, 3, 4, 5, 6});
+  const auto numbers = tensor_of<std::int64_t, Shape<6>>({2, -1, 3, -4, 1ll << 40, 0});
+  const auto all = both_modes(look_up, table, numbers);
+  CHECK(same_bits(all.result, tensor_of<float, Shape<6, 2>>({5, 6, 5, 6, 0, 0, 0, 0, 0, 0, 1, 2})));
+  const auto dy = random_tensor<float, Shape<6, 2>>(815, -1, 1);
+  const auto& gradient = std::get<0>(all.gradient);
+  CHECK(gradient.data()[4] == dy.data()[0] + dy.data()[2]);
+  CHECK(gradient.data()[0] == dy.data()[10]);
+  CHECK(gradient.data()[2] == 0);
+}
+
+TEST_CASE("sums in the order of the numbers, whatever the number of threads") {
+  const auto table = random_tensor<float, Shape<50, 96>>(1);
+  const auto numbers = random_tensor<std::int32_t, Shape<dyn, 64>>(2, -3, 60, 40);
+  const auto gradient = [&](int threads) {
+    const ContextScope scope({.num_threads = threads});
+    eager::Tape tape;
+    tape.watch(table);
+    const auto y = gather(table, numbers);
+    tape.backward(y, random_tensor<float, Shape<dyn, 64, 96>>(3, -1, 1, 40));
+    return tape.gradient(table);
+  };
+  const auto one = gradient(1);
+  CHECK(same_bits(one, gradient(2)));
+  CHECK(same_bits(one, gradient(5)));
+  const auto dy = random_tensor<float, Shape<dyn, 64, 96>>(3, -1, 1, 40);
+  float expected = 0;
+  for (long i = 0; i < numbers.count(); ++i)
+    if (numbers.data()[i] == 7 || numbers.data()[i] == 7 - 50) expected += dy.data()[i * 96 + 5];
+  CHECK(one.data()[7 * 96 + 5] == expected);
+}
+
+TEST_CASE("16-bit sums are carried in float: 4096 ones are 4096, which float16 alone cannot count") {
+  const auto table = Tensor<float16, Shape<2, 3>>::full(float16(1.0f));
+  const auto numbers = Tensor<std::int32_t, Shape<4096>>::full(1);
+  eager::Tape tape;
+  tape.watch(table);
+  const auto y = gather(table, numbers);
+  tape.backward(y, Tensor<float16, Shape<4096, 3>>::full(float16(1.0f)));
+  CHECK(float(tape.gradient(table).data()[4]) == 4096.0f);
+  CHECK(float(tape.gradient(table).data()[0]) == 0.0f);
+  both_modes(look_up, random_tensor<bfloat16, Shape<9, 5>>(1), random_tensor<std::int32_t, Shape<dyn, 20>>(2, 0, 9));
+}
+
+TEST_CASE("a large row count in 16 bits goes through the scratch rows in several rounds") {
+  const auto table = random_tensor<float16, Shape<40, 1000>>(1);  // 16 rows fit at once
+  const auto numbers = random_tensor<std::int32_t, Shape<dyn, 8>>(2, 0, 40, 8);
+  eager::Tape tape;
+  tape.watch(table);
+  const auto dy = random_tensor<float16, Shape<dyn, 8, 1000>>(3, -1, 1, 8);
+  tape.backward(gather(table, numbers), dy);
+  const auto gradient = tape.gradient(table);
+  bool right = true;
+  for (long row = 0; row < 40; ++row) {
+    float sum = 0;
+    for (long i = 0; i < 64; ++i)
+      if (numbers.data()[i] == row) sum += float(dy.data()[i * 1000 + 999]);
+    right &= gradient.data()[row * 1000 + 999].bits == float16(sum).bits;
+  }
+  CHECK(right);
+}
+
+TEST_CASE("what does not fit is said in one sentence") {
+  using ops::Gather;
+  const TensorType table = type_of<float, Shape<10, 4>>, numbers = type_of<std::int32_t, Shape<dyn, 7>>;
+  CHECK(result_type<Gather>({}, {table, numbers}) == "float32 [n,7,4]");
+  CHECK(refusal<Gather>({}, {table, type_of<float, Shape<7>>}) == "Gather needs numbers of int32 or int64, got float32 [7]");
+  CHECK(refusal<Gather>({}, {type_of<float, Shape<dyn, 4>>, numbers}) == "Gather needs a table [V,...] of a fixed number of rows, got [n,4]");
+  CHECK(refusal<Gather>({}, {type_of<float, Shape<2, 1, 1, 1, 1, 1>>, numbers}) == "Gather of [2,1,1,1,1,1] by [n,7]: a tensor has at most 6 axes");
+}

@@ -1,0 +1,79 @@
+// Sums, means, extremes, and products over axes: ties, NaN, zeros, other dtypes, what is refused.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/ops/reduce_max.hpp>
+#include <tenon/ops/reduce_mean.hpp>
+#include <tenon/ops/reduce_min.hpp>
+#include <tenon/ops/reduce_prod.hpp>
+#include <tenon/ops/reduce_sum.hpp>
+
+#include "../support/both_modes.hpp"
+#include "../support/shape_rule.hpp"
+
+using namespace tenon;
+using namespace support;
+
+TEST_CASE("elements that are equally extreme share the gradient") {
+  const auto x = tensor_of<float, Shape<2, 4>>({3, 1, 3, 3, -1, -1, 2, 0});
+  const auto seed = random_tensor<float, Shape<2>>(815, -1, 1);
+  const auto max = std::get<0>(both_modes([](const auto& v) { return reduce_max<1>(v); }, x).gradient);
+  const float third = seed.data()[0] / 3;
+  CHECK(same_bits(max, tensor_of<float, Shape<2, 4>>({third, 0, third, third, 0, 0, seed.data()[1], 0})));
+  const auto min = std::get<0>(both_modes([](const auto& v) { return reduce_min<1>(v); }, x).gradient);
+  const float half = seed.data()[1] / 2;
+  CHECK(same_bits(min, tensor_of<float, Shape<2, 4>>({0, seed.data()[0], 0, 0, half, half, 0, 0})));
+}
+
+TEST_CASE("a NaN is the extreme, wherever it stands") {
+  for (int at = 0; at < 20; ++at) {
+    auto x = random_tensor<float, Shape<20>>(1);
+    x.data()[at] = NAN;
+    CHECK(std::isnan(reduce_max(x).item()));
+    CHECK(std::isnan(reduce_min<0>(x).item()));
+  }
+  const float inf = INFINITY;
+  CHECK(reduce_max(tensor_of<float, Shape<2>>({-inf, -inf})).item() == -inf);
+}
+
+TEST_CASE("the gradient of a product with zeros") {
+  const auto x = tensor_of<double, Shape<3, 3>>({2, 0, 5, 0, 0, 7, 1, 2, 3});
+  const auto seed = random_tensor<double, Shape<3>>(815, -1, 1);
+  const auto gradient = std::get<0>(both_modes([](const auto& v) { return reduce_prod<1>(v); }, x).gradient);
+  CHECK(gradient.data()[0] == 0);
+  CHECK(gradient.data()[1] == 2 * 5 * seed.data()[0]);
+  for (int i = 2; i < 6; ++i) CHECK(gradient.data()[i] == 0);
+  CHECK(gradient.data()[7] == doctest::Approx(3 * seed.data()[2]));
+}
+
+TEST_CASE("integers of any size") {
+  const auto x = tensor_of<std::uint64_t, Shape<3>>({1, ~0ull, 5});
+  CHECK(both_modes([](const auto& v) { return reduce_max(v); }, x).result.item() == ~0ull);
+  CHECK(reduce_min(x).item() == 1);
+  const auto small = tensor_of<std::int8_t, Shape<2, 2>>({-128, 127, 3, -4});
+  CHECK(same_bits(reduce_min<1>(small), tensor_of<std::int8_t, Shape<2>>({-128, -4})));
+  CHECK(same_bits(reduce_prod<0>(small), tensor_of<std::int8_t, Shape<2>>({std::int8_t(-384), std::int8_t(-508)})));
+  CHECK(same_bits(reduce_sum<1>(small), tensor_of<std::int8_t, Shape<2>>({-1, -1})));
+}
+
+TEST_CASE("16-bit sums are carried in float") {
+  const auto x = Tensor<float16, Shape<5000>>::full(float16(1.0f));
+  CHECK(float(reduce_sum(x).item()) == 5000.0f);
+  CHECK(float(reduce_mean(x).item()) == 1.0f);
+  both_modes([](const auto& v) { return reduce_mean<1>(v); }, random_tensor<bfloat16, Shape<dyn, 30>>(1));
+  both_modes([](const auto& v) { return reduce_max<1>(v); }, random_tensor<float16, Shape<dyn, 30>>(1));
+}
+
+TEST_CASE("a result without a batch axis has no batch size") {
+  const auto x = random_tensor<float, Shape<dyn, 2>>(1, -2, 2, 5);
+  CHECK(reduce_sum(x).n() == 1);
+  CHECK(reduce_sum_keep<0>(x).n() == 1);
+  CHECK(reduce_sum<1>(x).n() == 5);
+}
+
+TEST_CASE("what does not fit is said in one sentence") {
+  const TensorType t = type_of<float, Shape<dyn, 3>>;
+  CHECK(refusal<ops::ReduceMax>(ops::reduce_axes<2>(2, false), {t}) == "ReduceMax got the axis 2 for [n,3] of rank 2");
+  CHECK(refusal<ops::ReduceSum>(ops::reduce_axes<0, -3>(2, false), {t}) == "ReduceSum got the axis -3 for [n,3] of rank 2");
+  CHECK(result_type<ops::ReduceProd>(ops::reduce_axes<-2>(2, true), {t}) == "float32 [1,3]");
+}

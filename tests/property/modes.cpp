@@ -1,0 +1,138 @@
+// flags: -O2
+// timeout: 300
+// Equal bits: in both modes, on any number of threads, with any pass off, and in a second run; and the loss falls.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include <tenon/dataset/dataset.hpp>
+#include <tenon/nn/metric/accuracy.hpp>
+#include <tenon/train/model.hpp>
+
+#include "../support/models.hpp"
+
+using namespace support;
+using namespace tenon;
+
+namespace {
+
+/// What 20 steps leave: the losses, and the bytes of all parameters, running statistics among them.
+struct Outcome {
+  std::vector<double> losses;
+  std::string parameters;
+  bool operator==(const Outcome&) const = default;
+};
+
+struct Losses {
+  std::vector<double>& value;
+  void step_end(RunInfo& run) { value.push_back(run.loss()); }
+};
+
+/// Images in which one of four bands is bright, says the label; the last batch of 50 in 16 is short.
+template <class Image>
+auto bands(long count) {
+  Random random(3);
+  std::vector<float> x;
+  std::vector<std::int32_t> y;
+  const long size = Image::dims.count(1);
+  for (long i = 0; i < count; ++i) {
+    y.push_back(std::int32_t(i % 4));
+    for (long k = 0; k < size; ++k) x.push_back(random.uniform(-0.5f, 0.5f) + (k * 4 / size == i % 4 ? 1.0f : 0.0f));
+  }
+  return dataset::from_arrays(dataset::column<Image>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
+}
+
+constexpr ModelOptions both{};
+constexpr ModelOptions graph_with(Passes passes) { return {true, false, passes}; }
+
+template <class Net, class Image, ModelOptions options = both>
+Outcome trained(Mode mode, int threads = 1) {
+  const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 11});
+  Net net;
+  Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  Outcome outcome;
+  Losses losses{outcome.losses};
+  model.train(5, bands<Image>(50) | dataset::batch(16), losses);
+  const ParameterList list(net);
+  outcome.parameters.assign(reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes()));
+  return outcome;
+}
+
+template <class Net, class Image>
+void check_all_ways() {
+  const Outcome graph = trained<Net, Image>(Mode::graph);
+  REQUIRE(graph.losses.size() == 20);
+  CHECK(graph.losses.back() < graph.losses.front() / 2);  // two dead networks are equal, too
+  CHECK(trained<Net, Image>(Mode::graph) == graph);
+  for (int threads : {1, 2, 3}) {
+    CAPTURE(threads);
+    CHECK(trained<Net, Image>(Mode::graph, threads) == graph);
+    CHECK(trained<Net, Image>(Mode::pynative, threads) == graph);
+  }
+  CHECK(trained<Net, Image, graph_with({.simplify = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.share = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.fuse = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.early_update = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with(no_passes)>(Mode::graph, 2) == graph);
+}
+
+int construct_calls = 0;
+
+/// Counts how often its construct runs at run time.
+struct Counting : nn::Cell<Counting> {
+  nn::Dense<20, 4> fc;
+  constexpr auto construct(auto x) const {
+    if (!std::is_constant_evaluated()) ++construct_calls;
+    return fc(x);
+  }
+};
+}  // namespace
+
+TEST_CASE("LeNet: equal bits in every way to run 20 steps") { check_all_ways<LeNet, Shape<1, 28, 28>>(); }
+
+TEST_CASE("batch normalization, dropout, and a residual: equal bits in every way to run 20 steps") { check_all_ways<SmallResNet, Shape<3, 8, 8>>(); }
+
+TEST_CASE("another seed gives other bits") {
+  const Outcome first = trained<SmallResNet, Shape<3, 8, 8>>(Mode::graph);
+  const ContextScope scope({.mode = Mode::graph, .seed = 12});
+  SmallResNet net;
+  Model model{WithOptions<both>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  std::vector<double> losses;
+  model.train(1, bands<Shape<3, 8, 8>>(50) | dataset::batch(16), Losses{losses});
+  CHECK(losses[0] != first.losses[0]);
+}
+
+TEST_CASE("construct runs once per step in PyNative mode, never in graph mode") {
+  const auto data = bands<Shape<20>>(24) | dataset::batch(8);
+  for (Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    Counting net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, nn::Accuracy{}};
+    construct_calls = 0;
+    model.train(2, data);
+    CHECK(construct_calls == (mode == Mode::graph ? 0 : 6));
+    model.eval(data);
+    CHECK(construct_calls == (mode == Mode::graph ? 0 : 9));
+    model.predict(Tensor<float, Shape<dyn, 20>>::full(1, 2));
+    CHECK(construct_calls == (mode == Mode::graph ? 0 : 10));
+  }
+}
+
+TEST_CASE("predictions of a batch are those of its samples, in both modes") {
+  LeNet net;
+  Tensor<float, Shape<dyn, 1, 28, 28>> images = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(13), one = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(1);
+  Random random(5);
+  for (float& v : images.values()) v = random.uniform(-1, 1);
+  for (Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode, .num_threads = 2});
+    Model model{net};
+    const auto all = model.predict(images);
+    for (long i = 0; i < 13; ++i) {
+      std::memcpy(one.data(), images.data() + i * 784, 784 * sizeof(float));
+      const auto single = model.predict(one);
+      CHECK(std::memcmp(single.data(), all.data() + i * 10, 10 * sizeof(float)) == 0);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// flags: -O0
+// timeout: 300
+// The memory of training steps, as the compiler knows it: regions at their bounds, both together within 10 % of theirs.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/train/graphs.hpp>
+
+#include "../graph/planning.hpp"
+#include "../support/models.hpp"
+
+using namespace support;
+using tenon::Compiled, tenon::Dtype, tenon::TypeKey;
+
+namespace {
+using Labels = TypeKey<Dtype::int32, dyn>;
+template <class Net, int... E>
+using TrainingStep = Compiled<tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>, TypeKey<Dtype::float32, E...>, Labels>>;
+
+using LeNetStep = TrainingStep<LeNet, dyn, 1, 28, 28>;
+using MlpStep = TrainingStep<Mlp, dyn, 20>;
+using ResNetStep = TrainingStep<SmallResNet, dyn, 3, 8, 8>;
+using BottlenecksStep = TrainingStep<Bottlenecks, dyn, 16, 16, 16>;
+using TransformerStep = TrainingStep<Transformer, dyn, 12, 32>;
+
+template <class Step> constexpr bool at_bound = Step::plan.size[0] == Step::plan.bound[0] && Step::plan.size[1] == Step::plan.bound[1];
+template <class Step> constexpr bool near_joint_bound(long n) { return Step::plan.bytes(n) * 10 <= joint_bound(Step::graph, Step::lives, n) * 11; }
+template <class Step> constexpr bool good = at_bound<Step> && near_joint_bound<Step>(32) && near_joint_bound<Step>(256);
+
+static_assert(good<LeNetStep>);
+static_assert(good<MlpStep>);
+static_assert(good<ResNetStep>);
+static_assert(good<BottlenecksStep>);
+static_assert(good<TransformerStep>);
+
+// What a user may write: the whole scratch memory of a step on one thread, kernels' workspaces included.
+static_assert(LeNetStep::program.bytes(32, 1) < 2 << 20);
+static_assert(MlpStep::program.bytes(32, 1) < 1 << 16);
+static_assert(LeNetStep::program.bytes(32, 2) > LeNetStep::program.bytes(32, 1));
+
+template <class Step>
+void check(const std::string& name) {
+  CAPTURE(name);
+  const auto& graph = Step::graph;
+  CHECK(Step::plan.bound[0] == graph_test::independent_bound(graph, tenon::Region::sample));
+  CHECK(Step::plan.bound[1] == graph_test::independent_bound(graph, tenon::Region::fixed));
+  for (long n : {1, 7, 32, 256}) {
+    CAPTURE(n);
+    const long bound = graph_test::independent_bound(graph, n);
+    CHECK(joint_bound(graph, Step::lives, n) == bound);
+    CHECK(graph_test::overlap(graph, Step::plan, n) == "");
+    CHECK(Step::plan.bytes(n) >= bound);
+    CHECK(Step::plan.bytes(n) <= (n < 32 ? 1.25 : 1.10) * double(bound));
+    CHECK(Step::program.scratch(n) == Step::plan.bytes(n));
+    if (n == 32) MESSAGE(name, ", n = ", n, ": ", Step::plan.bytes(n), " bytes, ", double(Step::plan.bytes(n)) / double(bound), " of the bound");
+  }
+}
+}  // namespace
+
+TEST_CASE("plans of training steps, looked at from outside") {
+  check<LeNetStep>("LeNet");
+  check<MlpStep>("Mlp");
+  check<ResNetStep>("SmallResNet");
+  check<BottlenecksStep>("Bottlenecks");
+  check<TransformerStep>("Transformer");
+}
