@@ -106,7 +106,7 @@ TEST_CASE("the mean picture of a label tells it much better than chance, and far
 }
 
 TEST_CASE("sizes") {
-  CHECK(Digits{}.size() == 10000);
+  CHECK(Digits{}.size() == 60000);
   CHECK((Digits{.size = 7} | dataset::batch(2)).size() == 4);
   CHECK(message<ValueError>([] { (void)Digits{.size = 0}; }) == "Digits with .size = 0: the number of samples must be 1 or more.");
   CHECK(has(message<ValueError>([] { (void)Digits{.size = -5}; }), ".size = -5"));

@@ -16,6 +16,14 @@ TEST_CASE("the first of equal ones, NaN before all others") {
   CHECK(same_bits(argmin(x), tensor_of<std::int32_t, Shape<4>>({0, 0, 0, 1})));
 }
 
+TEST_CASE("the same for columns") {
+  const auto x = tensor_of<float, Shape<4, 3>>({1, NAN, 2, 5, 5, 2, 5, NAN, 0, 1, 9, 0});
+  CHECK(same_bits(both_modes([](const auto& v) { return argmax<0>(v); }, x).result, tensor_of<std::int32_t, Shape<3>>({1, 0, 0})));
+  CHECK(same_bits(argmin<0>(x), tensor_of<std::int32_t, Shape<3>>({0, 0, 2})));
+  const auto wide = Tensor<std::int32_t, Shape<5, 40>>::full(7);  // whole blocks of columns
+  for (std::int32_t at : argmax<0>(wide).values()) CHECK(at == 0);
+}
+
 TEST_CASE("along any axis, kept or not, of any dtype") {
   const auto x = tensor_of<std::int8_t, Shape<2, 2, 2>>({1, -2, 3, 4, 5, -6, -7, 8});
   CHECK(same_bits(argmax<0>(x), tensor_of<std::int32_t, Shape<2, 2>>({1, 0, 0, 1})));

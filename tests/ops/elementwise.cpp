@@ -139,8 +139,10 @@ TEST_CASE("operands that do not fit are refused in a sentence") {
   CHECK(refusal<ops::Exp>({}, {of(int32, 2, 3)}) == "Exp needs floating-point operands, got int32 [2,3]: cast it");
   CHECK(refusal<ops::Add>({}, {of(bool_, 2, 3), of(bool_, 2, 3)}) == "Add needs operands that are numbers, got bool [2,3]: cast it");
   CHECK(refusal<ops::LogicalNot>({}, {of(float32, 2, 3)}) == "LogicalNot needs bool operands, got float32 [2,3]: cast it");
-  CHECK(refusal<ops::Select>({}, {of(float32, 2, 3), of(float32, 2, 3), of(float32, 2, 3)}) == "Select needs a bool condition, got float32 [2,3]: compare it with something");
-  CHECK(refusal<ops::Select>({}, {of(bool_, 2, 3), of(float32, 2, 3), of(int32, 2, 3)}) == "Select between float32 [2,3] and int32 [2,3]: cast one of them, dtypes must agree");
+  CHECK(refusal<ops::Select>({}, {of(float32, 2, 3), of(float32, 2, 3), of(float32, 2, 3)}) ==
+        "Select needs a bool condition, got float32 [2,3]: compare it with something");
+  CHECK(refusal<ops::Select>({}, {of(bool_, 2, 3), of(float32, 2, 3), of(int32, 2, 3)}) ==
+        "Select between float32 [2,3] and int32 [2,3]: cast one of them, dtypes must agree");
   CHECK(refusal<ops::Select>({}, {of(bool_, 2, 3), of(float32, 2, 4), of(float32, 2, 3)}) == "Select of [2,3], [2,4], and [2,3]: the shapes do not broadcast");
   CHECK(result_type<ops::Less>({}, {of(float16, dyn, 3), of(float16, 1, 1)}) == "bool [n,3]");
   CHECK(result_type<ops::Select>({}, {of(bool_, 1, 3), of(float64, dyn, 1), of(float64, 1, 1)}) == "float64 [n,3]");
@@ -156,8 +158,14 @@ void check_fold(std::uint64_t seed) {
     if constexpr (std::is_integral_v<T>) a = std::trunc(a * 1e4), b = std::trunc(b * 1e4);
     CAPTURE(a);
     CAPTURE(b);
-    const auto constant = [](double v) { return Tensor<T, Shape<>>::full(std::bit_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>(constant_bytes(dtype_of<T>, v)))); };
-    const double folded = ops::folded<Op, 2>(dtype_of<T>, a, b), computed = static_cast<double>(tenon::apply<Op>(Location{}, constant(a), constant(b)).item());
+    const auto constant = [](double v) {
+      auto t = Tensor<T, Shape<>>::empty();
+      const std::uint64_t bytes = constant_bytes(dtype_of<T>, v);
+      std::memcpy(static_cast<void*>(t.data()), &bytes, sizeof(T));
+      return t;
+    };
+    const double folded = ops::folded<Op, 2>(dtype_of<T>, a, b);
+    const double computed = static_cast<double>(tenon::apply<Op>(Location{}, constant(a), constant(b)).item());
     if constexpr (!std::is_same_v<Op, ops::Div>) CHECK((folded == folded || std::is_integral_v<T>));  // floating-point of this size is folded
     if (folded == folded) CHECK(folded == computed);
   }

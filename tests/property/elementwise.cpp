@@ -99,7 +99,8 @@ TEST_CASE("two operands, derived twice") {
 
 TEST_CASE("a choice, with broadcasting") {
   const auto x = random_tensor<double, Shape<dyn, 3>>(8), row = random_tensor<double, Shape<dyn, 3>>(9);
-  check_gradients([](const auto& c, const auto& a, const auto& b) { return select(c, a, b); }, random_tensor<bool, Shape<dyn, 1>>(10), x, random_tensor<double, Shape<3>>(11));
+  check_gradients([](const auto& c, const auto& a, const auto& b) { return select(c, a, b); },
+                  random_tensor<bool, Shape<dyn, 1>>(10), x, random_tensor<double, Shape<3>>(11));
   check_gradients([](const auto& a, const auto& b) { return where(a > b, a * b, 2); }, x, row);
   check_second_derivatives([](const auto& a, const auto& b) { return where(b > 0, square(a), a * b); }, x, row);
 }

@@ -54,7 +54,9 @@ TEST_CASE("sums, products, quotients, exponentials") {
   check_floating([](const auto& x, const auto& y) { return tanh(x * y - x) * sigmoid(y) + exp(-square(x)) / (1 + softplus(y)); });
 }
 TEST_CASE("activations and kinks") {
-  check_floating([](const auto& x, const auto& y) { return maximum(x, y) + minimum(x, 0.5) * abs(y) - silu(x) + gelu(x + y) * gelu<ops::GeluForm::erf>(x) + relu(x); });
+  check_floating([](const auto& x, const auto& y) {
+    return maximum(x, y) + minimum(x, 0.5) * abs(y) - silu(x) + gelu(x + y) * gelu<ops::GeluForm::erf>(x) + relu(x);
+  });
 }
 TEST_CASE("roots, logarithms, powers") {
   check_floating([](const auto& x, const auto& y) { return log(abs(x) + 0.5) + sqrt(square(y) + 1) * rsqrt(square(x) + 0.125) + pow(abs(x) + 0.25, y); });
@@ -63,7 +65,9 @@ TEST_CASE("comparisons and choices between the steps of a chain") {
   check_floating([](const auto& x, const auto& y) { return where(logical_or(x > y, logical_not(x < 1)), x * 2 + y, -y * x) - masked_fill(x, y == 0, 3); });
 }
 TEST_CASE("conversions inside a chain, with a gradient through them") {
-  check_chain<float>([](const auto& x, const auto& y) { return cast<float>(cast<float16>(x * y) + 1) * cast<float>(cast<double>(x) / 3) + cast<float>(x > y) * x; });
+  check_chain<float>([](const auto& x, const auto& y) {
+    return cast<float>(cast<float16>(x * y) + 1) * cast<float>(cast<double>(x) / 3) + cast<float>(x > y) * x;
+  });
   check_chain<double>([](const auto& x, const auto& y) { return cast<double>(cast<bfloat16>(x) * 2) + y * x; });
 }
 TEST_CASE("integers and bool") {

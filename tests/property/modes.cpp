@@ -51,7 +51,7 @@ template <class Net, class Image, ModelOptions options = both>
 Outcome trained(Mode mode, int threads = 1) {
   const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 11});
   Net net;
-  Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
   Outcome outcome;
   Losses losses{outcome.losses};
   model.train(5, bands<Image>(50) | dataset::batch(16), losses);
@@ -98,7 +98,7 @@ TEST_CASE("another seed gives other bits") {
   const Outcome first = trained<SmallResNet, Shape<3, 8, 8>>(Mode::graph);
   const ContextScope scope({.mode = Mode::graph, .seed = 12});
   SmallResNet net;
-  Model model{WithOptions<both>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  Model model{WithOptions<both>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
   std::vector<double> losses;
   model.train(1, bands<Shape<3, 8, 8>>(50) | dataset::batch(16), Losses{losses});
   CHECK(losses[0] != first.losses[0]);

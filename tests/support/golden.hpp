@@ -28,7 +28,9 @@ tenon::Tensor<T, S> to_tensor(const NpyArray& array, const std::string& name) {
     if (t.extent[axis] < 0) n = found / -t.extent[axis];
     fits = found == t.size(axis, n);
   }
-  if (!fits) throw tenon::ValueError(tenon::text("'", name, "' is ", tenon::shape_text(array.shape), ", asked for ", tenon::shape_text(tenon::AnyTensor(t, n, nullptr).shape())));
+  if (!fits)
+    throw tenon::ValueError(tenon::text("'", name, "' is ", tenon::shape_text(array.shape), ", asked for ",
+                                        tenon::shape_text(tenon::AnyTensor(t, n, nullptr).shape())));
   const std::vector<T> values = array.values<T>();
   Result result = Result::empty(n);
   for (std::size_t i = 0; i < values.size(); ++i) result.values()[i] = values[i];

@@ -26,7 +26,8 @@ struct NpyArray {
   /// The elements as T. Throws TypeError if the array holds another dtype.
   template <class T>
   std::vector<T> values() const {
-    if (tenon::dtype_of<T> != dtype) throw tenon::TypeError(tenon::text("this array holds ", tenon::name(dtype), ", asked for ", tenon::name(tenon::dtype_of<T>)));
+    if (tenon::dtype_of<T> != dtype)
+      throw tenon::TypeError(tenon::text("this array holds ", tenon::name(dtype), ", asked for ", tenon::name(tenon::dtype_of<T>)));
     std::vector<T> v(static_cast<std::size_t>(count()));
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = element<T>(i);
     return v;
@@ -85,7 +86,8 @@ inline tenon::Dtype npy_dtype(std::string_view descr, const std::string& where) 
     tenon::Dtype dtype;
   };
   using enum tenon::Dtype;
-  static constexpr Row rows[]{{"b1", bool_}, {"i1", int8}, {"u1", uint8}, {"i2", int16}, {"i4", int32}, {"i8", int64}, {"u2", uint16}, {"u4", uint32}, {"u8", uint64}, {"f2", float16}, {"f4", float32}, {"f8", float64}};
+  static constexpr Row rows[]{{"b1", bool_}, {"i1", int8}, {"u1", uint8}, {"i2", int16}, {"i4", int32}, {"i8", int64},
+                              {"u2", uint16}, {"u4", uint32}, {"u8", uint64}, {"f2", float16}, {"f4", float32}, {"f8", float64}};
   for (const Row& row : rows)
     if (descr.size() == 5 && (descr[1] == '<' || descr[1] == '|') && descr.substr(2, 2) == row.code) return row.dtype;
   throw tenon::TypeError(tenon::text(where, ": this reader for tests knows little-endian numbers, not ", descr));
@@ -124,8 +126,10 @@ inline NpyArray parse_npy(std::string_view file, const std::string& where) {
   array.shape = detail::npy_shape(detail::header_value(header, "shape", where), where);
   std::size_t expected = tenon::size_of(array.dtype);
   for (std::int64_t extent : array.shape)
-    if (__builtin_mul_overflow(expected, static_cast<std::size_t>(extent), &expected)) throw tenon::ValueError(tenon::text(where, ": the shape of this .npy is absurd"));
-  if (array.shape.size() > 1 && detail::header_value(header, "fortran_order", where).starts_with("True")) throw tenon::ValueError(tenon::text(where, ": column-major arrays are not for tests"));
+    if (__builtin_mul_overflow(expected, static_cast<std::size_t>(extent), &expected))
+      throw tenon::ValueError(tenon::text(where, ": the shape of this .npy is absurd"));
+  if (array.shape.size() > 1 && detail::header_value(header, "fortran_order", where).starts_with("True"))
+    throw tenon::ValueError(tenon::text(where, ": column-major arrays are not for tests"));
   if (data.size() != expected) throw tenon::ValueError(tenon::text(where, ": this .npy has ", data.size(), " bytes of data, its shape needs ", expected));
   array.bytes = data;
   return array;

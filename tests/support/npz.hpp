@@ -114,7 +114,9 @@ class Zip {
     return result;
   }
 #else
-  std::string inflate(std::string_view, const Entry& e) const { fail(e.name + " is deflated, and this test was built without zlib (install zlib1g-dev, define TENON_WITH_ZLIB=1)"); }
+  std::string inflate(std::string_view, const Entry& e) const {
+    fail(e.name + " is deflated, and this test was built without zlib (install zlib1g-dev, define TENON_WITH_ZLIB=1)");
+  }
 #endif
 
   std::string_view file_;

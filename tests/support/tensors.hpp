@@ -13,7 +13,8 @@ template <class T, class S>
 tenon::Tensor<T, S> tensor_of(std::initializer_list<T> elements) {
   using Result = tenon::Tensor<T, S>;
   const long count = static_cast<long>(elements.size()), sample = Result::dims.count(1);
-  if (Result::dims.batched() ? count % sample != 0 : count != sample) throw tenon::ValueError(tenon::text("a list of ", count, " elements does not fill a tensor of ", sample));
+  if (Result::dims.batched() ? count % sample != 0 : count != sample)
+    throw tenon::ValueError(tenon::text("a list of ", count, " elements does not fill a tensor of ", sample));
   Result t = Result::empty(Result::dims.batched() ? count / sample : 1);
   std::size_t i = 0;
   for (const T& element : elements) t.values()[i++] = element;

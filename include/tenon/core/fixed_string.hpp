@@ -16,7 +16,8 @@ struct FixedString {
     for (int i = 0; i < N; ++i) text[i] = literal[i];
   }
   constexpr explicit FixedString(std::string_view cut) {
-    for (int i = 0; i < N - 1 && i < static_cast<int>(cut.size()); ++i) text[i] = cut[static_cast<std::size_t>(i)];
+    // The last zero is written too: clang prints an array as text only if it has seen the end.
+    for (int i = 0; i < N; ++i) text[i] = i < N - 1 && i < static_cast<int>(cut.size()) ? cut[static_cast<std::size_t>(i)] : '\0';
   }
   constexpr std::string_view view() const { return {text, N - 1}; }
 };

@@ -123,7 +123,7 @@ constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives
 template <class Tag, const auto& before, Region region, int tries = 3>
 struct BestPlan {
   using Earlier = BestPlan<Tag, before, region, tries - 1>;
-  static constexpr PlaceOrder order[]{PlaceOrder::size, PlaceOrder::product, PlaceOrder::lifetime};
+  static constexpr PlaceOrder order[3]{PlaceOrder::size, PlaceOrder::product, PlaceOrder::lifetime};
 
   static constexpr auto make() {
     constexpr const auto& earlier = Earlier::plan;

@@ -25,12 +25,10 @@ struct Traced : ops::Value<Traced<T, S>> {
 
   /// There are no values in a graph: the trace fails with a sentence that says what to do.
   constexpr T item() const {
-    builder->fail_for_value("item()");
-    return T{};
+    return static_cast<T>(builder->fail_for_value("item()"));
   }
   constexpr explicit operator bool() const {
-    builder->fail_for_value("`if`");
-    return false;
+    return builder->fail_for_value("`if`") != 0;
   }
 };
 

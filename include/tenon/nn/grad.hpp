@@ -90,7 +90,7 @@ struct Gradient {
     const bool lost_outer = tape.hides_outer();
     tape.pause();
     if (lost_outer) throw lost();
-    tape.backward(value);
+    if (tape.variable(value) >= 0) tape.backward(value);  // else all gradients are zero, as in a graph
     const auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
     if constexpr (with_value) return std::tuple(value, gradients);
     else return gradients;

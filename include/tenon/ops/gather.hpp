@@ -19,7 +19,7 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
     for (int axis = in[0].rank; axis < in[1].rank; ++axis) table.extent[table.rank++] = in[1][axis];
     return table;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<Gather>(d.gradient(), d.operand(0))); }
+  static constexpr void derivative(Derivative& d);
 
   template <class Call> using Sum = std::conditional_t<is_floating(Call::result.dtype), Accumulator<typename Call::Result>, typename Call::Result>;
   template <class Call> static constexpr long length = Call::result.span(1, Call::result.rank);
@@ -67,6 +67,8 @@ struct Gather : Operator<Gather, "Gather"> {
     kernel::gather(a.operand<T>(0), table[0], table.span(1, table.rank), a.operand<typename Call::template Operand<1>>(1), a.result<T>(), begin, end);
   }
 };
+
+constexpr void GatherGrad::derivative(Derivative& d) { d.flows_to(1, d.call<Gather>(d.gradient(), d.operand(0))); }
 
 /// Rows of a table: `auto h = gather(table, tokens);`
 constexpr auto gather(const Operand auto& table, const Operand auto& numbers, std::source_location at = std::source_location::current()) {

@@ -11,7 +11,8 @@ template <class V>
 struct GeluTerms {
   static constexpr V scale = V(0.79788456080286535588), cubic = V(0.044715);
   V t, slope, bend;
-  TENON_DEVICE explicit GeluTerms(V x) : t(kernel::tanh(scale * (x + cubic * (x * x * x)))), slope(scale * (V(1) + V(3) * cubic * (x * x))), bend(V(6) * scale * cubic * x) {}
+  TENON_DEVICE explicit GeluTerms(V x)
+      : t(kernel::tanh(scale * (x + cubic * (x * x * x)))), slope(scale * (V(1) + V(3) * cubic * (x * x))), bend(V(6) * scale * cubic * x) {}
 };
 // The erf form: the normal distribution at x and its density.
 template <class V> TENON_DEVICE V normal_below(V x) { return V(0.5) * kernel::erfc(x * V(-0.70710678118654752440)); }

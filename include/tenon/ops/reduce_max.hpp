@@ -52,14 +52,14 @@ struct ReduceMax : Reduction<ReduceMax, "ReduceMax"> {
 TENON_EXACT_END
 
 /// Largest element over Axes (all of them if none is given): `reduce_max<1>(x)`.
-template <int... Axes>
-constexpr auto reduce_max(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceMax, false, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_max(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceMax, axes_of<X, false, Axes...>>(at, x);
 }
 /// The same, reduced axes stay with extent 1.
-template <int... Axes>
-constexpr auto reduce_max_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceMax, true, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_max_keep(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceMax, axes_of<X, true, Axes...>>(at, x);
 }
 
 }  // namespace tenon::ops

@@ -45,14 +45,14 @@ constexpr void ReduceMeanGrad::derivative(Derivative& d) {
 }
 
 /// Mean over Axes (all of them if none is given).
-template <int... Axes>
-constexpr auto reduce_mean(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceMean, false, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_mean(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceMean, axes_of<X, false, Axes...>>(at, x);
 }
 /// The same, reduced axes stay with extent 1.
-template <int... Axes>
-constexpr auto reduce_mean_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceMean, true, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_mean_keep(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceMean, axes_of<X, true, Axes...>>(at, x);
 }
 
 }  // namespace tenon::ops

@@ -23,14 +23,14 @@ struct ReduceMin : Reduction<ReduceMin, "ReduceMin"> {
 TENON_EXACT_END
 
 /// Smallest element over Axes (all of them if none is given): `reduce_min<1>(x)`.
-template <int... Axes>
-constexpr auto reduce_min(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceMin, false, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_min(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceMin, axes_of<X, false, Axes...>>(at, x);
 }
 /// The same, reduced axes stay with extent 1.
-template <int... Axes>
-constexpr auto reduce_min_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceMin, true, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_min_keep(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceMin, axes_of<X, true, Axes...>>(at, x);
 }
 
 }  // namespace tenon::ops

@@ -41,14 +41,14 @@ struct ReduceProd : Reduction<ReduceProd, "ReduceProd"> {
 TENON_EXACT_END
 
 /// Product over Axes (all of them if none is given): `reduce_prod<1>(x)`.
-template <int... Axes>
-constexpr auto reduce_prod(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceProd, false, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_prod(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceProd, axes_of<X, false, Axes...>>(at, x);
 }
 /// The same, reduced axes stay with extent 1.
-template <int... Axes>
-constexpr auto reduce_prod_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceProd, true, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_prod_keep(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceProd, axes_of<X, true, Axes...>>(at, x);
 }
 
 }  // namespace tenon::ops

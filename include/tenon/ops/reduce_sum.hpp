@@ -23,14 +23,14 @@ struct ReduceSum : Reduction<ReduceSum, "ReduceSum"> {
 TENON_EXACT_END
 
 /// Sum over Axes (all of them if none is given): `reduce_sum<1>(x)`, `reduce_sum<0, 2>(x)`.
-template <int... Axes>
-constexpr auto reduce_sum(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceSum, false, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_sum(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceSum, axes_of<X, false, Axes...>>(at, x);
 }
 /// The same, reduced axes stay with extent 1.
-template <int... Axes>
-constexpr auto reduce_sum_keep(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return reduce<ReduceSum, true, Axes...>(at, x);
+template <int... Axes, Operand X>
+constexpr auto reduce_sum_keep(const X& x, std::source_location at = std::source_location::current()) {
+  return apply<ReduceSum, axes_of<X, true, Axes...>>(at, x);
 }
 
 }  // namespace tenon::ops

@@ -76,11 +76,11 @@ struct Reduction : Operator<Op, Name> {
 };
 TENON_EXACT_END
 
-/// Calls a reduction on axes: `reduce<ReduceSum, true, 0, 2>(at, x)`.
-template <class Op, bool keep_dims, int... Axes, class X>
-constexpr auto reduce(const Location& at, const X& x) {
-  if constexpr (is_broken<X>) return x;
-  else return apply<Op, reduce_axes<Axes...>(X::dims.rank, keep_dims)>(at, x);
-}
+/// The settings for reducing an operand of type X.
+template <class X, bool keep_dims, int... Axes>
+inline constexpr ReduceAxes axes_of = [] {
+  if constexpr (is_broken<X>) return ReduceAxes{};
+  else return reduce_axes<Axes...>(X::dims.rank, keep_dims);
+}();
 
 }  // namespace tenon::ops

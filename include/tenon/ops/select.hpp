@@ -20,9 +20,11 @@ struct Select : Elementwise<Select, "Select"> {
       if (broadcast(result, in[k], wider)) result = wider;
       else error << "Select of " << in[0] << ", " << in[1] << ", and " << in[2] << ": the shapes do not broadcast";
     }
-    if (error.empty() && in[0].dtype != Dtype::bool_) error << "Select needs a bool condition, got " << tenon::name(in[0].dtype) << " " << in[0] << ": compare it with something";
+    if (error.empty() && in[0].dtype != Dtype::bool_)
+      error << "Select needs a bool condition, got " << tenon::name(in[0].dtype) << " " << in[0] << ": compare it with something";
     if (error.empty() && in[1].dtype != in[2].dtype)
-      error << "Select between " << tenon::name(in[1].dtype) << " " << in[1] << " and " << tenon::name(in[2].dtype) << " " << in[2] << ": cast one of them, dtypes must agree";
+      error << "Select between " << tenon::name(in[1].dtype) << " " << in[1] << " and " << tenon::name(in[2].dtype) << " " << in[2]
+            << ": cast one of them, dtypes must agree";
     return result.with(in[1].dtype);
   }
   static constexpr void derivative(Derivative& d) {
@@ -42,11 +44,13 @@ constexpr auto select(const C& condition, const A& a, const B& b, std::source_lo
   else return apply<Select>(at, condition, a, b);
 }
 /// The same under NumPy's name.
-constexpr auto where(const Operand auto& condition, const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto where(const Operand auto& condition, const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                     std::source_location at = std::source_location::current()) {
   return select(condition, a, b, at);
 }
 /// x with `value` where `mask` is true; MindSpore's masked_fill.
-constexpr auto masked_fill(const Operand auto& x, const Operand auto& mask, const OperandOrScalar auto& value, std::source_location at = std::source_location::current()) {
+constexpr auto masked_fill(const Operand auto& x, const Operand auto& mask, const OperandOrScalar auto& value,
+                           std::source_location at = std::source_location::current()) {
   return select(mask, value, x, at);
 }
 

@@ -6,16 +6,15 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Whether construct takes the columns that the network gets. Model asks this before all else, so that a compiler goes
-/// from the user's call to construct in two steps: it prints each step between a call and an error.
-template <class Net, class Loss, class List> struct Constructs;
-template <class Net, class Loss, class First, class... C>
-struct Constructs<Net, Loss, dataset::Columns<First, C...>> {
-  static constexpr bool value = requires { typename ForwardResult<Net, typename ColumnKey<First>::type>; };
-};
+/// A column of a data set as construct sees it in a trace.
+template <class C> using TracedColumn = Traced<typename C::type, typename C::shape>;
+template <class Data> using FirstColumn = TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>;
+
+/// Whether construct takes all columns, as it must without a loss function.
+template <class Net, class List> struct TakesAll;
 template <class Net, class... C>
-struct Constructs<Net, NoLoss, dataset::Columns<C...>> {
-  static constexpr bool value = requires { typename ForwardResult<Net, typename ColumnKey<C>::type...>; };
+struct TakesAll<Net, dataset::Columns<C...>> {
+  static constexpr bool value = requires(const TracedColumn<C>&... x) { prototype<Net>.construct(x...); };
 };
 
 /// A graph that a Model is going to run. A Model without graph mode may look at values.

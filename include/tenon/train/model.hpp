@@ -66,6 +66,7 @@ void check_loss(const Loss& loss) {
 /// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and predict().
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Metrics>
 class Model {
+  static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
   static constexpr bool are_metrics = (nn::Metric<Metrics> && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
   static_assert(are_metrics, "a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`");
@@ -91,10 +92,13 @@ class Model {
   /// callbacks  objects with hooks, or ranges of AnyCallback
   /// throws     ValueError for epochs < 1 or empty data; RuntimeError with epoch and step when a loss is not finite (the update
   ///            of that step is done by then); what a hook throws ends the run, without end()
+  // First of all these functions ask whether construct takes the data: so a compiler goes from the user's call to construct in
+  // one step, and prints few lines for an ordinary error in there.
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     static_assert((!std::is_same_v<std::remove_cvref_t<Callbacks>, TrainOptions> && ...), "TrainOptions stand in front of the callbacks");
-    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
+    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (Checked::ok) train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -104,7 +108,8 @@ class Model {
   }
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
-    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
+    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
@@ -129,7 +134,8 @@ class Model {
   /// throws     ValueError for empty data; RuntimeError if a callback of eval() calls eval()
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
-    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
+    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     if constexpr (Checked::ok) return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -139,7 +145,8 @@ class Model {
   }
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
-    [[maybe_unused]] constexpr bool constructs = detail::Constructs<Net, Loss, typename Data::columns>::value;
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
+    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
     if constexpr (!Checked::ok) {
@@ -165,7 +172,7 @@ class Model {
   /// Throws ValueError if the inputs' batch sizes differ.
   template <class... X>
   auto predict(const X&... x) {
-    [[maybe_unused]] constexpr bool constructs = requires { typename detail::ForwardResult<Net, typename detail::KeyFor<X>::type...>; };
+    static_cast<void>(requires { typename detail::ForwardResult<Net, typename detail::KeyFor<X>::type...>; });
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;

@@ -1,4 +1,5 @@
 // expects: a cell has one base class, tenon::nn::Cell<itself>: make the second base a member
+// lines: g++ 8, clang 12, nvcc 8
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

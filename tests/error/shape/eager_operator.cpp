@@ -1,4 +1,5 @@
 // expects: Add of [2,3] and [2,2]: the shapes do not broadcast
+// lines: g++ 8, clang 12, nvcc 8
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -62,8 +62,10 @@ TENON_DEVICE inline float log(float x) {
   const bool denormal = x < 0x1p-126f;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x * detail::choose(denormal, 0x1p23f, 1.0f));
   const std::int32_t n = static_cast<std::int32_t>(bits - std::bit_cast<std::uint32_t>(0.707106781f)) >> 23;
-  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(n) << 23)) - 1.0f, whole = static_cast<float>(n) - detail::choose(denormal, 23.0f, 0.0f);
-  constexpr float c[]{0.3333333328f, -0.2499999027f, 0.2000001004f, -0.1666800154f, 0.1428652463f, -0.1245074289f, 0.1103778131f, -0.1064619335f, 0.1053087996f, -0.06201515447f};
+  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(n) << 23)) - 1.0f;
+  const float whole = static_cast<float>(n) - detail::choose(denormal, 23.0f, 0.0f);
+  constexpr float c[]{0.3333333328f, -0.2499999027f, 0.2000001004f, -0.1666800154f,
+                       0.1428652463f, -0.1245074289f, 0.1103778131f, -0.1064619335f, 0.1053087996f, -0.06201515447f};
   const float square = f * f, tail = fmadd(f * square, detail::polynomial(c, f), whole * detail::ln2_low);
   float result = fmadd(whole, detail::ln2_high, fmadd(square, -0.5f, tail) + f);
   result = detail::choose(x < detail::infinity, result, x);  // infinity and NaN

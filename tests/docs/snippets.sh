@@ -1,0 +1,67 @@
+#!/bin/sh
+# Every C++ block of README.md and CONTRIBUTING.md is compiled, and programs and tests among them are run.
+#   snippets.sh SOURCE_DIR CXX
+set -eu
+source=$1
+cxx=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Writes block N of a file's C++ blocks to $work/NAME-N.
+blocks() {
+  awk -v out="$work/$(basename "$1" .md)" '
+    /^```cpp$/ { inside = 1; ++n; file = out "-" n; next }
+    /^```$/ { if (inside) { inside = 0; close(file) } next }
+    inside { print > file }
+    END { print n + 0 }' "$source/$1"
+}
+echo "README.md: $(blocks README.md) blocks, CONTRIBUTING.md: $(blocks CONTRIBUTING.md) blocks"
+
+# README: block 1 is a program. It trains, so its output is looked at.
+mv "$work/README-1" "$work/readme.cpp"
+"$cxx" -std=c++20 -O2 -march=native -Wall -Wextra -Werror -I"$source/include" "$work/readme.cpp" -o "$work/readme" -lpthread
+"$work/readme" | tail -n 1 | tee "$work/readme.txt"
+awk '$1 == "accuracy" && $2 > 0.95 { good = 1 } END { exit !good }' "$work/readme.txt"
+
+# CONTRIBUTING: headers go beside the library, in the place that their text names.
+overlay="$work/include/tenon"
+mkdir -p "$overlay/ops" "$overlay/nn" "$work/tests/ops" "$work/tests/support"
+cp "$source"/tests/support/* "$work/tests/support/"
+for block in "$work"/CONTRIBUTING-*; do
+  if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
+  elif grep -q 'struct Scale ' "$block"; then mv "$block" "$overlay/nn/scale.hpp"
+  elif grep -q 'TEST_CASE' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
+  elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$work/stop_at_time.hpp"
+  else echo "CONTRIBUTING.md has a C++ block that this test does not know:"; cat "$block"; exit 1; fi
+done
+cat >"$work/tests/ops/all.cpp" <<'END'
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <chrono>
+#include <tenon/tenon.hpp>
+#include <tenon/ops/hardtanh.hpp>
+#include <tenon/nn/scale.hpp>
+#include "hardtanh.cpp"
+
+static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+#include "stop_at_time.hpp"
+
+struct Net : nn::Cell<Net> {
+  nn::Scale<4> scale;
+  nn::Dense<4, 2> dense;
+  constexpr auto construct(auto x) const { return dense(hardtanh(scale(x))); }
+};
+
+TEST_CASE("a network of the documented cell and operator trains, with the documented callback") {
+  const std::vector<float> x(40, 0.5f);
+  const std::vector<std::int32_t> y(10, 1);
+  const auto data = dataset::from_arrays(dataset::column<Shape<4>>(x), dataset::column<Shape<>>(y)) | dataset::batch(5);
+  Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, nn::Loss{}};
+  const double before = model.eval(data)["loss"];
+  model.train(5, data, StopAtTime{60});
+  CHECK(model.eval(data)["loss"] < before);
+  CHECK(net.parameters_dict()["scale.factor"].view().count() == 4);
+}
+END
+"$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$work" -I"$work/include" -I"$source/include" "$work/tests/ops/all.cpp" -o "$work/all" -lpthread
+"$work/all"

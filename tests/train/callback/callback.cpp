@@ -1,0 +1,134 @@
+// Callbacks: what counts as one, early stop, AnyCallback.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/train/callback/any_callback.hpp>
+#include <tenon/train/callback/loss_monitor.hpp>
+
+#include "../small.hpp"
+
+using namespace small;
+
+namespace {
+/// The seed's early stop: ends the training when the loss is below a bound.
+struct EarlyStop {
+  double control_loss;
+  long stopped_at = 0;
+  void step_end(RunInfo& run) {
+    if (run.loss() >= control_loss) return;
+    stopped_at = run.cur_step_num;
+    run.request_stop();
+  }
+};
+/// The seed's other one: keeps the step of the lowest loss.
+struct Lowest {
+  double loss = 1e30;
+  long step = 0;
+  void step_end(RunInfo& run) {
+    if (run.loss() >= loss) return;
+    loss = run.loss();
+    step = run.cur_step_num;
+  }
+};
+
+struct Nothing {};
+struct WrongHook {
+  void begin(RunInfo&) {}
+  void step_end(RunInfo&, int) {}
+};
+struct TemplateHook {
+  template <class R> void step_end(R&) {}
+};
+struct Misspelt {
+  void begin(RunInfo&) {}
+  void step_ended(RunInfo&) {}
+};
+struct Train2 {
+  void end(RunInfo&) {}
+  void on_train_step_end(RunInfo&) {}
+};
+class Private {
+  void step_end(RunInfo&) {}
+
+ public:
+  void begin(RunInfo&) {}
+};
+struct Const {
+  void step_end(RunInfo&) {}
+};
+struct Final final {
+  void epoch_end(RunInfo&) {}
+};
+struct Inherited : TemplateHook {};
+
+template <class C>
+constexpr bool accepted() {
+  return detail::wrong_callback<C, RunInfo>().empty();
+}
+auto model_of(Net& net) { return Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>(net, {}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}); }
+using Trained = decltype(model_of(std::declval<Net&>()));
+nn::Momentum<> fast() { return {.learning_rate = 0.5f, .momentum = 0.9f}; }
+}  // namespace
+
+TEST_CASE("callback: hooks are found by their names, and must be callable") {
+  CHECK(accepted<LossMonitor>());
+  CHECK(accepted<TemplateHook>());
+  CHECK(accepted<Inherited>());
+  CHECK(accepted<Final>());
+  CHECK(accepted<AnyCallback>());
+  CHECK(accepted<std::vector<AnyCallback>>());
+  CHECK(accepted<std::vector<LossMonitor>>());
+  CHECK_FALSE(accepted<Nothing>());
+  CHECK_FALSE(accepted<int>());
+  CHECK_FALSE(accepted<WrongHook>());
+  CHECK_FALSE(accepted<Misspelt>());
+  CHECK_FALSE(accepted<Train2>());
+  CHECK_FALSE(accepted<Private>());
+  CHECK(accepted<Const>());
+  CHECK_FALSE(accepted<const Const>());
+  CHECK_FALSE(accepted<std::vector<int>>());
+}
+
+TEST_CASE("callback: an early stop of the user ends the training") {
+  Net net;
+  Trained model(net, {}, fast());
+  EarlyStop stop{.control_loss = 0.4};
+  Lowest lowest;
+  model.train(200, samples(40) | dataset::batch(8), stop, lowest);
+  CHECK(stop.stopped_at > 0);
+  CHECK(model.global_step() == stop.stopped_at);
+  CHECK(lowest.step == stop.stopped_at);
+  CHECK(lowest.loss < 0.4);
+}
+
+TEST_CASE("any callback: forwards every event, is copied by reference, and gives back what it holds") {
+  Net net;
+  Trained model(net, {}, fast());
+  Recorder direct;
+  AnyCallback any = Recorder{};
+  const AnyCallback copy = any;
+  std::vector<AnyCallback> list{copy, EarlyStop{.control_loss = 0}, LossMonitor{0}};
+  model.train(2, ten(), direct, list);
+  REQUIRE(any.get<Recorder>());
+  CHECK(any.get<Recorder>()->events == direct.events);
+  CHECK(any.get<LossMonitor>() == nullptr);
+  REQUIRE(list[1].get<EarlyStop>());
+  CHECK(list[1].get<EarlyStop>()->stopped_at == 0);
+  std::vector<AnyCallback> none;
+  CHECK_NOTHROW(model.train(1, ten(), none));
+}
+
+TEST_CASE("run info: the loss is the mean of the first output") {
+  RunInfo run;
+  CHECK(run.loss() == 0);
+  CHECK(run.step_in_epoch() == 0);
+  std::vector<float> losses{1, 2, 6};
+  std::vector<double> second{9};
+  const std::int64_t three[]{3}, one[]{1};
+  const AnyTensor outputs[]{AnyTensor(Dtype::float32, three, losses.data()), AnyTensor(Dtype::float64, one, second.data())};
+  run.net_outputs = outputs;
+  CHECK(run.loss() == 3);
+  run.batch_num = 4;
+  run.cur_step_num = 9;
+  CHECK(run.step_in_epoch() == 1);
+}

@@ -1,0 +1,53 @@
+// Catches what a callback prints, and runs callbacks without a model.
+#pragma once
+#include <cstdio>
+#include <string>
+
+#include <unistd.h>
+
+#include <tenon/train/callback/callback.hpp>
+
+/// Runs f with stdout in a file, and returns what it printed.
+template <class F>
+std::string printed(F f) {
+  std::fflush(stdout);
+  std::FILE* file = std::tmpfile();
+  const int before = ::dup(::fileno(stdout));
+  ::dup2(::fileno(file), ::fileno(stdout));
+  f();
+  std::fflush(stdout);
+  ::dup2(before, ::fileno(stdout));
+  ::close(before);
+  std::string result;
+  std::rewind(file);
+  for (int c; (c = std::fgetc(file)) != EOF;) result += static_cast<char>(c);
+  std::fclose(file);
+  return result;
+}
+
+/// Events of a training of `epochs` epochs with `batches` steps, whose losses are 1/1, 1/2, 1/3, ... `wait(step)` runs in each step.
+template <class C, class Wait>
+void play(C& callback, long epochs, long batches, Wait wait, long stop_at = 0) {
+  using namespace tenon;
+  RunInfo run;
+  run.epoch_num = epochs;
+  run.batch_num = batches;
+  float loss = 0;
+  const AnyTensor output(Dtype::float32, {}, &loss);
+  detail::CallbackList<RunInfo, C> list{run, {callback}};
+  list.begin();
+  for (run.cur_epoch_num = 1; run.cur_epoch_num <= epochs; ++run.cur_epoch_num) {
+    list.epoch_begin();
+    for (long i = 0; i < batches; ++i) {
+      ++run.cur_step_num;
+      list.step_begin();
+      wait(run.cur_step_num);
+      loss = 1.0f / static_cast<float>(run.cur_step_num);
+      run.net_outputs = {&output, 1};
+      list.step_end();
+      if (run.cur_step_num == stop_at) break;
+    }
+    list.epoch_end();
+  }
+  list.end();
+}
