@@ -17,7 +17,7 @@ ran=0
 # compile COMPILER FILE: writes to $output what a user would see.
 compile() {
   case $1 in
-    nvcc) nvcc -std=c++20 -I"$include" -c -x cu -o /dev/null -Xcompiler -fmax-errors=1 "$2" >"$output" 2>&1 ;;
+    nvcc) nvcc -std=c++20 --expt-relaxed-constexpr -I"$include" -c -x cu -o /dev/null -Xcompiler -fmax-errors=1 "$2" >"$output" 2>&1 ;;
     clang*) "$1" -std=c++20 -I"$include" -fsyntax-only -ferror-limit=1 "$2" >"$output" 2>&1 ;;
     *) "$1" -std=c++20 -I"$include" -fsyntax-only -fmax-errors=1 "$2" >"$output" 2>&1 ;;
   esac

@@ -54,7 +54,8 @@ void check_parameters(const Npz& golden, const std::string& prefix, const Parame
 
 /// A cell of a tensor or two: out/0, gradients of inputs and parameters, parameters afterwards; in both modes.
 template <class Cell, class... X, std::size_t... I>
-void check_cell(const std::string& name, bool training, const Cell& cell, std::index_sequence<I...>, const char* const (&names)[sizeof...(X)], const X&... input) {
+void check_cell(const std::string& name, bool training, const Cell& cell, std::index_sequence<I...>,
+                const char* const (&names)[sizeof...(X)], const X&... input) {
   CAPTURE(name);
   const Npz golden = support::load_case(name);
   load_parameters(golden, cell.parameters_dict());

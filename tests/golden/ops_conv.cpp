@@ -20,20 +20,24 @@ constexpr Padding border{1, 2, 0, 1};
 template <int Out, int kh, int kw, Conv2dOptions options>
 void check_conv(const std::string& name) {
   check_case(
-      name, {}, [](const auto& x, const auto& weight, const auto& bias) { return add(conv2d<options>(x, weight), reshape<Shape<Out, 1, 1>>(bias)); }, In<float, Image>{"x"},
-      In<float, Shape<Out, 4 / options.groups, kh, kw>>{"param/weight"}, In<float, Shape<Out>>{"param/bias"});
+      name, {}, [](const auto& x, const auto& weight, const auto& bias) { return add(conv2d<options>(x, weight), reshape<Shape<Out, 1, 1>>(bias)); },
+      In<float, Image>{"x"}, In<float, Shape<Out, 4 / options.groups, kh, kw>>{"param/weight"}, In<float, Shape<Out>>{"param/bias"});
 }
 template <int Out, int kh, int kw, Conv2dOptions options>
 void check_conv_without_bias(const std::string& name) {
-  check_case(name, {}, [](const auto& x, const auto& weight) { return conv2d<options>(x, weight); }, In<float, Image>{"x"}, In<float, Shape<Out, 4, kh, kw>>{"param/weight"});
+  check_case(
+      name, {}, [](const auto& x, const auto& weight) { return conv2d<options>(x, weight); }, In<float, Image>{"x"},
+      In<float, Shape<Out, 4, kh, kw>>{"param/weight"});
 }
 template <Pool2dOptions options>
 void check_max(const std::string& name) {
-  check_case(name, {}, [](const auto& x) { return max_pool2d<options>(x); }, In<float, Image>{"x"});
+  check_case(
+      name, {}, [](const auto& x) { return max_pool2d<options>(x); }, In<float, Image>{"x"});
 }
 template <Pool2dOptions options>
 void check_avg(const std::string& name) {
-  check_case(name, {}, [](const auto& x) { return avg_pool2d<options>(x); }, In<float, Image>{"x"});
+  check_case(
+      name, {}, [](const auto& x) { return avg_pool2d<options>(x); }, In<float, Image>{"x"});
 }
 
 }  // namespace

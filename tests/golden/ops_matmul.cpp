@@ -14,7 +14,8 @@ using ops::Transposed;
 namespace {
 template <Transposed transposed, class A, class B>
 void check_product(const std::string& name) {
-  check_case(name, {}, [](const auto& a, const auto& b) { return matmul<transposed>(a, b); }, In<float, A>{"a"}, In<float, B>{"b"});
+  check_case(
+      name, {}, [](const auto& a, const auto& b) { return matmul<transposed>(a, b); }, In<float, A>{"a"}, In<float, B>{"b"});
 }
 }  // namespace
 
@@ -45,6 +46,8 @@ TEST_CASE("BatchMatMul with transposed operands") {
 
 TEST_CASE("outer product, einsum") {
   if (!have_shared()) return;
-  check_case("outer", {}, [](const auto& a, const auto& b) { return matmul(reshape<Shape<3, 1>>(a), reshape<Shape<1, 4>>(b)); }, In<float, Shape<3>>{"a"}, In<float, Shape<4>>{"b"});
+  check_case(
+      "outer", {}, [](const auto& a, const auto& b) { return matmul(reshape<Shape<3, 1>>(a), reshape<Shape<1, 4>>(b)); }, In<float, Shape<3>>{"a"},
+      In<float, Shape<4>>{"b"});
   check_product<Transposed::none, Shape<2, 3, 4>, Shape<2, 4, 5>>("einsum");  // bij,bjk->bik
 }

@@ -133,7 +133,8 @@ TEST_CASE("Dropout: the rate changes between steps without a new graph, and is n
 
 TEST_CASE("Dropout: bad rates") {
   const nn::Dropout<> drop;
-  CHECK_THROWS_WITH_AS(drop.set_rate(0.1f), "Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.", RuntimeError);
+  CHECK_THROWS_WITH_AS(drop.set_rate(0.1f),
+                       "Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.", RuntimeError);
   drop.init_parameters();
   CHECK_THROWS_WITH_AS(drop.set_rate(1), "Dropout.set_rate: p must be in [0, 1), got 1.000000.", ValueError);
   CHECK_THROWS_AS(drop.set_rate(-0.1f), ValueError);

@@ -36,7 +36,8 @@ auto sentences(long count) {
   }
   return dataset::from_arrays(dataset::column<Shape<5>>(std::move(ids)), dataset::column<Shape<>>(std::move(labels)));
 }
-using Images = nn::SequentialCell<nn::MaxPool2d<2, nn::Pool2dConfig{.stride = 2}>, nn::AvgPool2d<2>, nn::Flatten, nn::Dense<3 * 9, 8>, nn::Tanh, nn::Dense<8, 3>>;
+using Images = nn::SequentialCell<nn::MaxPool2d<2, nn::Pool2dConfig{.stride = 2}>, nn::AvgPool2d<2>, nn::Flatten,
+                                  nn::Dense<3 * 9, 8>, nn::Tanh, nn::Dense<8, 3>>;
 
 template <class Cell, class... Keys>
 std::string_view sentence() { return Compiled<detail::Forward<Cell, Keys...>>::sentence.view(); }

@@ -64,8 +64,10 @@ TEST_CASE("parameters: set_data copies, and refuses another shape or dtype witho
   const auto bias = random_tensor<float, Shape<3>>(5);
   parameters["fc2.bias"].set_data(bias.view());
   CHECK(std::memcmp(net.fc2.bias.values().data(), bias.data(), 12) == 0);
-  CHECK_THROWS_WITH_AS(parameters["fc2.bias"].set_data((random_tensor<float, Shape<4>>(6).view())), "Parameter 'fc2.bias' has the shape [3], set_data got [4].", ValueError);
-  CHECK_THROWS_WITH_AS(parameters["fc2.bias"].set_data((random_tensor<double, Shape<3>>(6).view())), "Parameter 'fc2.bias' holds float32, set_data got float64: cast the values.", TypeError);
+  CHECK_THROWS_WITH_AS(parameters["fc2.bias"].set_data((random_tensor<float, Shape<4>>(6).view())),
+                       "Parameter 'fc2.bias' has the shape [3], set_data got [4].", ValueError);
+  CHECK_THROWS_WITH_AS(parameters["fc2.bias"].set_data((random_tensor<double, Shape<3>>(6).view())),
+                       "Parameter 'fc2.bias' holds float32, set_data got float64: cast the values.", TypeError);
   CHECK(std::memcmp(net.fc2.bias.values().data(), bias.data(), 12) == 0);
 }
 

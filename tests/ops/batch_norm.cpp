@@ -85,8 +85,10 @@ TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta; on
 }
 
 TEST_CASE("batch_norm: gradients in double, with the part that goes through the statistics") {
-  support::check_gradients(Norm<images>{}, random_tensor<double, Shape<dyn, 2, 3, 3>>(1), random_tensor<double, Shape<2>>(2), random_tensor<double, Shape<2>>(3));
-  support::check_gradients(Norm<rows>{}, random_tensor<double, Shape<dyn, 3>>(4, -2, 2, 6), random_tensor<double, Shape<3>>(5), random_tensor<double, Shape<3>>(6));
+  support::check_gradients(Norm<images>{}, random_tensor<double, Shape<dyn, 2, 3, 3>>(1),
+                           random_tensor<double, Shape<2>>(2), random_tensor<double, Shape<2>>(3));
+  support::check_gradients(Norm<rows>{}, random_tensor<double, Shape<dyn, 3>>(4, -2, 2, 6),
+                           random_tensor<double, Shape<3>>(5), random_tensor<double, Shape<3>>(6));
   support::check_gradients(Norm<images>{}, random_tensor<double, Shape<4, 3, 1, 1>>(7), random_tensor<double, Shape<3>>(8), random_tensor<double, Shape<3>>(9));
 }
 

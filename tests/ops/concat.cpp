@@ -12,7 +12,8 @@ using namespace support;
 
 TEST_CASE("two to six tensors") {
   const auto a = tensor_of<std::uint8_t, Shape<1>>({1}), b = tensor_of<std::uint8_t, Shape<1>>({2});
-  CHECK(same_bits(both_modes([](const auto& x, const auto& y) { return concat<0>(x, y, x, y, y, x); }, a, b).result, tensor_of<std::uint8_t, Shape<6>>({1, 2, 1, 2, 2, 1})));
+  CHECK(same_bits(both_modes([](const auto& x, const auto& y) { return concat<0>(x, y, x, y, y, x); }, a, b).result,
+                  tensor_of<std::uint8_t, Shape<6>>({1, 2, 1, 2, 2, 1})));
   CHECK(concat<0>(a, b, a, b, a).count() == 5);
   CHECK(concat<0>(a, b, a, b).count() == 4);
 }

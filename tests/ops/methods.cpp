@@ -42,8 +42,8 @@ TEST_CASE("a broken value passes through") {
   constexpr bool passes = [] {
     Builder b;
     const Broken broken(&b);
-    return is_broken<decltype(broken.mean<1>())> && is_broken<decltype(broken.sum())> && is_broken<decltype(broken.max<0>())> && is_broken<decltype(broken.reshape<Shape<3>>())> &&
-           is_broken<decltype(broken.flatten())> && is_broken<decltype(broken.transpose<1, 0>())>;
+    return is_broken<decltype(broken.mean<1>())> && is_broken<decltype(broken.sum())> && is_broken<decltype(broken.max<0>())> &&
+           is_broken<decltype(broken.reshape<Shape<3>>())> && is_broken<decltype(broken.flatten())> && is_broken<decltype(broken.transpose<1, 0>())>;
   }();
   static_assert(passes);
 }

@@ -12,7 +12,13 @@ using namespace support;
 
 TEST_CASE("a border of a number, of any dtype") {
   const auto x = tensor_of<std::int8_t, Shape<1, 2>>({1, 2});
-  CHECK(same_bits(both_modes([](const auto& v) { return pad<Margin{0, 1}, Margin{1, 0}>(v, -3); }, x).result, tensor_of<std::int8_t, Shape<2, 3>>({-3, 1, 2, -3, -3, -3})));
+  CHECK(same_bits(both_modes(
+                      [](const auto& v) {
+                        return pad<Margin{0, 1}, Margin{1, 0}>(v, -3);
+                      },
+                      x)
+                      .result,
+                  tensor_of<std::int8_t, Shape<2, 3>>({-3, 1, 2, -3, -3, -3})));
   both_modes([](const auto& v) { return pad<Margin{}, Margin{2, 1}>(v, 0.1); }, random_tensor<float16, Shape<dyn, 3>>(1));
 }
 

@@ -43,7 +43,8 @@ TEST_CASE("16-bit floats are computed in float and rounded once") {
   const auto narrow = both_modes(last, x).result, column = both_modes(first, x).result;
   const auto expected = softmax(wide), expected_column = softmax<0>(wide);
   bool right = true;
-  for (long i = 0; i < x.count(); ++i) right &= narrow.data()[i].bits == float16(expected.data()[i]).bits && column.data()[i].bits == float16(expected_column.data()[i]).bits;
+  for (long i = 0; i < x.count(); ++i)
+    right &= narrow.data()[i].bits == float16(expected.data()[i]).bits && column.data()[i].bits == float16(expected_column.data()[i]).bits;
   CHECK(right);
   both_modes([](const auto& v) { return log_softmax(v); }, random_tensor<bfloat16, Shape<dyn, 9>>(2));
 }

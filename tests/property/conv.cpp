@@ -75,7 +75,8 @@ TEST_CASE("groups, down to one channel each") {
 TEST_CASE("an epilogue changes no bit") {
   const auto x = random_tensor<float, Shape<dyn, 3, 9, 9>>(3, -2, 2, 5);
   const auto w = random_tensor<float, Shape<8, 3, 3, 3>>(4);
-  both_modes([](const auto& image, const auto& weight, const auto& bias) { return relu(conv2d<Conv2dOptions{}>(image, weight) + bias); }, x, w, random_tensor<float, Shape<8, 1, 1>>(5));
+  both_modes([](const auto& image, const auto& weight, const auto& bias) { return relu(conv2d<Conv2dOptions{}>(image, weight) + bias); }, x, w,
+             random_tensor<float, Shape<8, 1, 1>>(5));
 }
 
 TEST_CASE("second derivatives") {

@@ -27,7 +27,8 @@ double sum_of_products(const double* a, const double* b, long m, long k, long n,
 
 template <Transposed transposed, class A, class B>
 void check_stack(long n = 3) {
-  constexpr bool ta = transposed == Transposed::first || transposed == Transposed::both, tb = transposed == Transposed::second || transposed == Transposed::both;
+  constexpr bool ta = transposed == Transposed::first || transposed == Transposed::both,
+                 tb = transposed == Transposed::second || transposed == Transposed::both;
   const auto product = [](const auto& a, const auto& b) { return matmul<transposed>(a, b); };
   const auto a = random_tensor<double, A>(1, -2, 2, n);
   const auto b = random_tensor<double, B>(2, -2, 2, n);
@@ -42,7 +43,8 @@ void check_stack(long n = 3) {
       if (ra >= back) in_a += (a.extent(ra - back) == 1 ? 0 : index) * stride_a, stride_a *= a.extent(ra - back);
       if (rb >= back) in_b += (b.extent(rb - back) == 1 ? 0 : index) * stride_b, stride_b *= b.extent(rb - back);
     }
-    const double expected = sum_of_products<ta, tb>(a.data() + in_a * rows * depth, b.data() + in_b * depth * columns, rows, depth, columns, i / columns % rows, i % columns);
+    const double expected =
+        sum_of_products<ta, tb>(a.data() + in_a * rows * depth, b.data() + in_b * depth * columns, rows, depth, columns, i / columns % rows, i % columns);
     worst = std::fmax(worst, std::fabs(y.data()[i] - expected));
   }
   CHECK(worst < 1e-12);
@@ -128,8 +130,10 @@ TEST_CASE("what does not fit is said in one sentence") {
   const auto f = [](auto s) { return type_of<float, decltype(s)>; };
   CHECK(refusal<MatMul>({}, {f(Shape<3, 4>{}), f(Shape<5, 2>{})}) == "MatMul got rows of 4 [3,4], its weight [5,2] needs 5");
   CHECK(refusal<MatMul>({}, {f(Shape<2, 3, 4>{}), f(Shape<3, 4, 2>{})}) == "MatMul of the stacks [2,3,4] and [3,4,2]: their leading extents differ");
-  CHECK(refusal<MatMul>({}, {f(Shape<3, 4>{}), type_of<double, Shape<4, 2>>}) == "MatMul of float32 [3,4] and float64 [4,2]: cast one of them, dtypes must agree");
-  CHECK(refusal<MatMul>({Transposed::second}, {f(Shape<3, 4>{}), f(Shape<dyn, 4>{})}) == "MatMul of [3,4] and [n,4]: only the leading extent of the result can depend on n");
+  CHECK(refusal<MatMul>({}, {f(Shape<3, 4>{}), type_of<double, Shape<4, 2>>}) ==
+        "MatMul of float32 [3,4] and float64 [4,2]: cast one of them, dtypes must agree");
+  CHECK(refusal<MatMul>({Transposed::second}, {f(Shape<3, 4>{}), f(Shape<dyn, 4>{})}) ==
+        "MatMul of [3,4] and [n,4]: only the leading extent of the result can depend on n");
   CHECK(refusal<MatMul>({}, {f(Shape<5, 3, 4>{}), f(Shape<4>{})}) == "MatMul needs operands of rank 2 or more, got [5,3,4] and [4] (flatten the first?)");
   CHECK(result_type<MatMul>({Transposed::both}, {f(Shape<7, 1, 4, 3>{}), f(Shape<2, 5, 4>{})}) == "float32 [7,2,3,5]");
 }

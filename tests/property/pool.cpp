@@ -90,5 +90,6 @@ TEST_CASE("of equal elements the first in a window gets the gradient") {
 TEST_CASE("what does not fit is said in one sentence") {
   const TensorType flat = type_of<float, Shape<dyn, 784>>, small = type_of<float, Shape<dyn, 1, 2, 2>>;
   CHECK(refusal<ops::MaxPool2d>({}, {flat}) == "MaxPool2d needs an input [n,C,H,W] of rank 4, got [n,784]");
-  CHECK(refusal<ops::AvgPool2d>(ops::detail::pool_attributes({.kernel = 3}, small), {small}) == "AvgPool2d got an input [n,1,2,2] smaller than its window [3,3]");
+  CHECK(refusal<ops::AvgPool2d>(ops::detail::pool_attributes({.kernel = 3}, small), {small}) ==
+        "AvgPool2d got an input [n,1,2,2] smaller than its window [3,3]");
 }

@@ -34,7 +34,8 @@ struct SecondSource {
     const int product = b.call<tenon::ops::Mul>({}, gradient[0], direction);
     const int total = b.call<tenon::ops::ReduceSum>({(1 << first[0].rank) - 1, 0, 0}, product);
     const std::vector<int> second = tenon::backward(b, total, b.constant(first[0].dtype, 1), wanted);
-    (b.outputs.push_back(second[I] >= 0 ? second[I] : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Keys::value), b.constant(Keys::value.dtype, 0))), ...);
+    (b.outputs.push_back(second[I] >= 0 ? second[I] : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Keys::value), b.constant(Keys::value.dtype, 0))),
+     ...);
   }
 };
 

@@ -119,10 +119,11 @@ constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives
 }
 
 /// The best of up to four plans for one region, each an evaluation of its own; the first that reaches the bound ends the
-/// search. Tag has constants `graph` and `lives`; `before` is the plan of the other region.
-template <class Tag, const auto& before, Region region, int tries = 3>
+/// search. Tag has constants `graph` and `lives`; Before::plan is the plan of the other region. (A type, since nvcc takes
+/// no reference to a constant as a template argument.)
+template <class Tag, class Before, Region region, int tries = 3>
 struct BestPlan {
-  using Earlier = BestPlan<Tag, before, region, tries - 1>;
+  using Earlier = BestPlan<Tag, Before, region, tries - 1>;
   static constexpr PlaceOrder order[3]{PlaceOrder::size, PlaceOrder::product, PlaceOrder::lifetime};
 
   static constexpr auto make() {
@@ -136,9 +137,9 @@ struct BestPlan {
   }
   static constexpr auto plan = make();
 };
-template <class Tag, const auto& before, Region region>
-struct BestPlan<Tag, before, region, 0> {
-  static constexpr auto plan = place_by_time(Tag::graph, Tag::lives, before, region);
+template <class Tag, class Before, Region region>
+struct BestPlan<Tag, Before, region, 0> {
+  static constexpr auto plan = place_by_time(Tag::graph, Tag::lives, Before::plan, region);
 };
 
 }  // namespace tenon

@@ -19,6 +19,7 @@ struct Passes {
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
 inline constexpr Passes no_passes{false, false, false, false};
 
+namespace detail {
 template <int N>
 struct Rows {
   Row row[N + 1]{};
@@ -28,6 +29,7 @@ template <int N>
 struct Constants {
   std::uint64_t bytes[N + 1]{};
 };
+}  // namespace detail
 
 /// A graph, compiled. Source has `static constexpr Builder trace()` and `static constexpr const Entry* entries`.
 /// Each stage is a variable of its own: compilers bound the work of one constant evaluation, and tests look at each.
@@ -39,7 +41,8 @@ struct Compiled {
     bool asks_values;
   };
   static constexpr Summary summarize() {
-    const Builder b = Source::trace();
+    Builder b = Source::trace();
+    if (int(b.outputs.size()) > max_outputs) b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size()) << ": return fewer values");
     return {int(b.nodes.size()), b.error, b.asks_values};
   }
   static constexpr Summary summary = summarize();
@@ -80,14 +83,14 @@ struct Compiled {
   static constexpr Graph<N> graph = make_ordered();
 
   static constexpr Lifetimes<N> lives = lifetimes(graph);
-  static constexpr Plan<N> nothing_placed{};
-  static constexpr const Plan<N>& samples = BestPlan<Compiled, nothing_placed, Region::sample>::plan;
-  static constexpr const Plan<N>& both = BestPlan<Compiled, samples, Region::fixed>::plan;
-  static constexpr Plan<N> plan = place_rest(graph, lives, lift_fixed(graph, lives, both), Source::entries);
+  struct Nothing { static constexpr Plan<N> plan{}; };
+  using Samples = BestPlan<Compiled, Nothing, Region::sample>;
+  using Both = BestPlan<Compiled, Samples, Region::fixed>;
+  static constexpr Plan<N> plan = place_rest(graph, lives, lift_fixed(graph, lives, Both::plan), Source::entries);
 
   static constexpr KernelIndex<N> kernels = index_kernels(graph);
-  static constexpr Rows<N> make_rows() {
-    Rows<N> rows;
+  static constexpr detail::Rows<N> make_rows() {
+    detail::Rows<N> rows;
     for (int id = 0; id < graph.count; ++id) {
       if (kernels.of[id] < 0) continue;
       const Node& node = graph[id];
@@ -101,14 +104,14 @@ struct Compiled {
     }
     return rows;
   }
-  static constexpr Rows<N> rows = make_rows();
-  static constexpr Constants<N> make_constants() {
-    Constants<N> constants;
+  static constexpr detail::Rows<N> rows = make_rows();
+  static constexpr detail::Constants<N> make_constants() {
+    detail::Constants<N> constants;
     for (int id = 0, count = 0; id < graph.count; ++id)
       if (is<ops::Constant>(graph[id])) constants.bytes[count++] = constant_bytes(graph[id].type.dtype, constant_value(graph[id]));
     return constants;
   }
-  static constexpr Constants<N> constants = make_constants();
+  static constexpr detail::Constants<N> constants = make_constants();
   static constexpr TensorType result_type = graph[graph.output[0]].type;
   static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, plan.floor, plan.need, plan.needs,
                                    constants.bytes, graph.output, graph.outputs, Source::entries};

@@ -119,8 +119,8 @@ struct Cell {
   static constexpr bool is_cell = true;
 
   constexpr Cell() {
-    if constexpr (!detail::CheckedCell<Self>::ok) {
-      using Wrong = Mistake<detail::CheckedCell<Self>>;
+    if constexpr (!tenon::detail::CheckedCell<Self>::ok) {
+      using Wrong = Mistake<tenon::detail::CheckedCell<Self>>;
       static_cast<void>(Wrong::corrected);
     }
   }
@@ -151,7 +151,7 @@ struct Cell {
   }
   template <class Me = Self>
   constexpr auto operator()() const {
-    using Wrong = Mistake<detail::WithoutArguments<Me>>;
+    using Wrong = Mistake<tenon::detail::WithoutArguments<Me>>;
     return Wrong::corrected;
   }
 
@@ -184,7 +184,7 @@ struct Cell {
   }
 
  private:
-  template <class... X> using Checked = detail::CheckedNetwork<(detail::is_tensor<X> && ...) && !(detail::is_inner<X> || ...), Self, X...>;
+  template <class... X> using Checked = tenon::detail::CheckedNetwork<(tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...), Self, X...>;
 
   ParameterList bound() const {
     const ParameterList parameters(self());
@@ -208,7 +208,7 @@ struct Cell {
         b->leave(outer);
         return result;
       } else {
-        b->fail(detail::wrong_arguments<Self>(sizeof...(X)));
+        b->fail(tenon::detail::wrong_arguments<Self>(sizeof...(X)));
         b->leave(outer);
         return Broken(b);
       }

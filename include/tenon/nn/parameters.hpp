@@ -27,7 +27,8 @@ class ParameterRef {
   /// Copies values in. Throws TypeError for another dtype, ValueError for another shape; nothing changes then.
   void set_data(const AnyTensor& values) const {
     const AnyTensor own = view();
-    if (values.dtype != own.dtype) throw TypeError(text("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ", tenon::name(values.dtype), ": cast the values."));
+    if (values.dtype != own.dtype)
+      throw TypeError(text("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ", tenon::name(values.dtype), ": cast the values."));
     if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
       throw ValueError(text("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ", shape_text(values.shape()), "."));
     std::memmove(own.data, values.data, own.bytes());

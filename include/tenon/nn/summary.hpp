@@ -73,7 +73,8 @@ inline std::vector<SummaryRow> summary_rows(const SummarySource& source) {
     }
     for (int up = table[e].parent; up >= 0; up = table[up].parent) ++level;
     const std::string name = table[e].index >= 0 ? std::to_string(table[e].index) : std::string(table[e].name);
-    rows[std::size_t(e)].name = std::string(std::size_t(2 * level), ' ') + name + (table[e].class_name.empty() ? "" : " (" + std::string(table[e].class_name) + ")");
+    const std::string indent(std::size_t(2 * level), ' ');
+    rows[std::size_t(e)].name = indent + name + (table[e].class_name.empty() ? "" : " (" + std::string(table[e].class_name) + ")");
   }
   for (std::size_t id = 0; id < source.nodes.size(); ++id) {
     const Node& node = source.nodes[id];
@@ -104,7 +105,8 @@ inline std::string summary_text(const SummarySource& source) {
     result += "\n" + (i ? std::string() : rule);
   }
   const SummaryRow& all = rows[0];
-  result += rule + text("Parameters: ", with_commas(all.parameters), ", trained ", with_commas(all.trained), ", not trained ", with_commas(all.parameters - all.trained), "\n");
+  result += rule + text("Parameters: ", with_commas(all.parameters), ", trained ", with_commas(all.trained), ", not trained ",
+                        with_commas(all.parameters - all.trained), "\n");
   result += text("Multiply-adds: ", with_commas(all.multiply_adds), " for a batch of ", source.n, "\n");
   long peak = 0;
   for (const SummarySource::Memory& m : source.memory) {
@@ -157,7 +159,8 @@ std::string summary(const Net& net, const X&... x) {
     const std::vector<Node> nodes = tenon::detail::SummaryTrace<Net, typename tenon::detail::KeyFor<X>::type...>::nodes();
     const long n = tenon::detail::common_batch_size("summary", x...);
     const int threads = get_context().num_threads;
-    return tenon::detail::summary_text({parameters, nodes, n, {{"parameters", parameters.bytes()}, {"scratch of an evaluation", Graph::program.bytes(n, threads)}}});
+    return tenon::detail::summary_text({parameters, nodes, n,
+                                        {{"parameters", parameters.bytes()}, {"scratch of an evaluation", Graph::program.bytes(n, threads)}}});
   }
 }
 

@@ -25,7 +25,10 @@ struct ArgMax : Operator<ArgMax, "Argmax"> {
       else if (c.keep_dims) y.extent[y.rank++] = 1;
     return y;
   }
-  template <class Call> static constexpr kernel::AxisSplit split(long n) { return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n); }
+  template <class Call>
+  static constexpr kernel::AxisSplit split(long n) {
+    return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n);
+  }
   template <class Call> static constexpr long items(long n) { return kernel::axis_items(split<Call>(n)); }
   template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / (items<Call>(n) + 1) + 1; }
   template <class Call>

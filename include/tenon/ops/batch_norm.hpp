@@ -59,7 +59,8 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     if (x.rank != c.rank) error << name << " needs an input " << (c.rank == 2 ? "[n,C]" : "[n,C,H,W]") << " of rank " << c.rank << ", got " << x;
     else if (!is_floating(x.dtype)) error << name << " needs a floating-point input, got " << tenon::name(x.dtype) << " " << x;
     else if (x[1] != gamma[0]) error << name << " got an input of " << x[1] << " channels " << x << ", its gamma " << gamma << " needs " << gamma[0];
-    else if (gamma.dtype != wanted || in[2].dtype != wanted) error << name << " of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got " << tenon::name(gamma.dtype);
+    else if (gamma.dtype != wanted || in[2].dtype != wanted)
+      error << name << " of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got " << tenon::name(gamma.dtype);
     return {{BatchNormTableRow::rows, gamma[0]}, 2, gamma.dtype};
   }
   static constexpr void derivative(Derivative& d) {

@@ -22,7 +22,9 @@ struct Concat : Operator<Concat, "Concat"> {
     for (int k = 1; k < in.count && error.empty(); ++k) {
       bool agree = in[k].rank == y.rank && (in[k][joined] < 0) == (y[joined] < 0);
       for (int axis = 0; axis < y.rank && agree; ++axis) agree = axis == joined || in[k][axis] == y[axis];
-      if (in[k].dtype != y.dtype) error << "Concat of " << tenon::name(y.dtype) << " " << in[0] << " and " << tenon::name(in[k].dtype) << " " << in[k] << ": cast one of them, dtypes must agree";
+      if (in[k].dtype != y.dtype)
+        error << "Concat of " << tenon::name(y.dtype) << " " << in[0] << " and " << tenon::name(in[k].dtype) << " " << in[k]
+              << ": cast one of them, dtypes must agree";
       else if (!agree) error << "Concat along axis " << joined << " of " << in[0] << " and " << in[k] << ": the other extents must agree";
       else y.extent[joined] += in[k][joined];
     }

@@ -16,7 +16,8 @@ TENON_EXACT_BEGIN
 struct Dropout : Operator<Dropout, "Dropout"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     if (!is_floating(in[0].dtype)) error << "Dropout needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
-    else if (in[1].count(1) != 1 || in[1].dtype != Dtype::float32) error << "Dropout needs its rate as one float32, got " << tenon::name(in[1].dtype) << " " << in[1];
+    else if (in[1].count(1) != 1 || in[1].dtype != Dtype::float32)
+      error << "Dropout needs its rate as one float32, got " << tenon::name(in[1].dtype) << " " << in[1];
     return in[0];
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2))); }

@@ -51,7 +51,8 @@ struct Gather : Operator<Gather, "Gather"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     const TensorType &table = in[0], &numbers = in[1];
     TensorType y = numbers.with(table.dtype);
-    if (numbers.dtype != Dtype::int32 && numbers.dtype != Dtype::int64) error << "Gather needs numbers of int32 or int64, got " << tenon::name(numbers.dtype) << " " << numbers;
+    if (numbers.dtype != Dtype::int32 && numbers.dtype != Dtype::int64)
+      error << "Gather needs numbers of int32 or int64, got " << tenon::name(numbers.dtype) << " " << numbers;
     else if (table.rank == 0 || table.batched()) error << "Gather needs a table [V,...] of a fixed number of rows, got " << table;
     else if (numbers.rank + table.rank - 1 > max_rank) error << "Gather of " << table << " by " << numbers << ": a tensor has at most " << max_rank << " axes";
     else

@@ -60,7 +60,8 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
     if (!is_floating(x.dtype)) error << "LayerNorm needs a floating-point input, got " << tenon::name(x.dtype) << " " << x;
     else if (!fits || !gamma.rank) error << "LayerNorm got an input " << x << ", its gamma " << gamma << " normalizes the last axes, which must be " << gamma;
     else if (!in[2].same_shape(gamma)) error << "LayerNorm got gamma " << gamma << " and beta " << in[2] << ", which must have one shape";
-    else if (gamma.dtype != wanted || in[2].dtype != wanted) error << "LayerNorm of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got " << tenon::name(gamma.dtype);
+    else if (gamma.dtype != wanted || in[2].dtype != wanted)
+      error << "LayerNorm of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got " << tenon::name(gamma.dtype);
     return x;
   }
   static constexpr void derivative(Derivative& d);
@@ -124,7 +125,8 @@ struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
       T* dx = a.result<T>() + row * width;
       const A mean = a.operand<A>(2)[2 * row], inverse = a.operand<A>(2)[2 * row + 1];
       const auto sums = kernel::lane_sums<A>(
-          width, [=](long i) { return static_cast<A>(dy[i]) * gamma[i]; }, [=](long i) { return static_cast<A>(dy[i]) * gamma[i] * (static_cast<A>(x[i]) - mean); });
+          width, [=](long i) { return static_cast<A>(dy[i]) * gamma[i]; },
+          [=](long i) { return static_cast<A>(dy[i]) * gamma[i] * (static_cast<A>(x[i]) - mean); });
       const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
       for (long i = 0; i < width; ++i) dx[i] = static_cast<T>(inverse * (static_cast<A>(dy[i]) * gamma[i] - average - (static_cast<A>(x[i]) - mean) * slope));
     }
@@ -170,7 +172,8 @@ constexpr void LayerNorm::derivative(Derivative& d) {
 
 /// Normalizes the last axes of x, those of gamma: `layer_norm(x, gamma, beta)`.
 template <LayerNormAttributes config = LayerNormAttributes{}>
-constexpr auto layer_norm(const Operand auto& x, const Operand auto& gamma, const Operand auto& beta, std::source_location at = std::source_location::current()) {
+constexpr auto layer_norm(const Operand auto& x, const Operand auto& gamma, const Operand auto& beta,
+                          std::source_location at = std::source_location::current()) {
   return apply<LayerNorm, config>(at, x, gamma, beta);
 }
 

@@ -37,7 +37,8 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     }
     const int m = a.extent[a.rank - (first(c) ? 1 : 2)], k = a.extent[a.rank - (first(c) ? 2 : 1)];
     const int k2 = b.extent[b.rank - (second(c) ? 1 : 2)], n = b.extent[b.rank - (second(c) ? 2 : 1)];
-    if (a.dtype != b.dtype) error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b << ": cast one of them, dtypes must agree";
+    if (a.dtype != b.dtype)
+      error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b << ": cast one of them, dtypes must agree";
     else if (k != k2) error << "MatMul got rows of " << k << " " << a << ", its weight " << b << " needs " << k2;
     else if (!broadcast(stack_of(a), stack_of(b), t)) error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
     if (!error.empty()) return t;

@@ -17,7 +17,8 @@ struct OneHot : Operator<OneHot, "OneHot"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     TensorType y = in[0].with(c.dtype);
-    if (in[0].dtype != Dtype::int32 && in[0].dtype != Dtype::int64) error << "OneHot needs numbers of int32 or int64, got " << tenon::name(in[0].dtype) << " " << in[0];
+    if (in[0].dtype != Dtype::int32 && in[0].dtype != Dtype::int64)
+      error << "OneHot needs numbers of int32 or int64, got " << tenon::name(in[0].dtype) << " " << in[0];
     else if (c.depth < 1) error << "OneHot of " << in[0] << " got the depth " << c.depth << ", it needs 1 or more";
     else if (y.rank == max_rank) error << "OneHot of " << in[0] << ": a tensor has at most " << max_rank << " axes";
     else y.extent[y.rank++] = c.depth;

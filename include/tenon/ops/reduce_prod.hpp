@@ -18,7 +18,8 @@ struct ReduceProdGrad : Operator<ReduceProdGrad, "ReduceProdGrad"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using A = Accumulator<T>;
-    kernel::others_product(Call::result, unsigned(Call::config().mask), a.n, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, reinterpret_cast<A*>(a.workspace));
+    kernel::others_product(Call::result, unsigned(Call::config().mask), a.n, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end,
+                           reinterpret_cast<A*>(a.workspace));
   }
 };
 

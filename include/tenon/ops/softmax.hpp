@@ -19,7 +19,10 @@ struct AlongAxis : Operator<Op, Name> {
     else if (!is_floating(in[0].dtype)) error << Op::name << " needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
     return in[0];
   }
-  template <class Call> static constexpr kernel::AxisSplit split(long n) { return kernel::axis_split(Call::result, normalized_axis(Call::config().axis, Call::result.rank), n); }
+  template <class Call>
+  static constexpr kernel::AxisSplit split(long n) {
+    return kernel::axis_split(Call::result, normalized_axis(Call::config().axis, Call::result.rank), n);
+  }
   template <class Call> static constexpr long items(long n) { return kernel::axis_items(split<Call>(n)); }
   template <class Call> static constexpr long cost(long n) { return 16 * (Call::result.count(n) / (items<Call>(n) + 1) + 1); }
 };

@@ -22,8 +22,10 @@ struct Split : Operator<Split, "Split"> {
     TensorType y = x;
     const int axis = normalized_axis(c.axis, x.rank);
     if (axis < 0) error << "Split got the axis " << c.axis << " for " << x << " of rank " << x.rank;
-    else if (c.pieces > 0 && x[axis] % c.pieces != 0) error << "Split of " << x << " along axis " << axis << " in " << c.pieces << " equal pieces: its extent is no multiple of that";
-    else if (c.pieces == 0 && (c.total != x[axis] || c.extent <= 0)) error << "Split of " << x << " along axis " << axis << " in pieces of " << c.total << " elements together, all above 0";
+    else if (c.pieces > 0 && x[axis] % c.pieces != 0)
+      error << "Split of " << x << " along axis " << axis << " in " << c.pieces << " equal pieces: its extent is no multiple of that";
+    else if (c.pieces == 0 && (c.total != x[axis] || c.extent <= 0))
+      error << "Split of " << x << " along axis " << axis << " in pieces of " << c.total << " elements together, all above 0";
     else y.extent[axis] = c.pieces ? x[axis] / c.pieces : c.extent;
     return y;
   }

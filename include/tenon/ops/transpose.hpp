@@ -67,10 +67,14 @@ struct Transpose : Operator<Transpose, "Transpose"> {
 namespace detail {
 template <int... Order>
 constexpr Transpose::Config transpose_order(int rank) {
-  if constexpr (sizeof...(Order) > 0) return {int(sizeof...(Order)), {Order...}};
-  Transpose::Config reversed{rank, {}};
-  for (int k = 0; k < rank; ++k) reversed.order[k] = rank - 1 - k;
-  return reversed;
+  Transpose::Config c{rank, {}};
+  if constexpr (sizeof...(Order) > 0) {
+    const int order[]{Order...};  // nvcc loses a pack in a braced return
+    c.axes = int(sizeof...(Order));
+    for (int k = 0; k < c.axes; ++k) c.order[k] = order[k];
+  } else
+    for (int k = 0; k < rank; ++k) c.order[k] = rank - 1 - k;
+  return c;
 }
 constexpr Transpose::Config swapped(int rank, int a, int b) {
   Transpose::Config c{rank, {}};

@@ -92,11 +92,11 @@ class Model {
   /// callbacks  objects with hooks, or ranges of AnyCallback
   /// throws     ValueError for epochs < 1 or empty data; RuntimeError with epoch and step when a loss is not finite (the update
   ///            of that step is done by then); what a hook throws ends the run, without end()
-  // First of all these functions ask whether construct takes the data: so a compiler goes from the user's call to construct in
-  // one step, and prints few lines for an ordinary error in there.
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     static_assert((!std::is_same_v<std::remove_cvref_t<Callbacks>, TrainOptions> && ...), "TrainOptions stand in front of the callbacks");
+    // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and prints few
+    // lines for an ordinary error in there.
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
     else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;

@@ -18,7 +18,9 @@ std::string training_summary(const Net& net, const Loss&, const Optimizer&, cons
     const long n = detail::common_batch_size("training_summary", x, label);
     const int threads = get_context().num_threads;
     return detail::summary_text({parameters, nodes, n,
-                                 {{"parameters", parameters.bytes()}, {"optimizer state", StateLayout<Net, Optimizer>::table.bytes}, {"scratch of a training step", Step::program.bytes(n, threads)}}});
+                                 {{"parameters", parameters.bytes()},
+                                  {"optimizer state", StateLayout<Net, Optimizer>::table.bytes},
+                                  {"scratch of a training step", Step::program.bytes(n, threads)}}});
   }
 }
 

@@ -18,7 +18,8 @@ inline bool is_better(C v, C best) {
 /// Index of the best element of one row; the first of equal ones.
 template <class C, bool smallest, class T>
 inline std::int32_t best_in_row(const T* x, long count) {
-  const C best = reduce_runs<C>(x, 1, count, [](long) { return 0l; }, static_cast<C>(x[0]), [](C a, C b) { return is_better<smallest>(b, a) ? b : a; });
+  const C best = reduce_runs<C>(
+      x, 1, count, [](long) { return 0l; }, static_cast<C>(x[0]), [](C a, C b) { return is_better<smallest>(b, a) ? b : a; });
   std::int32_t at = 0;
   while (static_cast<C>(x[at]) != best && best == best) ++at;
   while (best != best && static_cast<C>(x[at]) == static_cast<C>(x[at])) ++at;

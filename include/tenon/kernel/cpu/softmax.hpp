@@ -10,12 +10,16 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-template <class A> inline constexpr A larger_of(A a, A b) { return b > a || b != b ? b : a; }  // a NaN wins
+template <class A>
+inline constexpr A larger_of(A a, A b) {
+  return b > a || b != b ? b : a;
+}  // a NaN wins
 
 /// Softmax of one row:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C.
 template <class C, bool logarithm, class T>
 inline void softmax_row(const T* x, T* y, long count) {
-  const C largest = reduce_runs<C>(x, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), [](C a, C b) { return larger_of(a, b); });
+  const C largest = reduce_runs<C>(
+      x, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), [](C a, C b) { return larger_of(a, b); });
   const auto shifted = [x, largest](long i) { return static_cast<C>(x[i]) - largest; };
   if constexpr (logarithm) {
     const C log_sum = log(lane_sum<C>(count, [&](long i) { return exp(shifted(i)); }));
@@ -65,7 +69,8 @@ inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count,
   for (long i = 0; i < count; ++i)
     in_blocks(columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) { sum[c] += static_cast<C>(y[c]) * static_cast<C>(dy[c]); });
   for (long i = 0; i < count; ++i)
-    store_in_blocks(dx + i * pitch, columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) { return static_cast<C>(y[c]) * (static_cast<C>(dy[c]) - sum[c]); });
+    store_in_blocks(dx + i * pitch, columns,
+                    [&, y = y + i * pitch, dy = dy + i * pitch](long c) { return static_cast<C>(y[c]) * (static_cast<C>(dy[c]) - sum[c]); });
 }
 
 template <class C, class T>

@@ -96,6 +96,7 @@ void strided_copy(const Strided& s, const T* source, T* result, long begin, long
 
 /// Bytes move, whatever they mean: one instance of the copy per element size.
 template <class T>
-using Moved = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+using Moved = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                 std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 }  // namespace tenon::kernel

@@ -89,7 +89,8 @@ struct TruncatedNormal {
     detail::fill_groups(data, t.count(1), key, [this, key](long group, const auto& word, auto& number) {
       kernel::gaussian_numbers(word, number);
       for (int i = 0; i < kernel::random_group; ++i) {
-        for (std::uint64_t attempt = 1; number[i] < -2 || number[i] > 2; ++attempt) number[i] = drawn_again(key, std::uint64_t(group * kernel::random_group + i), attempt);
+        for (std::uint64_t attempt = 1; number[i] < -2 || number[i] > 2; ++attempt)
+          number[i] = drawn_again(key, std::uint64_t(group * kernel::random_group + i), attempt);
         number[i] = sigma * number[i];
       }
     });

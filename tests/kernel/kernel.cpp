@@ -1,0 +1,100 @@
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <tenon/core/context.hpp>
+#include <tenon/ops/matmul.hpp>
+#include <tenon/ops/reshape.hpp>
+
+using namespace tenon;
+
+namespace {
+constexpr TensorType rows{{dyn, 3}, 2, Dtype::float16}, doubled{{times<2>, 3, 4, 5, 6, 7}, 6, Dtype::int64}, number{{}, 0, Dtype::bool_};
+constexpr TensorType operand_types[]{rows, doubled, number};
+constexpr int program[]{11, 22, 33, 44};
+}  // namespace
+
+TEST_CASE("a kernel's key unpacks to what went in") {
+  constexpr Attributes attributes{{0, -5, 0, 7}};
+  constexpr KernelKey key = kernel_key(&info<ops::MatMul>, doubled, operand_types, 3, attributes, program, 2);
+  constexpr Description d = describe(key.word);
+  static_assert(d.id == ops::MatMul::id && d.operands == 3 && d.steps == 2);
+  CHECK(d.result == doubled);
+  for (int k = 0; k < 3; ++k) CHECK(d.operand[k] == operand_types[k]);
+  CHECK(d.attributes == attributes);
+  for (int i = 0; i < 4; ++i) CHECK(d.program[i] == program[i]);
+}
+
+TEST_CASE("the largest key fits") {
+  TensorType operands[max_operands];
+  for (TensorType& t : operands) t = doubled;
+  Attributes attributes;
+  for (int& word : attributes.word) word = -1;
+  std::vector<int> steps(2 * max_steps, 1);
+  const KernelKey key = kernel_key(&info<ops::MatMul>, doubled, operands, max_operands, attributes, steps.data(), max_steps);
+  CHECK(key.length <= KernelKey::capacity);
+  const Description d = describe(key.word);
+  CHECK(d.operands == max_operands);
+  CHECK(d.steps == max_steps);
+  CHECK(d.attributes == attributes);
+  CHECK(d.program[2 * max_steps - 1] == 1);
+}
+
+TEST_CASE("keys differ where kernels differ") {
+  const auto key = [](const TensorType& result, int operands, const Attributes& a, int steps) { return kernel_key(&info<ops::MatMul>, result, operand_types, operands, a, program, steps).hash(); };
+  const std::uint64_t base = key(rows, 2, {}, 1);
+  CHECK(base == key(rows, 2, {}, 1));
+  CHECK(base != key(rows.with(Dtype::float32), 2, {}, 1));
+  CHECK(base != key(rows, 3, {}, 1));
+  CHECK(base != key(rows, 2, {{1}}, 1));
+  CHECK(base != key(rows, 2, {}, 2));
+  CHECK(base != kernel_key(&info<ops::Reshape>, rows, operand_types, 2, {}, program, 1).hash());
+}
+
+TEST_CASE("settings of an operator survive packing") {
+  struct Config {
+    int a = 1;
+    float b = -0.5f;
+    enum Kind : int { first, second } kind = second;
+  };
+  constexpr Config c = unpack<Config>(pack(Config{7, 2.5f, Config::first}));
+  static_assert(c.a == 7 && c.b == 2.5f && c.kind == Config::first);
+}
+
+TEST_CASE("items are computed once each, whatever the number of threads, with workspaces apart") {
+  static std::atomic<int> computed[1000];
+  static std::atomic<long> wrong;
+  static constexpr KernelEntry entry{
+      [](const Arguments& a, long begin, long end) {
+        for (long i = begin; i < end; ++i) {
+          a.workspace[0] = std::byte(i);
+          ++computed[i];
+          if (a.workspace[0] != std::byte(i)) ++wrong;
+        }
+      },
+      [](long n) { return n; }, [](long) { return 100L * cost_per_thread; }, [](long) { return 64L; }};
+  for (int threads : {1, 2, 3}) {
+    const ContextScope scope({.num_threads = threads});
+    for (long n : {0, 1, 2, 999}) {
+      for (auto& c : computed) c = 0;
+      wrong = 0;
+      Arguments a;
+      a.n = n;
+      launch(entry, a);
+      for (long i = 0; i < 1000; ++i) CHECK(computed[i] == (i < n ? 1 : 0));
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("the workspace of a thread grows and keeps its alignment") {
+  std::byte* const small = thread_workspace(100);
+  CHECK(thread_workspace(50) == small);
+  std::byte* const large = thread_workspace(1 << 20);
+  large[(1 << 20) - 1] = std::byte(1);
+  CHECK(reinterpret_cast<std::uintptr_t>(large) % 64 == 0);
+  CHECK(thread_workspace(100) == large);
+}

@@ -1,0 +1,101 @@
+// Reductions over every set of axes: exact sums of integers, and the order of additions that the page promises.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <tenon/ops/reduce_sum.hpp>
+
+#include "../support/tensors.hpp"
+
+using namespace tenon;
+using support::random_tensor;
+
+namespace {
+
+// The sum of one result, written from the description of the order: elements in row-major order; where the last axis is
+// reduced, the i-th element of each contiguous run goes to lane i mod 16, and lanes are added in a tree.
+float promised_sum(const std::vector<float>& elements, long run) {
+  if (run == 0) {  // the last axis is kept: one chain
+    float total = 0;
+    for (float e : elements) total += e;
+    return total;
+  }
+  float lane[16]{};
+  for (std::size_t i = 0; i < elements.size(); ++i) lane[long(i) % run % 16] += elements[i];
+  for (int half = 8; half; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
+  return lane[0];
+}
+
+template <class S, int mask>
+void check_mask(long n, double low, double high) {
+  constexpr TensorType in = S::dims;
+  constexpr ops::ReduceAxes axes{mask, 0, 0};
+  using Call = tenon::detail::Inference<ops::ReduceSum, axes, typename tenon::detail::KeyFor<Tensor<float, S>>::type>;
+  if constexpr (Call::ok) {
+    const auto x = random_tensor<float, S>(5, low, high, n);
+    const long kept = Call::result_type.count(n);
+    std::vector<std::vector<float>> elements(std::size_t(kept ? kept : 1));
+    for (long i = 0; i < x.count(); ++i) {
+      long at = 0, rest = i, stride = 1;
+      for (int axis = in.rank - 1; axis >= 0; --axis) {
+        const long here = rest % in.size(axis, n);
+        rest /= in.size(axis, n);
+        if (!(mask >> axis & 1)) at += here * stride, stride *= in.size(axis, n);
+      }
+      elements[std::size_t(at)].push_back(x.values()[std::size_t(i)]);
+    }
+    long run = in.rank && mask >> (in.rank ? in.rank - 1 : 0) & 1 ? 1 : 0;
+    for (int axis = in.rank - 1; axis >= 0 && mask >> axis & 1; --axis) run *= in.size(axis, n);
+
+    std::vector<float> result(std::size_t(kept) + 1, 77);
+    Arguments a;
+    a.n = n;
+    a.buffer[0] = result.data();
+    a.buffer[1] = const_cast<float*>(x.data());
+    const KernelEntry& kernel = kernel_entry<CallOf<Call>>;
+    const long items = kernel.items(n);
+    for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1) kernel.run(a, begin, begin + step < items ? begin + step : items);
+    for (long i = 0; i < kept; ++i) {
+      CAPTURE(mask);
+      CAPTURE(n);
+      CAPTURE(i);
+      REQUIRE(result[std::size_t(i)] == promised_sum(elements[std::size_t(i)], run));
+    }
+    CHECK(result.back() == 77);
+  }
+}
+template <class S, int... masks>
+void check_all(std::integer_sequence<int, masks...>) {
+  for (long n : {1, 3})
+    if (S::dims.batched() || n == 1) {
+      (check_mask<S, masks>(n, -8, 9), ...);
+      (check_mask<S, masks>(n, -1e3, 1e3), ...);
+    }
+}
+template <class S>
+void check() {
+  check_all<S>(std::make_integer_sequence<int, 1 << S::rank>{});
+}
+}  // namespace
+
+TEST_CASE("every set of axes of every kind of shape") {
+  check<Shape<>>();
+  check<Shape<1>>();
+  check<Shape<100>>();
+  check<Shape<3, 70>>();
+  check<Shape<70, 3>>();
+  check<Shape<dyn, 5>>();
+  check<Shape<dyn, 3, 4>>();
+  check<Shape<2, 17, 1>>();
+  check<Shape<dyn, 2, 5, 33>>();
+  check<Shape<2, 3, 2, 130>>();
+}
+
+TEST_CASE("16-bit floats add up in float, integers in 64 bits") {
+  const auto ones = Tensor<float16, Shape<5000>>::full(float16(1));
+  CHECK(float(reduce_sum(ones).item()) == 5000);  // in float16 itself the sum stops at 2048
+  const auto bytes = Tensor<std::int8_t, Shape<3>>::full(100);
+  CHECK(int(reduce_sum(bytes).item()) == static_cast<std::int8_t>(300));
+}
