@@ -30,6 +30,7 @@ cp "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
   elif grep -q 'struct Scale ' "$block"; then mv "$block" "$overlay/nn/scale.hpp"
+  elif grep -q 'TEST_CASE("scale' "$block"; then mv "$block" "$work/tests/ops/scale.cpp"
   elif grep -q 'TEST_CASE' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
   elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$work/stop_at_time.hpp"
   else echo "CONTRIBUTING.md has a C++ block that this test does not know:"; cat "$block"; exit 1; fi
@@ -41,6 +42,7 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #include <tenon/ops/hardtanh.hpp>
 #include <tenon/nn/scale.hpp>
 #include "hardtanh.cpp"
+#include "scale.cpp"
 
 static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 #include "stop_at_time.hpp"

@@ -6,6 +6,7 @@
 #include <tenon/ops/argmax.hpp>
 #include <tenon/ops/cast.hpp>
 #include <tenon/ops/mul.hpp>
+#include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/reshape.hpp>
 
@@ -74,7 +75,7 @@ TEST_CASE("a gradient through what has none is an error that names it, unless it
     CHECK(b.error.empty() == !wanted);
     if (wanted) CHECK(b.error.view().starts_with("TestOpaque has no derivative"));
   }
-  support::both_modes([](auto x) { return x * cast<float>(argmax<1>(x * x)); }, support::tensor_of<float, Shape<dyn, 1>>({3, -2}));
+  support::both_modes([](auto x) { return reduce_sum<1>(x) + cast<float>(argmax<1>(x * x)); }, support::tensor_of<float, Shape<dyn, 2>>({3, -2, 1, 4}));
 }
 
 TEST_CASE("contributions of one call are added before they meet others, in both modes") {

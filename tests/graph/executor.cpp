@@ -91,7 +91,8 @@ struct Copying {
   void after(const Node& node, const Arguments& a) const {
     if (node.op->effect) return;
     const auto bytes = std::size_t(node.type.bytes(a.n));
-    seen[text(node.op->name, " at ", node.location.line, ":", node.location.column, " scope ", node.scope, " rank ", node.type.rank)].assign(static_cast<const char*>(a.buffer[0]), bytes);
+    seen[text(node.op->name, " at ", node.location.line, ":", node.location.column, " scope ", node.scope, " rank ", node.type.rank)].assign(
+        static_cast<const char*>(a.buffer[0]), bytes);
   }
 };
 }  // namespace
@@ -155,7 +156,7 @@ TEST_CASE("an update whose gradient is missing is left out") {
   Training training;
   Executor executor(Update::program);
   executor.bind(ParameterList(training.net).arena()->data, reinterpret_cast<std::byte*>(training.state.data()));
-  std::vector<const void*> gradients(std::size_t(Structure<Mlp>::count));
+  auto gradients = std::vector<const void*>(std::size_t(Structure<Mlp>::count));
   const std::string before = training.bits();
   executor.run(gradients.data(), 1);
   CHECK(training.bits() == before);

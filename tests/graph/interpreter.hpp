@@ -126,7 +126,8 @@ class Interpreter {
     const std::pair<int, std::uint64_t> key{node.op->id, mixed(node.immediate, hash_of(node.type))};
     const auto known = leaves_.find(key);
     if (known != leaves_.end()) return known->second;
-    return leaves_[key] = new_buffer(is<ops::Constant>(node) ? constant_symbol(node.type.dtype, constant_value(node)) : Symbol{mixed(key.second, std::uint64_t(key.first))});
+    return leaves_[key] = new_buffer(is<ops::Constant>(node) ? constant_symbol(node.type.dtype, constant_value(node))
+                                                             : Symbol{mixed(key.second, std::uint64_t(key.first))});
   }
   std::size_t new_buffer(const Symbol& s) {
     buffer_.push_back(s);

@@ -62,11 +62,13 @@ TEST_CASE("views and effects live in the buffer of their operand and keep it ali
   const int reader = node(make, samples_of(4), view, changed);
   make.output(reader);
   const Lifetimes<12> lives = lifetimes(make.graph);
+  const Entry parameters[1]{};
   CHECK(lives.root[view] == a);
   CHECK(lives.last[a] == reader);
   CHECK(lives.root[changed] == sum);
   CHECK(lives.last[sum] == reader);
-  const auto plan = place_rest(make.graph, lives, lift_fixed(make.graph, lives, place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed)), nullptr);
+  const auto plan = place_rest(make.graph, lives,
+                               lift_fixed(make.graph, lives, place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed)), parameters);
   CHECK(plan.at[view].offset == plan.at[a].offset);
   CHECK(plan.at[between].offset != plan.at[a].offset);
   CHECK(plan.at[changed].region == Region::fixed);

@@ -66,7 +66,8 @@ template <int N>
 std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region) {
   const auto buffers = live_buffers(graph, plan.at, region);
   for (const LiveBuffer& a : buffers) {
-    if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.size[int(region)]) return text("node ", a.node, " is outside of its region");
+    if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.size[int(region)])
+      return text("node ", a.node, " is outside of its region");
     for (const LiveBuffer& b : buffers)
       if (a.node < b.node && a.born <= b.last && b.born <= a.last && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes)
         return text("nodes ", a.node, " and ", b.node, " share memory");

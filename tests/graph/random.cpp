@@ -79,7 +79,8 @@ TEST_CASE("random graphs: plans overlap nowhere and are never below their bound"
       REQUIRE(joint_bound(graph, lives, n) == independent_bound(graph, n));
     }
   }
-  MESSAGE("of ", 2 * graphs, " regions the order of time misses the bound in ", by_time_missed, ", the best order in ", missed, "; regions join in ", lifted, " graphs");
+  MESSAGE("of ", 2 * graphs, " regions the order of time misses the bound in ", by_time_missed, ", the best order in ", missed, "; regions join in ", lifted,
+          " graphs");
   CHECK(by_time_missed > 0);  // or the other orders were never needed
   CHECK(missed < by_time_missed / 4);
   CHECK(lifted > graphs / 10);

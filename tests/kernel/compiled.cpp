@@ -21,7 +21,7 @@ constexpr auto sum = [](auto x, auto y) { return x + y; };
 using Broken1 = Compiled<tenon::detail::FunctionGraph<decltype(sum), Rows4, Rows5>>;
 
 struct TooManyOutputs {
-  static constexpr const Entry* entries = nullptr;
+  [[maybe_unused]] static constexpr const Entry* entries = nullptr;
   static constexpr Builder trace() {
     Builder b;
     for (int i = 0; i < max_outputs + 1; ++i) b.outputs.push_back(b.constant(Dtype::float32, i));

@@ -44,7 +44,9 @@ TEST_CASE("the largest key fits") {
 }
 
 TEST_CASE("keys differ where kernels differ") {
-  const auto key = [](const TensorType& result, int operands, const Attributes& a, int steps) { return kernel_key(&info<ops::MatMul>, result, operand_types, operands, a, program, steps).hash(); };
+  const auto key = [](const TensorType& result, int operands, const Attributes& a, int steps) {
+    return kernel_key(&info<ops::MatMul>, result, operand_types, operands, a, program, steps).hash();
+  };
   const std::uint64_t base = key(rows, 2, {}, 1);
   CHECK(base == key(rows, 2, {}, 1));
   CHECK(base != key(rows.with(Dtype::float32), 2, {}, 1));
@@ -67,15 +69,14 @@ TEST_CASE("settings of an operator survive packing") {
 TEST_CASE("items are computed once each, whatever the number of threads, with workspaces apart") {
   static std::atomic<int> computed[1000];
   static std::atomic<long> wrong;
-  static constexpr KernelEntry entry{
-      [](const Arguments& a, long begin, long end) {
-        for (long i = begin; i < end; ++i) {
-          a.workspace[0] = std::byte(i);
-          ++computed[i];
-          if (a.workspace[0] != std::byte(i)) ++wrong;
-        }
-      },
-      [](long n) { return n; }, [](long) { return 100L * cost_per_thread; }, [](long) { return 64L; }};
+  static constexpr KernelEntry entry{[](const Arguments& a, long begin, long end) {
+                                       for (long i = begin; i < end; ++i) {
+                                         a.workspace[0] = std::byte(i);
+                                         ++computed[i];
+                                         if (a.workspace[0] != std::byte(i)) ++wrong;
+                                       }
+                                     },
+                                     [](long n) { return n; }, [](long) { return 100L * cost_per_thread; }, [](long) { return 64L; }};
   for (int threads : {1, 2, 3}) {
     const ContextScope scope({.num_threads = threads});
     for (long n : {0, 1, 2, 999}) {

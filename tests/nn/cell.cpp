@@ -103,7 +103,8 @@ TEST_CASE("a model that is pinned to PyNative mode may look at values") {
   Doubling net;
   Model model{pinned<Mode::pynative>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
   CHECK(model.mode() == Mode::pynative);
-  const auto data = dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>{1, 2, 3, 0.25f, 0.5f, 0.25f}), dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1}));
+  const auto data = dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>{1, 2, 3, 0.25f, 0.5f, 0.25f}),
+                                         dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1}));
   std::vector<double> losses;
   struct Losses {
     std::vector<double>& value;

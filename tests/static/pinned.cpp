@@ -33,7 +33,8 @@ TEST_CASE("a graph-pinned model trains without any tape in its program") {
   Mlp net;
   Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
   CHECK(model.mode() == Mode::graph);
-  const auto data = dataset::from_arrays(dataset::column<Shape<20>>(std::vector<float>(80, 0.5f)), dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1, 2, 3}));
+  const auto data =
+      dataset::from_arrays(dataset::column<Shape<20>>(std::vector<float>(80, 0.5f)), dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1, 2, 3}));
   model.train(2, data | dataset::batch(2));
   CHECK(model.global_step() == 4);
 

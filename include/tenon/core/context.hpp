@@ -28,7 +28,7 @@ struct Context {
 /// What to change; a member that is not named keeps its value: `set_context({.mode = Mode::pynative, .num_threads = 2})`.
 struct ContextChange {
   std::optional<Mode> mode{};
-  std::optional<std::string> device_target{};
+  std::optional<std::string_view> device_target{};
   std::optional<int> device_id{};
   std::optional<int> num_threads{};
   std::optional<std::uint64_t> seed{};
@@ -39,7 +39,7 @@ inline Context& process_context() {
   static Context context;
   return context;
 }
-inline void check_device_target(const std::string& target) {
+inline void check_device_target(std::string_view target) {
   const std::array<std::string, 3> known{"CPU", "GPU", "Ascend"};
   if (target == "Ascend") throw ValueError("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
   if (target == "GPU") {

@@ -65,16 +65,34 @@ struct Value : OperandTag {
 
   // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come later.
   /// Over Axes (all of them if none is given), counted from the end if negative: `x.mean<0>()`, `x.sum<1, 2>()`, `x.max()`.
-  template <int... Axes> constexpr auto mean(Place at = Place::here()) const { return reduce_mean<Axes...>(self(), at); }
-  template <int... Axes> constexpr auto sum(Place at = Place::here()) const { return reduce_sum<Axes...>(self(), at); }
-  template <int... Axes> constexpr auto max(Place at = Place::here()) const { return reduce_max<Axes...>(self(), at); }
-  template <int... Axes> constexpr auto min(Place at = Place::here()) const { return reduce_min<Axes...>(self(), at); }
-  template <int... Axes> constexpr auto prod(Place at = Place::here()) const { return reduce_prod<Axes...>(self(), at); }
+  template <int... Axes>
+  constexpr auto mean(std::source_location at = std::source_location::current()) const {
+    return reduce_mean<Axes...>(self(), Place{at});
+  }
+  template <int... Axes>
+  constexpr auto sum(std::source_location at = std::source_location::current()) const {
+    return reduce_sum<Axes...>(self(), Place{at});
+  }
+  template <int... Axes>
+  constexpr auto max(std::source_location at = std::source_location::current()) const {
+    return reduce_max<Axes...>(self(), Place{at});
+  }
+  template <int... Axes>
+  constexpr auto min(std::source_location at = std::source_location::current()) const {
+    return reduce_min<Axes...>(self(), Place{at});
+  }
+  template <int... Axes>
+  constexpr auto prod(std::source_location at = std::source_location::current()) const {
+    return reduce_prod<Axes...>(self(), Place{at});
+  }
   /// Under another shape: `x.reshape<Shape<dyn, 400>>()`, `x.flatten()`.
   template <class S> constexpr auto reshape(std::source_location at = std::source_location::current()) const { return detail::reshaped<S>(self(), Place{at}); }
   constexpr auto flatten(std::source_location at = std::source_location::current()) const { return detail::flattened(self(), Place{at}); }
   /// Axis k of the result is axis Order[k]; without an order all axes are reversed.
-  template <int... Order> constexpr auto transpose(std::source_location at = std::source_location::current()) const { return detail::transposed<Order...>(self(), Place{at}); }
+  template <int... Order>
+  constexpr auto transpose(std::source_location at = std::source_location::current()) const {
+    return detail::transposed<Order...>(self(), Place{at});
+  }
 
  private:
   constexpr const Self& self() const { return static_cast<const Self&>(*this); }

@@ -8,6 +8,8 @@
 namespace tenon::inline TENON_ABI {
 
 /// Identifies a random number stream: cell path, chain of call sites, and how often this site was visited in the step.
+/// Two visits of one site in one expression, as in `h(x) + h(y)` with a lambda h that calls dropout, have no order in C++:
+/// g++ runs them in another order than it traces them. Write such visits in two statements.
 struct StreamVisits {
   struct Visit {
     std::uint64_t site;
@@ -92,7 +94,7 @@ class Builder {
 
   constexpr void fail(const Sentence& what) {
     if (!error.empty()) return;
-    if (entries) {
+    if (entry_count) {  // not `entries`: UBSan refuses to compare it with null in constant evaluation
       write_path(error, entries, scope, ".", true);
       error << ": ";
     }
@@ -114,7 +116,7 @@ class Builder {
   };
   constexpr Frame enter(const void* address, std::uint64_t type, const Location& at) {
     const Frame outer{scope, calls};
-    const int entry = entries ? find_entry(entries, entry_count, address, type, scope) : -1;
+    const int entry = entry_count ? find_entry(entries, entry_count, address, type, scope) : -1;
     if (entry >= 0) scope = entry;
     calls = hash_number(site_number(at), calls);
     return outer;
@@ -124,7 +126,7 @@ class Builder {
     calls = outer.calls;
   }
   constexpr std::uint64_t stream(const Location& at) {
-    const std::uint64_t path = entries ? entries[scope].path : 0;
+    const std::uint64_t path = entry_count ? entries[scope].path : 0;
     return streams.next(hash_number(site_number(at), hash_number(calls, path)));
   }
   /// The random state [2] of uint64: seed and step.

@@ -85,7 +85,7 @@ constexpr Plan<N> place_rest(const Graph<N>& graph, const Lifetimes<N>& lives, P
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
     if (is<ops::Input>(node)) plan.at[id] = {Region::input, long(node.immediate)};
-    else if (is<ops::ParameterLeaf>(node)) plan.at[id] = {Region::parameters, entries ? entries[node.immediate].offset : 0};
+    else if (is<ops::ParameterLeaf>(node)) plan.at[id] = {Region::parameters, entries[node.immediate].offset};
     else if (is<ops::StateLeaf>(node)) plan.at[id] = {Region::state, long(node.immediate)};
     else if (is<ops::Constant>(node)) plan.at[id] = {Region::constant, 8 * constants++};
     else if (lives.root[id] != id) plan.at[id] = plan.at[lives.root[id]];

@@ -78,8 +78,15 @@ struct Collector {
   // Member names exist per (position, type) pair; only the pair that occurs has one.
   template <class X, int I, class M>
   static constexpr std::string_view name_if() {
-    if constexpr (constexpr bool here = MemberAt<X, I>::template pointer<M>() != nullptr; here) return member_name<X, I, M>();
+    if constexpr (constexpr bool here = stands_at<X, I, M>(); here) return member_name<X, I, M>();
     else return {};
+  }
+  // Asked without a pointer: g++ with UBSan refuses to compare one with null in constant evaluation.
+  template <class X, int I, class M>
+  static constexpr bool stands_at() {
+    bool found = false;
+    for_each_member(prototype<X>, [&found]<class Other>(const Other&, int position) { found |= position == I && std::is_same_v<Other, M>; });
+    return found;
   }
   constexpr int add(const Entry& entry) {
     entries.push_back(entry);

@@ -24,18 +24,17 @@ struct CheckedCell {
                                                                                  : "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member");
 };
 
-/// Number of arguments that construct takes, tried with rows of floats; -1 if it takes no such arguments.
-template <class Self, class... X>
+/// Number of arguments that construct takes, tried with arguments of one type; -1 if it takes no such arguments.
+template <class Self, class Argument, class... X>
 constexpr int argument_count() {
-  using Rows = Traced<float, Shape<dyn>>;
   if constexpr (requires(const Self& cell, const X&... x) { cell.construct(x...); }) return int(sizeof...(X));
-  else if constexpr (sizeof...(X) < 4) return argument_count<Self, X..., Rows>();
+  else if constexpr (sizeof...(X) < 4) return argument_count<Self, Argument, X..., Argument>();
   else return -1;
 }
 /// "Dense takes 1 argument, got 2"
-template <class Self>
+template <class Self, class First = Traced<float, Shape<dyn>>, class... X>
 constexpr Sentence wrong_arguments(int got) {
-  constexpr int count = argument_count<Self>();
+  constexpr int count = argument_count<Self, First>();
   Sentence s;
   s << class_name<Self>();
   if (count == got || count < 0) return s << " has no construct that takes " << got << (got == 1 ? " argument of this type" : " arguments of these types");
@@ -61,7 +60,7 @@ struct Forward {
   template <std::size_t... I>
   static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
     if constexpr (requires { typename ForwardResult<Net, Keys...>; }) add_outputs(b, prototype<Net>.construct(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
-    else b.fail(wrong_arguments<Net>(sizeof...(Keys)));
+    else b.fail(wrong_arguments<Net, Traced<typename Keys::type, typename Keys::shape>...>(sizeof...(Keys)));
   }
   template <class V>
   static constexpr void add_outputs(Builder& b, const V& value) {
@@ -208,7 +207,7 @@ struct Cell {
         b->leave(outer);
         return result;
       } else {
-        b->fail(tenon::detail::wrong_arguments<Self>(sizeof...(X)));
+        b->fail(tenon::detail::wrong_arguments<Self, X...>(sizeof...(X)));
         b->leave(outer);
         return Broken(b);
       }

@@ -153,7 +153,8 @@ TEST_CASE("fuse: an epilogue takes operands until it has max_operands, the rest 
 }
 
 TEST_CASE("fuse: what has neither the shape of the product nor one value per channel is no operand of its epilogue") {
-  constexpr TensorType images{{dyn, 3, 2, 3}, 4, Dtype::float32}, per_channel{{3, 1, 1}, 3, Dtype::float32}, per_column{{3}, 1, Dtype::float32}, per_row{{2, 1}, 2, Dtype::float32};
+  constexpr TensorType images{{dyn, 3, 2, 3}, 4, Dtype::float32}, per_channel{{3, 1, 1}, 3, Dtype::float32}, per_column{{3}, 1, Dtype::float32},
+      per_row{{2, 1}, 2, Dtype::float32};
   const auto steps_with = [&]<class Op>(Op, const TensorType& operand) {
     Maker<8> make;
     const int product = make.call<Op>(make.input(images), make.input(vector4, 1));

@@ -65,8 +65,7 @@ template <class C>
 constexpr bool accepted() {
   return detail::wrong_callback<C, RunInfo>().empty();
 }
-auto model_of(Net& net) { return Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>(net, {}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}); }
-using Trained = decltype(model_of(std::declval<Net&>()));
+using Trained = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>;
 nn::Momentum<> fast() { return {.learning_rate = 0.5f, .momentum = 0.9f}; }
 }  // namespace
 
