@@ -75,7 +75,7 @@ inline void reduce(const Arguments& a, long begin, long end, unsigned mask, A in
   }
   // One loop serves a block of neighbouring results when the last axis is kept: each has its own chain.
   const bool vertical = run_axis == in.rank && in.rank > 0;
-  const long width = vertical ? extent[in.rank - 1] : 1;
+  const long width = vertical ? extent[in.rank ? in.rank - 1 : 0] : 1;
   const auto start_of = [&](long index, bool which) {  // offset of element `index` of the kept (false) or reduced (true) axes
     long offset = 0;
     for (int axis = (vertical ? in.rank - 1 : run_axis) - 1; axis >= 0; --axis) {
