@@ -19,7 +19,7 @@ struct Entry;  // graph/structure.hpp
 struct ParameterArena {
   std::atomic<int> references{0};
   bool training = false;   // what set_train() said for this network
-  unsigned freeze_version = 0;  // counts changes of requires_grad, so that an executor knows when to ask again
+  unsigned freeze_version = 0;  // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
   const Entry* entries = nullptr;
   int entry_count = 0;
   long bytes = 0;
@@ -33,6 +33,11 @@ struct ParameterArena {
     arena->data = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes ? bytes : alignment), std::align_val_t(alignment)));
     std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
     return arena;
+  }
+  /// Unique in the program: arenas change hands when a network is assigned to.
+  static unsigned next_freeze_version() {
+    static std::atomic<unsigned> last{0};
+    return ++last;
   }
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
   void release() {
@@ -75,7 +80,7 @@ struct ParameterHandle {
   void requires_grad(bool wanted) const {
     if (requires_grad_ == wanted) return;
     requires_grad_ = wanted;
-    if (arena) ++arena->freeze_version;
+    if (arena) arena->freeze_version = ParameterArena::next_freeze_version();
   }
 
   void bind(ParameterArena* to, long offset, int index) const {
@@ -84,7 +89,7 @@ struct ParameterHandle {
     arena = to;
     data = to->data + offset;
     entry = index;
-    if (!requires_grad_) ++to->freeze_version;
+    if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
   }
 
  private:

@@ -30,18 +30,19 @@ class ThreadPool {
   void set_threads(int count) { threads_.store(std::max(1, count), std::memory_order_relaxed); }
 
   void run(int parts, Work work, void* context) {
-    if (parts <= 1 || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
+    const int workers = std::min(parts, threads()) - 1;  // read once: another thread may change it
+    if (workers <= 0 || busy_.exchange(true, std::memory_order_acquire)) {
       for (int part = 0; part < parts; ++part) work(context, part);
       return;
     }
     const Join join{*this};
-    start_workers(std::min(parts, threads()) - 1);
+    start_workers(workers);
     {
       std::lock_guard guard(mutex_);
       work_ = work;
       context_ = context;
       parts_ = parts;
-      active_ = std::min(parts, threads()) - 1;
+      active_ = workers;
       pending_.store(active_, std::memory_order_relaxed);
       generation_.fetch_add(1, std::memory_order_release);
     }

@@ -70,7 +70,9 @@ constexpr int lift(Builder& b, const Parameter<T, S, Init, Trainable>& p) {
 }
 template <class Reshape = ops::Reshape>
 constexpr int lift_view(Builder& b, const TensorType& type, int node) {
-  return b.template call<Reshape>(Reshape::to(type), node);
+  const int view = b.template call<Reshape>(Reshape::to(type), node);
+  b.nodes[std::size_t(view)].immediate = parameter_view;
+  return view;
 }
 template <class P, class S>
 constexpr int lift(Builder& b, const ParameterView<P, S>& v) {
@@ -142,16 +144,6 @@ struct EagerOperands {
     ++count;
   }
 };
-
-inline void check_exact_rounding() {  // -ffp-contract=fast and friends are caught once, not silently
-  static const bool exact = [] {
-    volatile float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);
-    const float product = a * a;
-    volatile float stored = product;
-    return stored + c == 0.0f;
-  }();
-  if (!exact) throw RuntimeError("This program rounds float arithmetic in another way than IEEE 754 asks for (x87 or a fast-math flag): the two modes would differ. Compile with SSE2 and without such flags.");
-}
 
 template <class I, class... V>
 auto apply_eager(std::uint64_t immediate, const V&... v) {

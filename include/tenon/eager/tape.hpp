@@ -52,6 +52,8 @@ class Tape {
   static Tape*& active() { return active_tape(); }
   void resume() {
     if (active() == this) return;
+    for (const Tape* on_chain = active(); on_chain; on_chain = on_chain->outer_)
+      if (on_chain == this) throw RuntimeError("Tape::resume: another tape was started inside of this one and is still active: end it first.");
     outer_ = active();
     active() = this;
   }
@@ -72,7 +74,7 @@ class Tape {
   /// Asks for gradients with respect to x (an input; parameters that require_grad are watched by themselves).
   template <class T, class S>
   void watch(const Tensor<T, S>& x) {
-    x.variable = {new_variable(), generation_};
+    if (x.variable.tape != generation_) x.variable = {new_variable(), generation_};
   }
   template <class T, class S>
   int variable(const Tensor<T, S>& x) const {

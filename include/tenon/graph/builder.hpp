@@ -25,6 +25,9 @@ struct StreamVisits {
 };
 constexpr std::uint64_t site_number(const Location& at) { return std::uint64_t(std::uint32_t(at.line)) << 32 | std::uint32_t(at.column); }
 
+/// The immediate of a Reshape that stands for a ParameterView.
+inline constexpr std::uint64_t parameter_view = 0x9a3a3e7e35u;
+
 class Builder {
  public:
   std::vector<Node> nodes;
@@ -105,7 +108,8 @@ class Builder {
   /// times, then twice 1, then twice a large number.
   constexpr int fail_for_value(std::string_view who) {
     asks_values |= error.empty();
-    fail(Sentence{} << who << " asks for the value of a tensor while a graph is traced, which has none: use select(condition, a, b), or pin the model to PyNative mode: Model model{pinned<Mode::pynative>, net, ...}");
+    fail(Sentence{} << who << " asks for the value of a tensor while a graph is traced, which has none: use select(condition, a, b), or pin the model "
+                    << "to PyNative mode: Model model{pinned<Mode::pynative>, net, ...}");
     constexpr int assumed[]{0, 0, 0, 0, 1, 1, 1 << 30, 1 << 30};
     return assumed[values_asked_++ % 8];
   }

@@ -6,6 +6,7 @@ namespace tenon::inline TENON_ABI {
 
 namespace ops {
 struct Add;
+struct Reshape;
 struct SumTo;
 }  // namespace ops
 
@@ -80,7 +81,7 @@ constexpr std::vector<int> post_order(const Builder& builder, int root) {
 
 /// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
 /// node that existed before, or -1. `wanted[i]` marks leaves whose gradient is asked for.
-template <class Plus = ops::Add>
+template <class Plus = ops::Add, class View = ops::Reshape>
 constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
   std::vector<int> gradients(std::size_t(root) + 1, -1);
   std::vector<char> needed(std::size_t(root) + 1, 0);
@@ -107,8 +108,14 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
     node.op->derivative(d);
     for (int k = 0; k < node.operands; ++k) {  // the contributions of one call are added up before they meet others, as on the tape
       if (d.contribution(k) < 0) continue;
-      int& sum = gradients[std::size_t(node.operand[k])];
-      sum = sum < 0 ? d.contribution(k) : builder.template call<Plus>(NoConfig{}, sum, d.contribution(k));
+      int target = node.operand[k], contribution = d.contribution(k);
+      const Node& operand = builder.nodes[std::size_t(target)];
+      if (operand.op->view && operand.immediate == parameter_view) {  // a parameter in another shape: the tape knows the parameter only
+        target = operand.operand[0];
+        contribution = builder.template call<View>(View::to(builder.nodes[std::size_t(target)].type), contribution);
+      }
+      int& sum = gradients[std::size_t(target)];
+      sum = sum < 0 ? contribution : builder.template call<Plus>(NoConfig{}, sum, contribution);
     }
   }
   builder.scope = outer_scope;

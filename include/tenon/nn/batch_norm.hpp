@@ -18,7 +18,7 @@ struct BatchNormConfig {
 
 namespace detail {
 
-constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) { return x.rank == rank && x[1] == features && x.dtype == Dtype::float32; }
+constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) { return x.rank == rank && x[1] == features; }
 
 /// By the statistics of the batch, which also move the moving ones.
 template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>

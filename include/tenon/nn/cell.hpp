@@ -16,12 +16,15 @@ template <class T>
 struct BaseOf {
   template <class B> requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) constexpr operator B() const;
 };
+
 /// Whether a class can be a cell, and the sentence if it cannot.
 template <class Self>
 struct CheckedCell {
   static constexpr bool one_base = !requires { Self{{}, BaseOf<Self>{}}; }, ok = std::is_aggregate_v<Self> && one_base;
-  static constexpr Sentence sentence = Sentence{} << (!std::is_aggregate_v<Self> ? "a cell has only public members, no constructor and no virtual function: give members their values by initialisers, options as template arguments"
-                                                                                 : "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member");
+  static constexpr Sentence sentence =
+      Sentence{} << (std::is_aggregate_v<Self> ? "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member"
+                                               : "a cell has only public members, no constructor and no virtual function: give members their values by "
+                                                 "initialisers, options as template arguments");
 };
 
 /// Number of arguments that construct takes, tried with arguments of one type; -1 if it takes no such arguments.
@@ -42,10 +45,6 @@ constexpr Sentence wrong_arguments(int got) {
   return got ? s << got : s << "none";
 }
 
-/// The result type of construct on traced arguments of these types.
-template <class Net, class... Keys>
-using ForwardResult = decltype(prototype<Net>.construct(std::declval<const Traced<typename Keys::type, typename Keys::shape>&>()...));
-
 /// The forward graph of a cell for arguments of given types, in evaluation.
 template <class Net, class... Keys>
 struct Forward {
@@ -59,8 +58,12 @@ struct Forward {
   }
   template <std::size_t... I>
   static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
-    if constexpr (requires { typename ForwardResult<Net, Keys...>; }) add_outputs(b, prototype<Net>.construct(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
-    else b.fail(wrong_arguments<Net, Traced<typename Keys::type, typename Keys::shape>...>(sizeof...(Keys)));
+    trace_call(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+  }
+  template <class... X>
+  static constexpr void trace_call(Builder& b, const X&... x) {
+    if constexpr (requires(const Net& net, const X&... v) { net.construct(v...); }) add_outputs(b, prototype<Net>.construct(x...));
+    else b.fail(wrong_arguments<Net, X...>(sizeof...(X)));
   }
   template <class V>
   static constexpr void add_outputs(Builder& b, const V& value) {
@@ -202,7 +205,7 @@ struct Cell {
       Builder* b = nullptr;
       ((b = b ? b : tenon::detail::builder_of(x)), ...);
       const Builder::Frame outer = b->enter(&self(), type_number<Self>, at);
-      if constexpr (requires { self().construct(x...); }) {
+      if constexpr (requires(const Self& cell, const X&... v) { cell.construct(v...); }) {
         const auto result = self().construct(x...);
         b->leave(outer);
         return result;

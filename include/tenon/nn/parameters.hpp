@@ -106,8 +106,7 @@ class ParameterList {
   /// arena of its own, keeps its values.
   void bind() const {
     if (!bytes_) return;
-    const ParameterArena* bound = arena();
-    if (!bound || bound->entry_count < count_) bind_to_new([](int, std::byte*) { return false; });
+    if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
   }
   /// Makes an arena with the values and flags of another network of the same type.
   void copy_from(const ParameterList& other) const {
@@ -140,6 +139,16 @@ class ParameterList {
   }
 
  private:
+  // True if all parameters are in one arena at the places of the table: a part that was replaced, or used alone before,
+  // is elsewhere.
+  bool lies_together() const {
+    const ParameterArena* const whole = arena();
+    const std::byte* const start = base();
+    if (!whole || whole->entry_count < count_) return false;
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].parameter && (handle(i).arena != whole || handle(i).data != start + table_[i].offset)) return false;
+    return true;
+  }
   // Binds every parameter to a new arena. `fill(entry, data)` may write its values; else it keeps those it has, or draws.
   template <class Fill>
   void bind_to_new(Fill fill) const {
@@ -151,6 +160,7 @@ class ParameterList {
       const ParameterHandle& own = handle(i);
       std::byte* const data = fresh->data + entry.offset;
       if (!fill(i, data)) {
+        if (own.arena) fresh->training |= own.arena->training;
         if (own.data) std::memcpy(data, own.data, std::size_t(entry.dims.bytes(1)));
         else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed));
       }

@@ -8,13 +8,14 @@ namespace tenon::inline TENON_ABI::detail {
 
 /// A column of a data set as construct sees it in a trace.
 template <class C> using TracedColumn = Traced<typename C::type, typename C::shape>;
+template <class X> using TracedAs = Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>;
 template <class Data> using FirstColumn = TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>;
 
 /// Whether construct takes all columns, as it must without a loss function.
 template <class Net, class List> struct TakesAll;
 template <class Net, class... C>
 struct TakesAll<Net, dataset::Columns<C...>> {
-  static constexpr bool value = requires(const TracedColumn<C>&... x) { prototype<Net>.construct(x...); };
+  static constexpr bool value = requires(const Net& net, const TracedColumn<C>&... x) { net.construct(x...); };
 };
 
 /// A graph that a Model is going to run. A Model without graph mode may look at values.

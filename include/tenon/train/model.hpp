@@ -69,7 +69,7 @@ class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
   static constexpr bool are_metrics = (nn::Metric<Metrics> && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
-  static_assert(are_metrics, "a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`");
+  static_assert(are_metrics, "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()");
   static_assert(is_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}; nn/optim/optimizer.hpp says what one has");
 
  public:
@@ -98,7 +98,7 @@ class Model {
     // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and prints few
     // lines for an ordinary error in there.
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (Checked::ok) train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -109,7 +109,7 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
@@ -118,6 +118,7 @@ class Model {
       if (epochs < 1) throw ValueError(text("Model.train: epoch must be 1 or more, got ", epochs, "."));
       if (data.size() == 0) throw ValueError("Model.train: there is no valid data in the data set: it has no batch.");
       const detail::Busy busy(training_, "Model.train");
+      runner_.bind();
       Run<Model> run(*this);
       run.mode = mode();
       run.epoch_num = epochs;
@@ -135,7 +136,7 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     if constexpr (Checked::ok) return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -146,7 +147,7 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const detail::FirstColumn<Data>& x) { prototype<Net>.construct(x); });
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
     if constexpr (!Checked::ok) {
@@ -155,6 +156,7 @@ class Model {
     } else {
       if (data.size() == 0) throw ValueError("Model.eval: there is no valid data in the data set: it has no batch.");
       const detail::Busy busy(evaluating_, "Model.eval");
+      runner_.bind();
       Run<Model> run(*this);
       run.mode = mode();
       run.training = false;
@@ -172,7 +174,7 @@ class Model {
   /// Throws ValueError if the inputs' batch sizes differ.
   template <class... X>
   auto predict(const X&... x) {
-    static_cast<void>(requires { typename detail::ForwardResult<Net, typename detail::KeyFor<X>::type...>; });
+    static_cast<void>(requires(const Net& net, const detail::TracedAs<X>&... traced) { net.construct(traced...); });
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
@@ -296,6 +298,7 @@ class Model {
       };
       std::apply([&](const auto&... one) { (check(one), ...); }, results);
       const auto into = std::apply([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+      runner_.bind();
       runner_.predict([&](int k, const AnyTensor& output) { std::memcpy(into[std::size_t(k)], output.data, output.bytes()); }, x...);
     }
   }

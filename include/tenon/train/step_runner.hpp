@@ -1,5 +1,6 @@
 // StepRunner: one step of training, evaluation, or prediction, in either mode.
 #pragma once
+#include <tenon/core/exact.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
@@ -19,8 +20,6 @@ class ExecutorCache {
       if (&e->program() == &program) return *e;
     return *executors_.emplace_back(std::make_unique<Executor>(program));
   }
-  auto begin() { return executors_.begin(); }
-  auto end() { return executors_.end(); }
 
  private:
   std::vector<std::unique_ptr<Executor>> executors_;
@@ -78,8 +77,11 @@ class StepRunner {
       : net_(&net), mode_(mode), state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed), rules_(make_rules(optimizer)) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
     if constexpr (!options.pynative) mode_ = Mode::graph;
-    ParameterList(net).bind();
+    check_exact_rounding();
+    bind();
   }
+  /// Binds the parameters, again if a part of the network was replaced since.
+  void bind() const { ParameterList(*net_).bind(); }
 
   Mode mode() const { return mode_; }
   TrainState& state() { return state_; }
@@ -113,7 +115,7 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
-        Executor& executor = bound(PredictGraph<X...>::program);
+        Executor& executor = bound(PredictGraph<X...>::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
         executor.run(inputs, batch_size_of(x...));
         for (int k = 0; k < executor.program().outputs; ++k) f(k, executor.output_view(k));
       }
@@ -129,8 +131,9 @@ class StepRunner {
     else return NoOptimizer{};
   }
 
-  Executor& bound(const Program& program) {
-    Executor& executor = executors_.get(program);
+  Executor& bound(const Program& program) { return bound(program, executors_); }
+  Executor& bound(const Program& program, ExecutorCache& cache) {
+    Executor& executor = cache.get(program);
     const ParameterList parameters(*net_);
     executor.bind(parameters.base(), state_.data());
     freeze_as_flagged(executor, parameters);
@@ -165,7 +168,7 @@ class StepRunner {
       const auto loss = loss_of<Loss>(predicted<Net, Loss>(*net_, x...), x...);
       const auto total = total_loss(loss);
       tape_.pause();
-      tape_.backward(total);
+      if (tape_.variable(total) >= 0) tape_.backward(total);  // else everything is frozen by flag
       outputs.keep(loss);
     });
     using Update = Compiled<UpdateStep<Net, Optimizer>, options.passes>;
@@ -197,7 +200,7 @@ class StepRunner {
   Net* net_;
   Mode mode_;
   TrainState state_;
-  ExecutorCache executors_;
+  ExecutorCache executors_, predictors_;
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   std::vector<const void*> gradients_;

@@ -1,4 +1,4 @@
-// expects: a metric of a Model needs `name`, `clear()`, `update(prediction, label)` or `update(loss)`, and `eval()`
+// expects: a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

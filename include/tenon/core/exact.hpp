@@ -1,0 +1,26 @@
+// A probe at run time: does a * b + c round twice inside the region of exact rounding?
+#pragma once
+#include <tenon/core/error.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::detail {
+inline float product_plus(float a, float b, float c) { return a * b + c; }
+}  // namespace tenon::detail
+TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+/// Throws RuntimeError if this program was compiled so that kernels contract products and sums, or compute in more than
+/// float's precision: the two modes would differ. A Model asks once.
+inline void check_exact_rounding() {
+  static const bool exact = [] {
+    volatile float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);  // a * a is 1 + 2^-11 + 2^-24, the last term is lost in float
+    volatile float sum = detail::product_plus(a, a, c);
+    return sum == 0.0f;
+  }();
+  if (!exact)
+    throw RuntimeError("This program rounds a * b + c in one step, or with more than float's precision, where Tenon rounds twice: graph and PyNative mode would differ. "
+                       "Compile without -ffast-math, -funsafe-math-optimizations, -mfpmath=387, and without pragmas that switch contraction on.");
+}
+
+}  // namespace tenon
