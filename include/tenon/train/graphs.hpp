@@ -49,8 +49,11 @@ template <class L>
 constexpr void output_losses(Builder& b, const L& loss) {
   if constexpr (IsTuple<L>::value) std::apply([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
   else if constexpr (!is_broken<L>) {
-    if (int(b.outputs.size()) < max_outputs) b.outputs.push_back(loss.id);
-    else b.fail(Sentence{} << "a model has at most " << max_outputs << " outputs, losses and predictions together: return fewer");
+    if (int(b.outputs.size()) < max_outputs) {  // a parameter that is an output is copied: the step changes it
+      b.outputs.push_back(b.nodes[std::size_t(loss.id)].op->leaf ? b.template call<ops::Identity>(NoConfig{}, loss.id) : loss.id);
+    } else {
+      b.fail(Sentence{} << "a model has at most " << max_outputs << " outputs, losses and predictions together: return fewer");
+    }
   }
 }
 
