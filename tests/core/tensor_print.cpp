@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include <support/shared.hpp>
+#include "../support/shared.hpp"
 #include <tenon/core/tensor_print.hpp>
 
 using namespace tenon;

@@ -154,7 +154,8 @@ struct Cell {
   template <class Me = Self>
   constexpr auto operator()() const {
     using Wrong = Mistake<tenon::detail::WithoutArguments<Me>>;
-    return Wrong::corrected;
+    static_cast<void>(Wrong::corrected);
+    return Broken{};
   }
 
   /// The parameters by name, in the order of the members: `for (auto& [name, parameter] : net.parameters_and_names())`.
