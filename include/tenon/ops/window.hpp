@@ -1,5 +1,7 @@
 // Sliding windows over images: the output extents and paddings that convolution and pooling share.
 #pragma once
+#include <concepts>
+
 #include <tenon/core/shape.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -11,7 +13,7 @@ enum class PadMode : int { same, valid, pad };
 struct Pair {
   int h = 1, w = 1;
   constexpr Pair() = default;
-  constexpr Pair(int both) : h(both), w(both) {}
+  constexpr Pair(std::integral auto both) : h(int(both)), w(int(both)) {}  // not from 1.5, which would be cut silently
   constexpr Pair(int height, int width) : h(height), w(width) {}
   constexpr bool operator==(const Pair&) const = default;
 };
@@ -20,7 +22,7 @@ struct Pair {
 struct Padding {
   int top = 0, bottom = 0, left = 0, right = 0;
   constexpr Padding() = default;
-  constexpr Padding(int all) : top(all), bottom(all), left(all), right(all) {}
+  constexpr Padding(std::integral auto all) : top(int(all)), bottom(int(all)), left(int(all)), right(int(all)) {}
   constexpr Padding(int t, int b, int l, int r) : top(t), bottom(b), left(l), right(r) {}
   constexpr bool operator==(const Padding&) const = default;
 };

@@ -96,7 +96,7 @@ struct TrainStep {
     if constexpr (!is_broken<decltype(total)>) {
       output_losses(b, loss);
       if (b.error.empty()) append_training(b, total.id);
-    }
+    } else b.fail(Sentence{} << "construct returned no value");  // kept only if nothing has failed before
   }
   static constexpr void append_training(Builder& b, int loss) {
     if (Structure<Net>::table.trainable == 0) return b.fail(Sentence{} << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
