@@ -129,3 +129,13 @@ TEST_CASE("watching a value of the tape again does not cut the graph") {
   tape.backward(h * h);
   CHECK(tape.gradient(w).item() == 108);
 }
+
+TEST_CASE("a tape keeps the memory of a network that is gone before backward") {
+  eager::Tape tape;
+  const auto loss = [] {
+    Net net;
+    return reduce_sum(net(Tensor({{1.0f, 2.0f, 3.0f}})));
+  }();
+  tape.backward(loss);  // reads the parameters
+  CHECK(loss.count() == 1);
+}

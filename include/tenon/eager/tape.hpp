@@ -45,7 +45,10 @@ class Tape {
   /// A tape that records only between resume() and pause().
   enum Start { paused };
   explicit Tape(Start) {}
-  ~Tape() { pause(); }
+  ~Tape() {
+    pause();
+    release_arenas();
+  }
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
@@ -68,6 +71,7 @@ class Tape {
     hides_outer_ = false;
     for (int& v : parameter_variable_) v = -1;
     arena_ = nullptr;
+    release_arenas();
     generation_ = next_generation();
   }
 
@@ -91,6 +95,7 @@ class Tape {
     if (outer_) hides_outer_ = true;
     if (!arena_) {
       arena_ = p.arena;
+      keep(p.arena);
       parameter_variable_.assign(std::size_t(arena_->entry_count), -1);
     }
     if (p.arena != arena_) return foreign_variable(p);
@@ -176,10 +181,22 @@ class Tape {
     return int(variables_.size()) - 1;
   }
   // Parameters of a second network in one tape: searched, since this is rare.
+  // Records point into the parameters' memory, which must outlive a network that dies before backward().
+  void keep(ParameterArena* arena) {
+    for (const ParameterArena* kept : kept_)
+      if (kept == arena) return;
+    arena->retain();
+    kept_.push_back(arena);
+  }
+  void release_arenas() {
+    for (ParameterArena* kept : kept_) kept->release();
+    kept_.clear();
+  }
   int foreign_variable(const ParameterHandle& p) {
     for (const auto& [handle, v] : foreign_)
       if (handle == p.data && v.tape == generation_) return v.index;
     const int v = new_variable();
+    keep(p.arena);
     foreign_.push_back({p.data, {v, generation_}});
     return v;
   }
@@ -280,6 +297,7 @@ class Tape {
   std::vector<Variable> variables_;
   std::vector<int> order_, stack_, next_, parameter_variable_;
   std::vector<Foreign> foreign_;
+  std::vector<ParameterArena*> kept_;
   std::vector<Value> values_;
   const ParameterArena* arena_ = nullptr;
   unsigned generation_ = next_generation();
