@@ -8,7 +8,8 @@ usage() {
   cat <<'END'
 sh cmake/quickstart.sh [--data DIR] [options of the example]
 
-Builds examples/06_mnist in build/release and runs it with `--mode both`: LeNet on handwritten digits, once eagerly, once as a graph.
+Builds examples/06_mnist in build/release and runs it with `--mode both` and `--save build/release/lenet.safetensors`: LeNet on handwritten digits,
+once as a graph, once eagerly; it is evaluated, saved, loaded again, and predicts.
   --data DIR    folder of MNIST (train-images-idx3-ubyte[.gz] and so on). Without it: $TENON_DATA, or ../shared/data/mnist beside
                 this project, or a few digits that the example carries with it
 Anything else goes to the example; build/release/examples/06_mnist --help lists it.
@@ -18,6 +19,7 @@ END
 
 data=${TENON_DATA:-}
 mode='--mode both'
+save='--save build/release/lenet.safetensors'
 seen_data=no
 # Takes --data out of the arguments, and keeps the others in their order.
 for argument; do
@@ -28,6 +30,7 @@ for argument; do
     --data) seen_data=next ;;
     --data=*) data=${argument#--data=} ;;
     --mode | --mode=*) mode=; set -- "$@" "$argument" ;;
+    --save | --save=*) save=; set -- "$@" "$argument" ;;
     *) set -- "$@" "$argument" ;;
   esac
 done
@@ -41,7 +44,8 @@ configure release -DTENON_BUILD_EXAMPLES=ON
 say "Building examples/06_mnist (about 1 min the first time) ..."
 build 06_mnist || stop "The build failed (the text above says where)."
 
-[ -z "$data" ] || set -- --data "$data" "$@"
-say "Running build/release/examples/06_mnist $mode $* ..."
+[ -z "$data" ] || set -- --data "$(cd "$data" && pwd)" "$@"
+cd "$root" || exit 1
+say "Running build/release/examples/06_mnist $mode $save $* ..."
 # shellcheck disable=SC2086  # two words or none
-exec "$root/build/release/examples/06_mnist" $mode "$@"
+exec "$root/build/release/examples/06_mnist" $mode $save "$@"

@@ -3,6 +3,7 @@
 //   06_mnist --data DIR --mode graph|pynative|both --epochs N --batch N --threads N --seed S --save FILE --load FILE
 #include <getopt.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -98,14 +99,14 @@ void run(const Options& o, const char* mode, const auto& train, const auto& test
   EpochTime time;
   model.train(o.epochs, train, ProgressBar{}, time);
   const auto result = model.eval(test);
-  if (!o.save.empty()) {  // what was saved predicts the same
+  if (!o.save.empty()) {  // what comes back has the same bits
     save_checkpoint(net, o.save);
     LeNet loaded;
     load_checkpoint(o.save, loaded);
-    Model other{loaded};
-    const auto sample = Tensor<float, Shape<dyn, 1, 28, 28>>::full(0.5f, 3);
-    if (!all_close(model.predict(sample), other.predict(sample), 0, 0)) fail("the saved network predicts something else");
+    if (hash_of(loaded) != hash_of(net)) fail("the saved network is another one");
   }
+  const auto blank = Tensor<float, Shape<dyn, 1, 28, 28>>::zeros(1);
+  if (!std::isfinite(model.predict(blank).values()[0])) fail("the prediction is not a number");
   std::printf("mode=%s accuracy=%.4f loss=%.4f seconds_per_epoch=%.2f weights=%016llx\n", mode, result["accuracy"], result["loss"], time.seconds / double(o.epochs),
               static_cast<unsigned long long>(hash_of(net)));
 }
