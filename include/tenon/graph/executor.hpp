@@ -62,7 +62,7 @@ class Executor {
   explicit Executor(const Program& program) : program_(&program), resolved_(std::size_t(program.rows)) {}
 
   const Program& program() const { return *program_; }
-  /// Base addresses of parameters and states. `frozen[entry]` (or null) skips the work for that parameter.
+  /// Base addresses of parameters and states.
   void bind(std::byte* parameters, std::byte* state) {
     if (parameters == base_[int(Region::parameters)] && state == base_[int(Region::state)]) return;
     base_[int(Region::parameters)] = parameters;
@@ -98,7 +98,6 @@ class Executor {
   void* output(int k) const { return address(program_->place[program_->output[k]], n_); }
   const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
   AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output(k)); }
-  void* address_of(int node) const { return address(program_->place[node], n_); }
   /// Bytes of scratch memory held.
   long bytes() const { return capacity_; }
 

@@ -112,7 +112,6 @@ struct Compiled {
     return constants;
   }
   static constexpr detail::Constants<N> constants = make_constants();
-  static constexpr TensorType result_type = graph[graph.output[0]].type;
   static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, plan.floor, plan.need, plan.needs,
                                    constants.bytes, graph.output, graph.outputs, Source::entries};
 };

@@ -66,12 +66,13 @@ constexpr Builder builder_for(bool training) {
   return b;
 }
 
-// With a loss function a row has two columns, as in MindSpore.
-template <class Loss, class... Keys>
-constexpr bool check_columns(Builder& b) {
-  if (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2) return true;
-  b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys)) << " columns, a model with a loss function needs 2: data and label");
-  return false;
+// Traces Step on the columns of a row. With a loss function a row has two, as in MindSpore.
+template <class Step, class Loss, class... Keys, std::size_t... I>
+constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
+  if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2)
+    Step::trace_step(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+  else
+    b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys)) << " columns, a model with a loss function needs 2: data and label");
 }
 
 /// The whole training step: forward, loss, backward, updates.
@@ -81,13 +82,8 @@ struct TrainStep {
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(true);
-    if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2) trace_columns(b, std::index_sequence_for<Keys...>{});
-    else check_columns<Loss, Keys...>(b);
+    trace_row<TrainStep, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
-  }
-  template <std::size_t... I>
-  static constexpr void trace_columns(Builder& b, std::index_sequence<I...>) {
-    trace_step(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
   }
   template <class... X>
   static constexpr void trace_step(Builder& b, const X&... x) {
@@ -119,13 +115,8 @@ struct EvalStep {
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(false);
-    if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2) trace_columns(b, std::index_sequence_for<Keys...>{});
-    else check_columns<Loss, Keys...>(b);
+    trace_row<EvalStep, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
-  }
-  template <std::size_t... I>
-  static constexpr void trace_columns(Builder& b, std::index_sequence<I...>) {
-    trace_step(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
   }
   template <class... X>
   static constexpr void trace_step(Builder& b, const X&... x) {
