@@ -74,3 +74,10 @@ TEST_CASE("hashes: FNV-1a's published values, chained calls, no collisions of nu
     for (std::uint64_t number = 0; number < 100; ++number) seen.insert(hash_number(number, hash_number(seed, 0)));
   CHECK(seen.size() == 10000);
 }
+
+TEST_CASE("small numbers and small seeds give different hashes") {
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t seed = 0; seed < 200; ++seed)
+    for (std::uint64_t number = 0; number < 200; ++number) seen.insert(hash_number(number, seed));
+  CHECK(seen.size() == 200 * 200);
+}

@@ -20,19 +20,18 @@ template <tenon::Scalar S> std::string of(S s) { return std::to_string(int(s)); 
 
 // Stand-ins for the operators, written where the real ones are. They record what they were called with.
 namespace tenon::inline TENON_ABI::ops {
-#define OPERATOR_UNDER_TEST(NAME)                                                                                                \
-  auto NAME(const auto& a, const auto& b, std::source_location at) { return ::Operand(#NAME "(" + of(a) + "," + of(b) + ")", at.line()); }
-OPERATOR_UNDER_TEST(add)
-OPERATOR_UNDER_TEST(sub)
-OPERATOR_UNDER_TEST(mul)
-OPERATOR_UNDER_TEST(div)
-OPERATOR_UNDER_TEST(equal)
-OPERATOR_UNDER_TEST(not_equal)
-OPERATOR_UNDER_TEST(less)
-OPERATOR_UNDER_TEST(less_equal)
-OPERATOR_UNDER_TEST(greater)
-OPERATOR_UNDER_TEST(greater_equal)
-#undef OPERATOR_UNDER_TEST
+struct Add { static constexpr const char* name = "add"; };
+struct Sub { static constexpr const char* name = "sub"; };
+struct Mul { static constexpr const char* name = "mul"; };
+struct Less { static constexpr const char* name = "less"; };
+struct LessEqual { static constexpr const char* name = "less_equal"; };
+struct Greater { static constexpr const char* name = "greater"; };
+struct GreaterEqual { static constexpr const char* name = "greater_equal"; };
+::Operand recorded(const std::string& name, const auto& a, const auto& b, std::source_location at) { return {name + "(" + of(a) + "," + of(b) + ")", at.line()}; }
+template <class Op> auto binary(std::source_location at, const auto& a, const auto& b) { return recorded(Op::name, a, b, at); }
+auto div(const auto& a, const auto& b, std::source_location at) { return recorded("div", a, b, at); }
+auto equal(const auto& a, const auto& b, std::source_location at) { return recorded("equal", a, b, at); }
+auto not_equal(const auto& a, const auto& b, std::source_location at) { return recorded("not_equal", a, b, at); }
 auto neg(const auto& a, std::source_location at) { return ::Operand("neg(" + of(a) + ")", at.line()); }
 auto unary(const auto& a) { return ::Operand("unary(" + of(a) + ")"); }
 }  // namespace tenon::ops

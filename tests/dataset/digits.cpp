@@ -45,8 +45,8 @@ TEST_CASE("a sample is a function of (seed, usage, index)") {
 }
 
 TEST_CASE("the same bytes with every compiler and instruction set") {
-  CHECK(fingerprint({.usage = Usage::train, .size = 1000, .seed = 1}) == 8903095795816404593ull);
-  CHECK(fingerprint({.usage = Usage::test, .size = 1000, .seed = 1}) == 67628671389428439ull);
+  CHECK(fingerprint({.usage = Usage::train, .size = 1000, .seed = 1}) == 15335611278409712000ull);
+  CHECK(fingerprint({.usage = Usage::test, .size = 1000, .seed = 1}) == 16659265059041984871ull);
 }
 
 TEST_CASE("no picture comes twice, in neither part") {
@@ -66,9 +66,9 @@ TEST_CASE("labels are equally likely, pixels are bytes / 255, each picture has i
     for (float pixel : sample.image) {
       const float byte = std::round(pixel * 255);
       legal = legal && pixel == byte / 255 && byte >= 0 && byte <= 255;
-      bright += pixel > 0.5f;
+      bright += pixel > 0.25f;
     }
-    REQUIRE(bright > 5);
+    REQUIRE(bright >= 20);  // the least of 60,000 pictures: 22
     REQUIRE(bright < 400);
   }
   CHECK(legal);

@@ -59,8 +59,8 @@ class Interpreter {
   static Symbol step(const OperatorInfo* op, int id, Dtype dtype, const Symbol* in, int count) {
     if (id == ops::Identity::id || id == ops::StopGradient::id) return in[0];
     const bool all_constant = std::all_of(in, in + count, [](const Symbol& s) { return s.constant; });
-    if (all_constant && op && op->fold) {
-      const double folded = op->fold(dtype, in[0].number, count > 1 ? in[1].number : 0);
+    if (all_constant && op && op->has_fold) {
+      const double folded = rules_of(op).fold(dtype, in[0].number, count > 1 ? in[1].number : 0);
       if (folded == folded) return constant_symbol(dtype, folded);
     }
     if (id == ops::Mul::id)

@@ -59,7 +59,7 @@ void check_batch(long n) {
   a.buffer[0] = result.data();
   std::apply([&, k = 1](const auto&... x) mutable { ((a.buffer[k++] = const_cast<T*>(x.data())), ...); }, operands);
   const KernelEntry& kernel = kernel_entry<CallOf<Call>>;
-  const long items = kernel.items(n);
+  const long items = kernel.work(n).items;
   for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1) kernel.run(a, begin, begin + step < items ? begin + step : items);
   for (long i = 0; i < type.count(n); ++i) {
     const double factor[]{1, 3, -5};

@@ -76,7 +76,7 @@ TEST_CASE("items are computed once each, whatever the number of threads, with wo
                                          if (a.workspace[0] != std::byte(i)) ++wrong;
                                        }
                                      },
-                                     [](long n) { return n; }, [](long) { return 100L * cost_per_thread; }, [](long) { return 64L; }};
+                                     [](long n) { return KernelWork{n, 100L * cost_per_thread, 64}; }};
   for (int threads : {1, 2, 3}) {
     const ContextScope scope({.num_threads = threads});
     for (long n : {0, 1, 2, 999}) {

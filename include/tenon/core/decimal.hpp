@@ -80,7 +80,7 @@ Decimal shortest_half(Half x) {
     return Half(read).bits == x.bits;
   };
   for (int digits = 1; digits < 9; ++digits) {
-    const Decimal nearest = rounded_decimal(float(x), std::chars_format::scientific, digits - 1);
+    Decimal nearest = rounded_decimal(float(x), std::chars_format::scientific, digits - 1);
     if (reads_back(nearest)) return nearest;
     if (const Decimal next = increased(nearest, std::size_t(digits)); reads_back(next)) return next;
   }

@@ -33,16 +33,45 @@ struct RuntimeError : Error {
   using Error::Error;
 };
 
+namespace detail {
+/// An argument of text(): what reads as a std::string_view, or a number.
+struct TextPart {
+  enum Kind { chars, whole, natural, real } kind;
+  std::string_view view{};
+  union {
+    long long signed_value;
+    unsigned long long unsigned_value;
+    double real_value;
+  };
+  template <class T>
+  TextPart(const T& part) {
+    if constexpr (requires { std::string_view(part); }) kind = chars, view = std::string_view(part);
+    else if constexpr (std::is_floating_point_v<T>) kind = real, real_value = double(part);
+    else if constexpr (std::is_unsigned_v<T>) kind = natural, unsigned_value = part;
+    else kind = whole, signed_value = static_cast<long long>(part);
+  }
+};
+// One function for all messages, off the hot path: a template here would be compiled once per list of literal lengths.
+[[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::size_t count) {
+  std::string result;
+  for (std::size_t i = 0; i < count; ++i) switch (part[i].kind) {
+      case TextPart::chars: result += part[i].view; break;
+      case TextPart::whole: result += std::to_string(part[i].signed_value); break;
+      case TextPart::natural: result += std::to_string(part[i].unsigned_value); break;
+      case TextPart::real: result += std::to_string(part[i].real_value); break;
+    }
+  return result;
+}
+}  // namespace detail
+
 /// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`.
 template <class... Parts>
 std::string text(const Parts&... parts) {
-  std::string result;
-  [[maybe_unused]] auto append = [&](const auto& part) {
-    if constexpr (requires { std::string_view(part); }) result += std::string_view(part);
-    else result += std::to_string(part);
-  };
-  (append(parts), ...);
-  return result;
+  if constexpr (sizeof...(parts) == 0) return {};
+  else {
+    const detail::TextPart part[]{parts...};
+    return detail::join(part, sizeof...(parts));
+  }
 }
 
 /// Number of single-character edits that turn a into b (Levenshtein).

@@ -106,7 +106,7 @@ template <class T> constexpr std::string_view pretty_type() { return __PRETTY_FU
 
 // The last identifier of "[with auto P = (& prototype<Net>.Net::conv1); ...]" (g++) or "[P = &prototype<Net>.conv1]" (clang, nvcc).
 constexpr std::string_view last_word(std::string_view s) {
-  auto end = s.find(';', s.find("P"));
+  auto end = s.find(';', s.find('P'));
   if (end == s.npos) end = s.size();
   const auto in_word = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   while (end && !in_word(s[end - 1])) --end;

@@ -40,7 +40,7 @@ class Storage {
   static Storage adopt(Owner&& owner, Address address) {
     static_assert(alignof(Owner) <= 64 && !std::is_reference_v<Owner>, "move the owner in");
     Storage s(sizeof(Owner));
-    auto* kept = ::new (s.data_) Owner(std::move(owner));
+    auto* kept = ::new (s.data_) Owner(std::forward<Owner>(owner));
     s.own([](std::byte* at) { reinterpret_cast<Owner*>(at)->~Owner(); });
     s.data_ = reinterpret_cast<std::byte*>(address(*kept));
     return s;

@@ -184,10 +184,10 @@ class ArrayWriter {
     const std::string line(layout_.blank_lines ? std::size_t(x_.rank - axis - 1) : 1, '\n');
     std::string s = "[";
     for (std::int64_t i = 0; i < x_.extent[axis]; ++i) {
-      if (i) s += (layout_.comma ? "," : "") + line + indent;
+      if (i) s.append(layout_.comma ? "," : "").append(line).append(indent);
       if (elided(axis) && i == edge) {
         i = x_.extent[axis] - edge;
-        s += "..." + line + indent;
+        s.append("...").append(line).append(indent);
       }
       s += part(axis + 1, indent + " ", width - 1);
     }

@@ -41,27 +41,36 @@ template <class X> constexpr auto flattened(const X& x, Place at) { return flatt
 template <int... Order, class X> constexpr auto transposed(const X& x, Place at) { return transpose<Order...>(x, at); }
 }  // namespace detail
 
-/// Infix operators and method forms. `Self` derives from it. (Template headers are written out: nvcc finds only the first
+struct Add;
+struct Sub;
+struct Mul;
+struct Less;
+struct LessEqual;
+struct Greater;
+struct GreaterEqual;
+
+/// Infix operators and method forms; the shortest way to the check of the shapes, for each level is a line of an error
+/// message. `Self` derives from it. (Template headers are written out: nvcc finds only the first
 /// of several friends with abbreviated ones.)
 template <class Self>
 struct Value : OperandTag {
-  template <OperandOrScalar B> friend constexpr auto operator+(At<Self> a, const B& b) { return add(a.value, b, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator-(At<Self> a, const B& b) { return sub(a.value, b, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator*(At<Self> a, const B& b) { return mul(a.value, b, a.location); }
+  template <OperandOrScalar B> friend constexpr auto operator+(At<Self> a, const B& b) { return binary<Add>(a.location.location, a.value, b); }
+  template <OperandOrScalar B> friend constexpr auto operator-(At<Self> a, const B& b) { return binary<Sub>(a.location.location, a.value, b); }
+  template <OperandOrScalar B> friend constexpr auto operator*(At<Self> a, const B& b) { return binary<Mul>(a.location.location, a.value, b); }
   template <OperandOrScalar B> friend constexpr auto operator/(At<Self> a, const B& b) { return div(a.value, b, a.location); }
-  template <Scalar A> friend constexpr auto operator+(const A& a, At<Self> b) { return add(a, b.value, b.location); }
-  template <Scalar A> friend constexpr auto operator-(const A& a, At<Self> b) { return sub(a, b.value, b.location); }
-  template <Scalar A> friend constexpr auto operator*(const A& a, At<Self> b) { return mul(a, b.value, b.location); }
+  template <Scalar A> friend constexpr auto operator+(const A& a, At<Self> b) { return binary<Add>(b.location.location, a, b.value); }
+  template <Scalar A> friend constexpr auto operator-(const A& a, At<Self> b) { return binary<Sub>(b.location.location, a, b.value); }
+  template <Scalar A> friend constexpr auto operator*(const A& a, At<Self> b) { return binary<Mul>(b.location.location, a, b.value); }
   template <Scalar A> friend constexpr auto operator/(const A& a, At<Self> b) { return div(a, b.value, b.location); }
   friend constexpr auto operator-(At<Self> a) { return neg(a.value, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator<(At<Self> a, const B& b) { return less(a.value, b, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator<=(At<Self> a, const B& b) { return less_equal(a.value, b, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator>(At<Self> a, const B& b) { return greater(a.value, b, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator>=(At<Self> a, const B& b) { return greater_equal(a.value, b, a.location); }
-  template <Scalar A> friend constexpr auto operator<(const A& a, At<Self> b) { return less(a, b.value, b.location); }
-  template <Scalar A> friend constexpr auto operator<=(const A& a, At<Self> b) { return less_equal(a, b.value, b.location); }
-  template <Scalar A> friend constexpr auto operator>(const A& a, At<Self> b) { return greater(a, b.value, b.location); }
-  template <Scalar A> friend constexpr auto operator>=(const A& a, At<Self> b) { return greater_equal(a, b.value, b.location); }
+  template <OperandOrScalar B> friend constexpr auto operator<(At<Self> a, const B& b) { return binary<Less>(a.location.location, a.value, b); }
+  template <OperandOrScalar B> friend constexpr auto operator<=(At<Self> a, const B& b) { return binary<LessEqual>(a.location.location, a.value, b); }
+  template <OperandOrScalar B> friend constexpr auto operator>(At<Self> a, const B& b) { return binary<Greater>(a.location.location, a.value, b); }
+  template <OperandOrScalar B> friend constexpr auto operator>=(At<Self> a, const B& b) { return binary<GreaterEqual>(a.location.location, a.value, b); }
+  template <Scalar A> friend constexpr auto operator<(const A& a, At<Self> b) { return binary<Less>(b.location.location, a, b.value); }
+  template <Scalar A> friend constexpr auto operator<=(const A& a, At<Self> b) { return binary<LessEqual>(b.location.location, a, b.value); }
+  template <Scalar A> friend constexpr auto operator>(const A& a, At<Self> b) { return binary<Greater>(b.location.location, a, b.value); }
+  template <Scalar A> friend constexpr auto operator>=(const A& a, At<Self> b) { return binary<GreaterEqual>(b.location.location, a, b.value); }
 
   // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come later.
   /// Over Axes (all of them if none is given), counted from the end if negative: `x.mean<0>()`, `x.sum<1, 2>()`, `x.max()`.

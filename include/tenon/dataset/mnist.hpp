@@ -28,7 +28,7 @@ inline void scale_pixels(const std::uint8_t* in, float* out, long count) {
 class Mnist : public Source<Mnist> {
  public:
   using columns = Columns<Column<float, Shape<1, 28, 28>>, Column<std::int32_t, Shape<>>>;
-  static constexpr long pixels = 28 * 28;
+  static constexpr long pixels = 28L * 28;
 
   Mnist(const std::string& directory, Usage usage) {
     if (!io::directory_exists(directory))
@@ -58,7 +58,7 @@ class Mnist : public Source<Mnist> {
   }
   /// The path of a file, plain if both are there.
   static std::string find(const std::string& directory, Usage usage, std::string_view suffix) {
-    const std::string plain = io::join_path(directory, text(prefix(usage), suffix));
+    std::string plain = io::join_path(directory, text(prefix(usage), suffix));
     if (io::file_exists(plain)) return plain;
     if (io::file_exists(plain + ".gz")) return plain + ".gz";
     throw RuntimeError(text("Cannot open MNIST: the directory '", directory, "' has no '", prefix(usage), suffix, "', plain or .gz. It must hold ",

@@ -100,85 +100,111 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
   }
 }
 
-/// Operands of an eager call as the kernel and the tape want them.
-struct EagerOperands {
-  eager::Tape* tape = eager::Tape::active();
-  eager::Tape::Value value[max_operands];
-  std::uint64_t number[max_operands];  // bytes of Number operands
-  long n = -1;
-  int count = 0;
-  bool recorded = false;
+/// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
+struct EagerInfo {
+  std::string_view name;
+  const KernelEntry* kernel;  // null: a view, which shares the elements of operand 0
+  const eager::Rule* rule;    // null: no gradient flows through the result
+  TensorType result;
+  int operands;
+  bool effect;                // the kernel changes operand 0 and has no result
+};
+template <class I>
+constexpr EagerInfo describe_eager() {
+  EagerInfo call{I::Op::name, nullptr, nullptr, I::result_type, I::types.count, I::Op::effect};
+  if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>;
+  if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
+  return call;
+}
+template <class I> inline constexpr EagerInfo eager_info = describe_eager<I>();
 
-  template <class T, class S>
-  void add(const Tensor<T, S>& x, std::string_view op) {
-    if (!x.storage()) throw ValueError(text(op, " got a tensor without elements (operand ", count, "): assign to it first."));
-    eager::Tape::Value& v = value[count++];
-    v.data = const_cast<T*>(x.data());
-    if (tape) v.storage = x.storage(), v.variable = tape->variable(x), recorded |= v.variable >= 0;
-    if constexpr (Tensor<T, S>::dims.batched()) {
-      if (n >= 0 && n != x.n()) throw ValueError(text(op, " got operands of batch size ", n, " and ", x.n(), "."));
-      n = x.n();
+/// An operand of an eager call, whatever its type.
+struct EagerOperand {
+  const void* data = nullptr;
+  const Storage* storage = nullptr;            // of a Tensor
+  const ParameterHandle* parameter = nullptr;  // of a Parameter
+  TapeVariable variable{};
+  long n = -1;                                 // batch size, -1: none
+  std::uint64_t number = 0;                    // the bytes of a Number
+
+  template <class T, class S> EagerOperand(const Tensor<T, S>& x) : data(x.data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
+  template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
+  template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
+  template <class T> EagerOperand(const Number<T>& x) : number(constant_bytes(dtype_of<T>, x.value)) {}
+
+  const void* address() const { return storage || parameter ? data : &number; }
+  eager::Tape::Value on_tape(int index) const {
+    eager::Tape::Value value{const_cast<void*>(data), {}, index};
+    if (storage) value.storage = *storage;
+    if (!storage && !parameter) {  // the tape outlives this call
+      value.storage = Storage(sizeof number);
+      value.data = std::memcpy(value.storage.data(), &number, sizeof number);
     }
-  }
-  template <class T, class S, auto Init, bool Trainable>
-  void add(const Parameter<T, S, Init, Trainable>& p, std::string_view op) {
-    if (!p.data) throw RuntimeError(text(op, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it."));
-    eager::Tape::Value& v = value[count++];
-    v.data = p.data;
-    if (tape) v.variable = tape->variable(p), recorded |= v.variable >= 0;
-  }
-  template <class P, class S>
-  void add(const ParameterView<P, S>& view, std::string_view op) {
-    add(view.parameter, op);
-  }
-  template <class T>
-  void add(const Number<T>& x, std::string_view) {
-    number[count] = constant_bytes(dtype_of<T>, x.value);
-    if (tape) {  // the tape outlives this call
-      value[count].storage = Storage(sizeof(double));
-      std::memcpy(value[count].storage.data(), &number[count], sizeof(double));
-      value[count].data = value[count].storage.data();
-    } else {
-      value[count].data = &number[count];
-    }
-    ++count;
+    return value;
   }
 };
 
+[[gnu::cold]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
+  if (operand.storage && !*operand.storage) throw ValueError(text(call.name, " got a tensor without elements (operand ", k, "): assign to it first."));
+  if (operand.parameter) throw RuntimeError(text(call.name, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it."));
+  throw ValueError(text(call.name, " got operands of batch size ", n, " and ", operand.n, "."));
+}
+
+struct EagerResult {
+  Storage storage;
+  long n = 1;
+  TapeVariable variable{};
+};
+/// Runs an eager call and records it if a tape wants to know. No template: it exists once.
+inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
+  eager::Tape* const tape = eager::Tape::active();
+  int variable[max_operands];
+  bool recorded = false;
+  long n = -1;
+  Arguments a;
+  a.immediate = immediate;
+  for (int k = 0; k < call.operands; ++k) {
+    const EagerOperand& x = operand[k];
+    if ((x.storage && !*x.storage) || (x.parameter && !x.data) || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
+    if (x.n >= 0) n = x.n;
+    variable[k] = !tape ? -1 : x.parameter ? tape->variable(*x.parameter) : tape->variable(x.variable);
+    recorded |= variable[k] >= 0;
+    a.buffer[k + 1] = const_cast<void*>(x.address());
+  }
+  a.n = n < 0 ? 1 : n;
+  EagerResult result;
+  result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
+  const FlushDenormals flush;
+  if (call.effect) {
+    a.buffer[0] = a.buffer[1];
+  } else if (!call.kernel) {
+    result.storage = *operand[0].storage;
+  } else {
+    result.storage = Storage(static_cast<std::size_t>(call.result.bytes(a.n)));
+    a.buffer[0] = result.storage.data();
+  }
+  if (call.kernel) launch(*call.kernel, a);
+  if (recorded && call.rule) {
+    eager::Tape::Value value[max_operands];
+    for (int k = 0; k < call.operands; ++k) value[k] = operand[k].on_tape(variable[k]);
+    eager::Tape::Value made{result.storage.data(), result.storage, -1};
+    tape->record(*call.rule, value, made, immediate, a.n, result.variable);
+  }
+  return result;
+}
+
 template <class I, class... V>
 auto apply_eager(std::uint64_t immediate, const V&... v) {
-  using Op = typename I::Op;
   if constexpr (!I::ok) {
     using Wrong = Mistake<I>;
     return Wrong::corrected;
   } else {
-    EagerOperands in;
-    (in.add(v, Op::name), ...);
-    Arguments a;
-    a.n = in.n < 0 ? 1 : in.n;
-    a.immediate = immediate;
-    for (int k = 0; k < in.count; ++k) a.buffer[k + 1] = in.value[k].data;
-    using Result = Tensor<ResultElement<I>, std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>>;
-    const FlushDenormals flush;
-    if constexpr (Op::effect) {  // the result is operand 0, which has changed
-      a.buffer[0] = a.buffer[1];
-      launch(kernel_entry<CallOf<I>>, a);
-    } else {
-      Storage storage;
-      if constexpr (Op::view) {
-        const auto& source = [](const auto& first, const auto&...) -> const auto& { return first; }(v...);
-        storage = source.storage();
-      } else {
-        storage = Storage(static_cast<std::size_t>(I::result_type.bytes(a.n)));
-        a.buffer[0] = storage.data();
-        launch(kernel_entry<CallOf<I>>, a);
-      }
-      Result result(std::move(storage), I::result_type.batched() ? a.n : 1);  // a mean over the batch has no batch size
-      if constexpr (is_floating(I::result_type.dtype))  // no gradient flows through integers
-        if (in.recorded) {
-          eager::Tape::Value value{result.data(), result.storage(), -1};
-          in.tape->record(eager::RuleOf<I>::rule, in.value, value, immediate, a.n, result.variable);
-        }
+    const EagerOperand operand[]{v...};
+    EagerResult made = run_eager(eager_info<I>, operand, immediate);
+    if constexpr (!I::Op::effect) {
+      using Result = Tensor<ResultElement<I>, std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>>;
+      Result result(std::move(made.storage), made.n);
+      result.variable = made.variable;
       return result;
     }
   }

@@ -12,7 +12,7 @@ template <class... V> inline constexpr bool is_inner<std::tuple<V...>> = (is_inn
 
 /// A tensor as the network's construct sees it; everything else as it is.
 template <class V>
-const V& inner(const V& v) { return v; }
+const V& inner(const V& v) { return v; }  // NOLINT(bugprone-return-const-ref-from-parameter): used inside of one expression
 template <class T, int... E>
 Tensor<T, InnerShape<E...>> inner(const Tensor<T, Shape<E...>>& v) { return v; }
 

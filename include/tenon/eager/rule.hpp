@@ -38,7 +38,7 @@ constexpr Builder trace_rule(int* gradients) {
   self.immediate = same_stream;
   if (self.op->has_derivative) {
     Derivative d(b, self, operands, gradient);
-    self.op->derivative(d);
+    rules_of(self.op).derivative(d);
     for (int k = 0; k < operands; ++k) gradients[k] = d.contribution(k);
   }
   return b;
@@ -72,7 +72,8 @@ struct RuleOf {
     t.error = b.error;
     t.graph.count = int(b.nodes.size());
     for (int i = 0; i < t.graph.count; ++i) {
-      const Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
+      Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
+      node.op = rules_of(node.op).run_time;
       if (is<ops::Constant>(node)) t.constant[i] = constant_bytes(node.type.dtype, constant_value(node));
     }
     for (int i = t.graph.count; i-- > 0;) {
@@ -93,7 +94,7 @@ struct RuleOf {
   static constexpr Rule make_rule() {
     if constexpr (!sentence.empty()) report<RuleOf>();
     Rule rule;
-    rule.op = &info<typename Inference::Op>;
+    rule.op = &run_time_info<typename Inference::Op>;
     rule.node = graph.node;
     rule.kernel = kernels.of;
     rule.entry = kernel_entries<RuleOf>.entry;

@@ -5,6 +5,7 @@
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/rule.hpp>
 #include <tenon/graph/parameter.hpp>
+#include <tenon/graph/post_order.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
 
@@ -80,12 +81,15 @@ class Tape {
   void watch(const Tensor<T, S>& x) {
     if (x.variable.tape != generation_) x.variable = {new_variable(), generation_};
   }
+  int variable(const TapeVariable& x) const {
+    if (x.tape == generation_) return x.index;
+    for (const Tape* outer = outer_; outer; outer = outer->outer_)
+      if (x.index >= 0 && x.tape == outer->generation_) hides_outer_ = true;
+    return -1;
+  }
   template <class T, class S>
   int variable(const Tensor<T, S>& x) const {
-    if (x.variable.tape == generation_) return x.variable.index;
-    for (const Tape* outer = outer_; outer; outer = outer->outer_)
-      if (x.variable.index >= 0 && x.variable.tape == outer->generation_) hides_outer_ = true;
-    return -1;
+    return variable(x.variable);
   }
   /// True if a value of the tape outside of this one was used here: what comes out has no gradient there.
   bool hides_outer() const { return hides_outer_; }
@@ -206,34 +210,19 @@ class Tape {
     return nullptr;
   }
 
-  // Records reachable from the loss, operands first, in the order of operand positions: the order of graph mode.
-  void order_records(int root) {
-    order_.clear();
-    stack_.assign(1, root);
-    next_.assign(records_.size(), 0);
-    next_[std::size_t(root)] = 1;
-    while (!stack_.empty()) {
-      const int id = stack_.back(), k = next_[std::size_t(id)] - 1;
-      const Record& r = records_[std::size_t(id)];
-      if (k == r.rule->operands) {
-        order_.push_back(id);
-        stack_.pop_back();
-        continue;
-      }
-      ++next_[std::size_t(id)];
-      const int v = r.value[k].variable, before = v < 0 ? -1 : variables_[std::size_t(v)].record;
-      if (before >= 0 && !next_[std::size_t(before)]) {
-        next_[std::size_t(before)] = 1;
-        stack_.push_back(before);
-      }
-    }
+  // The record that made operand k of a record, -1 if it is no result.
+  int record_before(int id, int k) const {
+    const int v = records_[std::size_t(id)].value[k].variable;
+    return v < 0 ? -1 : variables_[std::size_t(v)].record;
   }
   void run_backward(int root, const Value& seed) {
     variables_[std::size_t(root)].gradient = seed;
     if (variables_[std::size_t(root)].record < 0) return;
-    order_records(variables_[std::size_t(root)].record);
-    for (std::size_t at = order_.size(); at-- > 0;) {
-      const Record& r = records_[std::size_t(order_[at])];
+    const std::vector<int>& order = order_.from(
+        variables_[std::size_t(root)].record, records_.size(), [&](int id) { return records_[std::size_t(id)].rule->operands; },
+        [&](int id, int k) { return record_before(id, k); });
+    for (std::size_t at = order.size(); at-- > 0;) {
+      const Record& r = records_[std::size_t(order[at])];
       const Value gradient = variables_[std::size_t(r.value[r.rule->operands].variable)].gradient;
       if (gradient.data) replay(r, gradient);
     }
@@ -295,7 +284,8 @@ class Tape {
   };
   std::vector<Record> records_;
   std::vector<Variable> variables_;
-  std::vector<int> order_, stack_, next_, parameter_variable_;
+  std::vector<int> parameter_variable_;
+  PostOrder order_;
   std::vector<Foreign> foreign_;
   std::vector<ParameterArena*> kept_;
   std::vector<Value> values_;

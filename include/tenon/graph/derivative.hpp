@@ -1,6 +1,7 @@
 // Reverse mode: what a derivative rule sees, and the walk that applies the rules from the loss to the leaves.
 #pragma once
 #include <tenon/graph/builder.hpp>
+#include <tenon/graph/post_order.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -55,28 +56,11 @@ class Derivative {
   int sum_[max_operands]{-1, -1, -1, -1, -1, -1};
 };
 
-/// Nodes reachable from `root`, operands first, in the order of operand positions. This order is the same in graph
-/// and PyNative mode, while the order in which compilers evaluate f(a) + g(a), and thus trace it, is not.
 constexpr std::vector<int> post_order(const Builder& builder, int root) {
-  std::vector<int> order, stack{root};
-  std::vector<int> next(std::size_t(root) + 1, 0);  // 0: not seen; k + 1: operand k is the next to visit
-  next[std::size_t(root)] = 1;
-  while (!stack.empty()) {
-    const int id = stack.back(), k = next[std::size_t(id)] - 1;
-    const Node& node = builder.nodes[std::size_t(id)];
-    if (k == node.operands) {
-      order.push_back(id);
-      stack.pop_back();
-      continue;
-    }
-    ++next[std::size_t(id)];
-    const int operand = node.operand[k];
-    if (!next[std::size_t(operand)]) {
-      next[std::size_t(operand)] = 1;
-      stack.push_back(operand);
-    }
-  }
-  return order;
+  PostOrder walk;
+  return walk.from(
+      root, std::size_t(root) + 1, [&](int id) { return builder.nodes[std::size_t(id)].operands; },
+      [&](int id, int k) { return builder.nodes[std::size_t(id)].operand[k]; });
 }
 
 /// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
@@ -105,7 +89,7 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
       continue;
     }
     Derivative d(builder, node, id, gradients[std::size_t(id)]);
-    node.op->derivative(d);
+    rules_of(node.op).derivative(d);
     for (int k = 0; k < node.operands; ++k) {  // the contributions of one call are added up before they meet others, as on the tape
       if (d.contribution(k) < 0) continue;
       int target = node.operand[k], contribution = d.contribution(k);

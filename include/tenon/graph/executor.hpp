@@ -44,7 +44,7 @@ struct Program {
   constexpr long workspace(long n) const {
     long most = 0;
     for (int i = 0; i < rows; ++i)
-      if (const long w = row[i].kernel->workspace(n); w > most) most = w;
+      if (const long w = row[i].kernel->work(n).workspace; w > most) most = w;
     return most;
   }
 };
@@ -143,8 +143,9 @@ class Executor {
       r.arguments.workspace = workspace;
       for (int k = 0; k < r.row->buffers; ++k)
         if (r.row->buffer[k].region != Region::input) r.arguments.buffer[k] = address(r.row->buffer[k], n);
-      r.items = r.row->kernel->items(n);
-      r.parts = std::clamp<long>(r.items * r.row->kernel->cost(n) / cost_per_thread, 1, std::min<long>(threads, std::max<long>(r.items, 1)));
+      const KernelWork work = r.row->kernel->work(n);
+      r.items = work.items;
+      r.parts = std::clamp<long>(work.items * work.cost / cost_per_thread, 1, std::min<long>(threads, std::max<long>(r.items, 1)));
     }
   }
   void run_row(const Resolved& r) {

@@ -20,12 +20,17 @@ struct Arguments {
   template <class T> TENON_DEVICE T* target(int k) const { return static_cast<T*>(buffer[k + 1]); }
 };
 
+/// How much a kernel has to do for a batch of n samples.
+struct KernelWork {
+  long items = 0;      // units that threads may share
+  long cost = 1;       // multiply-adds or elements of one item, roughly
+  long workspace = 0;  // bytes of scratch that each thread needs
+};
+
 /// One distinct kernel.
 struct KernelEntry {
   void (*run)(const Arguments&, long begin, long end) = nullptr;  // computes items begin .. end - 1
-  long (*items)(long n) = nullptr;                                // units of work that threads may share
-  long (*cost)(long n) = nullptr;                                 // multiply-adds or elements of one item, roughly
-  long (*workspace)(long n) = nullptr;                            // bytes of scratch that each thread needs
+  KernelWork (*work)(long n) = nullptr;
 };
 
 /// Below this cost a kernel is not shared between threads: a fork and join takes about as long.

@@ -56,8 +56,8 @@ struct OperandTypes {
 
 class Derivative;  // graph/derivative.hpp
 
-/// One constant per operator; nodes point to it. Compare operators by `id`, never by address: builds with UBSan
-/// refuse to compare addresses of different variables in constant evaluation.
+/// What nodes say of their operator. Compare operators by `id`, never by address: builds with UBSan refuse to compare
+/// addresses of different variables in constant evaluation.
 struct OperatorInfo {
   std::string_view name;
   int id = 0;
@@ -66,12 +66,19 @@ struct OperatorInfo {
   bool view = false;         // the result is operand 0 under another shape, no kernel runs
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
-  TensorType (*shape)(const OperandTypes&, const Attributes&, Sentence&) = nullptr;
-  void (*derivative)(Derivative&) = nullptr;  // null: declared to have none
-  double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
   bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
+
+/// The part that only constant evaluation needs. A compiled graph points to the part above alone, or a program would
+/// carry the code of every derivative that it was made with.
+struct OperatorRules : OperatorInfo {
+  void (*derivative)(Derivative&) = nullptr;        // null: declared to have none
+  double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
+  const OperatorInfo* run_time = nullptr;
+};
+/// The rules behind a node of a graph that is not compiled yet.
+constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
 
 /// `static constexpr None derivative;` in an operator says that no gradient flows through it.
 struct None {};
@@ -118,10 +125,6 @@ struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
 
 namespace detail {
 template <class Op>
-constexpr TensorType shape_rule(const OperandTypes& in, const Attributes& a, Sentence& error) {
-  return Op::shape(in, tenon::unpack<typename Op::Config>(a), error);
-}
-template <class Op>
 constexpr bool has_derivative() {
   return !requires { requires std::is_same_v<std::remove_cvref_t<decltype(Op::derivative)>, None>; };
 }
@@ -144,8 +147,12 @@ constexpr double (*fold_of())(Dtype, double, double) {
 }  // namespace detail
 
 template <class Op>
-inline constexpr OperatorInfo info{Op::name,        Op::id,       Op::leaf,     Op::effect, Op::view, Op::elementwise,
-                                   Op::epilogue,    &detail::shape_rule<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), detail::channel_axis_of<Op>(),
-                                   detail::has_derivative<Op>(), requires { Op::fold; }};
+inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf,
+                                            Op::effect,   Op::view,     Op::elementwise,
+                                            Op::epilogue, detail::channel_axis_of<Op>(), detail::has_derivative<Op>(),
+                                            requires { Op::fold; }};
+/// What the nodes of a trace point to, one constant per operator.
+template <class Op>
+inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &run_time_info<Op>};
 
 }  // namespace tenon

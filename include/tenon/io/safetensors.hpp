@@ -60,9 +60,7 @@ class Safetensors {
     metadata_ = std::move(header.metadata);
     path_ = path;
     for (SafetensorsEntry& entry : header.entries) add(entry);
-    index_.resize(tensors_.size());
-    for (std::size_t i = 0; i < index_.size(); ++i) index_[i] = i;
-    std::sort(index_.begin(), index_.end(), [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
+    index_ = sorted_order(tensors_.size(), [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
   }
 
   /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to lives.
@@ -254,24 +252,23 @@ inline void check_match(const std::string& path, const NamedTensor& needed, cons
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
   detail::check_before_save(path, tensors, metadata);
-  std::vector<const NamedTensor*> order;
-  for (const NamedTensor& named : tensors) order.push_back(&named);
-  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
-    const SafetensorsDtype *x = &safetensors_dtype(a->tensor.dtype), *y = &safetensors_dtype(b->tensor.dtype);
-    return x != y ? x > y : a->name < b->name;
+  const auto order = sorted_order(tensors.size(), [&](std::size_t a, std::size_t b) {
+    const SafetensorsDtype *x = &safetensors_dtype(tensors[a].tensor.dtype), *y = &safetensors_dtype(tensors[b].tensor.dtype);
+    return x != y ? x > y : tensors[a].name < tensors[b].name;
   });
   SafetensorsHeader header{{}, metadata};
   std::vector<std::span<const std::byte>> parts(2);  // length and header, filled in below
   std::uint64_t end = 0;
-  for (const NamedTensor* named : order) {
+  for (const std::size_t i : order) {
+    const auto& [name, tensor] = tensors[i];
     SafetensorsEntry& entry = header.entries.emplace_back();
-    entry.name = named->name;
-    entry.dtype = &safetensors_dtype(named->tensor.dtype);
-    entry.rank = named->tensor.shape().size();
-    std::copy(named->tensor.shape().begin(), named->tensor.shape().end(), entry.extent.begin());
+    entry.name = name;
+    entry.dtype = &safetensors_dtype(tensor.dtype);
+    entry.rank = tensor.shape().size();
+    std::copy(tensor.shape().begin(), tensor.shape().end(), entry.extent.begin());
     entry.begin = end;
-    entry.end = end += named->tensor.bytes();
-    parts.push_back({static_cast<const std::byte*>(named->tensor.data), named->tensor.bytes()});
+    entry.end = end += tensor.bytes();
+    parts.push_back({static_cast<const std::byte*>(tensor.data), tensor.bytes()});
   }
   const std::string json = write_safetensors_header(header);
   const std::uint64_t length = json.size();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -105,6 +106,15 @@ inline std::string printable(std::string_view name) {
   std::string result = "'";
   for (char c : std::string_view(quoted).substr(1, quoted.size() - 2)) c == '\x7f' ? result += "\\u007f" : result += c;
   return shown.size() == name.size() ? result + "'" : text(result, "...' (", name.size(), " bytes)");
+}
+
+/// The numbers 0 .. count - 1 in the order that `before` says. One sort for all that is saved and loaded: each costs a
+/// program 4 KB.
+inline std::vector<std::size_t> sorted_order(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& before) {
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return before(a, b); });
+  return order;
 }
 
 /// Sorts the names and returns one that is there twice, or a null pointer.
@@ -325,9 +335,14 @@ inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, s
 /// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
 /// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
 inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
-  std::sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+  const auto order = sorted_order(header.entries.size(), [&](std::size_t i, std::size_t k) {
+    const SafetensorsEntry &a = header.entries[i], &b = header.entries[k];
     return a.begin != b.begin ? a.begin < b.begin : a.end != b.end ? a.end < b.end : a.place < b.place;  // empty ones as in the header
   });
+  std::vector<SafetensorsEntry> sorted;
+  sorted.reserve(order.size());
+  for (std::size_t i : order) sorted.push_back(std::move(header.entries[i]));
+  header.entries = std::move(sorted);
   std::uint64_t covered = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     auto fail = [&](const std::string& reason) { throw_bad_safetensors(path, text("tensor ", printable(entry.name), " (byte ", entry.place, ") ", reason)); };

@@ -77,8 +77,10 @@ struct Compiled {
   }
   static constexpr Graph<N> fused = make_fused();
   static constexpr Graph<N> make_ordered() {
-    if constexpr (passes.early_update) return early_update(fused);
-    else return fused;
+    Graph<N> g = fused;
+    if constexpr (passes.early_update) g = early_update(fused);
+    for (int id = 0; id < g.count; ++id) g[id].op = rules_of(g[id].op).run_time;
+    return g;
   }
   static constexpr Graph<N> graph = make_ordered();
 

@@ -89,22 +89,15 @@ struct Call {
   static constexpr typename Op::Config config() { return unpack<typename Op::Config>(description.attributes); }
 };
 
-namespace detail {
-template <class C> constexpr long kernel_items(long n) { return C::Op::template items<C>(n); }
 template <class C>
-constexpr long kernel_cost(long n) {
-  if constexpr (requires { C::Op::template cost<C>(n); }) return C::Op::template cost<C>(n);
-  else {
-    const long items = kernel_items<C>(n);
-    return items ? C::result.count(n) / items + 1 : 1;
-  }
+constexpr KernelWork kernel_work(long n) {
+  KernelWork work;
+  work.items = C::Op::template items<C>(n);
+  if constexpr (requires { C::Op::template cost<C>(n); }) work.cost = C::Op::template cost<C>(n);
+  else if (work.items) work.cost = C::result.count(n) / work.items + 1;
+  if constexpr (requires { C::Op::template workspace<C>(n); }) work.workspace = aligned(C::Op::template workspace<C>(n));
+  return work;
 }
-template <class C>
-constexpr long kernel_workspace(long n) {
-  if constexpr (requires { C::Op::template workspace<C>(n); }) return aligned(C::Op::template workspace<C>(n));
-  else return 0;
-}
-}  // namespace detail
 
 TENON_EXACT_BEGIN
 template <class C>
@@ -114,7 +107,7 @@ void run_kernel(const Arguments& arguments, long begin, long end) {
 TENON_EXACT_END
 
 template <class C>
-inline constexpr KernelEntry kernel_entry{&run_kernel<C>, &detail::kernel_items<C>, &detail::kernel_cost<C>, &detail::kernel_workspace<C>};
+inline constexpr KernelEntry kernel_entry{&run_kernel<C>, &kernel_work<C>};
 
 namespace detail {
 template <class Key, std::size_t... I> Call<Key::value.word[I]...> call_from(std::index_sequence<I...>);
@@ -136,11 +129,11 @@ inline std::byte* thread_workspace(long bytes) {
 
 /// Runs a kernel on all its items, shared between threads if that pays.
 inline void launch(const KernelEntry& kernel, const Arguments& arguments) {
-  const long items = kernel.items(arguments.n), bytes = kernel.workspace(arguments.n);
-  const long grain = cost_per_thread / (kernel.cost(arguments.n) + 1) + 1;
-  parallel_for(items, grain, [&](long begin, long end) {
+  const KernelWork work = kernel.work(arguments.n);
+  const long grain = cost_per_thread / (work.cost + 1) + 1;
+  parallel_for(work.items, grain, [&](long begin, long end) {
     Arguments own = arguments;
-    if (bytes) own.workspace = thread_workspace(bytes);
+    if (work.workspace) own.workspace = thread_workspace(work.workspace);
     kernel.run(own, begin, end);
   });
 }

@@ -15,6 +15,7 @@ struct Conv2dConfig {
   Pair dilation = 1;
   int groups = 1;
   bool has_bias = false;
+  constexpr int channels_per_group(int channels) const { return groups > 0 ? channels / groups : channels; }
   constexpr Conv2dOptions options() const { return {stride, pad_mode, padding, dilation, groups}; }
 };
 
@@ -26,14 +27,16 @@ struct Conv2dConfig {
 ///             1 / sqrt(In / groups kh kw) by default
 /// source      MindSpore nn.Conv2d
 template <int In, int Out, Pair kernel, Conv2dConfig config = Conv2dConfig{}, auto weight_init = default_weight,
-          auto bias_init = DefaultBias{float(In / config.groups * kernel.h * kernel.w)}>
+          auto bias_init = DefaultBias{float(config.channels_per_group(In) * kernel.h * kernel.w)}>
 struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
   static_assert(In > 0 && Out > 0 && kernel.h > 0 && kernel.w > 0, "Conv2d<In, Out, kernel> needs positive sizes");
   static constexpr bool known_pad_mode = config.pad_mode == PadMode::same || config.pad_mode == PadMode::valid || config.pad_mode == PadMode::pad;
   static_assert(known_pad_mode, "Conv2d got an unknown pad_mode: legal are PadMode::same, PadMode::valid, PadMode::pad");
   static_assert(config.pad_mode == PadMode::pad || config.padding == Padding(0), "Conv2d: padding counts only with pad_mode = PadMode::pad");
-  static_assert(In % config.groups == 0 && Out % config.groups == 0, "Conv2d: groups must divide the input and the output channels");
-  Parameter<float, Shape<Out, In / config.groups, kernel.h, kernel.w>, weight_init> weight;
+  static_assert(config.groups > 0 && config.stride.h > 0 && config.stride.w > 0 && config.dilation.h > 0 && config.dilation.w > 0,
+                "Conv2d needs stride, dilation, and groups of at least 1");
+  static_assert(config.groups < 1 || (In % config.groups == 0 && Out % config.groups == 0), "Conv2d: groups must divide the input and the output channels");
+  Parameter<float, Shape<Out, config.channels_per_group(In), kernel.h, kernel.w>, weight_init> weight;
   OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
 
   constexpr auto construct(auto x) const { return add_bias(ops::conv2d<config.options()>(x, weight), bias); }

@@ -91,7 +91,7 @@ struct Gradient {
     tape.pause();
     if (lost_outer) throw lost();
     if (tape.variable(value) >= 0) tape.backward(value);  // else all gradients are zero, as in a graph
-    const auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
+    auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
     if constexpr (with_value) return std::tuple(value, gradients);
     else return gradients;
   }

@@ -54,7 +54,7 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
   /// The settings of a call: paddings follow from the mode and the extents.
   static constexpr Config config(const Conv2dOptions& o, const TensorType& x, const TensorType& w) {
     Config c{o.stride.h, o.stride.w, 0, 0, o.dilation.h, o.dilation.w, o.groups};
-    if (x.rank != 4 || w.rank != 4) return c;
+    if (x.rank != 4 || w.rank != 4 || o.stride.h < 1 || o.stride.w < 1) return c;
     const WindowAxis v = window_axis(o.pad_mode, x[2], w[2], o.stride.h, o.dilation.h, o.padding.top, o.padding.bottom);
     const WindowAxis h = window_axis(o.pad_mode, x[3], w[3], o.stride.w, o.dilation.w, o.padding.left, o.padding.right);
     c.top = v.before, c.left = h.before, c.first = v.extent, c.second = h.extent;
@@ -64,6 +64,11 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
     const TensorType &x = in[0], &w = in[1];
     TensorType y = x;
     if (x.rank != 4) error << "Conv2d needs an input [n,C,H,W] of rank 4, got " << x;
+    else if (w.rank != 4) error << "Conv2d needs a weight [O,C/groups,kh,kw] of rank 4, got " << w;
+    else if (!is_floating(x.dtype)) error << "Conv2d needs floating-point numbers, got " << tenon::name(x.dtype) << ": cast them";
+    else if (c.stride_h < 1 || c.stride_w < 1) error << "Conv2d got a stride of " << c.stride_h << " x " << c.stride_w << ", the least is 1";
+    else if (c.dilation_h < 1 || c.dilation_w < 1) error << "Conv2d got a dilation of " << c.dilation_h << " x " << c.dilation_w << ", the least is 1";
+    else if (c.groups < 1) error << "Conv2d got " << c.groups << " groups, the least is 1";
     else if (x[1] != w[1] * c.groups) error << "Conv2d got an input of " << x[1] << " channels " << x << ", its weight " << w << " needs " << w[1] * c.groups;
     else if (w[0] % c.groups != 0) error << "Conv2d cannot divide " << w[0] << " output channels in " << c.groups << " groups";
     else if (x.dtype != w.dtype) error << "Conv2d got an input of " << tenon::name(x.dtype) << ", its weight is " << tenon::name(w.dtype);

@@ -22,7 +22,7 @@ struct Dropout : Operator<Dropout, "Dropout"> {
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2))); }
   template <class Call> static constexpr long items(long n) { return (Call::result.count(n) + kernel::random_group - 1) / kernel::random_group; }
-  template <class Call> static constexpr long cost(long) { return kernel::random_group * 4; }
+  template <class Call> static constexpr long cost(long) { return 4L * kernel::random_group; }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;

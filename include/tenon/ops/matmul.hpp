@@ -104,25 +104,25 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     }
     return matrix;
   }
+  // One product of the stack, its matrices still to be told.
   template <class Call>
-  static constexpr kernel::Gemm<typename Call::Result> product(const Arguments& arguments, long index) {
-    using T = typename Call::Result;
-    const auto s = matrices<Call>(arguments.n);
+  static constexpr kernel::Gemm<typename Call::Result> layout(long n) {
+    const auto s = matrices<Call>(n);
     const bool fa = first(Call::config()), fb = second(Call::config());
-    const T *a = arguments.operand<T>(0), *b = arguments.operand<T>(1);
-    T* c = arguments.result<T>();
-    if (index > 0) {
-      a += matrix_of<Call, 0>(index, arguments.n) * s.m * s.k;
-      b += matrix_of<Call, 1>(index, arguments.n) * s.k * s.n;
-      c += index * s.m * s.n;
-    }
-    return {s.m, s.n, s.k, a, fa ? 1 : s.k, fa ? s.m : 1, b, fb ? 1 : s.n, fb ? s.k : 1, c, s.n};
+    return {s.m, s.n, s.k, nullptr, fa ? 1 : s.k, fa ? s.m : 1, nullptr, fb ? 1 : s.n, fb ? s.k : 1, nullptr, s.n};
+  }
+  template <class Call>
+  static kernel::Gemm<typename Call::Result> product(const Arguments& arguments, long index) {
+    using T = typename Call::Result;
+    kernel::Gemm<T> g = layout<Call>(arguments.n);
+    g.a = arguments.operand<T>(0) + matrix_of<Call, 0>(index, arguments.n) * g.m * g.k;
+    g.b = arguments.operand<T>(1) + matrix_of<Call, 1>(index, arguments.n) * g.k * g.n;
+    g.c = arguments.result<T>() + index * g.m * g.n;
+    return g;
   }
   template <class Call>
   static constexpr long items(long n) {
-    Arguments shape_only;
-    shape_only.n = n;
-    return matrices<Call>(n).stack * kernel::gemm_items(product<Call>(shape_only, 0));
+    return matrices<Call>(n).stack * kernel::gemm_items(layout<Call>(n));
   }
   template <class Call>
   static constexpr long cost(long n) {

@@ -25,7 +25,7 @@ namespace detail {
 constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorType& x) {
   const int stride_h = o.stride.h ? o.stride.h : o.kernel.h, stride_w = o.stride.w ? o.stride.w : o.kernel.w;
   Pool2dAttributes a{o.kernel.h, o.kernel.w, stride_h, stride_w, 0, 0, 0, 0, o.count_include_pad && o.pad_mode == PadMode::pad};
-  if (x.rank != 4) return a;
+  if (x.rank != 4 || stride_h < 1 || stride_w < 1) return a;
   const WindowAxis v = window_axis(o.pad_mode, x[2], o.kernel.h, stride_h, 1, o.padding.top, o.padding.bottom);
   const WindowAxis h = window_axis(o.pad_mode, x[3], o.kernel.w, stride_w, 1, o.padding.left, o.padding.right);
   a.top = v.before, a.left = h.before, a.oh = v.extent, a.ow = h.extent;
@@ -36,7 +36,10 @@ constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttrib
 }
 constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool2dAttributes& a, Sentence& error) {
   TensorType y = x;
+  if (!error.empty()) return y;
   if (x.rank != 4) error << op << " needs an input [n,C,H,W] of rank 4, got " << x;
+  else if (a.kh < 1 || a.kw < 1) error << op << " got a window of [" << a.kh << "," << a.kw << "], the least is [1,1]";
+  else if (a.stride_h < 1 || a.stride_w < 1) error << op << " got a stride of " << a.stride_h << " x " << a.stride_w << ", the least is 1";
   else if (a.oh < 1 || a.ow < 1) error << op << " got an input " << x << " smaller than its window [" << a.kh << "," << a.kw << "]";
   else y.extent[2] = a.oh, y.extent[3] = a.ow;
   return y;
@@ -108,7 +111,10 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 /// source      MindSpore's AvgPool
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("AvgPool2d", in[0], c, error); }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
+    return detail::pooled("AvgPool2d", in[0], c, error);
+  }
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<AvgPool2d>();
     const TensorType x = d.type(0);

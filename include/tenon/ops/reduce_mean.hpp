@@ -13,7 +13,8 @@ struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using C = Compute<typename Call::Result>;
-    const C count = static_cast<C>(Call::result.count(a.n) / Call::operand(0).count(a.n));
+    const long elements = Call::result.count(a.n) / Call::operand(0).count(a.n);
+    const C count = static_cast<C>(elements);
     kernel::elementwise<Call>(a, begin, end, [count](auto g) { return static_cast<C>(g) / count; });
   }
 };

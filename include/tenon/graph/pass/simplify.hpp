@@ -55,7 +55,7 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
     bool constant = true;
     for (int k = 0; k < node.operands; ++k) constant &= is<ops::Constant>(graph[node.operand[k]]);
     const double a = constant ? constant_value(graph[node.operand[0]]) : 0, b = constant && node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;
-    const double value = constant ? node.op->fold(node.type.dtype, a, b) : 0;
+    const double value = constant ? rules_of(node.op).fold(node.type.dtype, a, b) : 0;
     if (constant && value == value) {  // NaN: left to the kernel
       Node folded = constant_node(node.type.dtype, value);
       folded.scope = node.scope;

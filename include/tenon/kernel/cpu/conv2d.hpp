@@ -9,8 +9,8 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// Independent parts of the convolution: the unit in which threads divide it. A thread should take neighbouring parts.
-inline long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
-inline long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
+constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
+constexpr long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
 
 /// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB unless one row of all channels of a group is larger.
 template <class T>

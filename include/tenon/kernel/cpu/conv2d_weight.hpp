@@ -118,7 +118,7 @@ class WeightGradient {
 }  // namespace detail
 
 /// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
-inline long conv2d_backward_weight_items(const Conv2dSizes& s) {
+constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
   const detail::WeightPlan p = detail::weight_plan<float>(s);
   return s.groups * p.column_blocks * p.row_blocks;
 }

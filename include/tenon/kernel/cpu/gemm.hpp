@@ -23,7 +23,7 @@ struct Gemm {
 };
 
 namespace detail {
-inline constexpr long gemm_row_chunk = 2 * tile_rows, gemm_rows = 12 * gemm_row_chunk, gemm_columns = 256;
+inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 12 * gemm_row_chunk, gemm_columns = 256;
 template <class A>
 inline constexpr long gemm_depth = 1024 / sizeof(A);  // steps of k between two visits to the sums
 
@@ -46,7 +46,7 @@ constexpr long gemm_cost(long rows, long columns, long k, long width, bool rows_
 }
 
 template <class T>
-GemmPlan<T> gemm_plan(const Gemm<T>& g) {
+constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g) {
   constexpr long width = simd_width<Compute<T>>;
   const long straight = gemm_cost(g.m, g.n, g.k, width, g.b_col == 1);
   const long transposed = gemm_cost(g.n, g.m, g.k, width, g.a_row == 1) + g.m * g.n / 2;
@@ -79,7 +79,7 @@ constexpr GemmScratch gemm_scratch(long rows, long columns, long k) {
 
 /// Number of independent parts of the product: the unit in which threads divide it. A thread should take neighbouring parts.
 template <class T>
-long gemm_items(const Gemm<T>& g) {
+constexpr long gemm_items(const Gemm<T>& g) {
   const auto plan = detail::gemm_plan(g);
   return plan.row_chunks * plan.column_chunks;
 }

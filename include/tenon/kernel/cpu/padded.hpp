@@ -13,7 +13,7 @@ struct Padded {
   int step_h, step_w, phases_h, phases_w;  // only the first phases_* of the step_* remainders are kept
   long rows, pitch;                        // of one phase
 
-  constexpr long plane() const { return phases_h * phases_w * rows * pitch; }
+  constexpr long plane() const { return rows * pitch * phases_h * phases_w; }
   constexpr long elements() const { return planes * plane(); }
   constexpr long offset(long p, long y, long x) const {
     return p * plane() + ((y % step_h) * phases_w + x % step_w) * rows * pitch + y / step_h * pitch + x / step_w;

@@ -131,12 +131,13 @@ inline long run_tile(const Tile<A>& tile, int rows, long columns) {
     (columns <= step ? half.rows : narrow.rows)[rows - 1](tile);
     return columns <= step ? step : width;
   }
-  if (rows == 1 && columns > width * tile_vectors) {
+  constexpr long wide_columns = long{width} * tile_vectors;
+  if (rows == 1 && columns > wide_columns) {
     detail::run_tile<A, width, 1, row_vectors>(tile);
-    return width * row_vectors;
+    return long{width} * row_vectors;
   }
   wide.rows[rows - 1](tile);
-  return width * tile_vectors;
+  return wide_columns;
 }
 
 /// Border number i of `parts` equal parts of 0 .. total.
