@@ -29,7 +29,9 @@ class Storage {
     return *this;
   }
   ~Storage() {
-    if (!block_ || block_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (!block_) return;
+    // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
+    if (block_->references.load(std::memory_order_acquire) != 1 && block_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (block_->destroy) block_->destroy(begin_of(block_));
     Cache::of_thread().give(block_);
   }

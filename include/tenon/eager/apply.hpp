@@ -1,9 +1,9 @@
 // apply<Op>: the one door through which every operator call goes, in both modes.
 #pragma once
 #include <tenon/core/report.hpp>
+#include <tenon/eager/call.hpp>
 #include <tenon/eager/frame.hpp>
 #include <tenon/eager/inner.hpp>
-#include <tenon/eager/tape.hpp>
 #include <tenon/graph/traced.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -11,14 +11,6 @@ namespace tenon::inline TENON_ABI {
 namespace ops {
 struct Reshape;
 }
-
-/// A number written among operands: it takes the dtype that the operator's other operand asks for.
-template <Element T>
-struct Number : ops::OperandTag {
-  using type = T;
-  double value;
-  constexpr explicit Number(double v) : value(v) {}
-};
 
 namespace detail {
 
@@ -100,98 +92,14 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
   }
 }
 
-/// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
-struct EagerInfo {
-  std::string_view name;
-  const KernelEntry* kernel;  // null: a view, which shares the elements of operand 0
-  const eager::Rule* rule;    // null: no gradient flows through the result
-  TensorType result;
-  int operands;
-  bool effect;                // the kernel changes operand 0 and has no result
-};
 template <class I>
 constexpr EagerInfo describe_eager() {
-  EagerInfo call{I::Op::name, nullptr, nullptr, I::result_type, I::types.count, I::Op::effect};
-  if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>;
+  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, I::types.count, I::Op::effect};
+  if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;
 }
 template <class I> inline constexpr EagerInfo eager_info = describe_eager<I>();
-
-/// An operand of an eager call, whatever its type.
-struct EagerOperand {
-  const void* data = nullptr;
-  const Storage* storage = nullptr;            // of a Tensor
-  const ParameterHandle* parameter = nullptr;  // of a Parameter
-  TapeVariable variable{};
-  long n = -1;                                 // batch size, -1: none
-  std::uint64_t number = 0;                    // the bytes of a Number
-
-  template <class T, class S> EagerOperand(const Tensor<T, S>& x) : data(x.data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
-  template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
-  template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
-  template <class T> EagerOperand(const Number<T>& x) : number(constant_bytes(dtype_of<T>, x.value)) {}
-
-  const void* address() const { return storage || parameter ? data : &number; }
-  eager::Tape::Value on_tape(int index) const {
-    eager::Tape::Value value{const_cast<void*>(data), {}, index};
-    if (storage) value.storage = *storage;
-    if (!storage && !parameter) {  // the tape outlives this call
-      value.storage = Storage(sizeof number);
-      value.data = std::memcpy(value.storage.data(), &number, sizeof number);
-    }
-    return value;
-  }
-};
-
-[[gnu::cold]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
-  if (operand.storage && !*operand.storage) throw ValueError(text(call.name, " got a tensor without elements (operand ", k, "): assign to it first."));
-  if (operand.parameter) throw RuntimeError(text(call.name, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it."));
-  throw ValueError(text(call.name, " got operands of batch size ", n, " and ", operand.n, "."));
-}
-
-struct EagerResult {
-  Storage storage;
-  long n = 1;
-  TapeVariable variable{};
-};
-/// Runs an eager call and records it if a tape wants to know. No template: it exists once.
-inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
-  eager::Tape* const tape = eager::Tape::active();
-  int variable[max_operands];
-  bool recorded = false;
-  long n = -1;
-  Arguments a;
-  a.immediate = immediate;
-  for (int k = 0; k < call.operands; ++k) {
-    const EagerOperand& x = operand[k];
-    if ((x.storage && !*x.storage) || (x.parameter && !x.data) || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
-    if (x.n >= 0) n = x.n;
-    variable[k] = !tape ? -1 : x.parameter ? tape->variable(*x.parameter) : tape->variable(x.variable);
-    recorded |= variable[k] >= 0;
-    a.buffer[k + 1] = const_cast<void*>(x.address());
-  }
-  a.n = n < 0 ? 1 : n;
-  EagerResult result;
-  result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
-  const FlushDenormals flush;
-  if (call.effect) {
-    a.buffer[0] = a.buffer[1];
-  } else if (!call.kernel) {
-    result.storage = *operand[0].storage;
-  } else {
-    result.storage = Storage(static_cast<std::size_t>(call.result.bytes(a.n)));
-    a.buffer[0] = result.storage.data();
-  }
-  if (call.kernel) launch(*call.kernel, a);
-  if (recorded && call.rule) {
-    eager::Tape::Value value[max_operands];
-    for (int k = 0; k < call.operands; ++k) value[k] = operand[k].on_tape(variable[k]);
-    eager::Tape::Value made{result.storage.data(), result.storage, -1};
-    tape->record(*call.rule, value, made, immediate, a.n, result.variable);
-  }
-  return result;
-}
 
 template <class I, class... V>
 auto apply_eager(std::uint64_t immediate, const V&... v) {

@@ -19,6 +19,7 @@ struct Rule {
   int gradient[max_operands]{-1, -1, -1, -1, -1, -1};    // node that holds the gradient of an operand
   int accumulate[max_operands]{-1, -1, -1, -1, -1, -1};  // node whose kernel adds two such gradients
   const unsigned char* needed_by = nullptr;    // operands (bits) whose gradient needs the node
+  unsigned keeps = 0;                          // operands and result (bits) whose elements the derivative reads
 };
 
 /// Traces the derivative of a call. Call gives `op`, `types`, `result`, `attributes` as constants.
@@ -103,6 +104,11 @@ struct RuleOf {
     rule.count = graph.count;
     for (int k = 0; k < max_operands; ++k) rule.gradient[k] = traced.gradient[k], rule.accumulate[k] = traced.accumulate[k];
     rule.needed_by = traced.needed_by;
+    for (int i = Inference::types.count + 2; i < graph.count; ++i)
+      for (int k = 0; k < graph[i].operands; ++k)
+        if (traced.needed_by[i] && graph[i].operand[k] <= Inference::types.count) rule.keeps |= 1u << graph[i].operand[k];
+    for (int k = 0; k < Inference::types.count; ++k)
+      if (rule.gradient[k] >= 0 && rule.gradient[k] <= Inference::types.count) rule.keeps |= 1u << rule.gradient[k];
     return rule;
   }
   static constexpr Rule rule = make_rule();

@@ -128,14 +128,18 @@ inline std::byte* thread_workspace(long bytes) {
 }
 
 /// Runs a kernel on all its items, shared between threads if that pays.
-inline void launch(const KernelEntry& kernel, const Arguments& arguments) {
-  const KernelWork work = kernel.work(arguments.n);
+inline void launch(const KernelEntry& kernel, const Arguments& arguments, const KernelWork& work) {
   const long grain = cost_per_thread / (work.cost + 1) + 1;
+  if (work.items <= grain && !work.workspace) {  // the usual small call: nothing to share, nothing to prepare
+    if (work.items) kernel.run(arguments, 0, work.items);
+    return;
+  }
   parallel_for(work.items, grain, [&](long begin, long end) {
     Arguments own = arguments;
     if (work.workspace) own.workspace = thread_workspace(work.workspace);
     kernel.run(own, begin, end);
   });
 }
+inline void launch(const KernelEntry& kernel, const Arguments& arguments) { launch(kernel, arguments, kernel.work(arguments.n)); }
 
 }  // namespace tenon

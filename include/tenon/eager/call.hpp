@@ -1,0 +1,113 @@
+// Running one operator in PyNative mode: no template, so it exists once, whatever the shapes.
+#pragma once
+#include <tenon/eager/tape.hpp>
+#include <tenon/graph/leaf.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A number written among operands: it takes the dtype that the operator's other operand asks for.
+template <Element T>
+struct Number : ops::OperandTag {
+  using type = T;
+  double value;
+  constexpr explicit Number(double v) : value(v) {}
+};
+
+namespace detail {
+
+/// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
+struct EagerInfo {
+  std::string_view name;
+  const KernelEntry* kernel;  // null: a view, which shares the elements of operand 0
+  const eager::Rule* rule;    // null: no gradient flows through the result
+  KernelWork single;          // the kernel's work without a batch, or with one of 1
+  TensorType result;
+  int operands;
+  bool effect;                // the kernel changes operand 0 and has no result
+};
+
+/// An operand of an eager call, whatever its type.
+struct EagerOperand {
+  const void* data = nullptr;
+  const Storage* storage = nullptr;            // of a Tensor
+  const ParameterHandle* parameter = nullptr;  // of a Parameter
+  TapeVariable variable{};
+  long n = -1;                                 // batch size, -1: none
+  std::uint64_t number = 0;                    // the bytes of a Number
+
+  template <class T, class S> EagerOperand(const Tensor<T, S>& x) : data(x.data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
+  template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
+  template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
+  template <class T> EagerOperand(const Number<T>& x) : number(constant_bytes(dtype_of<T>, x.value)) {}
+
+  bool is_number() const { return !storage && !parameter; }
+  const void* address() const { return is_number() ? &number : data; }
+  /// As the tape keeps it beyond this call.
+  void keep_in(eager::Tape::Value& value) const {
+    if (storage) value.storage = *storage;
+    if (is_number()) value.storage = Storage(sizeof number), std::memcpy(value.storage.data(), &number, sizeof number);
+    value.data = is_number() ? value.storage.data() : const_cast<void*>(data);
+  }
+};
+
+struct EagerResult {
+  Storage storage;
+  long n = 1;
+  TapeVariable variable{};
+};
+
+[[gnu::cold, gnu::noinline]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
+  if (operand.storage && !*operand.storage) throw ValueError(text(call.name, " got a tensor without elements (operand ", k, "): assign to it first."));
+  if (operand.parameter) throw RuntimeError(text(call.name, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it."));
+  throw ValueError(text(call.name, " got operands of batch size ", n, " and ", operand.n, "."));
+}
+
+/// Records the call if one of its operands has a variable.
+inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Arguments& a, EagerResult& result) {
+  int variable[max_operands];
+  bool recorded = false;
+  for (int k = 0; k < call.operands; ++k) {
+    variable[k] = operand[k].parameter ? tape.variable(*operand[k].parameter) : tape.variable(operand[k].variable);
+    recorded |= variable[k] >= 0;
+  }
+  if (!recorded || !call.rule) return;
+  eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result.variable);
+  for (int k = 0; k < call.operands; ++k) {
+    value[k].variable = variable[k];
+    if (call.rule->keeps >> k & 1) operand[k].keep_in(value[k]);
+  }
+  if (call.rule->keeps >> call.operands & 1) value[call.operands].data = result.storage.data(), value[call.operands].storage = result.storage;
+}
+
+/// Runs an eager call and records it if a tape wants to know.
+inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
+  long n = -1;
+  Arguments a;
+  a.immediate = immediate;
+  for (int k = 0; k < call.operands; ++k) {
+    const EagerOperand& x = operand[k];
+    if ((x.storage && !*x.storage) || (x.parameter && !x.data) || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
+    if (x.n >= 0) n = x.n;
+    a.buffer[k + 1] = const_cast<void*>(x.address());
+  }
+  a.n = n < 0 ? 1 : n;
+  EagerResult result;
+  result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
+  if (call.effect) {
+    a.buffer[0] = a.buffer[1];
+  } else if (!call.kernel) {
+    result.storage = *operand[0].storage;
+  } else {
+    result.storage = Storage(static_cast<std::size_t>(call.result.bytes(a.n)));
+    a.buffer[0] = result.storage.data();
+  }
+  if (call.kernel) {
+    const FlushDenormals flush;
+    launch(*call.kernel, a, a.n == 1 ? call.single : call.kernel->work(a.n));
+  }
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, a, result);
+  return result;
+}
+
+}  // namespace detail
+}  // namespace tenon

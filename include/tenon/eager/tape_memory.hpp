@@ -1,0 +1,74 @@
+// What a tape holds, handed on from one tape of a thread to the next, so that a new tape allocates nothing.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <tenon/core/arena.hpp>
+#include <tenon/core/tensor.hpp>
+#include <tenon/eager/rule.hpp>
+#include <tenon/graph/post_order.hpp>
+
+namespace tenon::inline TENON_ABI::eager {
+
+struct TapeMemory {
+  /// An operand, result, or gradient: parameters have no storage of their own.
+  struct Value {
+    void* data = nullptr;
+    Storage storage;
+    int variable = -1;
+  };
+  struct Record {
+    const Rule* rule = nullptr;
+    Value value[max_operands + 1];  // operands, result
+    std::uint64_t immediate = 0;
+    long n = 1;
+  };
+  struct Variable {
+    Value gradient;
+    int record = -1;
+  };
+  /// The variable of a parameter of a second network in one tape.
+  struct Foreign {
+    const void* parameter;
+    TapeVariable variable;
+  };
+
+  std::vector<Record> records;
+  std::vector<Variable> variables;
+  std::vector<int> parameter_variable;  // of each entry of the tape's arena
+  std::vector<Foreign> foreign;
+  std::vector<ParameterArena*> kept;
+  std::vector<Value> values;  // of the rule that is being replayed
+  PostOrder order;
+
+  void clear() {
+    records.clear();
+    variables.clear();
+    parameter_variable.clear();
+    foreign.clear();
+  }
+
+  /// The memory that the last tape of this thread has left, or new one.
+  static std::unique_ptr<TapeMemory> take() {
+    std::unique_ptr<TapeMemory> memory;
+    if (!Spare::gone) memory = std::move(spare().memory);
+    return memory ? std::move(memory) : std::make_unique<TapeMemory>();
+  }
+  static void give_back(std::unique_ptr<TapeMemory> memory) {
+    memory->clear();
+    if (!Spare::gone) spare().memory = std::move(memory);
+  }
+
+ private:
+  struct Spare {
+    static inline thread_local bool gone = false;  // a static tape may end after this thread's spare
+    std::unique_ptr<TapeMemory> memory;
+    ~Spare() { gone = true; }
+  };
+  static Spare& spare() {
+    thread_local Spare spare;
+    return spare;
+  }
+};
+
+}  // namespace tenon::eager
