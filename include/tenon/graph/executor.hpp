@@ -87,7 +87,7 @@ class Executor {
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
     for (Resolved& r : resolved_) {
-      if (!r.active || !take_inputs(r)) continue;
+      if (!r.active || (r.reads_input && !take_inputs(r))) continue;
       policy.before(program_->node[r.row->node]);
       run_row(r);
       policy.after(program_->node[r.row->node], r.arguments);
@@ -106,7 +106,7 @@ class Executor {
     const Row* row = nullptr;
     Arguments arguments;
     long items = 0, parts = 1;
-    bool active = true;
+    bool active = true, reads_input = false;
   };
 
   // False if an input that the row reads is missing.
@@ -142,7 +142,8 @@ class Executor {
       r.arguments.immediate = r.row->immediate;
       r.arguments.workspace = workspace;
       for (int k = 0; k < r.row->buffers; ++k)
-        if (r.row->buffer[k].region != Region::input) r.arguments.buffer[k] = address(r.row->buffer[k], n);
+        if (r.row->buffer[k].region == Region::input) r.reads_input = true;
+        else r.arguments.buffer[k] = address(r.row->buffer[k], n);
       const KernelWork work = r.row->kernel->work(n);
       r.items = work.items;
       r.parts = std::clamp<long>(work.items * work.cost / cost_per_thread, 1, std::min<long>(threads, std::max<long>(r.items, 1)));
