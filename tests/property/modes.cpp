@@ -71,8 +71,10 @@ void check_all_ways() {
     CHECK(trained<Net, Image>(Mode::graph, threads) == graph);
     CHECK(trained<Net, Image>(Mode::pynative, threads) == graph);
   }
+  CHECK(trained<Net, Image, graph_with({.fold = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.simplify = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.share = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.prune = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.fuse = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.early_update = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with(no_passes)>(Mode::graph, 2) == graph);

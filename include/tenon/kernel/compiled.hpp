@@ -4,6 +4,7 @@
 #include <tenon/graph/executor.hpp>
 #include <tenon/graph/lift.hpp>
 #include <tenon/graph/pass/early_update.hpp>
+#include <tenon/graph/pass/fold.hpp>
 #include <tenon/graph/pass/fuse.hpp>
 #include <tenon/graph/pass/prune.hpp>
 #include <tenon/graph/pass/share.hpp>
@@ -14,10 +15,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool simplify = true, share = true, fuse = true, early_update = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, early_update = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false};
+inline constexpr Passes no_passes{false, false, false, false, false, false};
 
 namespace detail {
 template <int N>
@@ -59,10 +60,19 @@ struct Compiled {
     return g;
   }
   static constexpr Graph<N> captured = capture();
-  static constexpr Graph<N> pruned = prune(captured);
-  static constexpr Graph<N> make_simple() {
-    if constexpr (passes.simplify) return simplify(pruned);
+  static constexpr Graph<N> make_pruned() {
+    if constexpr (passes.prune) return prune(captured);
+    else return captured;
+  }
+  static constexpr Graph<N> pruned = make_pruned();
+  static constexpr Graph<N> make_folded() {
+    if constexpr (passes.fold) return fold(pruned);
     else return pruned;
+  }
+  static constexpr Graph<N> folded = make_folded();
+  static constexpr Graph<N> make_simple() {
+    if constexpr (passes.simplify) return simplify(folded);
+    else return folded;
   }
   static constexpr Graph<N> simple = make_simple();
   static constexpr Graph<N> make_shared() {
@@ -70,7 +80,11 @@ struct Compiled {
     else return simple;
   }
   static constexpr Graph<N> shared = make_shared();
-  static constexpr Graph<N> clean = prune(shared);
+  static constexpr Graph<N> make_clean() {
+    if constexpr (passes.prune) return prune(shared);
+    else return shared;
+  }
+  static constexpr Graph<N> clean = make_clean();
   static constexpr Graph<N> make_fused() {
     if constexpr (passes.fuse) return fuse(clean);
     else return clean;
