@@ -2,6 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <elf.h>
+
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -24,8 +27,22 @@ std::string own_executable() {
   std::fclose(file);
   return bytes;
 }
-// In pieces, so that this text is not itself what is found.
-bool contains(const std::string& bytes, const std::string& first, const char* rest) { return bytes.find(first + rest) != bytes.npos; }
+// The names of the linker's symbols, without those of the debug information, which lists all that was declared.
+std::string symbols_of(const std::string& file) {
+  Elf64_Ehdr header;
+  REQUIRE(file.size() > sizeof header);
+  std::memcpy(&header, file.data(), sizeof header);
+  std::string names;
+  for (int i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section, strings;
+    std::memcpy(&section, file.data() + header.e_shoff + std::size_t(i) * sizeof section, sizeof section);
+    if (section.sh_type != SHT_SYMTAB) continue;
+    std::memcpy(&strings, file.data() + header.e_shoff + section.sh_link * sizeof strings, sizeof strings);
+    names.append(file, strings.sh_offset, strings.sh_size);
+  }
+  return names;
+}
+bool contains(const std::string& names, const char* name) { return names.find(name) != names.npos; }
 }  // namespace
 
 TEST_CASE("a graph-pinned model trains without any tape in its program") {
@@ -38,8 +55,8 @@ TEST_CASE("a graph-pinned model trains without any tape in its program") {
   model.train(2, data | dataset::batch(2));
   CHECK(model.global_step() == 4);
 
-  const std::string program = own_executable();
-  CHECK(contains(program, "8Exe", "cutor"));
-  CHECK_FALSE(contains(program, "5eager4Ta", "pe"));
-  CHECK_FALSE(contains(program, "run_back", "ward"));
+  const std::string symbols = symbols_of(own_executable());
+  CHECK(contains(symbols, "8Executor"));
+  CHECK_FALSE(contains(symbols, "5eager4Tape"));
+  CHECK_FALSE(contains(symbols, "run_backward"));
 }
