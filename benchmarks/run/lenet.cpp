@@ -1,14 +1,5 @@
-// LeNet-5 training steps on command, for benchmarks/lenet.py, which interleaves them with PyTorch's.
-//
-//   lenet BATCH THREADS FILE     writes the initial weights to FILE, then answers each line "graph N" or "pynative N" on
-//                                stdin by N training steps: prints their median in microseconds and the last loss
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
-#include <tenon/tenon.hpp>
+// LeNet-5: steps of training and forward passes, for benchmarks/groups/lenet.py.
+#include "classifier.hpp"
 
 using namespace tenon;
 
@@ -25,47 +16,14 @@ struct LeNet : nn::Cell<LeNet> {
   }
 };
 
-struct StepTimes {
-  std::vector<double> seconds;
-  double loss = 0;
-  void step_end(RunInfo& run) {
-    seconds.push_back(run.step_seconds);
-    loss = run.loss();
-  }
-  double median() {
-    std::nth_element(seconds.begin(), seconds.begin() + long(seconds.size() / 2), seconds.end());
-    return seconds[seconds.size() / 2];
-  }
-};
-
 int main(int argc, char** argv) {
-  if (argc != 4) return std::fprintf(stderr, "usage: lenet BATCH THREADS FILE\n"), 2;
-  const long batch = std::atol(argv[1]);
-  set_context({.num_threads = std::atoi(argv[2]), .seed = 1});
-  std::vector<float> pixels(std::size_t(batch) * 784);
-  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(std::uint32_t(i) * 2654435761u >> 16) / 65536.0f;
-  std::vector<std::int32_t> labels(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = std::int32_t(i % 10);
-  const auto row = dataset::from_arrays(dataset::column<Shape<1, 28, 28>>(pixels), dataset::column<Shape<>>(labels));
-
-  LeNet nets[2];
-  const auto model_of = [](LeNet& net, Mode mode) {
-    const ContextScope scope({.mode = mode});
-    return Model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
-  };
-  auto graph = model_of(nets[0], Mode::graph);
-  auto pynative = model_of(nets[1], Mode::pynative);
-  save_checkpoint(nets[0], argv[3]);
-  std::printf("ready\n");
-  std::fflush(stdout);
-
-  char mode[16];
-  long steps;
-  while (std::scanf("%15s %ld", mode, &steps) == 2) {
-    StepTimes times;
-    const auto data = row | dataset::batch(batch) | dataset::repeat(steps);
-    (std::string(mode) == "graph" ? graph : pynative).train(1, data, times);
-    std::printf("%.3f %.9g\n", times.median() * 1e6, times.loss);
-    std::fflush(stdout);
-  }
+  return benchmark::main_of(argc, argv, [](int threads, const std::string& folder) -> benchmark::Maker {
+    set_context({.num_threads = threads, .seed = 1});
+    return [weights = benchmark::initial_weights<LeNet>(folder, "lenet")](const std::string& name, const std::string& variant) {
+      const long batch = benchmark::last_number(name);
+      const Mode mode = benchmark::mode_of(variant);
+      if (name.find("/train/") != name.npos) return benchmark::training<LeNet, Shape<1, 28, 28>>(weights, mode, batch, 10);
+      return benchmark::forward<LeNet>(weights, mode, batch, Shape<1, 28, 28>{});
+    };
+  });
 }

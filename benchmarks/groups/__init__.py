@@ -1,0 +1,1 @@
+"""One file per program in run/: its works, rivals, and bars."""

@@ -1,0 +1,19 @@
+"""Builds our programs in a tree of their own, so that nobody's build directory is configured anew."""
+import os
+import shutil
+import subprocess
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDER = os.path.join(SOURCE, "build", "benchmarks")
+TREE = os.path.join(FOLDER, "release")
+
+
+def build(programs):
+    generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(TREE + "/CMakeCache.txt") else []
+    configure = ["cmake", "--preset", "release", "-B", TREE, *generator, "-DTENON_BUILD_BENCHMARKS=ON", "-DTENON_BUILD_TESTS=OFF", "-DTENON_BUILD_EXAMPLES=OFF"]
+    subprocess.run(configure, cwd=SOURCE, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", TREE, "--target", *(f"benchmark.run.{program}" for program in programs)], cwd=SOURCE, check=True)
+
+
+def program(name):
+    return os.path.join(TREE, "benchmarks", "run", name)

@@ -1,0 +1,70 @@
+"""The rivals' virtual environments: made and filled from PyPI when a run needs them."""
+import functools
+import glob
+import os
+import subprocess
+import sys
+
+from harness.rivals import LIBRARIES, PACKAGES, SEPARATE
+
+
+class Environment:
+    def __init__(self, folder, install):
+        self.folder, self.install = os.path.abspath(folder), install
+
+    def folder_of(self, rival):
+        return f"{self.folder}-{rival}" if rival in SEPARATE else self.folder
+
+    def python_of(self, rival):
+        return self.folder_of(rival) + "/bin/python"
+
+    def library_of(self, rival):
+        """File and entry point of a rival that is a library, or None if it is not there."""
+        pattern, entry = LIBRARIES[rival]
+        found = glob.glob(f"{self.folder_of(rival)}/lib/python3*/site-packages/{pattern}")
+        return (found[0], entry) if found else None
+
+    @functools.cache
+    def missing(self, rival):
+        """None, or the reason why this rival cannot run. Installs it if it may."""
+        names = [package.split("<")[0] for package in PACKAGES[rival]]
+        if self._has(rival, names):
+            return None
+        if not self.install:
+            return f"{', '.join(names)} not in {self.folder_of(rival)}"
+        print(f"installing {' '.join(PACKAGES[rival])} into {self.folder_of(rival)}", flush=True)
+        if not os.path.exists(self.python_of(rival)):
+            subprocess.run([sys.executable, "-m", "venv", self.folder_of(rival)], check=True)
+        done = subprocess.run([self.python_of(rival), "-m", "pip", "install", "--quiet", *PACKAGES[rival]], stderr=subprocess.PIPE, text=True)
+        if done.returncode or not self._has(rival, names):
+            return "pip could not install it: " + (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        return None
+
+    def _has(self, rival, names):
+        if not os.path.exists(self.python_of(rival)):
+            return False
+        find = "import sys, importlib.util; sys.exit(any(importlib.util.find_spec(n) is None for n in sys.argv[1:]))"
+        return subprocess.run([self.python_of(rival), "-c", find, *names]).returncode == 0
+
+    @functools.cache
+    def versions(self, rival):
+        """{"torch": "2.15.0", ...} of what this rival uses."""
+        names = [package.split("<")[0] for package in PACKAGES[rival]]
+        ask = "import sys; from importlib.metadata import version\nfor n in sys.argv[1:]: print(n, version(n))"
+        lines = subprocess.run([self.python_of(rival), "-c", ask, *names], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        return dict(line.split() for line in lines)
+
+
+def variables(threads):
+    """The environment of a rival: as many threads as ours, and what it needs to be at its best."""
+    result = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        result[name] = str(threads)
+    if threads == 1:
+        result["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    # Without these glibc gives large blocks back to the kernel at every step, which costs PyTorch up to a fifth.
+    result.update(MALLOC_MMAP_THRESHOLD_="2000000000", MALLOC_TRIM_THRESHOLD_="2000000000", MALLOC_TOP_PAD_="268435456")
+    with open("/proc/cpuinfo") as file:
+        if "avx512f" in file.read():
+            result["OPENBLAS_CORETYPE"] = "SkylakeX"  # on new processors it may choose a core without AVX-512
+    return result

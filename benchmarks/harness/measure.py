@@ -1,0 +1,90 @@
+"""Checks and times one work: all sides take turns in every round."""
+import dataclasses
+import statistics
+
+
+@dataclasses.dataclass
+class Result:
+    """What was measured: per side the median and least times of its rounds in microseconds, and the FMA peak of one core per round."""
+    work: object
+    times: dict = dataclasses.field(default_factory=dict)   # side: [(median, least), ...]
+    peaks: list = dataclasses.field(default_factory=list)   # GFLOP/s
+    differs: dict = dataclasses.field(default_factory=dict)  # side: what is wrong with its numbers
+    largest: dict = dataclasses.field(default_factory=dict)  # side: its largest difference from ours
+    dropped: int = 0    # rounds in which another program took a processor
+    noisy: bool = False  # too few other rounds: all are kept
+
+    def median(self, side):
+        return statistics.median(median for median, _ in self.times[side])
+
+    def least(self, side):
+        return min(least for _, least in self.times[side])
+
+
+def disagreement(ours, theirs, tolerance):
+    """The largest difference, and a sentence if it is too large."""
+    if len(ours) != len(theirs):
+        return 0, f"{len(theirs)} numbers instead of {len(ours)}"
+    largest = max(abs(a - b) for a, b in zip(ours, theirs))
+    bound = tolerance * (1 + max(map(abs, ours)))
+    if not largest <= bound:  # also where a number is none
+        k = max(range(len(ours)), key=lambda i: abs(ours[i] - theirs[i]))
+        return largest, f"number {k} is {theirs[k]:.9g}, ours is {ours[k]:.9g}; allowed is a difference of {bound:.2g}"
+    return largest, None
+
+
+def counts(side, work, variant, turn):
+    """Blocks and calls per block that fill a turn of so many microseconds."""
+    one = min(side.time(work, variant, 1, 1)[1] for _ in range(3))
+    one = side.time(work, variant, 3, max(1, int(turn / 20 / one)))[1]
+    calls = max(1, round(turn / 5 / one))
+    return max(1, min(5, round(turn / (calls * one)))), calls
+
+
+def clean(taken):
+    """The rounds in which no side lost its processors to another program. What a side waits for its own threads is in its best round too."""
+    if not taken:
+        return []
+    fastest = max(speed for speed, _ in taken)
+    least = {name: min(turns[name][2] for _, turns in taken) for name in taken[0][1]}
+    return [(speed, turns) for speed, turns in taken if speed >= 0.85 * fastest and all(turns[name][2] <= least[name] + 0.1 for name in least)]
+
+
+def measure(work, sides, peak, rounds, turn):
+    """`sides` is {name: (process, variant)}, ours first; `peak` the process of run/peak.cpp; a turn takes so many microseconds."""
+    result = Result(work)
+    expected = None
+    for name, (side, variant) in sides.items():
+        values = side.check(work.name, variant)
+        if expected is None:
+            expected = values
+            if any(v != v for v in values):
+                result.differs[name] = "not a number"
+        else:
+            tolerance = 0 if name in work.ours else work.tolerance
+            result.largest[name], wrong = disagreement(expected, values, tolerance)
+            if wrong:
+                result.differs[name] = wrong
+    sides = {name: side for name, side in sides.items() if name not in result.differs}
+    filling = {name: counts(side, work.name, variant, turn) for name, (side, variant) in sides.items()}
+    operations = peak.check("fma")[0]
+    taken, order = [], list(sides)
+    while len(taken) < 2 * rounds and len(clean(taken)) < rounds:
+        turns = {}
+        speed = operations / peak.time("fma", "-", 5, 10)[0] / 1e3
+        for name in order:
+            side, variant = sides[name]
+            bearable = 0.1 + min((turns[name][2] for _, turns in taken), default=0)
+            tries = []
+            while len(tries) < 4 and not (tries and tries[-1][2] <= bearable):
+                tries.append((*side.time(work.name, variant, *filling[name]), side.waited))
+            turns[name] = min(tries, key=lambda turn: turn[2])
+        taken.append((speed, turns))
+        order = order[1:] + order[:1]  # nobody always follows the same side
+    kept = clean(taken)
+    if len(kept) < (rounds + 1) // 2:
+        result.noisy, kept = True, taken
+    result.dropped = len(taken) - len(kept)
+    result.peaks = [speed for speed, _ in kept]
+    result.times = {name: [turns[name][:2] for _, turns in kept] for name in sides}
+    return result

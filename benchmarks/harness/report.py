@@ -1,0 +1,134 @@
+"""From times to ratios, bars, a Markdown table, and results.json."""
+import dataclasses
+import math
+import statistics
+
+from harness.plan import Bar
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table. ratio and least are how many times as fast as the rival ours is, or the share of the peak."""
+    row: str
+    what: str
+    ours: str = ""
+    microseconds: float = math.nan
+    rivals: dict = dataclasses.field(default_factory=dict)
+    against: str = ""
+    ratio: float = math.nan
+    least: float = math.nan
+    gate: float = math.nan
+    goal: float = math.nan
+    met: str = ""
+    share: float = math.nan
+    note: str = ""
+
+
+def share_of_peak(result, side, threads):
+    """Median over the rounds, and of the least time and the highest peak."""
+    flops = result.work.flops
+    per_round = [flops / median / 1e3 / (peak * threads) for (median, _), peak in zip(result.times[side], result.peaks)]
+    return statistics.median(per_round), flops / result.least(side) / 1e3 / (max(result.peaks) * threads)
+
+
+def ratio(result, ours, rival):
+    """Median of the ratios of the rounds, ratio of the least times, and the rival (for "best": which was it mostly)."""
+    names = [name for name in result.work.rivals if name in result.times] if rival == "best" else [rival]
+    if not names or any(name not in result.times for name in (ours, *names)):
+        return None
+    mine, theirs = result.times[ours], [result.times[name] for name in names]
+    per_round = [min(times[k][0] for times in theirs) / mine[k][0] for k in range(len(mine))]
+    fastest = min(names, key=result.median)
+    return statistics.median(per_round), min(map(result.least, names)) / result.least(ours), fastest
+
+
+def met(bar, *values, extra=True):
+    """Both ways of taking the ratio must clear a bar."""
+    if not extra or not min(values) >= bar.gate:
+        return "no"
+    return "goal" if min(values) >= bar.goal else "gate"
+
+
+def row_of(result, bar, threads):
+    ours = bar.ours
+    row = Row(bar.row, result.work.what, ours, against=bar.rival)
+    row.note = ", ".join([f"{side} differs" for side in result.differs] + ["noisy"] * result.noisy)
+    if math.isfinite(bar.gate):
+        row.gate, row.goal = bar.gate, bar.goal
+    if ours not in result.times:
+        row.met = "differs" if ours in result.differs else "missing"
+        return row
+    row.microseconds = result.median(ours)
+    row.rivals = {name: result.median(name) for name in result.times if name not in result.work.ours or name == bar.rival}
+    if result.work.flops:
+        row.share = share_of_peak(result, ours, threads)[0]
+    if bar.rival == "peak":
+        row.ratio, row.least = share_of_peak(result, ours, threads)
+    else:
+        found = ratio(result, ours, bar.rival)
+        if not found:
+            row.met = "differs" if bar.rival in result.differs else "missing"
+            return row
+        row.ratio, row.least, row.against = found[0], found[1], f"best: {found[2]}" if bar.rival == "best" else bar.rival
+    row.met = met(bar, row.ratio, row.least) if math.isfinite(bar.gate) else ""
+    return row
+
+
+def rows_of(result, threads):
+    bars = [bar for bar in result.work.bars if bar.threads in (None, threads)]
+    # A work without a bar of its own for these threads is shown all the same.
+    return [row_of(result, bar, threads) for bar in bars or [Bar("", "best", math.nan, math.nan, result.work.ours[0])]]
+
+
+def row_of_mean(mean, results, threads):
+    found = {name: ratio(results[name], mean.ours, mean.rival) for name in mean.works if name in results}
+    found = {name: value for name, value in found.items() if value}
+    row = Row(mean.row, f"{mean.what}: geometric mean of {len(found)}", mean.ours, against=mean.rival, gate=mean.gate, goal=mean.goal)
+    if len(found) < len(mean.works):
+        row.met = "missing"
+        return row
+    row.ratio, row.least = (math.exp(statistics.fmean(math.log(value[k]) for value in found.values())) for k in (0, 1))
+    slowest = min(found, key=lambda name: found[name][0])
+    row.note = f"least {found[slowest][0]:.2f} at {slowest}, must be {mean.least}"
+    row.met = met(mean, row.ratio, row.least, extra=found[slowest][0] >= mean.least) if mean.threads in (None, threads) else ""
+    return row
+
+
+def number(value, digits=3):
+    """So many digits that count, without an exponent."""
+    if not math.isfinite(value):
+        return ""
+    if value >= 10 ** (digits - 1) or value == 0:
+        return f"{value:.0f}"
+    return f"{value:.{digits - 1 - math.floor(math.log10(value))}f}"
+
+
+def plain(value):
+    return f"{value:g}" if math.isfinite(value) else ""
+
+
+COLUMNS = ("row", "work", "ours, us", "rivals, us", "against", "median ratio", "min/min", "gate", "goal", "met", "share of peak")
+
+
+def cells(row):
+    times = ", ".join(f"{name} {number(value, 4)}" for name, value in row.rivals.items())
+    ours = f"{number(row.microseconds, 4)} {row.ours}".strip()
+    share = f"{100 * row.share:.0f} %" if math.isfinite(row.share) else ""
+    what = row.what + (f" ({row.note})" if row.note else "")
+    return (row.row, what, ours, times, row.against, number(row.ratio), number(row.least), plain(row.gate), plain(row.goal), row.met, share)
+
+
+def markdown(rows):
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    return "\n".join(lines + ["| " + " | ".join(cells(row)) + " |" for row in rows])
+
+
+def as_json(results, rows, facts):
+    def clean(value):
+        if isinstance(value, dict):
+            return {key: clean(v) for key, v in value.items()}
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    works = [{"name": r.work.name, "flops": r.work.flops, "tolerance": r.work.tolerance, "rounds_us": r.times, "peak_gflops": r.peaks,
+              "dropped_rounds": r.dropped, "noisy": r.noisy, "largest_difference": r.largest, "differs": r.differs} for r in results]
+    return {"facts": facts, "rows": [clean(dataclasses.asdict(row)) for row in rows], "works": works}

@@ -1,0 +1,49 @@
+"""A rival as a process of its own: `python -m harness.rival GROUP RIVAL THREADS FOLDER` answers as run/serve.hpp describes.
+
+A file of harness/rivals/ has `works(rival, group, threads, folder)`, which returns a function from a work's name to a pair: check(), which
+returns the numbers, and call(), which is timed.
+"""
+import importlib
+import os
+import statistics
+import sys
+import time
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # frameworks print what they like
+    group_name, rival, threads, folder = sys.argv[1:5]
+    group = importlib.import_module("groups." + group_name).GROUP
+    from harness.rivals import MODULES
+    try:
+        make = importlib.import_module("harness.rivals." + MODULES[rival]).works(rival, group, int(threads), folder)
+    except ImportError as error:
+        print("missing", str(error).splitlines()[0], file=answers)
+        return
+    print("ready", file=answers)
+    known = {}
+    for line in sys.stdin:
+        order, work, _, *counts = line.split()
+        try:
+            if work not in known:
+                known[work] = make(work)
+            check, call = known[work]
+            if order == "check":
+                print(*(f"{float(value):.9g}" for value in check()), file=answers)
+            else:
+                blocks, calls = map(int, counts)
+                times = []
+                for _ in range(blocks):
+                    start = time.perf_counter()
+                    for _ in range(calls):
+                        call()
+                    times.append((time.perf_counter() - start) / calls * 1e6)
+                print(f"{statistics.median(times):.6g} {min(times):.6g}", file=answers)
+        except Exception as error:  # the other side must hear of it
+            print("error", repr(error).replace("\n", " ")[:300], file=answers)
+            raise
+
+
+if __name__ == "__main__":
+    main()
