@@ -1,4 +1,4 @@
-"""The rivals' virtual environments: made and filled from PyPI when a run needs them."""
+"""The rivals' virtual environments: made and filled by pip when a run needs them."""
 import functools
 import glob
 import os

@@ -1,4 +1,4 @@
-"""The rivals: which file of this folder brings each, and what it needs from PyPI."""
+"""The rivals: which file of this folder brings each, and what it needs by pip."""
 
 MODULES = {"pytorch": "pytorch", "compiled": "pytorch", "jax": "jax_jit", "onnxruntime": "onnx_session", "mindspore": "mindspore_graph"}
 
