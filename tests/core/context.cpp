@@ -61,7 +61,28 @@ TEST_CASE("settings by name, as a file gives them") {
   CHECK_THROWS_WITH_AS(
       set_context("num_thread", "2"),
       "set_context: unknown key 'num_thread', legal are 'mode', 'device_target', 'device_id', 'num_threads', 'seed'. Did you mean 'num_threads'?", ValueError);
-  for (const char* bad : {"", "two", "2x", "99999999999999999999"}) CHECK_THROWS_AS(set_context("num_threads", bad), ValueError);
-  CHECK_THROWS_WITH_AS(set_context("num_threads", "4294967298"), "set_context: num_threads must be in 1 .. 1024, got 1048576.", ValueError);
-  CHECK_THROWS_AS(set_context("device_id", "-1"), ValueError);
+}
+
+TEST_CASE("a number by name that is refused is quoted as it was written, with the legal range") {
+  const ContextScope scope({.num_threads = 2, .seed = 12});
+  for (const std::string bad : {"", "two", "2x", " 2", "2.0", "0", "-1", "1025", "4294967298", "99999999999", "99999999999999999999"})
+    CHECK_THROWS_WITH_AS(set_context("num_threads", bad), ("set_context: num_threads must be an integer in 1 .. 1024, got '" + bad + "'.").c_str(), ValueError);
+  CHECK_THROWS_WITH_AS(set_context("device_id", "-1"), "set_context: device_id must be an integer in 0 .. 4095, got '-1'.", ValueError);
+  CHECK_THROWS_WITH_AS(set_context("seed", "-5"), "set_context: seed must be an integer in 0 .. 18446744073709551615, got '-5'.", ValueError);
+  CHECK(get_context().num_threads == 2);
+  CHECK(get_context().seed == 12);
+  set_context("seed", "18446744073709551615");
+  CHECK(get_context().seed == ~std::uint64_t{0});
+}
+
+TEST_CASE("settings are read by name as they are written by name") {
+  const ContextScope scope({.mode = Mode::pynative, .device_id = 3, .num_threads = 2, .seed = 18446744073709551615u});
+  CHECK(get_context("mode") == "pynative");
+  CHECK(get_context("device_target") == "CPU");
+  CHECK(get_context("device_id") == "3");
+  CHECK(get_context("num_threads") == "2");
+  CHECK(get_context("seed") == "18446744073709551615");
+  for (const char* key : {"mode", "device_target", "device_id", "num_threads", "seed"}) CHECK_NOTHROW(set_context(key, get_context(key)));
+  CHECK_THROWS_WITH_AS(get_context("moode"),
+                       "get_context: unknown key 'moode', legal are 'mode', 'device_target', 'device_id', 'num_threads', 'seed'. Did you mean 'mode'?", ValueError);
 }

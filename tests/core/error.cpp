@@ -2,10 +2,12 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/half.hpp>
 
 using namespace tenon;
 
@@ -33,6 +35,16 @@ TEST_CASE("text joins texts and numbers") {
   CHECK(text() == "");
   CHECK(text("a", std::string("b"), std::string_view("c"), 1, -2L, 3u, std::size_t{4}) == "abc1-234");
   CHECK(text(true) == "1");
+}
+
+TEST_CASE("reals have the fewest digits that read back, of their own type") {
+  CHECK(text(0.1f, " ", 0.1, " ", 1.0f, " ", -0.5, " ", 0.30000000000000004) == "0.1 0.1 1 -0.5 0.30000000000000004");
+  CHECK(text(0.0001f, " ", 100000.0f, " ", 1234567.0, " ", 0.0, " ", -0.0) == "0.0001 100000 1234567 0 -0");
+  CHECK(text(-1e-9f, " ", 1e-5, " ", 1e20f, " ", 16777216.0f, " ", 3.4028235e38f) == "-1e-09 1e-05 1e+20 16777216 3.4028235e+38");
+  CHECK(text(-1.2345678901234568e-300, " ", 1.7976931348623157e308) == "-1.2345678901234568e-300 1.7976931348623157e+308");
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(text(infinity, " ", -infinity, " ", nan, " ", -nan, " ", float(-nan)) == "inf -inf nan nan nan");
+  CHECK(text(float16(0.5f), " ", bfloat16(-2.5f)) == "0.5 -2.5");
 }
 
 TEST_CASE("edit distance: known pairs, symmetry, limits") {

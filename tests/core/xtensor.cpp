@@ -87,5 +87,7 @@ TEST_CASE("another shape is refused") {
                        "A tensor float32 [1] cannot be made from an xtensor with 9 axes.", ValueError);
 }
 #else
-TEST_CASE("xtensor is not here, or this compiler does not take it") { MESSAGE("SKIPPED: install libxtensor-dev, or pass -fno-relaxed-template-template-args"); }
+#include "../support/skip.hpp"
+
+TEST_CASE("xtensor is not here, or this compiler does not take it") { support::say_skipped("xtensor: install libxtensor-dev, or pass -fno-relaxed-template-template-args"); }
 #endif

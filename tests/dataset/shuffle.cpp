@@ -64,15 +64,29 @@ TEST_CASE("an epoch can be left and begun again at any time") {
   CHECK(rest_of(rows) == whole);
 }
 
-TEST_CASE("without a seed, the process's seed at the time of writing") {
+TEST_CASE("without a seed, the context's at the time of writing") {
   CHECK(dataset::default_seed() == 0);
   const auto with_zero = Numbers(100) | shuffle(100);
+  const auto with_seed = [](std::uint64_t seed) {
+    const ContextScope scope({.seed = seed});
+    return Numbers(100) | shuffle(100);
+  };
+  const auto with_1 = with_seed(1), with_2 = with_seed(2);
+  CHECK(labels_of(with_zero) == labels_of(Numbers(100) | shuffle(100, 0)));
+  CHECK(labels_of(with_1) == labels_of(Numbers(100) | shuffle(100, 1)));
+  CHECK(labels_of(with_2) == labels_of(Numbers(100) | shuffle(100, 2)));
+  CHECK(labels_of(with_1) != labels_of(with_2));
+}
+
+TEST_CASE("the data sets' own seed goes before the context's, 0 too, until it is taken back") {
+  const ContextScope scope({.seed = 5});
   dataset::set_seed(77);
   const auto with_77 = Numbers(100) | shuffle(100);
   dataset::set_seed(0);
-  CHECK(labels_of(with_zero) == labels_of(Numbers(100) | shuffle(100, 0)));
+  CHECK(dataset::default_seed() == 0);
+  dataset::set_seed(std::nullopt);
+  CHECK(dataset::default_seed() == 5);
   CHECK(labels_of(with_77) == labels_of(Numbers(100) | shuffle(100, 77)));
-  CHECK(labels_of(with_77) != labels_of(with_zero));
 }
 
 TEST_CASE("after batch, whole batches change places") {

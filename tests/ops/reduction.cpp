@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include <tenon/ops/cast.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reduce_min.hpp>
@@ -56,6 +57,18 @@ TEST_CASE("integers of any size") {
   CHECK(same_bits(reduce_min<1>(small), tensor_of<std::int8_t, Shape<2>>({-128, -4})));
   CHECK(same_bits(reduce_prod<0>(small), tensor_of<std::int8_t, Shape<2>>({std::int8_t(-384), std::int8_t(-508)})));
   CHECK(same_bits(reduce_sum<1>(small), tensor_of<std::int8_t, Shape<2>>({-1, -1})));
+}
+
+TEST_CASE("integer sums wrap around in their own type, as the documentation says") {
+  CHECK(reduce_sum(tensor_of<std::uint8_t, Shape<2>>({200, 100})).item() == 44);
+  CHECK(reduce_sum(cast<std::int32_t>(tensor_of<std::uint8_t, Shape<2>>({200, 100}))).item() == 300);
+}
+
+TEST_CASE("a mean of integers is refused, a cast one is right") {
+  const ops::ReduceAxes all = ops::reduce_axes<>(2, false);
+  CHECK(refusal<ops::ReduceMean>(all, {type_of<std::int32_t, Shape<2, 2>>}) == "ReduceMean needs floating-point operands, got int32 [2,2]: cast it");
+  CHECK(refusal<ops::ReduceMean>(all, {type_of<bool, Shape<dyn, 2>>}) == "ReduceMean needs floating-point operands, got bool [n,2]: cast it");
+  CHECK(cast<float>(Tensor{{1, 2}, {3, 4}}).mean().item() == 2.5f);
 }
 
 TEST_CASE("16-bit sums are carried in float") {

@@ -1,6 +1,7 @@
 // The few process-wide settings, with the names that MindSpore gives them.
 #pragma once
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,25 @@ struct ContextChange {
 };
 
 namespace detail {
+inline constexpr int last_device_id = 4095, most_threads = 1024;
+
+/// What the forms by name know, as MindSpore spells it.
+inline const std::array<std::string, 5>& context_keys() {
+  static const std::array<std::string, 5> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
+  return keys;
+}
+[[noreturn]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
+  const auto& keys = context_keys();
+  throw ValueError(text(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys)));
+}
+inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
+    throw ValueError(text("set_context: ", key, " must be an integer in ", least, " .. ", most, ", got '", value, "'."));
+  return number;
+}
+
 inline Context& process_context() {
   static Context context;
   return context;
@@ -56,6 +76,18 @@ inline void check_device_target(std::string_view target) {
 /// The current settings.
 inline const Context& get_context() { return detail::process_context(); }
 
+/// One setting by its MindSpore name, as text that set_context takes: `get_context("mode")` is "graph" or "pynative".
+/// Throws ValueError for an unknown name.
+inline std::string get_context(const std::string& key) {
+  const Context& context = get_context();
+  if (key == "mode") return std::string(name(context.mode));
+  if (key == "device_target") return context.device_target;
+  if (key == "device_id") return text(context.device_id);
+  if (key == "num_threads") return text(context.num_threads);
+  if (key == "seed") return text(context.seed);
+  detail::throw_unknown_context_key("get_context", key);
+}
+
 /// Changes settings. Nothing changes if one value is illegal.
 /// Throws ValueError that names the legal values (MindSpore 1.x behaves alike).
 inline void set_context(const ContextChange& change) {
@@ -63,9 +95,10 @@ inline void set_context(const ContextChange& change) {
   if (change.mode && *change.mode != Mode::graph && *change.mode != Mode::pynative)
     throw ValueError(text("set_context: unknown mode ", int(*change.mode), ", legal are Mode::graph (0) and Mode::pynative (1)."));
   if (change.device_target) detail::check_device_target(*change.device_target);
-  if (change.device_id && (*change.device_id < 0 || *change.device_id > 4095)) throw ValueError(text("set_context: device_id must be in 0 .. 4095, got ", *change.device_id, "."));
-  if (change.num_threads && (*change.num_threads < 1 || *change.num_threads > 1024))
-    throw ValueError(text("set_context: num_threads must be in 1 .. 1024, got ", *change.num_threads, "."));
+  if (change.device_id && (*change.device_id < 0 || *change.device_id > detail::last_device_id))
+    throw ValueError(text("set_context: device_id must be in 0 .. ", detail::last_device_id, ", got ", *change.device_id, "."));
+  if (change.num_threads && (*change.num_threads < 1 || *change.num_threads > detail::most_threads))
+    throw ValueError(text("set_context: num_threads must be in 1 .. ", detail::most_threads, ", got ", *change.num_threads, "."));
   if (change.mode) context.mode = *change.mode;
   if (change.device_target) context.device_target = *change.device_target;
   if (change.device_id) context.device_id = *change.device_id;
@@ -74,29 +107,18 @@ inline void set_context(const ContextChange& change) {
 }
 
 /// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
-/// Throws ValueError for an unknown name or value.
+/// Throws ValueError that quotes an unknown name or value and says what is legal.
 inline void set_context(const std::string& key, const std::string& value) {
-  const std::array<std::string, 5> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
-  const auto number = [&] {
-    std::size_t used = 0;
-    long long parsed = 0;
-    try {
-      parsed = std::stoll(value, &used);
-    } catch (const std::exception&) {
-      used = 0;
-    }
-    if (used == 0 || used != value.size()) throw ValueError(text("set_context: ", key, " must be an integer, got '", value, "'."));
-    return parsed;
-  };
+  const auto number = [&](std::uint64_t least, std::uint64_t most) { return detail::context_number(key, value, least, most); };
   if (key == "mode") {
     if (value == "graph" || value == "0") set_context({.mode = Mode::graph});
     else if (value == "pynative" || value == "1") set_context({.mode = Mode::pynative});
     else throw ValueError(text("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'."));
   } else if (key == "device_target") set_context({.device_target = value});
-  else if (key == "device_id") set_context({.device_id = int(std::clamp<long long>(number(), -1, 1 << 20))});
-  else if (key == "num_threads") set_context({.num_threads = int(std::clamp<long long>(number(), -1, 1 << 20))});
-  else if (key == "seed") set_context({.seed = static_cast<std::uint64_t>(number())});
-  else throw ValueError(text("set_context: unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys)));
+  else if (key == "device_id") set_context({.device_id = int(number(0, detail::last_device_id))});
+  else if (key == "num_threads") set_context({.num_threads = int(number(1, detail::most_threads))});
+  else if (key == "seed") set_context({.seed = number(0, ~std::uint64_t{0})});
+  else detail::throw_unknown_context_key("set_context", key);
 }
 
 /// Changes settings until the end of the scope; for tests and for callbacks.

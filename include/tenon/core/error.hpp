@@ -1,6 +1,7 @@
 // Errors that a program can catch: one base, four kinds with the names that MindSpore users know.
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
@@ -36,21 +37,33 @@ struct RuntimeError : Error {
 namespace detail {
 /// An argument of text(): what reads as a std::string_view, or a number.
 struct TextPart {
-  enum Kind { chars, whole, natural, real } kind;
+  enum Kind { chars, whole, natural, single, real } kind;
   std::string_view view{};
   union {
     long long signed_value;
     unsigned long long unsigned_value;
+    float single_value;
     double real_value;
   };
   template <class T>
   TextPart(const T& part) {
     if constexpr (requires { std::string_view(part); }) kind = chars, view = std::string_view(part);
+    else if constexpr (std::is_same_v<T, float> || requires { part.operator float(); }) kind = single, single_value = part;
     else if constexpr (std::is_floating_point_v<T>) kind = real, real_value = double(part);
     else if constexpr (std::is_unsigned_v<T>) kind = natural, unsigned_value = part;
     else kind = whole, signed_value = static_cast<long long>(part);
   }
 };
+// The fewest digits that read back as x: 0.1, 100000, 1e-09.
+template <class T>
+[[gnu::cold, gnu::noinline]] std::string real_text(T x) {
+  if (x != x) return "nan";  // x86 makes NaNs with a sign, which says nothing to a reader
+  char digits[32];
+  const T size = x < 0 ? -x : x;
+  const bool plain = size == 0 || (size >= T(1e-4) && size < T(1e7));  // to_chars alone takes what is shorter: 1e+05
+  const auto end = plain ? std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed) : std::to_chars(digits, digits + sizeof digits, x);
+  return {digits, end.ptr};
+}
 // One function for all messages, off the hot path: a template here would be compiled once per list of literal lengths.
 [[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::size_t count) {
   std::string result;
@@ -58,13 +71,15 @@ struct TextPart {
       case TextPart::chars: result += part[i].view; break;
       case TextPart::whole: result += std::to_string(part[i].signed_value); break;
       case TextPart::natural: result += std::to_string(part[i].unsigned_value); break;
-      case TextPart::real: result += std::to_string(part[i].real_value); break;
+      case TextPart::single: result += real_text(part[i].single_value); break;
+      case TextPart::real: result += real_text(part[i].real_value); break;
     }
   return result;
 }
 }  // namespace detail
 
-/// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`.
+/// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest digits
+/// that read back as the same number of their type.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   if constexpr (sizeof...(parts) == 0) return {};

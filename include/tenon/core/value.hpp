@@ -39,6 +39,14 @@ namespace detail {
 template <class S, class X> constexpr auto reshaped(const X& x, Place at) { return reshape<S>(x, at); }
 template <class X> constexpr auto flattened(const X& x, Place at) { return flatten(x, at); }
 template <int... Order, class X> constexpr auto transposed(const X& x, Place at) { return transpose<Order...>(x, at); }
+template <int axis, class X> constexpr auto index_of_largest(const X& x, Place at) { return argmax<axis>(x, at); }
+template <class X> constexpr auto abs_of(const X& x, Place at) { return abs(x, at); }
+template <class X> constexpr auto exp_of(const X& x, Place at) { return exp(x, at); }
+template <class X> constexpr auto log_of(const X& x, Place at) { return log(x, at); }
+template <class X> constexpr auto relu_of(const X& x, Place at) { return relu(x, at); }
+template <class X> constexpr auto sigmoid_of(const X& x, Place at) { return sigmoid(x, at); }
+template <class X> constexpr auto sqrt_of(const X& x, Place at) { return sqrt(x, at); }
+template <class X> constexpr auto tanh_of(const X& x, Place at) { return tanh(x, at); }
 }  // namespace detail
 
 struct Add;
@@ -94,6 +102,19 @@ struct Value : OperandTag {
   constexpr auto prod(std::source_location at = std::source_location::current()) const {
     return reduce_prod<Axes...>(self(), Place{at});
   }
+  /// Where the largest element along an axis is, the last one by default: `x.argmax<0>()`.
+  template <int axis = -1>
+  constexpr auto argmax(std::source_location at = std::source_location::current()) const {
+    return detail::index_of_largest<axis>(self(), Place{at});
+  }
+  // Element by element.
+  constexpr auto abs(std::source_location at = std::source_location::current()) const { return detail::abs_of(self(), Place{at}); }
+  constexpr auto exp(std::source_location at = std::source_location::current()) const { return detail::exp_of(self(), Place{at}); }
+  constexpr auto log(std::source_location at = std::source_location::current()) const { return detail::log_of(self(), Place{at}); }
+  constexpr auto relu(std::source_location at = std::source_location::current()) const { return detail::relu_of(self(), Place{at}); }
+  constexpr auto sigmoid(std::source_location at = std::source_location::current()) const { return detail::sigmoid_of(self(), Place{at}); }
+  constexpr auto sqrt(std::source_location at = std::source_location::current()) const { return detail::sqrt_of(self(), Place{at}); }
+  constexpr auto tanh(std::source_location at = std::source_location::current()) const { return detail::tanh_of(self(), Place{at}); }
   /// Under another shape: `x.reshape<Shape<dyn, 400>>()`, `x.flatten()`.
   template <class S> constexpr auto reshape(std::source_location at = std::source_location::current()) const { return detail::reshaped<S>(self(), Place{at}); }
   constexpr auto flatten(std::source_location at = std::source_location::current()) const { return detail::flattened(self(), Place{at}); }

@@ -1,22 +1,24 @@
 // The seed of all stages that are given none.
 #pragma once
-#include <atomic>
 #include <cstdint>
+#include <optional>
 
-#include <tenon/core/config.hpp>
+#include <tenon/core/context.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
-inline std::atomic<std::uint64_t>& process_seed() {
-  static std::atomic<std::uint64_t> seed{0};
+inline std::optional<std::uint64_t>& process_seed() {
+  static std::optional<std::uint64_t> seed;
   return seed;
 }
 }  // namespace detail
 
-/// The seed that a stage takes when it is written without one; 0 until set_seed is called.
-inline std::uint64_t default_seed() { return detail::process_seed(); }
-/// Sets the seed for the stages that are written from here on; those that exist keep theirs.
-inline void set_seed(std::uint64_t seed) { detail::process_seed() = seed; }
+/// The seed that a stage takes when it is written without one: set_seed's, or the context's if there is none. So one
+/// `set_context({.seed = 1})` reaches initial values, dropout, and the order of the data.
+inline std::uint64_t default_seed() { return detail::process_seed().value_or(get_context().seed); }
+/// Sets the seed for the stages that are written from here on, whatever the context's seed; those that exist keep theirs.
+/// std::nullopt takes it back.
+inline void set_seed(std::optional<std::uint64_t> seed) { detail::process_seed() = seed; }
 
 }  // namespace tenon::dataset

@@ -21,11 +21,16 @@ struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
 
 /// Mean over axes.
 ///
-/// x           any shape; floating-point
+/// x           any shape; floating-point. Integers are refused: their mean is seldom one, so cast first
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
 /// derivative  dy / count repeated along the reduced axes
 /// source      MindSpore's ReduceMean
 struct ReduceMean : Reduction<ReduceMean, "ReduceMean"> {
+  static constexpr TensorType shape(const OperandTypes& in, const Config& axes, Sentence& error) {
+    if (is_floating(in[0].dtype)) return Reduction::shape(in, axes, error);
+    error << "ReduceMean needs floating-point operands, got " << tenon::name(in[0].dtype) << " " << in[0] << ": cast it";
+    return in[0];
+  }
   template <class A> static constexpr A start() { return A(0); }
   template <class A> static constexpr A combine(A a, A b) { return a + b; }
   template <class A> static constexpr A finish(A total, long count) { return total / static_cast<A>(count); }

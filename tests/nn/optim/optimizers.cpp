@@ -191,26 +191,44 @@ TEST_CASE("learning rate: a list, a function, and their mistakes") {
   CHECK_NOTHROW(train([](long step) { return step == 2 ? 0.5 : 0; }));
   CHECK(named_bits(net) != before);
   CHECK_THROWS_WITH_AS(train(std::vector<float>{0.1f, 0.1f}), "The learning rate list has 2 values, step 2 needs one more: make it as long as the training.", ValueError);
+  CHECK_THROWS_WITH_AS(train({0.1f, 0.1f}), "The learning rate list has 2 values, step 2 needs one more: make it as long as the training.", ValueError);
+  CHECK_NOTHROW(train({0.1, 0.1f, 0}));
   CHECK_THROWS_AS(train([](long step) { return step == 1 ? -1 : 0.1; }), ValueError);
   CHECK_THROWS_AS(nn::LearningRate(-0.1), ValueError);
-  CHECK_THROWS_AS(nn::LearningRate(std::numeric_limits<double>::quiet_NaN()), ValueError);
-  CHECK_THROWS_AS(nn::LearningRate(std::numeric_limits<double>::infinity()), ValueError);
+  CHECK_THROWS_AS(nn::LearningRate{std::numeric_limits<double>::quiet_NaN()}, ValueError);
+  CHECK_THROWS_AS(nn::LearningRate{std::numeric_limits<double>::infinity()}, ValueError);
   CHECK_THROWS_AS(nn::LearningRate(std::vector<float>{}), ValueError);
   CHECK_THROWS_AS(nn::LearningRate(std::vector<double>{0.1, -0.1}), ValueError);
+}
+
+TEST_CASE("learning rate: a list in braces, and what is none") {
+  const nn::SGD listed{.learning_rate = {0.1f, 0.05f}};
+  CHECK(listed.learning_rate.length() == 2);
+  CHECK(listed.learning_rate.at(1) == 0.05f);
+  const nn::SGD mixed{.learning_rate = {1, 0.5, 0.25f}, .groups = {{.params = {"fc1.*"}, .learning_rate = {{0.5, 0.25, 0.125}}}}};
+  CHECK(mixed.learning_rate.at(0) == 1);
+  CHECK(mixed.groups[0].learning_rate->length() == 3);
+  const nn::SGD one{.learning_rate = {0.1f}};
+  CHECK(one.learning_rate.length() == 0);
+  CHECK(one.learning_rate.at(1000) == 0.1f);
+  static_assert(!std::is_default_constructible_v<nn::LearningRate>);
+  CHECK_THROWS_WITH_AS((nn::LearningRate{0.1, -0.1}), "A learning rate must be a finite number, 0 or more, got -0.1.", ValueError);
 }
 
 TEST_CASE("numbers: illegal ones are refused when the Model is made, with their names") {
   Net net;
   const auto make = [&](auto optimizer) { Model(net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer); };
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = -0.5f}), "Momentum: momentum must be a finite number, 0 or more, got -0.500000.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = -0.5f}), "Momentum: momentum must be a finite number, 0 or more, got -0.5.", ValueError);
   CHECK_THROWS_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = nan}), ValueError);
-  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = -1}), "Momentum: weight_decay must be a finite number, 0 or more, got -1.000000.", ValueError);
-  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .loss_scale = 0}), "Momentum: loss_scale must be a finite number above 0, got 0.000000.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1}),
+                       "Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, or nn::SGD to do without.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = -1}), "Momentum: weight_decay must be a finite number, 0 or more, got -1.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .loss_scale = 0}), "Momentum: loss_scale must be a finite number above 0, got 0.", ValueError);
   CHECK_THROWS_AS(make(nn::SGD{.dampening = -1}), ValueError);
   CHECK_THROWS_AS(make(nn::SGD<true>{.momentum = 0}), ValueError);
   CHECK_THROWS_AS((make(nn::SGD<true>{.momentum = 0.9f, .dampening = 0.5f})), ValueError);
-  CHECK_THROWS_WITH_AS(make(nn::Adam{.beta1 = 1}), "Adam: beta1 must be between 0 and 1, both excluded, got 1.000000.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Adam{.beta1 = 1}), "Adam: beta1 must be between 0 and 1, both excluded, got 1.", ValueError);
   CHECK_THROWS_AS(make(nn::Adam{.beta2 = 0}), ValueError);
   CHECK_THROWS_AS(make(nn::Adam{.eps = 0}), ValueError);
   CHECK_THROWS_AS(make(nn::AdamWeightDecay{.beta1 = -0.5f}), ValueError);

@@ -1,4 +1,4 @@
-// ProgressBar: lines in a file, a bar on a terminal that is redrawn seldom enough.
+// ProgressBar: lines in a file, a bar on a terminal that is redrawn seldom enough and fits into it.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 #include <tenon/train/callback/progress_bar.hpp>
 
@@ -24,23 +25,30 @@ TEST_CASE("progress bar: in a file one line per epoch") {
     REQUIRE(std::fscanf(file, "epoch %ld/%ld: %ld steps, %lf ms/step, %lf s, loss %lf\n", &epoch, &epochs, &steps, &pace, &seconds, &loss) == 6);
     CHECK((epoch == e && epochs == 2 && steps == 5));
     CHECK((pace >= 2 && pace < 1000));
-    CHECK(loss == doctest::Approx(1.0 / (5 * e)).epsilon(1e-3));
+    double mean = 0;
+    for (int step = 5 * e - 4; step <= 5 * e; ++step) mean += 1.0 / step / 5;  // of this epoch's losses
+    CHECK(loss == doctest::Approx(mean).epsilon(1e-3));
   }
   CHECK(std::fgetc(file) == EOF);
   std::fclose(file);
 }
 
-TEST_CASE("progress bar: on a terminal a bar, at most ten times a second") {
+namespace {
+/// What a bar shows on a terminal with so many columns; 0: the terminal does not know.
+std::string shown_on_terminal(unsigned short columns, long epochs, long steps, long microseconds) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
   REQUIRE(master >= 0);
   REQUIRE(::grantpt(master) == 0);
   REQUIRE(::unlockpt(master) == 0);
   const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
   REQUIRE(slave >= 0);
+  winsize size{};
+  size.ws_col = columns;
+  REQUIRE(::ioctl(slave, TIOCSWINSZ, &size) == 0);
   std::FILE* terminal = ::fdopen(slave, "w");
   {
     ProgressBar bar(terminal);
-    play(bar, 2, 100, [](long) { ::usleep(2000); });
+    play(bar, epochs, steps, [&](long) { ::usleep(static_cast<useconds_t>(microseconds)); });
   }
   std::string shown;
   ::fcntl(master, F_SETFL, O_NONBLOCK);
@@ -48,14 +56,43 @@ TEST_CASE("progress bar: on a terminal a bar, at most ten times a second") {
   for (ssize_t n; (n = ::read(master, part, sizeof part)) > 0;) shown.append(part, std::size_t(n));  // a terminal hands out what it has in pieces
   std::fclose(terminal);
   ::close(master);
+  return shown;
+}
+/// The longest line that was drawn.
+std::string longest_line(const std::string& shown) {
+  std::string longest;
+  for (std::size_t from = 0; (from = shown.find('\r', from)) != shown.npos;) {
+    const std::string line = shown.substr(from + 1, shown.find('\x1b', from) - from - 1);
+    if (shown[++from] != '\n' && line.size() > longest.size()) longest = line;
+  }
+  return longest;
+}
+}  // namespace
+
+TEST_CASE("progress bar: on a terminal a bar, at most ten times a second") {
+  const std::string shown = shown_on_terminal(100, 2, 100, 2000);
   CAPTURE(shown);
   CHECK(shown.find("\repoch 1/2 [>                   ]    1/100") == 0);
   CHECK(shown.find("\repoch 1/2 [====================]  100/100") != shown.npos);
   CHECK(shown.find("\repoch 2/2 [====================]  100/100") != shown.npos);
   CHECK(shown.find("ETA 0:0") != shown.npos);
-  CHECK(shown.find("loss 0.0050\x1b[K\r\n") != shown.npos);  // a terminal makes "\r\n" of "\n"
+  CHECK(shown.find("loss 0.0519\x1b[K\r\n") != shown.npos);  // the mean of 1/1 .. 1/100; a terminal makes "\r\n" of "\n"
+  CHECK(shown.find("loss 0.0069\x1b[K\r\n") != shown.npos);  // and of 1/101 .. 1/200
   const auto drawn = std::count(shown.begin(), shown.end(), '[') / 2;  // each drawing has "[" of the bar and "\x1b[K"
   const auto epochs = 2;
   CHECK(drawn >= 2 * epochs);
   CHECK(drawn <= 30);  // 0.4 s and more take 200 steps; one drawing per step would be 200
+}
+
+TEST_CASE("progress bar: a line is shorter than the terminal is wide, what gives way first is the bar") {
+  for (const unsigned short columns : {0, 200, 80, 70, 60, 52, 30, 5, 1}) {
+    CAPTURE(columns);
+    const std::string line = longest_line(shown_on_terminal(columns, 3, 20, 10));
+    CHECK(int(line.size()) < (columns ? columns : 80));
+    if (columns == 0 || columns >= 70) {
+      CHECK(line.find(" [") != line.npos);
+      CHECK(line.find("  loss ") + 13 == line.size());
+    }
+  }
+  CHECK(shown_on_terminal(200, 1, 20, 10).find("[====================]") != std::string::npos);
 }

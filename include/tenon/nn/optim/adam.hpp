@@ -76,7 +76,7 @@ struct Adam {
 
   static constexpr std::string_view name = "Adam";
   static constexpr int slots = config.use_amsgrad ? 3 : 2;
-  static constexpr std::string_view slot_names[]{"moment1", "moment2", "vhat"};
+  static constexpr std::string_view slot_names[3]{"moment1", "moment2", "vhat"};
   void check() const {
     check_inside_unit(name, "beta1", beta1);
     check_inside_unit(name, "beta2", beta2);

@@ -58,7 +58,7 @@ struct AdamWeightDecay {
 
   static constexpr std::string_view name = "AdamWeightDecay";
   static constexpr int slots = 2;
-  static constexpr std::string_view slot_names[]{"adam_m", "adam_v"};
+  static constexpr std::string_view slot_names[2]{"adam_m", "adam_v"};
   void check() const {
     check_inside_unit(name, "beta1", beta1);
     check_inside_unit(name, "beta2", beta2);

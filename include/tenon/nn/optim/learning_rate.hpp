@@ -1,5 +1,6 @@
 // A learning rate that may change with the step.
 #pragma once
+#include <concepts>
 #include <limits>
 #include <memory>
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A number, a list with one value per step, or a function of the step (from 0).
+/// A number, a list with one value per step, or a function of the step (from 0): `0.1`, `{0.1, 0.05}`, `[](long step) { ... }`.
+/// One number in braces is that number for all steps.
 class LearningRate {
  public:
   /// Throws ValueError for a negative, infinite, or NaN value; so do the others, a function when it returns one.
@@ -19,6 +21,10 @@ class LearningRate {
     for (float v : list_) checked(v);
   }
   LearningRate(const std::vector<double>& values) : LearningRate(std::vector<float>(values.begin(), values.end())) {}
+  // Not std::initializer_list: it would also take {} and so hide a learning rate that was left out.
+  template <std::convertible_to<double>... More>
+  LearningRate(double first, double second, More... more)
+      : LearningRate(std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
   template <class F>
     requires requires(const F& f) { static_cast<float>(f(long{0})); }
   LearningRate(F f) : function_(std::make_shared<Holder<F>>(std::move(f))) {}

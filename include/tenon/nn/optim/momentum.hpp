@@ -44,19 +44,23 @@ namespace nn {
 /// v = momentum v + g;  p = p - lr v, or with Nesterov's look-ahead p = p - lr (g + momentum v).
 ///
 /// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
-/// their names. A Model throws ValueError for a negative momentum. Source: MindSpore nn.Momentum.
+/// their names. A Model throws ValueError for a negative momentum, or if none is given. Source: MindSpore nn.Momentum.
 template <bool use_nesterov = false>
 struct Momentum {
   LearningRate learning_rate;
-  float momentum;
+  float momentum = not_given;
   float weight_decay = 0;
   float loss_scale = 1;
   std::vector<ParameterGroup> groups{};
 
   static constexpr std::string_view name = "Momentum";
   static constexpr int slots = 1;
-  static constexpr std::string_view slot_names[]{"moments"};
-  void check() const { check_not_negative(name, "momentum", momentum); }
+  static constexpr std::string_view slot_names[1]{"moments"};
+  void check() const {
+    if (momentum == not_given)
+      throw ValueError("Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, or nn::SGD to do without.");
+    check_not_negative(name, "momentum", momentum);
+  }
   void numbers(long, Numbers& n) const { n.value[3] = momentum; }
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.template call<ops::ApplyMomentum>(ops::ApplyMomentumConfig{use_nesterov}, parameter, gradient, slot[0], numbers);

@@ -1,5 +1,6 @@
 // What an optimizer is, and the numbers and groups that all of them share.
 #pragma once
+#include <limits>
 #include <optional>
 
 #include <tenon/eager/apply.hpp>
@@ -30,7 +31,7 @@ struct ParameterGroup {
 ///   learning_rate, weight_decay, loss_scale, groups     run-time values; all but groups may change between steps
 ///   static constexpr std::string_view name              for messages
 ///   static constexpr int slots                          moments per parameter, each with the parameter's shape, initially 0
-///   static constexpr std::string_view slot_names[]      as checkpoints call the moments: "moment1" gives "moment1.fc.weight"
+///   static constexpr std::string_view slot_names[slots]     as checkpoints call the moments: "moment1" gives "moment1.fc.weight"
 ///   void check() const                                  throws ValueError for its own numbers (value[3] on)
 ///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may change the rate
 ///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)   appends the update
@@ -44,6 +45,9 @@ concept Optimizer = requires(const O& o, Numbers& n) {
   o.weight_decay + o.loss_scale;
   o.groups.size();
 };
+
+/// The value of a required number until it is set: a default of 0 would train in another way without a word.
+inline constexpr float not_given = std::numeric_limits<float>::lowest();
 
 /// Throws ValueError unless `value` is finite and 0 or more; NaN is refused, too.
 inline void check_not_negative(std::string_view optimizer, std::string_view number, float value) {

@@ -63,7 +63,7 @@ struct SGD {
 
   static constexpr std::string_view name = "SGD";
   static constexpr int slots = 1;
-  static constexpr std::string_view slot_names[]{"accum"};
+  static constexpr std::string_view slot_names[1]{"accum"};
   void check() const {
     check_not_negative(name, "momentum", momentum);
     check_not_negative(name, "dampening", dampening);

@@ -2,7 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <tenon/train/callback/callback.hpp>
@@ -11,12 +13,12 @@
 namespace tenon::inline TENON_ABI {
 
 /// On a terminal a bar per epoch, redrawn at most ten times a second:
-///   epoch 2/10 [=========>          ]  893/1875  1.73 ms/step  ETA 0:27  loss 0.0931
+///   epoch 2/10 [========>         ]  893/1875  1.73 ms/step  ETA 0:27  loss 0.0931
 /// Elsewhere, as in a log file, one line per epoch:
 ///   epoch 2/10: 1875 steps, 1.73 ms/step, 3.2 s, loss 0.0512
 ///
-/// ms/step is the mean of the epoch, ETA the time to the end of the training at that pace, loss that of the last step.
-/// Evaluations show nothing.
+/// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace. The bar is as
+/// long as the terminal has room for, up to 20; a line never wraps. Evaluations show nothing.
 class ProgressBar {
  public:
   explicit ProgressBar(std::FILE* to = stdout) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {}
@@ -24,9 +26,14 @@ class ProgressBar {
   void epoch_begin(RunInfo&) {
     start_ = detail::now();
     drawn_ = start_ - period;
+    losses_ = 0;
+    steps_ = 0;
   }
   void step_end(RunInfo& run) {
-    if (!terminal_ || !run.training) return;
+    if (!run.training) return;
+    losses_ += run.loss();
+    ++steps_;
+    if (!terminal_) return;
     const double now = detail::now();
     if (now - drawn_ < period) return;
     drawn_ = now;
@@ -39,37 +46,57 @@ class ProgressBar {
       std::fputc('\n', to_);
     } else {
       std::fprintf(to_, "epoch %ld/%ld: %ld steps, %.2f ms/step, %.1f s, loss %.4f\n", run.cur_epoch_num, run.epoch_num, run.step_in_epoch(), milliseconds_per_step(run, now),
-                   now - start_, run.loss());
+                   now - start_, mean_loss());
     }
     std::fflush(to_);
   }
 
  private:
   static constexpr double period = 0.1;  // seconds between two drawings
-  static constexpr int width = 20;
+  static constexpr int longest_bar = 20, shortest_bar = 4;
 
+  double mean_loss() const { return steps_ ? losses_ / static_cast<double>(steps_) : 0; }
   double milliseconds_per_step(const RunInfo& run, double now) const { return (now - start_) * 1000 / static_cast<double>(std::max(run.step_in_epoch(), 1L)); }
 
+  // Asked for each drawing: a window may change its size.
+  int columns() const {
+    winsize size{};
+    return ::ioctl(::fileno(to_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+  static std::string bar(long done, long total, int length) {
+    if (length < shortest_bar) return {};
+    std::string marks(std::size_t(length), ' ');
+    const std::size_t filled = std::size_t(done * length / total);
+    std::fill_n(marks.begin(), filled, '=');
+    if (done < total) marks[filled] = '>';
+    return " [" + marks + "]";
+  }
+  static std::string duration(long seconds) {
+    char shown[32];
+    if (seconds >= 3600) std::snprintf(shown, sizeof shown, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else std::snprintf(shown, sizeof shown, "%ld:%02ld", seconds / 60, seconds % 60);
+    return shown;
+  }
   void draw(const RunInfo& run, double now) {
     const long done = run.step_in_epoch(), total = std::max(run.batch_num, 1L);
-    char bar[width + 1];
-    for (int i = 0; i < width; ++i) bar[i] = i < done * width / total ? '=' : ' ';
-    if (done < total) bar[done * width / total] = '>';
-    bar[width] = '\0';
     const double pace = milliseconds_per_step(run, now);
     const long left = (run.epoch_num - run.cur_epoch_num) * total + total - done;
-    const long seconds = static_cast<long>(pace * static_cast<double>(left) / 1000 + 0.5);
-    char eta[32];
-    if (seconds >= 3600) std::snprintf(eta, sizeof eta, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    else std::snprintf(eta, sizeof eta, "%ld:%02ld", seconds / 60, seconds % 60);
-    // "\x1b[K" clears what a longer line has left behind.
-    std::fprintf(to_, "\repoch %ld/%ld [%s] %4ld/%ld  %.2f ms/step  ETA %s  loss %.4f\x1b[K", run.cur_epoch_num, run.epoch_num, bar, done, total, pace, eta, run.loss());
+    const std::string eta = duration(static_cast<long>(pace * static_cast<double>(left) / 1000 + 0.5));
+    char before[64], behind[160];
+    std::snprintf(before, sizeof before, "epoch %ld/%ld", run.cur_epoch_num, run.epoch_num);
+    std::snprintf(behind, sizeof behind, " %4ld/%ld  %.2f ms/step  ETA %s  loss %.4f", done, total, pace, eta.c_str(), mean_loss());
+    // A full last column would make some terminals wrap, and "\x1b[K", which clears what a longer line has left, take a letter.
+    const int room = columns() - 1, taken = static_cast<int>(std::char_traits<char>::length(before) + std::char_traits<char>::length(behind)) + 3;
+    std::string line = before + bar(done, total, std::min(longest_bar, room - taken)) + behind;
+    line.resize(std::min(line.size(), std::size_t(std::max(room, 0))));
+    std::fprintf(to_, "\r%s\x1b[K", line.c_str());
     std::fflush(to_);
   }
 
   std::FILE* to_;
   bool terminal_;
-  double start_ = 0, drawn_ = 0;
+  double start_ = 0, drawn_ = 0, losses_ = 0;
+  long steps_ = 0;
 };
 
 }  // namespace tenon
