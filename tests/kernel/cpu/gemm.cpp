@@ -91,6 +91,27 @@ TEST_CASE("gemm: sizes around the borders of tiles, blocks and packing") {
   check<float>(5, 0, 3, 0, 0, 13);
 }
 
+TEST_CASE("gemm: one row or one column, steps of the other operand next to each other") {
+  for (long columns : {7L, 8L, 11L, 16L, 29L, 32L, 45L, 100L})
+    for (long k : {1L, 3L, 37L, 70L}) {
+      check<float>(1, columns, k, 2, columns % 3, 14);
+      check<float>(columns, 1, k, 0, columns % 3, 15);
+      check<std::int32_t>(1, columns, k, 2, 0, 16);
+      check<double>(1, columns, k, 2, 0, 17);
+    }
+  check<float>(1, 77, 510, 2, 2, 18);  // rows 2 KB apart
+  check<float>(1, 77, 1021, 2, 3, 19);  // 4 KB
+  check<float>(50, 1, 1024, 0, 0, 20);
+}
+
+TEST_CASE("gemm: several blocks of columns, panels that overlap, sums that are resumed") {
+  for (int form = 0; form < 4; ++form) {
+    check<float>(37, 1100, 300, form, 1, 21);
+    check<float>(3, 75, 600, form, 0, 22);
+    check<bfloat16>(17, 560, 270, form, 0, 23);
+  }
+}
+
 TEST_CASE("gemm: rows of a batch have the same bits as single rows") {
   Random random(20);
   const long m = 37, n = 50, k = 130;

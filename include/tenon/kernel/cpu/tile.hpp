@@ -24,15 +24,15 @@ template <class T>
   return static_cast<T>(value);
 }
 
-/// Rows of a tile and vectors per row: as many accumulators as the registers hold beside the operands.
+/// Rows of a tile and vectors per row: as many accumulators as the registers (32 or 16) hold beside the operands.
 inline constexpr int tile_rows = simd_bytes == 64 ? 8 : 6;
-inline constexpr int tile_vectors = 2;
+inline constexpr int tile_vectors = simd_bytes == 64 ? 3 : 2;
 /// A single row has too few chains to hide the latency of an addition: it takes more vectors.
 inline constexpr int row_vectors = 8;
 /// Packed rows are this far apart; also the side of the square that packing transposes.
 inline constexpr int packed_rows = 8;
 
-/// Columns of a tile for a number of rows, and the most that a kernel reads beyond the last column.
+/// Columns of the widest tile for a number of rows, and the most that a kernel reads beyond the last column.
 template <class A>
 constexpr int tile_columns(long rows) {
   return simd_width<A> * (rows == 1 ? row_vectors : tile_vectors);
@@ -42,10 +42,18 @@ constexpr int tile_columns(long rows) {
 template <class A>
 inline constexpr int tile_step = simd_bytes == 64 ? simd_width<A> / 2 : simd_width<A>;
 
+/// Columns of the tile (of several rows) that run_tile takes for `columns` columns.
+template <class A>
+constexpr long covered_columns(long columns) {
+  if (columns <= tile_step<A>) return tile_step<A>;
+  const long vectors = (columns + simd_width<A> - 1) / simd_width<A>;
+  if (vectors == tile_vectors + 1) return simd_width<A> * ((tile_vectors + 2) / 2);  // two even tiles: a narrow one is slow
+  return simd_width<A> * (vectors < tile_vectors ? vectors : tile_vectors);
+}
 /// Columns of the widest tile (of several rows) that `columns` columns fill, or of the narrowest.
 template <class A>
 constexpr long filled_columns(long columns) {
-  return columns >= tile_columns<A>(2) ? tile_columns<A>(2) : columns >= simd_width<A> ? simd_width<A> : tile_step<A>;
+  return columns < simd_width<A> ? tile_step<A> : covered_columns<A>(columns / simd_width<A> * simd_width<A>);
 }
 
 /// Where step k of the chains finds its operands, in elements from the base of a and b.
@@ -110,34 +118,36 @@ template <class A, int Width, int Rows, int Vectors>
 
 template <class A>
 using TileKernel = void (*)(const Tile<A>&);
+// Half a vector, then 1 .. tile_vectors vectors; for each 1 .. tile_rows rows.
 template <class A>
 struct TileTable {
-  TileKernel<A> rows[tile_rows];
+  TileKernel<A> half[tile_rows], whole[tile_vectors][tile_rows];
 };
-template <class A, int Width, int Vectors, int... Row>
-constexpr TileTable<A> tile_table(std::integer_sequence<int, Row...>) {
-  return {{&run_tile<A, Width, Row + 1, Vectors>...}};
+template <class A, int... Row, int... Vectors>
+constexpr TileTable<A> tile_table(std::integer_sequence<int, Row...>, std::integer_sequence<int, Vectors...>) {
+  constexpr auto rows_of = []<int vectors>(TileKernel<A>(&kernels)[tile_rows], std::integral_constant<int, vectors>) {
+    ((kernels[Row] = &run_tile<A, simd_width<A>, Row + 1, vectors>), ...);
+  };
+  TileTable<A> table{{&run_tile<A, tile_step<A>, Row + 1, 1>...}, {}};
+  (rows_of(table.whole[Vectors], std::integral_constant<int, Vectors + 1>()), ...);
+  return table;
 }
+template <class A>
+inline constexpr TileTable<A> tiles = tile_table<A>(std::make_integer_sequence<int, tile_rows>(), std::make_integer_sequence<int, tile_vectors>());
 }  // namespace detail
 
-/// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered: tile_step, one vector, or tile_columns.
+/// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered: covered_columns, or for a
+/// single row that fills more, tile_columns(1).
 template <class A>
 inline long run_tile(const Tile<A>& tile, int rows, long columns) {
-  constexpr int width = simd_width<A>, step = tile_step<A>;
-  using Rows = std::make_integer_sequence<int, tile_rows>;
-  static constexpr detail::TileTable<A> wide = detail::tile_table<A, width, tile_vectors>(Rows()), narrow = detail::tile_table<A, width, 1>(Rows()),
-                                        half = detail::tile_table<A, step, 1>(Rows());
-  if (columns <= width) {
-    (columns <= step ? half.rows : narrow.rows)[rows - 1](tile);
-    return columns <= step ? step : width;
+  if (rows == 1 && columns > tile_columns<A>(2)) {
+    detail::run_tile<A, simd_width<A>, 1, row_vectors>(tile);
+    return tile_columns<A>(1);
   }
-  constexpr long wide_columns = long{width} * tile_vectors;
-  if (rows == 1 && columns > wide_columns) {
-    detail::run_tile<A, width, 1, row_vectors>(tile);
-    return long{width} * row_vectors;
-  }
-  wide.rows[rows - 1](tile);
-  return wide_columns;
+  const long covered = covered_columns<A>(columns);
+  if (covered < simd_width<A>) detail::tiles<A>.half[rows - 1](tile);
+  else detail::tiles<A>.whole[covered / simd_width<A> - 1][rows - 1](tile);
+  return covered;
 }
 
 /// Border number i of `parts` equal parts of 0 .. total.

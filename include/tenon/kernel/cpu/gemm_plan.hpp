@@ -1,0 +1,116 @@
+// How a matrix product is cut: C or its transpose, into parts for threads, blocks for caches, and the scratch of one block.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/tile.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// C[m,n] = A[m,k] * B[k,n]; A(i,p) = a[i * a_row + p * a_col], B(p,j) = b[p * b_row + j * b_col], C(i,j) = c[i * c_row + j].
+/// C(i,j) is the chain fmadd(A(i,p), B(p,j), sum) for p = 0 .. k-1 from +0 in Accumulator<T>, rounded once to T.
+/// T: float16, bfloat16, float, double, integers (which wrap around). C must not overlap A or B.
+template <class T>
+struct Gemm {
+  long m, n, k;
+  const T* a;
+  long a_row, a_col;
+  const T* b;
+  long b_row, b_col;
+  T* c;
+  long c_row;
+};
+
+namespace detail {
+// Columns per panel of packed B.
+template <class A>
+inline constexpr long gemm_panel = tile_columns<A>(2);
+// The caches are used so: a packed block of B (half a MB) stays in the second level while all rows pass, a packed tile of A (8 KB)
+// stays in the first while all panels of the block pass, and a panel streams from the second level. In bytes, whatever the type:
+inline constexpr long gemm_depth_bytes = 1024, gemm_width_bytes = 2112;
+template <class A>
+inline constexpr long gemm_depth = gemm_depth_bytes / sizeof(A);  // steps of k between two visits to the sums
+template <class A>
+inline constexpr long gemm_columns = gemm_width_bytes / sizeof(A) / gemm_panel<A>* gemm_panel<A>;
+// Tiles of A that are packed together, and elements between two panels of B.
+inline constexpr long gemm_group = 4;
+template <class A>
+inline constexpr long gemm_gap = 64 / sizeof(A);
+// B stays as it is where the nearest caches hold all of it.
+inline constexpr long gemm_near_bytes = 64 << 10;
+// Rows of one item, and of one block. Sums that do not fit into C, because it has another type or order, take scratch.
+inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 64 * gemm_row_chunk, gemm_rows_aside = 8 * gemm_row_chunk;
+
+constexpr long at_most(long a, long b) { return a < b ? a : b; }
+
+// The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
+template <class T>
+struct GemmPlan {
+  bool swapped;
+  long rows, columns, k;
+  const T* a;
+  long a_row, a_col;
+  const T* b;
+  long b_row, b_col;
+  long row_chunks, column_chunks, chunk_columns;
+
+  // The sums of unrounded elements are C itself.
+  constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped; }
+};
+
+// Costs in vector steps: lanes that hold no column are computed too, packing across the rows costs a third per element.
+constexpr long gemm_cost(long rows, long columns, long k, long width, bool rows_are_contiguous) {
+  const long packed = rows_are_contiguous ? columns * k / width * 2 : columns * k / 3;
+  return rows * (ceil_div(columns, width) * k + ceil_div(columns, width)) + (rows_are_contiguous && rows <= gemm_row_chunk ? 0 : packed);
+}
+
+template <class T>
+constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g) {
+  using A = Compute<T>;
+  constexpr long width = simd_width<A>;
+  const long straight = gemm_cost(g.m, g.n, g.k, width, g.b_col == 1);
+  const long transposed = gemm_cost(g.n, g.m, g.k, width, g.a_row == 1) + g.m * g.n / 2;
+  GemmPlan<T> p;
+  if (transposed < straight) p = {true, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
+  else p = {false, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
+  p.row_chunks = ceil_div(p.rows, gemm_row_chunk);
+  p.column_chunks = ceil_div(p.columns, gemm_columns<A>);
+  p.chunk_columns = p.column_chunks > 1 ? round_up(ceil_div(p.columns, p.column_chunks), width) : p.columns;
+  return p;
+}
+
+// One block of a plan's rows and columns, all of k, and how many items it is.
+struct GemmPart {
+  long row0, rows, column0, columns, items;
+};
+// The block that starts at an item, `end` being the last item that may be part of it.
+template <class T>
+[[gnu::noinline]] constexpr GemmPart gemm_part(const GemmPlan<T>& p, long item, long end) {
+  if (p.row_chunks == 1 && p.column_chunks == 1) return {0, p.rows, 0, p.columns, 1};
+  const long chunk = item % p.row_chunks, column0 = item / p.row_chunks * p.chunk_columns, row0 = chunk * gemm_row_chunk;
+  const long most = (p.in_place() ? gemm_rows : gemm_rows_aside) / gemm_row_chunk, left = at_most(end - item, p.row_chunks - chunk);
+  const long run = left <= most ? left : ceil_div(left, ceil_div(left, most));  // even blocks
+  return {row0, at_most(run * gemm_row_chunk, p.rows - row0), column0, at_most(p.chunk_columns, p.columns - column0), run};
+}
+
+// Parts of the workspace, in bytes from its start: taps, packed rows of A, packed panels of B, sums.
+struct GemmScratch {
+  std::size_t a, b, sums, total;
+};
+template <class T>
+constexpr GemmScratch gemm_scratch(long rows, long columns, long k, bool swapped) {
+  using A = Compute<T>;
+  const long depth = at_most(k, gemm_depth<A>), whole = round_up(at_most(columns, gemm_columns<A>), gemm_panel<A>);
+  const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
+  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
+  GemmScratch s{};
+  s.a = bytes(depth, sizeof(Tap));
+  s.b = s.a + bytes(at_most(ceil_div(rows, tile_rows), gemm_group) * packed_rows * depth, sizeof(A));
+  s.sums = s.b + bytes(width * depth + width / gemm_panel<A> * gemm_gap<A>, sizeof(A));
+  s.total = s.sums + (std::is_same_v<A, T> && !swapped ? 0 : bytes(at_most(rows, gemm_rows_aside) * width, sizeof(A)));
+  return s;
+}
+}  // namespace detail
+
+}  // namespace tenon::kernel
+TENON_EXACT_END
