@@ -8,18 +8,16 @@ usage() {
   cat <<'END'
 sh cmake/quickstart.sh [--data DIR] [options of the example]
 
-Builds examples/06_mnist in build/release and runs it with `--mode both` and `--save build/release/lenet.safetensors`: LeNet on handwritten digits,
-once as a graph, once eagerly; it is evaluated, saved, loaded again, and predicts.
+Builds examples/06_mnist in build/release of this project and runs it: LeNet on handwritten digits, once as a graph, once eagerly;
+it is evaluated, predicts, is saved to build/release/lenet.safetensors of this project (or --save FILE), and loaded again.
   --data DIR    folder of MNIST (train-images-idx3-ubyte[.gz] and so on). Without it: $TENON_DATA, or ../shared/data/mnist beside
-                this project, or a few digits that the example carries with it
-Anything else goes to the example; build/release/examples/06_mnist --help lists it.
+                this project, or else 70,000 digits that the example draws itself (60,000 to train, 10,000 to evaluate)
+Names of files and folders count from where you are. Anything else goes to the example; build/release/examples/06_mnist --help lists it.
 On Debian it first installs what is missing (compiler, cmake, ninja, zlib), as root or with sudo.
 END
 }
 
 data=${TENON_DATA:-}
-mode='--mode both'
-save='--save build/release/lenet.safetensors'
 seen_data=no
 # Takes --data out of the arguments, and keeps the others in their order.
 for argument; do
@@ -29,8 +27,6 @@ for argument; do
     --help | -h) usage; exit 0 ;;
     --data) seen_data=next ;;
     --data=*) data=${argument#--data=} ;;
-    --mode | --mode=*) mode=; set -- "$@" "$argument" ;;
-    --save | --save=*) save=; set -- "$@" "$argument" ;;
     *) set -- "$@" "$argument" ;;
   esac
 done
@@ -44,8 +40,7 @@ configure release -DTENON_BUILD_EXAMPLES=ON
 say "Building examples/06_mnist (about 1 min the first time) ..."
 build 06_mnist || stop "The build failed (the text above says where)."
 
-[ -z "$data" ] || set -- --data "$(cd "$data" && pwd)" "$@"
-cd "$root" || exit 1
-say "Running build/release/examples/06_mnist $mode $save $* ..."
-# shellcheck disable=SC2086  # two words or none
-exec "$root/build/release/examples/06_mnist" $mode $save "$@"
+[ -z "$data" ] || set -- --data "$data" "$@"
+set -- --save "$root/build/release/lenet.safetensors" "$@"  # the last --save counts
+say "Running build/release/examples/06_mnist $* ..."
+exec "$root/build/release/examples/06_mnist" "$@"

@@ -3,10 +3,14 @@
 //   06_mnist --data DIR --mode graph|pynative|both --epochs N --batch N --threads N --seed S --save FILE --load FILE
 #include <getopt.h>
 
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <tenon/tenon.hpp>
 
@@ -30,7 +34,7 @@ struct Options {
   std::string data, mode = "both", save, load;
   long epochs = 3, batch = 32;
   int threads = 1;
-  unsigned long seed = 1;
+  std::uint64_t seed = 1;
 };
 
 constexpr const char* help =
@@ -43,38 +47,56 @@ constexpr const char* help =
     "  --seed S        seed of initial values and of shuffling (default 1)\n"
     "  --save FILE     write the trained parameters (name it *.safetensors)\n"
     "  --load FILE     start from these parameters\n"
-    "  --help          this text\n";
+    "  -h, --help      this text\n\n"
+    "Exit status: 0; 1 if it fails, or if the two modes do not end with equal weights; 2 for a wrong option.\n";
+
+const option known[]{{"data", 1, nullptr, 'd'}, {"mode", 1, nullptr, 'm'}, {"epochs", 1, nullptr, 'e'}, {"batch", 1, nullptr, 'b'}, {"threads", 1, nullptr, 't'},
+                     {"seed", 1, nullptr, 's'}, {"save", 1, nullptr, 'w'}, {"load", 1, nullptr, 'r'},   {"help", 0, nullptr, 'h'},  {nullptr, 0, nullptr, 0}};
 
 [[noreturn]] void fail(const std::string& message) {
   std::fprintf(stderr, "06_mnist: %s\nTry --help.\n", message.c_str());
   std::exit(2);
 }
 
-long number(const char* option, const char* value) {
-  char* end = nullptr;
-  const long parsed = std::strtol(value, &end, 10);
-  if (*value == 0 || *end != 0 || parsed < 1) fail(text("--", option, " needs a positive integer, got '", value, "'"));
+template <class T>
+T number(const char* option, std::string_view value, T least, T most) {
+  T parsed{};
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error != std::errc{} || end != value.data() + value.size() || parsed < least || parsed > most)
+    fail(text("--", option, " needs a whole number from ", least, " to ", most, ", got '", value, "'."));
   return parsed;
 }
 
+[[noreturn]] void refuse(std::string_view argument) {
+  std::vector<std::string> names;
+  for (const option& each : known)
+    if (each.name) names.push_back(text("--", each.name));
+  fail(text("unknown option '", argument, "'.", did_you_mean(argument.substr(0, argument.find('=')), names)));
+}
+
 Options parse(int argc, char** argv) {
-  const option known[]{{"data", 1, nullptr, 'd'},  {"mode", 1, nullptr, 'm'}, {"epochs", 1, nullptr, 'e'}, {"batch", 1, nullptr, 'b'}, {"threads", 1, nullptr, 't'},
-                       {"seed", 1, nullptr, 's'}, {"save", 1, nullptr, 'w'}, {"load", 1, nullptr, 'r'},   {"help", 0, nullptr, 'h'},  {nullptr, 0, nullptr, 0}};
   Options o;
-  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) switch (c) {
-      case 'd': o.data = optarg; break;
-      case 'm': o.mode = optarg; break;
-      case 'e': o.epochs = number("epochs", optarg); break;
-      case 'b': o.batch = number("batch", optarg); break;
-      case 't': o.threads = int(number("threads", optarg)); break;
-      case 's': o.seed = static_cast<unsigned long>(number("seed", optarg)); break;
-      case 'w': o.save = optarg; break;
-      case 'r': o.load = optarg; break;
+  opterr = 0;  // what is wrong is said here, in our words
+  for (int c, at = optind; (c = getopt_long(argc, argv, "+:h", known, nullptr)) != -1; at = optind) {
+    const std::string value = optarg ? optarg : "";
+    if (c == ':' || (optarg && value.empty())) fail(text("'", argv[at], "' needs a value."));
+    switch (c) {
+      case 'd': o.data = value; break;
+      case 'm': o.mode = value; break;
+      case 'e': o.epochs = number("epochs", value, 1L, 1'000'000L); break;
+      case 'b': o.batch = number("batch", value, 1L, 1'000'000L); break;
+      case 't': o.threads = number("threads", value, 1, 1024); break;
+      case 's': o.seed = number("seed", value, std::uint64_t{0}, ~std::uint64_t{0}); break;
+      case 'w': o.save = value; break;
+      case 'r': o.load = value; break;
       case 'h': std::fputs(help, stdout); std::exit(0);
-      default: std::exit(2);
+      default: refuse(argv[at]);
     }
-  if (optind < argc) fail(text("unknown argument '", argv[optind], "'"));
-  if (o.mode != "graph" && o.mode != "pynative" && o.mode != "both") fail(text("--mode is graph, pynative, or both, got '", o.mode, "'"));
+  }
+  if (optind < argc) fail(text("unknown argument '", argv[optind], "'."));
+  if (o.mode != "graph" && o.mode != "pynative" && o.mode != "both") fail(text("--mode is graph, pynative, or both, got '", o.mode, "'."));
+  for (const std::string& file : {o.save, o.load})
+    if (!file.empty() && !file.ends_with(".safetensors")) fail(text("the name of a network's file ends with '.safetensors', got '", file, "'."));
   return o;
 }
 
@@ -90,39 +112,49 @@ std::uint64_t hash_of(const LeNet& net) {
   return hash;
 }
 
-void run(const Options& o, const char* mode, const auto& train, const auto& test) {
+// Trains and evaluates the network in one mode, and prints the line of results.
+void run(const Options& o, LeNet& net, const char* mode, const auto& train, const auto& test) {
   set_context("mode", mode);
-  LeNet net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}, nn::Loss{}};
   if (!o.load.empty()) load_checkpoint(o.load, net);
 
   EpochTime time;
   model.train(o.epochs, train, ProgressBar{}, time);
   const auto result = model.eval(test);
-  if (!o.save.empty()) {  // what comes back has the same bits
-    save_checkpoint(net, o.save);
-    LeNet loaded;
-    load_checkpoint(o.save, loaded);
-    if (hash_of(loaded) != hash_of(net)) fail("the saved network is another one");
-  }
   const auto blank = Tensor<float, Shape<dyn, 1, 28, 28>>::zeros(1);
-  if (!std::isfinite(model.predict(blank).values()[0])) fail("the prediction is not a number");
+  if (!std::isfinite(model.predict(blank).values()[0])) throw RuntimeError("The prediction for a blank picture is not a finite number.");
   std::printf("mode=%s accuracy=%.4f loss=%.4f seconds_per_epoch=%.2f weights=%016llx\n", mode, result["accuracy"], result["loss"], time.seconds / double(o.epochs),
               static_cast<unsigned long long>(hash_of(net)));
 }
 
+// Saves the network; what comes back has the same bits.
+void save(const LeNet& net, const std::string& path) {
+  save_checkpoint(net, path);
+  LeNet loaded;
+  load_checkpoint(path, loaded);
+  if (hash_of(loaded) != hash_of(net)) throw RuntimeError(text("'", path, "' does not hold the weights that were saved."));
+}
+
 int main(int argc, char** argv) try {
   const Options o = parse(argc, argv);
+  if (!o.save.empty()) io::check_writable(o.save);  // before the training that would be lost
   set_context({.num_threads = o.threads, .seed = o.seed});
   dataset::set_seed(o.seed);
-  const auto both = [&](const auto& train_set, const auto& test_set) {
+  const auto learn = [&](const auto& train_set, const auto& test_set) {
     const auto train = train_set | dataset::shuffle(60000) | dataset::batch(o.batch);
     const auto test = test_set | dataset::batch(o.batch);
-    if (o.mode != "pynative") run(o, "graph", train, test);
-    if (o.mode != "graph") run(o, "pynative", train, test);
+    LeNet graph, pynative;
+    if (o.mode != "pynative") run(o, graph, "graph", train, test);
+    if (o.mode != "graph") run(o, pynative, "pynative", train, test);
+    if (o.mode == "both" && hash_of(graph) != hash_of(pynative)) throw RuntimeError("The two modes ended with different weights; they must be equal.");
+    if (!o.save.empty()) save(o.mode == "graph" ? graph : pynative, o.save);
   };
-  if (!o.data.empty()) both(dataset::Mnist{o.data, dataset::Usage::train}, dataset::Mnist{o.data, dataset::Usage::test});
-  else both(dataset::Digits{.usage = dataset::Usage::train}, dataset::Digits{.usage = dataset::Usage::test, .size = 10000});
+  if (o.data.empty()) {
+    learn(dataset::Digits{.usage = dataset::Usage::train}, dataset::Digits{.usage = dataset::Usage::test, .size = 10000});
+  } else {
+    const dataset::Mnist train{o.data, dataset::Usage::train};  // opened first, so that an error names its files first
+    learn(train, dataset::Mnist{o.data, dataset::Usage::test});
+  }
 } catch (const Error& error) {
   std::fprintf(stderr, "06_mnist: %s\n", error.what());
   return 1;

@@ -38,6 +38,7 @@ TEST_CASE("cut off anywhere") {
   const std::string file = idx_file({2, 3}, "abcdef");
   for (std::size_t length = 0; length < file.size(); ++length) CHECK(has(refusal(file.substr(0, length), 2), "'some.idx'"));
   CHECK(has(refusal("", 2), "it has 0 bytes, the header alone takes 12"));
+  CHECK(has(refusal("x", 2), "it has 1 byte, the header alone takes 12. Download or copy it again."));
   CHECK(has(refusal(file.substr(0, 7), 2), "it has 7 bytes, the header alone takes 12"));
   CHECK(has(refusal(file.substr(0, 17), 2), "its header says [2, 3] = 6 bytes, it holds 5"));
 }
@@ -51,12 +52,12 @@ TEST_CASE("a header that claims more than the file holds, up to more than can be
 TEST_CASE("a file that holds more than its header says") { CHECK(has(refusal(idx_file({2}, "abc"), 1), "[2] = 2 bytes, it holds 3")); }
 
 TEST_CASE("foreign files") {
-  CHECK(has(refusal("\x89PNG\r\n\x1a\n.....", 1), "begins with the number 2303741511, an IDX file of bytes with 1 axes begins with 2049"));
+  CHECK(has(refusal("\x89PNG\r\n\x1a\n.....", 1), "begins with the number 2303741511, an IDX file of bytes with 1 axis begins with 2049"));
   std::string floats = idx_file({1}, "abcd");
   floats[2] = '\x0d';
   CHECK(has(refusal(floats, 1), "IDX type 13, only 8"));
-  CHECK(has(refusal(idx_file({4}, "abcdefgh"), 3), "it has 1 axis, 3 are needed here"));
-  CHECK(has(refusal(idx_file({1, 1}, "a"), 1), "it has 2 axes, 1 are needed here; are images and labels mixed up?"));
+  CHECK(refusal(idx_file({4}, "abcdefgh"), 3) == "Cannot use 'some.idx' as an IDX file: it has 1 axis, not 3. Are the files of images and of labels mixed up?");
+  CHECK(has(refusal(idx_file({1, 1}, "a"), 1), "it has 2 axes, not 1. Are"));
 }
 
 TEST_CASE("the number of axes asked for") {

@@ -112,7 +112,7 @@ TEST_CASE("wrong content") {
   folder.write(idx_file({0, 28, 28}, ""), idx_file({0}, ""));
   CHECK(has(folder.refusal(), "holds no image"));
   folder.write(idx_file({3}, "\x01\x01\x02"), idx_file({3, 28, 28}, pictures(3)));
-  CHECK(has(folder.refusal(), "are images and labels mixed up?"));
+  CHECK(has(folder.refusal(), "Are the files of images and of labels mixed up?"));
   folder.write(idx_file({3, 28, 28}, pictures(3)).substr(0, 2000), idx_file({3}, "\x01\x01\x02"));
   CHECK(has(folder.refusal(), "[3, 28, 28] = 2352 bytes, it holds 1984"));
   folder.write("<!DOCTYPE html><html>not found</html>", idx_file({3}, "\x01\x01\x02"));

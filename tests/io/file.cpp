@@ -103,6 +103,18 @@ TEST_CASE("what cannot be written is named, the old file stays, no other is left
   CHECK(folder.files() == 1);
 }
 
+TEST_CASE("whether a file can be written is known before, and asking leaves no trace") {
+  const Folder folder;
+  io::write_file(folder / "old", "old");
+  io::check_writable(folder / "old");
+  io::check_writable(folder / "new");
+  CHECK(io::read_file(folder / "old") == "old");
+  CHECK(folder.files() == 1);
+  CHECK(has(message<RuntimeError>([&] { io::check_writable(folder / "none/file"); }), text("'", folder / "none/file", "': No such file or directory")));
+  CHECK(has(message<RuntimeError>([&] { io::check_writable(folder.path); }), "it is a directory"));
+  CHECK(has(message<ValueError>([] { io::check_writable(""); }), "empty"));
+}
+
 TEST_CASE("a name as long as a name can be") {
   const Folder folder;
   const std::string path = folder / std::string(255, 'n');

@@ -215,8 +215,14 @@ TEST_CASE("model: dataset_sink_mode is accepted and changes no event") {
   Recorder with, without;
   model.train(1, ten(), {.dataset_sink_mode = true}, with);
   model.train(1, ten(), without);
+  Recorder before, behind;
+  const TrainOptions sink{.dataset_sink_mode = true};
+  model.train(1, ten(), before, sink, behind);
+  model.train(1, ten(), TrainOptions{}, sink);
+  CHECK((before.events == with.events && behind.events == with.events));
   CHECK(with.events == without.events);
   CHECK(model.eval(ten(), {.dataset_sink_mode = true})["loss"] == model.eval(ten())["loss"]);
+  CHECK(model.eval(ten(), with, sink)["loss"] == model.eval(ten())["loss"]);
 }
 
 TEST_CASE("model: trains on data sets of several batch shapes, and the step counts on") {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <tenon/core/any_tensor.hpp>
@@ -20,9 +21,8 @@ class Idx {
   /// Takes the content of a file; path is for messages.
   Idx(const std::string& path, std::string content, int rank) : content_(std::move(content)), rank_(rank) {
     if (rank < 1 || rank > AnyTensor::max_axes) throw ValueError(text("An IDX file was asked for ", rank, " axes, legal are 1 .. ", +AnyTensor::max_axes, "."));
-    if (content_.size() < 4) fail(path, text("it has ", content_.size(), " bytes, the header alone takes ", header_bytes()));
-    check_magic(path);
-    if (content_.size() < header_bytes()) fail(path, text("it has ", content_.size(), " bytes, the header alone takes ", header_bytes()));
+    if (content_.size() >= 4) check_magic(path);
+    if (content_.size() < header_bytes()) fail(path, text("it has ", bytes(content_.size()), ", the header alone takes ", header_bytes()));
     const std::uint64_t held = content_.size() - header_bytes();
     std::uint64_t claimed = 1;
     bool overflow = false;
@@ -32,7 +32,7 @@ class Idx {
     }
     if (overflow || claimed != held)
       fail(path, text("its header says ", shape_text(shape()),
-                      overflow ? ", more bytes than can be counted" : text(" = ", claimed, " bytes"), ", it holds ", held));
+                      overflow ? ", more bytes than can be counted" : text(" = ", bytes(claimed)), ", it holds ", held));
   }
 
   std::span<const std::int64_t> shape() const { return {extent_, static_cast<std::size_t>(rank_)}; }
@@ -47,15 +47,17 @@ class Idx {
     for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(content_[i]);
     return value;
   }
-  [[noreturn]] static void fail(const std::string& path, const std::string& found) {
-    throw RuntimeError(text("Cannot use '", path, "' as an IDX file: ", found, ". Download or copy it again."));
+  [[noreturn]] static void fail(const std::string& path, const std::string& found, std::string_view next = "Download or copy it again.") {
+    throw RuntimeError(text("Cannot use '", path, "' as an IDX file: ", found, ". ", next));
   }
+  static std::string bytes(std::uint64_t n) { return text(n, n == 1 ? " byte" : " bytes"); }
+  static std::string axes(std::uint64_t n) { return text(n, n == 1 ? " axis" : " axes"); }
   void check_magic(const std::string& path) const {
-    const std::uint32_t magic = big_endian(0), type = magic >> 8, axes = magic & 255u;
-    if (magic >> 16 != 0) fail(path, text("it begins with the number ", magic, ", an IDX file of bytes with ", rank_, " axes begins with ", 0x800 + rank_));
+    const std::uint32_t magic = big_endian(0), type = magic >> 8, found = magic & 255u;
+    const auto asked = static_cast<std::uint32_t>(rank_);
+    if (magic >> 16 != 0) fail(path, text("it begins with the number ", magic, ", an IDX file of bytes with ", axes(asked), " begins with ", 0x800 + asked));
     if (type != 8) fail(path, text("its elements are of IDX type ", type, ", only 8 (unsigned byte) is read"));
-    if (axes != static_cast<std::uint32_t>(rank_)) fail(path, text("it has ", axes,
-                      axes == 1 ? " axis, " : " axes, ", rank_, " are needed here; are images and labels mixed up?"));
+    if (found != asked) fail(path, text("it has ", axes(found), ", not ", asked), "Are the files of images and of labels mixed up?");
   }
 
   std::string content_;

@@ -154,6 +154,8 @@ class TemporaryFile {
   /// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
   /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
   FileHandle create() {
+    check_path(final_path_);
+    if (directory_exists(final_path_)) throw RuntimeError(text("Cannot write '", final_path_, "': it is a directory; pass the path of a file."));
     static std::atomic<unsigned> counter{0};
     for (;;) {
       path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
@@ -187,13 +189,14 @@ inline void sync_directory(const std::string& directory) {
 ///
 /// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
 inline void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  check_path(path);
-  if (directory_exists(path)) throw RuntimeError(text("Cannot write '", path, "': it is a directory; pass the path of a file."));
   detail::TemporaryFile file(path);
   for (std::span<const std::byte> part : parts) file.write(part);
   file.move_into_place();
   detail::sync_directory(directory_of(path));
 }
+
+/// Throws what write_file would throw for a path where no file can appear. For a program that works long before it writes.
+inline void check_writable(const std::string& path) { const detail::TemporaryFile probe(path); }
 
 /// Writes one text as a file, in the same all-or-nothing way.
 inline void write_file(const std::string& path, std::string_view content) {

@@ -104,7 +104,8 @@ class Safetensors {
   }
 
   static std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
-    if (size < 8) throw_bad_safetensors(path, text("it has ", size, " bytes (a pipe counts as 0), fewer than the 8 of the header's length"));
+    if (size == 0) throw_bad_safetensors(path, "it is empty, or a pipe, whose size is not known before its end");
+    if (size < 8) throw_bad_safetensors(path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
     std::uint64_t length = 0;
     read_exactly(file, path, std::as_writable_bytes(std::span(&length, 1)));
     const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");

@@ -40,6 +40,8 @@ constexpr Sentence wrong_arguments(int got) {
   constexpr int count = argument_count<Self, First>();
   Sentence s;
   s << class_name<Self>();
+  if constexpr (requires(Self& cell, const First& first, const X&... x) { cell.construct(first, x...); })
+    if (got > 0) return s << "::construct must be const: write constexpr auto construct(auto x) const";
   if (count == got || count < 0) return s << " has no construct that takes " << got << (got == 1 ? " argument of this type" : " arguments of these types");
   s << " takes " << count << (count == 1 ? " argument" : " arguments") << ", got ";
   return got ? s << got : s << "none";
@@ -72,6 +74,27 @@ struct Forward {
   }
 };
 
+/// Stands for the graph of a trace that does not run to its end in constant evaluation.
+struct NotConstexpr {
+  static constexpr bool ok = false, asks_values = false;
+  static constexpr Sentence sentence = Sentence{} << "construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, call constexpr functions only, and print "
+                                                  << "inside of if (!std::is_constant_evaluated())";
+};
+template <class Source>
+constexpr bool runs_to_its_end() {
+  Source::trace();
+  return true;
+}
+template <class Source>
+concept RunsToItsEnd = requires { typename std::bool_constant<runs_to_its_end<Source>()>; };
+// A class, for nvcc takes another type for Source if the concept stands in the alias.
+template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
+struct Tried { using type = Compiled<Source, passes>; };
+template <class Source, Passes passes>
+struct Tried<Source, passes, false> { using type = NotConstexpr; };
+/// The compiled graph of a trace, or NotConstexpr. The trial costs one trace more: milliseconds.
+template <class Source, Passes passes = Passes{}> using TriedGraph = typename Tried<Source, passes>::type;
+
 /// True for arguments that a graph can take as inputs: tensors, not tuples of them.
 template <class... X> inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
 
@@ -81,7 +104,7 @@ template <bool on_tensors, class Net, class... X>
 struct CheckedNetwork { static constexpr bool ok = true; };
 template <class Net, class... X>
 struct CheckedNetwork<true, Net, X...> {
-  using Graph = Compiled<Forward<Net, typename KeyFor<X>::type...>>;
+  using Graph = TriedGraph<Forward<Net, typename KeyFor<X>::type...>>;
   static constexpr const Sentence& sentence = Graph::sentence;
   static constexpr bool ok = Graph::ok || Graph::asks_values;
 };

@@ -6,16 +6,17 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1.
+/// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1 (result:
+/// rank 0), and where n comes to stand behind the leading extent: [n,1] and [n] would let each sample meet all others.
 constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& result) {
   result = a.rank >= b.rank ? a : b;
   const TensorType& low = a.rank >= b.rank ? b : a;
   for (int axis = result.rank - low.rank; axis < result.rank; ++axis) {
     const int other = low.extent[axis - (result.rank - low.rank)];
     if (result.extent[axis] == 1) result.extent[axis] = other;
-    else if (other != 1 && other != result.extent[axis]) return false;
+    else if (other != 1 && other != result.extent[axis]) return result.rank = 0, false;
   }
-  return true;
+  return tenon::detail::only_first_is_dynamic(result);
 }
 
 /// The floating-point type in which T is computed: 16-bit floats in float, the others in themselves.
@@ -36,7 +37,7 @@ struct Elementwise : Operator<Op, Name> {
       if (in[k].dtype != in[0].dtype)
         error << Op::name << " of " << name_of(in[0]) << " " << in[0] << " and " << name_of(in[k]) << " " << in[k] << ": cast one of them, dtypes must agree";
       else if (TensorType wider; broadcast(result, in[k], wider)) result = wider;
-      else error << Op::name << " of " << in[0] << " and " << in[k] << ": the shapes do not broadcast";
+      else refuse_shapes(in[0], in[k], wider, error);
       if (!error.empty()) break;
     }
     if (error.empty()) check_dtype(in[0], error);
@@ -66,6 +67,11 @@ struct Elementwise : Operator<Op, Name> {
   }
 
  private:
+  static constexpr void refuse_shapes(const TensorType& a, const TensorType& b, const TensorType& wider, Sentence& error) {
+    error << Op::name << " of " << a << " and " << b;
+    if (tenon::detail::only_first_is_dynamic(wider)) error << ": the shapes do not broadcast";
+    else error << " would be " << wider << ": only the leading extent can depend on n; give both the same rank, with expand_dims or squeeze";
+  }
   static constexpr std::string_view name_of(const TensorType& t) { return tenon::name(t.dtype); }
 };
 TENON_EXACT_END

@@ -62,7 +62,8 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 /// Cross entropy between softmax(logits) and labels, per row:  y = log Σ exp(x) - x[label],  or  Σ t (log Σ exp(x) - x)
 ///
 /// logits      [..., C]; floating-point
-/// labels      [...] of int32 or int64 with classes 0 .. C - 1 (others give the row's log Σ exp(x)), or [..., C] of the logits' dtype
+/// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers give the
+///             row's log Σ exp(x) here; a Model refuses them before the step (train/labels.hpp)
 /// result      [...]
 /// derivative  (softmax(logits) - target) dy; none for labels
 /// source      MindSpore's SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits

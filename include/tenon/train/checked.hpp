@@ -25,12 +25,35 @@ struct CheckedGraph {
   static constexpr bool ok = Graph::ok || (!options.graph && Graph::asks_values);
 };
 
+/// The type of the last tensor among what construct returns: the prediction that metrics judge.
+template <class V> struct LastOutput { static constexpr bool known = false; };
+template <class T, class S> struct LastOutput<Traced<T, S>> { static constexpr bool known = true; static constexpr TensorType type = type_of<T, S>; };
+template <class A, class... V> struct LastOutput<std::tuple<A, V...>> : LastOutput<std::tuple_element_t<sizeof...(V), std::tuple<A, V...>>> {};
+
+/// What a metric has against the types that it would get; empty for a metric that does not say, or if a type is not known.
+template <class M, class Prediction, class Label>
+constexpr Sentence wrong_metric() {
+  if constexpr (Prediction::known && requires { M::check(Prediction::type, Label::tensor_type); }) return M::check(Prediction::type, Label::tensor_type);
+  else return {};
+}
+template <class Runner, class... Metrics, class... C>
+constexpr Sentence wrong_metrics(std::tuple<Metrics...>*, dataset::Columns<C...>) {
+  using Prediction = LastOutput<typename Runner::template Predicted<TracedColumn<C>...>>;
+  using Label = dataset::ColumnAt<dataset::Columns<C...>, sizeof...(C) - 1>;
+  Sentence s;
+  ((s.empty() ? void(s << wrong_metric<Metrics, Prediction, Label>().view()) : void()), ...);
+  return s;
+}
+
+/// Options may stand among the callbacks, where they have no hook to be called.
+template <class C> inline constexpr bool is_options = std::is_same_v<std::remove_const_t<C>, TrainOptions>;
+
 /// The data set and the callbacks of a run.
 template <class Run, class Data, class... Callbacks>
 constexpr Sentence wrong_run() {
   Sentence s;
   if (!Data::batched) return s << "this data set has no batches: append | dataset::batch(32)";
-  ((s.empty() ? void(s << wrong_callback<Callbacks, Run>()) : void()), ...);
+  ((s.empty() && !is_options<Callbacks> ? void(s << wrong_callback<Callbacks, Run>()) : void()), ...);
   return s;
 }
 
@@ -50,15 +73,15 @@ struct CheckedTrain {
 };
 
 /// A call of eval().
-template <class Runner, bool has_metrics, class Run, class Data, class... Callbacks>
+template <class Runner, class Metrics, class Run, class Data, class... Callbacks>
 struct CheckedEval {
   template <class... C> static CheckedGraph<typename Runner::template EvalGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
   static constexpr Sentence find() {
     constexpr Sentence wrong = wrong_run<Run, Data, Callbacks...>();
-    if constexpr (!has_metrics) return Sentence{} << "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it";
+    if constexpr (std::tuple_size_v<Metrics> == 0) return Sentence{} << "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it";
     else if constexpr (!wrong.empty()) return wrong;
     else if constexpr (!decltype(graph(typename Data::columns{}))::ok) return decltype(graph(typename Data::columns{}))::sentence;
-    else return {};
+    else return wrong_metrics<Runner>(static_cast<Metrics*>(nullptr), typename Data::columns{});
   }
   static constexpr Sentence sentence = find();
   static constexpr bool ok = sentence.empty();

@@ -69,8 +69,10 @@ class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
   static constexpr bool are_metrics = (nn::Metric<Metrics> && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
+  static constexpr bool is_loss = !has_loss || !(nn::Optimizer<Loss> || nn::Metric<Loss> || std::is_same_v<Loss, NoOptimizer>);
+  static_assert(is_loss, "the second argument of a Model is a loss, such as nn::MSELoss{}; use NoLoss{} if the network returns it");
   static_assert(are_metrics, "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()");
-  static_assert(is_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}; nn/optim/optimizer.hpp says what one has");
+  static_assert(is_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that only evaluates; nn/optim/optimizer.hpp says what one has");
 
  public:
   using network_type = Net;
@@ -89,12 +91,13 @@ class Model {
   /// train() of this Model ended.
   ///
   /// data       batched, with two columns (data and label) if there is a loss function
-  /// callbacks  objects with hooks, or ranges of AnyCallback
-  /// throws     ValueError for epochs < 1 or empty data; RuntimeError with epoch and step when a loss is not finite (the update
+  /// callbacks  objects with hooks, or ranges of AnyCallback. TrainOptions may stand anywhere among them, or, as
+  ///            {.dataset_sink_mode = true}, in front of them
+  /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy does not
+  ///            have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the update
   ///            of that step is done by then); what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
-    static_assert((!std::is_same_v<std::remove_cvref_t<Callbacks>, TrainOptions> && ...), "TrainOptions stand in front of the callbacks");
     // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and prints few
     // lines for an ordinary error in there.
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
@@ -132,7 +135,7 @@ class Model {
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
   ///
   /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first output.
-  /// throws     ValueError for empty data; RuntimeError if a callback of eval() calls eval()
+  /// throws     ValueError for empty data, or a class number as in train(); RuntimeError if a callback of eval() calls eval()
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
@@ -235,7 +238,7 @@ class Model {
   template <class Data, class... C>
   using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
   template <class Data, class... C>
-  using CheckedEval = detail::CheckedEval<Runner, (sizeof...(Metrics) > 0), Run<Model>, Data, std::remove_reference_t<C>...>;
+  using CheckedEval = detail::CheckedEval<Runner, std::tuple<Metrics...>, Run<Model>, Data, std::remove_reference_t<C>...>;
   template <class... X> using PredictGraph = typename Runner::template PredictGraph<X...>;
   template <class... X> using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
@@ -252,7 +255,7 @@ class Model {
         ++run.cur_step_num;
         list.step_begin();
         const double step_start = detail::now();
-        runner_.train(*row, typename Data::columns{}, optimizer_, train_outputs_);
+        runner_.train(*row, typename Data::columns{}, optimizer_, run, train_outputs_);
         run.net_outputs = train_outputs_.views();
         run.step_seconds = detail::now() - step_start;
         check_finite(run);
@@ -275,7 +278,7 @@ class Model {
       ++run.cur_step_num;
       list.step_begin();
       const double step_start = detail::now();
-      runner_.eval(*row, typename Data::columns{}, eval_outputs_);
+      runner_.eval(*row, typename Data::columns{}, run, eval_outputs_);
       run.net_outputs = eval_outputs_.views();
       run.step_seconds = detail::now() - step_start;
       list.step_end();

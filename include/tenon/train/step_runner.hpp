@@ -4,6 +4,7 @@
 #include <tenon/dataset/stage.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
+#include <tenon/train/labels.hpp>
 #include <tenon/train/model_options.hpp>
 #include <tenon/train/step_outputs.hpp>
 
@@ -69,9 +70,10 @@ class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  template <class... C> using TrainGraph = Compiled<TrainStep<Net, Loss, Optimizer, typename ColumnKey<C>::type...>, options.passes>;
-  template <class... C> using EvalGraph = Compiled<EvalStep<Net, Loss, typename ColumnKey<C>::type...>, options.passes>;
-  template <class... X> using PredictGraph = Compiled<EvalStep<Net, NoLoss, typename KeyFor<X>::type...>, options.passes>;
+  template <class... C> using TrainGraph = TriedGraph<TrainStep<Net, Loss, Optimizer, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... C> using EvalGraph = TriedGraph<EvalStep<Net, Loss, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... X> using Predicted = decltype(predicted<Net, Loss>(std::declval<const Net&>(), std::declval<const X&>()...));
+  template <class... X> using PredictGraph = TriedGraph<EvalStep<Net, NoLoss, typename KeyFor<X>::type...>, options.passes>;
 
   StepRunner(Net& net, const Optimizer& optimizer, Mode mode)
       : net_(&net), mode_(mode), state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed), rules_(make_rules(optimizer)) {
@@ -88,7 +90,8 @@ class StepRunner {
   const TrainState& state() const { return state_; }
 
   template <class List, class... C>
-  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, StepOutputs& outputs) {
+  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, const RunInfo& run, StepOutputs& outputs) {
+    check_labels<TrainGraph<C...>>(row, run);
     rules_.each(optimizer, state_.step(), [&](int e, const nn::Numbers& n) { std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n); });
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
@@ -97,7 +100,8 @@ class StepRunner {
     state_.advance();
   }
   template <class List, class... C>
-  void eval(const dataset::Row<List>& row, dataset::Columns<C...>, StepOutputs& outputs) {
+  void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run, StepOutputs& outputs) {
+    check_labels<EvalGraph<C...>>(row, run);
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
     if constexpr (options.graph)

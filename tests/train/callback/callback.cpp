@@ -43,6 +43,16 @@ struct Misspelt {
   void begin(RunInfo&) {}
   void step_ended(RunInfo&) {}
 };
+struct Swapped {
+  void begin(RunInfo&) {}
+  void setp_end(auto&) {}
+};
+/// Names close to a hook's that are no slips: a time, and a method that takes no run.
+struct Times {
+  double step_start = 0;
+  void epoch_start() {}
+  void step_end(RunInfo&) {}
+};
 struct Train2 {
   void end(RunInfo&) {}
   void on_train_step_end(RunInfo&) {}
@@ -81,6 +91,8 @@ TEST_CASE("callback: hooks are found by their names, and must be callable") {
   CHECK_FALSE(accepted<int>());
   CHECK_FALSE(accepted<WrongHook>());
   CHECK_FALSE(accepted<Misspelt>());
+  CHECK_FALSE(accepted<Swapped>());
+  CHECK(accepted<Times>());
   CHECK_FALSE(accepted<Train2>());
   CHECK_FALSE(accepted<Private>());
   CHECK(accepted<Const>());

@@ -1,5 +1,6 @@
 // Share of right predictions.
 #pragma once
+#include <algorithm>
 #include <string_view>
 
 #include <tenon/core/any_tensor.hpp>
@@ -8,20 +9,32 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// Share of samples whose largest prediction is at the label's class.
 ///
-/// prediction  [n, C] float32 or float64
-/// label       int32 or int64 [n], or [n, C] (one-hot: its largest element counts)
+/// prediction  [n, C] float32 or float64, C >= 2
+/// label       int32 or int64 [n], or [n, C] of float32, float64, or int32 (one-hot: its largest element counts)
 /// source      MindSpore nn.Accuracy with eval_type "classification"
 class Accuracy {
  public:
   static constexpr std::string_view name = "accuracy";
 
+  /// Why predictions and labels of these types cannot be judged; empty if they can.
+  static constexpr Sentence check(const TensorType& prediction, const TensorType& label) {
+    const auto is_real = [](Dtype d) { return d == Dtype::float32 || d == Dtype::float64; };
+    const bool sparse = label.rank == 1 && (label.dtype == Dtype::int32 || label.dtype == Dtype::int64) && label[0] == prediction[0];
+    const bool one_hot = label.same_shape(prediction) && (is_real(label.dtype) || label.dtype == Dtype::int32);
+    Sentence s;
+    if (prediction.rank != 2 || prediction[1] < 2 || !is_real(prediction.dtype))
+      s << "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got " << tenon::name(prediction.dtype) << " " << prediction << " and labels "
+        << tenon::name(label.dtype) << " " << label << "; nn::Loss{} judges a regression";
+    else if (!sparse && !one_hot)
+      s << "Accuracy got predictions " << prediction << " and labels " << tenon::name(label.dtype) << " " << label << ", which must be int32 or int64 [n], or one-hot like the predictions";
+    return s;
+  }
+
   void clear() { right_ = total_ = 0; }
-  /// Throws ValueError if the shapes do not fit, TypeError for other dtypes.
+  /// Throws ValueError with the sentence of check().
   void update(const AnyTensor& prediction, const AnyTensor& label) {
-    if (prediction.rank != 2) throw ValueError(text("Accuracy needs predictions [n, classes], got ", shape_text(prediction.shape()), "."));
+    if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty()) throw ValueError(text(wrong.view(), "."));
     const bool one_hot = label.rank == 2;
-    if (label.rank < 1 || label.rank > 2 || label.extent[0] != prediction.extent[0] || (one_hot && label.extent[1] != prediction.extent[1]))
-      throw ValueError(text("Accuracy got predictions ", shape_text(prediction.shape()), " and labels ", shape_text(label.shape()), ", which must be [n] or [n, classes]."));
     const long classes = prediction.extent[1];
     for (long i = 0; i < prediction.extent[0]; ++i) {
       const long wanted = one_hot ? largest(label, i, classes) : number(label, i);
@@ -36,10 +49,14 @@ class Accuracy {
   }
 
  private:
+  // More axes than a TensorType has are cut: any number above 2 is refused.
+  static TensorType type_of_view(const AnyTensor& t) {
+    TensorType type{{}, std::min(t.rank, max_rank), t.dtype};
+    for (int axis = 0; axis < type.rank; ++axis) type.extent[axis] = static_cast<int>(t.extent[axis]);
+    return type;
+  }
   static long number(const AnyTensor& label, long i) {
-    if (label.dtype == Dtype::int32) return label.as<std::int32_t>()[std::size_t(i)];
-    if (label.dtype == Dtype::int64) return label.as<std::int64_t>()[std::size_t(i)];
-    throw TypeError(text("Accuracy needs labels of int32 or int64, got ", tenon::name(label.dtype), "."));
+    return label.dtype == Dtype::int32 ? label.as<std::int32_t>()[std::size_t(i)] : label.as<std::int64_t>()[std::size_t(i)];
   }
   template <class T>
   static long largest_of(const AnyTensor& t, long row, long classes) {
@@ -52,8 +69,7 @@ class Accuracy {
   static long largest(const AnyTensor& t, long row, long classes) {
     if (t.dtype == Dtype::float32) return largest_of<float>(t, row, classes);
     if (t.dtype == Dtype::float64) return largest_of<double>(t, row, classes);
-    if (t.dtype == Dtype::int32) return largest_of<std::int32_t>(t, row, classes);
-    throw TypeError(text("Accuracy needs predictions of float32 or float64, got ", tenon::name(t.dtype), "."));
+    return largest_of<std::int32_t>(t, row, classes);
   }
   long right_ = 0, total_ = 0;
 };

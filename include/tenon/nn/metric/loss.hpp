@@ -2,20 +2,18 @@
 #pragma once
 #include <string_view>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/nn/metric/mean_of.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Mean of the losses of all batches, each batch counting once. Source: MindSpore nn.Loss.
+/// Mean of the losses of all batches, each batch counting once; floating-point dtypes. Source: MindSpore nn.Loss.
 class Loss {
  public:
   static constexpr std::string_view name = "loss";
 
   void clear() { sum_ = 0, count_ = 0; }
   void update(const AnyTensor& loss) {
-    double batch = 0;
-    for (float v : loss.as<float>()) batch += v;
-    sum_ += batch / static_cast<double>(loss.count());
+    sum_ += mean_of(loss);
     ++count_;
   }
   /// Throws RuntimeError if nothing was counted.

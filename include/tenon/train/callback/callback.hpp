@@ -7,26 +7,11 @@
 
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
+#include <tenon/nn/metric/mean_of.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 class EvalResult;  // train/eval_result.hpp
-
-/// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point dtype.
-inline double mean_of(const AnyTensor& t) {
-  const auto mean = [&]<class T>(T) {
-    double sum = 0;
-    for (const T v : t.as<T>()) sum += static_cast<double>(v);
-    return t.count() ? sum / static_cast<double>(t.count()) : 0.0;
-  };
-  switch (t.dtype) {
-    case Dtype::float32: return mean(float{});
-    case Dtype::float64: return mean(double{});
-    case Dtype::float16: return mean(float16{});
-    case Dtype::bfloat16: return mean(bfloat16{});
-    default: return 0;
-  }
-}
 
 /// What a callback can know about the run. Counts start at 1, as in MindSpore.
 struct RunInfo {
@@ -73,13 +58,9 @@ concept CallbackRange = requires(C& c) {
 
 namespace detail {
 
-// A class that inherits a name twice cannot take its address: that is how a hook is found whose signature does not fit,
-// and a name that MindSpore 2.x or a slip of the pen gives to a hook.
+// A class that inherits a name twice cannot take its address: that is how a hook is found whose signature does not fit.
 struct HookNames {
   int begin, epoch_begin, step_begin, step_end, epoch_end, end;
-  int on_train_begin, on_train_epoch_begin, on_train_step_begin, on_train_step_end, on_train_epoch_end, on_train_end;
-  int on_begin, on_epoch_begin, on_step_begin, on_step_end, on_epoch_end, on_end;
-  int epoch_started, step_started, step_ended, epoch_ended, epoch_begins, step_begins, step_ends, epoch_ends;
 };
 template <class C> struct HookProbe : C, HookNames {};
 
@@ -91,21 +72,35 @@ constexpr bool hooks_fit() {
            (requires { &P::step_end; } || HasStepEnd<C, Run>) && (requires { &P::epoch_end; } || HasEpochEnd<C, Run>) && (requires { &P::end; } || HasEnd<C, Run>);
   } else return true;
 }
-template <class C>
-constexpr bool hooks_spelt() {
-  if constexpr (std::is_class_v<C> && !std::is_final_v<C>) {
-    using P = HookProbe<std::remove_const_t<C>>;
-    return requires { &P::on_train_begin, &P::on_train_epoch_begin, &P::on_train_step_begin, &P::on_train_step_end, &P::on_train_epoch_end, &P::on_train_end; } &&
-           requires { &P::on_begin, &P::on_epoch_begin, &P::on_step_begin, &P::on_step_end, &P::on_epoch_end, &P::on_end; } &&
-           requires { &P::epoch_started, &P::step_started, &P::step_ended, &P::epoch_ended, &P::epoch_begins, &P::step_begins, &P::step_ends, &P::epoch_ends; };
-  } else return true;
-}
+/// A method under a name that MindSpore 2.x or a slip of the pen gives to a hook. C++20 cannot list the methods of a class, so
+/// beside a right hook only these slips are found; a class with no right hook is refused whatever its methods are called.
+template <class C, class Run>
+concept HasNearHook =
+    requires(C& c, Run& r) { c.on_train_begin(r); } || requires(C& c, Run& r) { c.on_train_epoch_begin(r); } ||
+    requires(C& c, Run& r) { c.on_train_step_begin(r); } || requires(C& c, Run& r) { c.on_train_step_end(r); } ||
+    requires(C& c, Run& r) { c.on_train_epoch_end(r); } || requires(C& c, Run& r) { c.on_train_end(r); } || requires(C& c, Run& r) { c.on_begin(r); } ||
+    requires(C& c, Run& r) { c.on_epoch_begin(r); } || requires(C& c, Run& r) { c.on_step_begin(r); } || requires(C& c, Run& r) { c.on_step_end(r); } ||
+    requires(C& c, Run& r) { c.on_epoch_end(r); } || requires(C& c, Run& r) { c.on_end(r); } || requires(C& c, Run& r) { c.epoch_start(r); } ||
+    requires(C& c, Run& r) { c.epoch_started(r); } || requires(C& c, Run& r) { c.epoch_finished(r); } || requires(C& c, Run& r) { c.epoch_ended(r); } ||
+    requires(C& c, Run& r) { c.epoch_begins(r); } || requires(C& c, Run& r) { c.epoch_ends(r); } || requires(C& c, Run& r) { c.step_start(r); } ||
+    requires(C& c, Run& r) { c.step_started(r); } || requires(C& c, Run& r) { c.step_finished(r); } || requires(C& c, Run& r) { c.step_ended(r); } ||
+    requires(C& c, Run& r) { c.step_begins(r); } || requires(C& c, Run& r) { c.step_ends(r); } || requires(C& c, Run& r) { c.begin_epoch(r); } ||
+    requires(C& c, Run& r) { c.end_epoch(r); } || requires(C& c, Run& r) { c.begin_step(r); } || requires(C& c, Run& r) { c.end_step(r); } ||
+    requires(C& c, Run& r) { c.train_begin(r); } || requires(C& c, Run& r) { c.train_end(r); } || requires(C& c, Run& r) { c.epochs_end(r); } ||
+    requires(C& c, Run& r) { c.steps_end(r); } || requires(C& c, Run& r) { c.epochBegin(r); } || requires(C& c, Run& r) { c.epochEnd(r); } ||
+    requires(C& c, Run& r) { c.stepBegin(r); } || requires(C& c, Run& r) { c.stepEnd(r); } || requires(C& c, Run& r) { c.epochbegin(r); } ||
+    requires(C& c, Run& r) { c.epochend(r); } || requires(C& c, Run& r) { c.stepbegin(r); } || requires(C& c, Run& r) { c.stepend(r); } ||
+    requires(C& c, Run& r) { c.epoch_being(r); } || requires(C& c, Run& r) { c.epoch_edn(r); } || requires(C& c, Run& r) { c.epoch_en(r); } ||
+    requires(C& c, Run& r) { c.epoc_end(r); } || requires(C& c, Run& r) { c.epcoh_begin(r); } || requires(C& c, Run& r) { c.epcoh_end(r); } ||
+    requires(C& c, Run& r) { c.step_being(r); } || requires(C& c, Run& r) { c.step_edn(r); } || requires(C& c, Run& r) { c.step_en(r); } ||
+    requires(C& c, Run& r) { c.ste_end(r); } || requires(C& c, Run& r) { c.setp_begin(r); } || requires(C& c, Run& r) { c.setp_end(r); } ||
+    requires(C& c, Run& r) { c.stpe_end(r); };
 
 /// What is wrong with a callback of the run, or a range of them; empty if nothing is.
 template <class C, class Run>
 constexpr std::string_view wrong_callback() {
   if constexpr (!CallbackRange<C, Run>) {
-    if (!hooks_spelt<C>()) return "a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin, step_begin, step_end, epoch_end, end";
+    if (HasNearHook<std::remove_const_t<C>, Run>) return "a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin, step_begin, step_end, epoch_end, end";
     if (!hooks_fit<C, Run>()) return "a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is";
     if (!Callback<C, Run>) return "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one parameter for the run; check their spelling";
   }

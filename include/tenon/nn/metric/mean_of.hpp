@@ -1,0 +1,23 @@
+// A tensor of any floating-point dtype as one number.
+#pragma once
+#include <tenon/core/any_tensor.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point dtype.
+inline double mean_of(const AnyTensor& t) {
+  const auto mean = [&]<class T>(T) {
+    double sum = 0;
+    for (const T v : t.as<T>()) sum += static_cast<double>(v);
+    return t.count() ? sum / static_cast<double>(t.count()) : 0.0;
+  };
+  switch (t.dtype) {
+    case Dtype::float32: return mean(float{});
+    case Dtype::float64: return mean(double{});
+    case Dtype::float16: return mean(float16{});
+    case Dtype::bfloat16: return mean(bfloat16{});
+    default: return 0;
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,58 @@
+// Accuracy: what it counts, and what it refuses to judge.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <tenon/nn/metric/accuracy.hpp>
+#include <tenon/nn/metric/metric.hpp>
+
+using namespace tenon;
+
+namespace {
+template <class T>
+AnyTensor view(std::vector<T>& values, std::vector<std::int64_t> extents) {
+  return AnyTensor(dtype_of<T>, extents, values.data());
+}
+constexpr TensorType batch_of(Dtype dtype) { return {{dyn}, 1, dtype}; }
+constexpr TensorType batch_of(Dtype dtype, int classes) { return {{dyn, classes}, 2, dtype}; }
+constexpr bool judged(const TensorType& prediction, const TensorType& label) { return nn::Accuracy::check(prediction, label).empty(); }
+}  // namespace
+
+TEST_CASE("accuracy: class numbers and one-hot labels give the same share") {
+  std::vector<float> prediction{0.1f, 0.9f, 0.8f, 0.2f, 0.5f, 0.5f}, one_hot{0, 1, 0, 1, 1, 0};
+  std::vector<std::int64_t> label{1, 1, 0};
+  nn::Accuracy accuracy;
+  CHECK_THROWS_AS(accuracy.eval(), RuntimeError);
+  accuracy.update(view(prediction, {3, 2}), view(label, {3}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+  accuracy.clear();
+  accuracy.update(view(prediction, {3, 2}), view(one_hot, {3, 2}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+}
+
+TEST_CASE("accuracy: types that it judges are known to the compiler") {
+  static_assert(nn::PredictionMetric<nn::Accuracy>);
+  static_assert(judged(batch_of(Dtype::float32, 10), batch_of(Dtype::int32)));
+  static_assert(judged(batch_of(Dtype::float64, 2), batch_of(Dtype::int64)));
+  static_assert(judged(batch_of(Dtype::float32, 2), batch_of(Dtype::int32, 2)));
+  static_assert(!judged(batch_of(Dtype::float32, 1), batch_of(Dtype::float32, 1)));
+  static_assert(!judged(batch_of(Dtype::float32), batch_of(Dtype::int32)));
+  static_assert(!judged(batch_of(Dtype::float16, 2), batch_of(Dtype::int32)));
+  static_assert(!judged(batch_of(Dtype::float32, 2), batch_of(Dtype::uint8)));
+  static_assert(!judged(batch_of(Dtype::float32, 2), batch_of(Dtype::float32)));
+  static_assert(!judged(batch_of(Dtype::float32, 2), batch_of(Dtype::float32, 3)));
+  static_assert(!judged({{dyn, 5, 2}, 3, Dtype::float32}, {{dyn, 5}, 2, Dtype::int32}));
+}
+
+TEST_CASE("accuracy: by hand it throws what a Model says at compile time") {
+  std::vector<float> prediction(10, 0.5f), target(10, 0.5f);
+  std::vector<std::int32_t> label(10, 0);
+  nn::Accuracy accuracy;
+  CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {10, 1}), view(target, {10, 1})),
+                       "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got float32 [10,1] and labels float32 [10,1]; nn::Loss{} judges a regression.", ValueError);
+  CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 5, 2}), view(label, {1, 5})), ValueError);
+  CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 1, 1, 1, 1, 1, 5, 2}), view(label, {5})), ValueError);
+  CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {5, 2}), view(label, {4})),
+                       "Accuracy got predictions [5,2] and labels int32 [4], which must be int32 or int64 [n], or one-hot like the predictions.", ValueError);
+  CHECK_THROWS_AS(accuracy.eval(), RuntimeError);  // nothing was counted
+}
