@@ -13,8 +13,8 @@ sh cmake/test.sh --long            all tests, also the long ones
 sh cmake/test.sh --list            the names of the tests
      --preset asan                 another build: release (the usual one), debug, asan, tsan, clang
 
-On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib), as root or with sudo. The build is in
-build/PRESET. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used (all).
+On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time), as root or with sudo. The
+build is in build/PRESET. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used (all).
 END
 }
 
@@ -64,7 +64,16 @@ near() {
     sort -n | head -n 5 | sed 's/^[0-9]* /  /'
 }
 
-need g++ cmake make ninja-build doctest-dev zlib1g-dev
+# What single tests skip without: installed where that can be done, and no reason to stop where it cannot.
+extra=
+if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; then
+  echo '#if !__has_include(<xtensor/xadapt.hpp>) && !__has_include(<xtensor/containers/xadapt.hpp>)
+#error
+#endif' | g++ -E -x c++ - >/dev/null 2>&1 || extra=libxtensor-dev
+  [ -x /usr/bin/time ] || extra="$extra time"
+fi
+# shellcheck disable=SC2086  # several words
+need g++ cmake make ninja-build doctest-dev zlib1g-dev $extra
 configure "$preset" -DTENON_BUILD_TESTS=ON
 
 chosen=$(choose)

@@ -89,5 +89,7 @@ TEST_CASE("another shape is refused") {
 #else
 #include "../support/skip.hpp"
 
-TEST_CASE("xtensor is not here, or this compiler does not take it") { support::say_skipped("xtensor: install libxtensor-dev, or pass -fno-relaxed-template-template-args"); }
+TEST_CASE("xtensor is not here, or this compiler does not take it") {
+  support::say_skipped("xtensor: install libxtensor-dev, or pass -fno-relaxed-template-template-args");
+}
 #endif

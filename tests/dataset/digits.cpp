@@ -1,5 +1,5 @@
 // Drawn digits: the same bytes everywhere, every label, and pictures that differ.
-// Accuracy of classifiers is measured where there are classifiers; here a nearest-mean rule bounds the difficulty.
+// Here a nearest-mean rule bounds the difficulty; train/digits measures a linear model and LeNet.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 

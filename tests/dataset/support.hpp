@@ -11,6 +11,8 @@
 #include <tenon/dataset/stage.hpp>
 #include <tenon/io/file.hpp>
 
+#include "../support/shared.hpp"
+
 namespace support {
 
 using namespace tenon;
@@ -96,18 +98,6 @@ inline std::string idx_file(std::initializer_list<unsigned> extents, const std::
   for (unsigned extent : extents)
     for (int shift = 24; shift >= 0; shift -= 8) file += static_cast<char>(extent >> shift & 255u);
   return file + values;
-}
-
-/// The folder of the real MNIST, or "" with a loud message. With CI=true its absence is a failure.
-inline std::string real_mnist() {
-  const char* shared = std::getenv("TENON_SHARED");
-  const char* ci = std::getenv("CI");
-  const std::string path = shared ? io::join_path(shared, "data/mnist") : "";
-  if (shared && io::file_exists(path + "/train-images-idx3-ubyte.gz")) return path;
-  const std::string reason = shared ? "there is no $TENON_SHARED/data/mnist/train-images-idx3-ubyte.gz" : "$TENON_SHARED is not set";
-  if (ci && std::string_view(ci) == "true") FAIL("the real MNIST is needed where CI=true, and ", reason);
-  MESSAGE("SKIPPED the checks with the real MNIST: ", reason);
-  return "";
 }
 
 }  // namespace support

@@ -25,27 +25,26 @@ awk '$1 == "accuracy" && $2 > 0.95 { good = 1 } END { exit !good }' "$work/readm
 
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"
-mkdir -p "$overlay/ops" "$overlay/nn" "$work/tests/ops" "$work/tests/support"
+mkdir -p "$overlay/ops" "$overlay/nn" "$overlay/train/callback" "$work/tests/ops" "$work/tests/support"
 cp "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
   elif grep -q 'struct Scale ' "$block"; then mv "$block" "$overlay/nn/scale.hpp"
   elif grep -q 'TEST_CASE("scale' "$block"; then mv "$block" "$work/tests/ops/scale.cpp"
-  elif grep -q 'TEST_CASE' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
-  elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$work/stop_at_time.hpp"
+  elif grep -q 'TEST_CASE("stop at time' "$block"; then mv "$block" "$work/tests/ops/stop_at_time.cpp"
+  elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
+  elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$overlay/train/callback/stop_at_time.hpp"
   else echo "CONTRIBUTING.md has a C++ block that this test does not know:"; cat "$block"; exit 1; fi
 done
 cat >"$work/tests/ops/all.cpp" <<'END'
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include <chrono>
 #include <tenon/tenon.hpp>
 #include <tenon/ops/hardtanh.hpp>
 #include <tenon/nn/scale.hpp>
+#include <tenon/train/callback/stop_at_time.hpp>
 #include "hardtanh.cpp"
 #include "scale.cpp"
-
-static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-#include "stop_at_time.hpp"
+#include "stop_at_time.cpp"
 
 struct Net : nn::Cell<Net> {
   nn::Scale<4> scale;

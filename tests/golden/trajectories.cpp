@@ -3,10 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "trajectories.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <source_location>
+#include "coverage.hpp"
 
 using namespace trajectories;
 
@@ -21,38 +18,16 @@ std::vector<std::string> known_cases() {
     }
   return names;
 }
-/// The names in front of the colons of trajectories_skipped.txt; each has a reason behind it.
-std::vector<std::string> skipped_cases() {
-  std::vector<std::string> names;
-  std::ifstream file(std::filesystem::path(std::source_location::current().file_name()).parent_path() / "trajectories_skipped.txt");
-  REQUIRE(file);
-  for (std::string line; std::getline(file, line);) {
-    CAPTURE(line);
-    const auto colon = line.find(": ");
-    REQUIRE((colon != line.npos && colon + 2 < line.size()));
-    names.push_back(line.substr(0, colon));
-  }
-  return names;
-}
 }  // namespace
 
 TEST_CASE("trajectories: every case is repeated, or skipped with a reason") {
   if (!support::have_shared()) return;
-  const std::vector<std::string> known = known_cases(), skipped = skipped_cases();
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) { return std::find(list.begin(), list.end(), name) != list.end(); };
-  int passed = 0;
+  std::map<std::string, bool> ran;
   for (const Case& c : cases()) {
     CAPTURE(c.name);
-    CHECK(has(known, c.name));
-    CHECK_FALSE(has(skipped, c.name));
-    const int before = failures();
+    const int before = support::failures();
     c.run();
-    passed += failures() == before;
+    ran[c.name] = support::failures() == before;
   }
-  for (const std::string& name : known) {
-    CAPTURE(name);
-    CHECK((has(skipped, name) || std::any_of(cases().begin(), cases().end(), [&](const Case& c) { return c.name == name; })));
-  }
-  for (const std::string& name : skipped) CHECK(has(known, name));
-  std::printf("trajectories: of %zu cases %d passed, %zu failed, %zu skipped\n", known.size(), passed, cases().size() - std::size_t(passed), skipped.size());
+  check_coverage("trajectories", known_cases(), ran, "trajectories_skipped.txt");
 }

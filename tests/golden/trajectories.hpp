@@ -19,12 +19,14 @@
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/model.hpp>
 
+#include "../support/expect.hpp"
 #include "../support/npz.hpp"
 #include "../support/shared.hpp"
 
 namespace trajectories {
 
 using namespace tenon;
+using support::expect;
 
 /// A case that is repeated: "mlp/momentum", and what does it.
 struct Case {
@@ -38,16 +40,6 @@ inline std::vector<Case>& cases() {
 struct Register {
   Register(std::initializer_list<Case> more) { cases().insert(cases().end(), more.begin(), more.end()); }
 };
-
-/// Checks, and counts what fails.
-inline int& failures() {
-  static int count = 0;
-  return count;
-}
-inline void expect(bool ok) {
-  failures() += !ok;
-  CHECK(ok);
-}
 
 /// Copies the gradient to a slot of the optimizer's state. Operands: slot, gradient.
 struct RecordGradient : Operator<RecordGradient, "TestRecordGradient"> {

@@ -1,7 +1,9 @@
-// What the units of two_units.cpp share: one header-only function inside Tenon's namespace, and what each unit makes of it.
+// What the units of two_units.cpp share: one header-only function inside Tenon's namespace, what each unit makes of it,
+// and what its training leaves.
 #pragma once
 #include <string>
 #include <typeinfo>
+#include <vector>
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/shape.hpp>
@@ -35,3 +37,19 @@ static inline Unit this_unit() {
 
 Unit unit_for_avx2();
 Unit unit_for_base();
+
+// Of our own, since tenon::Mode is another type in each namespace that the flags choose.
+enum class InMode { graph, pynative };
+inline constexpr InMode both_modes[] = {InMode::graph, InMode::pynative};
+
+/// What 40 steps leave: the losses, and the bytes of all parameters.
+struct Training {
+  std::vector<double> losses;
+  std::string weights;
+};
+
+Training train_in_graph_unit();
+Training train_in_pynative_unit();
+Training train_in_base_unit(InMode mode);
+Training train_in_avx2_unit(InMode mode);
+Training train_in_o3_unit(InMode mode);

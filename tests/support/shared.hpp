@@ -1,11 +1,13 @@
 // The folder with reference files that other frameworks wrote; tests without it pass, but not silently and not in CI.
 #pragma once
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <doctest/doctest.h>
+
+#include "skip.hpp"
 
 namespace support {
 
@@ -15,13 +17,17 @@ inline std::string shared_folder() {
   return folder ? folder : "";
 }
 
-/// True if there are reference files. If not, says so on stderr, and fails the test case where CI=true.
-inline bool have_shared() {
-  if (!shared_folder().empty()) return true;
+/// True if there is $TENON_SHARED/`path`. If not, says so, and fails the test case where CI=true.
+inline bool have_shared(const std::string& path = "golden") {
+  if (!shared_folder().empty() && std::filesystem::exists(shared_folder() + "/" + path)) return true;
+  const std::string reason = "there is no $TENON_SHARED/" + path + ", nothing was compared with it";
+  say_skipped(reason);
   const char* ci = std::getenv("CI");
-  std::fprintf(stderr, "\n*** SKIPPED: TENON_SHARED does not name the folder with reference files: nothing was compared ***\n\n");
-  if (ci && std::string_view(ci) == "true") FAIL("TENON_SHARED is not set, and in CI (CI=true) reference tests must run");
+  if (ci && std::string_view(ci) == "true") FAIL(reason, "; where CI=true it must be there");
   return false;
 }
+
+/// The folder of the real MNIST, or "", with the same noise.
+inline std::string real_mnist() { return have_shared("data/mnist/train-images-idx3-ubyte.gz") ? shared_folder() + "/data/mnist" : ""; }
 
 }  // namespace support

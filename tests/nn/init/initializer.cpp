@@ -190,5 +190,7 @@ TEST_CASE("25 million Gaussian numbers") {
   nn::Normal{0.01f}.fill(x.data(), type, 2);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   MESSAGE("25 million Gaussian numbers took " << seconds << " s on " << get_context().num_threads << " threads");
-  CHECK(seconds < 5);  // 0.5 s is the aim on a quiet machine; a busy one must not fail the test
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  CHECK(seconds < 1);  // 0.5 s is the bar; a busy machine must not fail the test
+#endif
 }

@@ -1,6 +1,5 @@
 // Element-wise operators, values and gradients, against MindSpore 2.10 (golden/ops).
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "../support/golden.hpp"
+#include "ops.hpp"
 
 #include <tenon/ops/abs.hpp>
 #include <tenon/ops/add.hpp>
@@ -43,8 +42,7 @@ void check_integers(const std::string& name, F f) {
 
 }  // namespace
 
-TEST_CASE("activations") {
-  if (!have_shared()) return;
+const Group activations("activations", [] {
   check_case("act_relu", {}, [](const auto& x) { return relu(x); }, activation);
   check_case("act_sigmoid", {}, [](const auto& x) { return sigmoid(x); }, activation);
   check_case("act_tanh", with_tanh, [](const auto& x) { return tanh(x); }, activation);
@@ -52,10 +50,9 @@ TEST_CASE("activations") {
   check_case("act_gelu_erf", {}, [](const auto& x) { return gelu<ops::GeluForm::erf>(x); }, activation);
   check_case("act_silu", {}, [](const auto& x) { return silu(x); }, activation);
   check_case("act_softplus", {}, [](const auto& x) { return softplus(x); }, activation);
-}
+});
 
-TEST_CASE("elementary functions") {
-  if (!have_shared()) return;
+const Group functions("elementary functions", [] {
   check_case("act_exp", {}, [](const auto& x) { return exp(x * 0.25); }, activation);
   check_case("act_abs", {}, [](const auto& x) { return abs(x); }, activation);
   check_case("act_neg", {}, [](const auto& x) { return -x; }, activation);
@@ -64,10 +61,9 @@ TEST_CASE("elementary functions") {
   check_case("pos_sqrt", {}, [](const auto& x) { return sqrt(x); }, positive);
   check_case("pos_rsqrt", {}, [](const auto& x) { return rsqrt(x); }, positive);
   check_case("pos_reciprocal", {}, [](const auto& x) { return 1 / x; }, positive);
-}
+});
 
-TEST_CASE("two operands with broadcasting") {
-  if (!have_shared()) return;
+const Group binary("two operands with broadcasting", [] {
   check_binary("add", [](const auto& x, const auto& y) { return x + y; });
   check_binary("sub", [](const auto& x, const auto& y) { return x - y; });
   check_binary("mul", [](const auto& x, const auto& y) { return x * y; });
@@ -77,10 +73,9 @@ TEST_CASE("two operands with broadcasting") {
   check_binary("minimum", [](const auto& x, const auto& y) { return minimum(x, y); });
   check_binary("floor_div", [](const auto& x, const auto& y) { return floor_div(x, y); });
   check_binary("squared_difference", [](const auto& x, const auto& y) { return square(x - y); });
-}
+});
 
-TEST_CASE("comparisons, logic, choice") {
-  if (!have_shared()) return;
+const Group comparisons("comparisons, logic, choice", [] {
   const In<float, Shape<3, 4>> x{"x"};
   const In<float, Shape<4>> y{"y"};
   check_case("cmp_equal", {}, [](const auto& a, const auto& b) { return a == b; }, x, y);
@@ -96,10 +91,9 @@ TEST_CASE("comparisons, logic, choice") {
   check_case("logical_xor", {}, [](const auto& a, const auto& b) { return logical_xor(a, b); }, p, q);
   check_case("where", {}, [](const auto& c, const auto& a, const auto& b) { return where(c, a, b); }, In<bool, Shape<3, 4>>{"cond"}, x, y);
   check_case("masked_fill", {}, [](const auto& a, const auto& mask) { return masked_fill(a, mask, -1.0); }, x, In<bool, Shape<3, 4>>{"mask"});
-}
+});
 
-TEST_CASE("integers wrap around, and floor_div rounds down") {
-  if (!have_shared()) return;
+const Group integers("integers wrap around, and floor_div rounds down", [] {
   const auto sum = [](const auto& x, const auto& y) { return x + y; };
   check_integers<std::int8_t>("intadd_int8", sum);
   check_integers<std::uint8_t>("intadd_uint8", sum);
@@ -110,4 +104,4 @@ TEST_CASE("integers wrap around, and floor_div rounds down") {
   check_integers<std::uint8_t>("intdiv_uint8", quotient);
   check_integers<std::int32_t>("intdiv_int32", quotient);
   check_integers<std::int64_t>("intdiv_int64", quotient);
-}
+});

@@ -1,7 +1,4 @@
 // Operators that move elements, against MindSpore's results (golden/ops).
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include <doctest/doctest.h>
-
 #include <tenon/ops/argmax.hpp>
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/gather.hpp>
@@ -13,27 +10,24 @@
 #include <tenon/ops/transpose.hpp>
 #include <tenon/ops/triangle.hpp>
 
-#include "../support/golden.hpp"
+#include "ops.hpp"
 
 using namespace tenon;
 using namespace support;
 
-TEST_CASE("views") {
-  if (!have_shared()) return;
+const Group views("views", [] {
   check_case(
       "reshape", {}, [](const auto& x) { return reshape<Shape<4, 0>>(x); }, In<float, Shape<2, 6, 2>>{"x"});
   check_case(
       "squeeze_expand", {}, [](const auto& x) { return squeeze<0>(expand_dims<1>(x)); }, In<float, Shape<1, 4, 3>>{"x"});
-}
+});
 
-TEST_CASE("broadcast_to") {
-  if (!have_shared()) return;
+const Group broadcasts("broadcast_to", [] {
   check_case(
       "broadcast_to", {}, [](const auto& x) { return broadcast_to<Shape<3, 4, 5>>(x); }, In<float, Shape<4, 1>>{"x"});
-}
+});
 
-TEST_CASE("transpose, flip, triangles") {
-  if (!have_shared()) return;
+const Group transposes("transpose, flip, triangles", [] {
   check_case(
       "transpose", {}, [](const auto& x) { return transpose<2, 0, 1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
   check_case(
@@ -42,10 +36,9 @@ TEST_CASE("transpose, flip, triangles") {
       "tril", {}, [](const auto& x) { return tril(x); }, In<float, Shape<4, 5>>{"x"});
   check_case(
       "triu", {}, [](const auto& x) { return triu<1>(x); }, In<float, Shape<4, 5>>{"x"});
-}
+});
 
-TEST_CASE("slice") {
-  if (!have_shared()) return;
+const Group slices("slice", [] {
   check_case(
       "slice", {},
       [](const auto& x) {
@@ -60,10 +53,9 @@ TEST_CASE("slice") {
       In<float, Shape<4, 6>>{"x"});
   check_case(
       "getitem_mixed", {}, [](const auto& x) { return squeeze<2>(slice<Part{1}, Part{.step = 2}, Part{-1}>(x)); }, In<float, Shape<3, 5, 4>>{"x"});
-}
+});
 
-TEST_CASE("concat, stack, split, pad") {
-  if (!have_shared()) return;
+const Group joins("concat, stack, split, pad", [] {
   check_case(
       "concat", {}, [](const auto& a, const auto& b, const auto& c) { return concat<1>(a, b, c); }, In<float, Shape<2, 1, 3>>{"a"},
       In<float, Shape<2, 4, 3>>{"b"}, In<float, Shape<2, 2, 3>>{"c"});
@@ -75,25 +67,24 @@ TEST_CASE("concat, stack, split, pad") {
         return pad<Margin{}, Margin{1, 2}>(x);
       },
       In<float, Shape<3, 4>>{"x"});
-}
+});
 
-TEST_CASE("split has three results and the sum of their gradients") {
-  if (!have_shared()) return;
-  const Npz golden = load_case("split");
-  const auto x = to_tensor<float, Shape<3, 6>>(golden["in/x"], "x");
-  eager::Tape tape;
-  tape.watch(x);
-  const auto [a, b, c] = split<1, 3>(x);
-  check_near(a, golden, "out/0");
-  check_near(b, golden, "out/1");
-  check_near(c, golden, "out/2");
-  const auto dy = [&](const char* name) { return to_tensor<float, Shape<3, 2>>(golden[name], name); };
-  tape.backward(concat<1>(a, b, c), concat<1>(dy("dy/0"), dy("dy/1"), dy("dy/2")));
-  check_near(tape.gradient(x), golden, "grad/x");
-}
+const Group splits("split has three results and the sum of their gradients", [] {
+  golden_case("split", [](const Npz& golden) {
+    const auto x = to_tensor<float, Shape<3, 6>>(golden["in/x"], "x");
+    eager::Tape tape;
+    tape.watch(x);
+    const auto [a, b, c] = split<1, 3>(x);
+    check_near(a, golden, "out/0");
+    check_near(b, golden, "out/1");
+    check_near(c, golden, "out/2");
+    const auto dy = [&](const char* name) { return to_tensor<float, Shape<3, 2>>(golden[name], name); };
+    tape.backward(concat<1>(a, b, c), concat<1>(dy("dy/0"), dy("dy/1"), dy("dy/2")));
+    check_near(tape.gradient(x), golden, "grad/x");
+  });
+});
 
-TEST_CASE("gather, one_hot") {
-  if (!have_shared()) return;
+const Group gathers("gather, one_hot", [] {
   check_case(
       "gather", {}, [](const auto& table, const auto& index) { return gather(table, index); }, In<float, Shape<5, 6>>{"x"},
       In<std::int32_t, Shape<4>>{"index"});
@@ -102,14 +93,13 @@ TEST_CASE("gather, one_hot") {
       In<std::int32_t, Shape<3, 4>>{"ids"});
   check_case(
       "one_hot", {}, [](const auto& index) { return one_hot<5>(index); }, In<std::int32_t, Shape<4>>{"index"});
-}
+});
 
-TEST_CASE("argmax and argmin: the first of equal ones") {
-  if (!have_shared()) return;
+const Group positions("argmax and argmin: the first of equal ones", [] {
   check_case(
       "argmax", {}, [](const auto& x) { return argmax<1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
   check_case(
       "argmin", {}, [](const auto& x) { return argmin<1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
   check_case(
       "argmax_ties", {}, [](const auto& x) { return argmax<1>(x); }, In<float, Shape<5, 6>>{"x"});
-}
+});

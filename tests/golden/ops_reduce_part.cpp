@@ -1,7 +1,4 @@
 // Reductions and softmax against MindSpore's results (golden/ops).
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include <doctest/doctest.h>
-
 #include <tenon/ops/log_softmax.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
@@ -11,7 +8,7 @@
 #include <tenon/ops/softmax.hpp>
 #include <tenon/ops/structural.hpp>
 
-#include "../support/golden.hpp"
+#include "ops.hpp"
 
 using namespace tenon;
 using namespace support;
@@ -20,8 +17,7 @@ namespace {
 const In<float, Shape<2, 3, 4>> x234{"x"};
 }
 
-TEST_CASE("reduce_sum") {
-  if (!have_shared()) return;
+const Group sums("reduce_sum", [] {
   check_case(
       "reduce_sum_None_n", {}, [](const auto& x) { return reduce_sum(x); }, x234);
   check_case(
@@ -30,10 +26,9 @@ TEST_CASE("reduce_sum") {
       "reduce_sum_0_2_n", {}, [](const auto& x) { return reduce_sum<0, 2>(x); }, x234);
   check_case(
       "reduce_sum_-1_n", {}, [](const auto& x) { return reduce_sum<-1>(x); }, x234);
-}
+});
 
-TEST_CASE("reduce_mean") {
-  if (!have_shared()) return;
+const Group means("reduce_mean", [] {
   check_case(
       "reduce_mean_None_n", {}, [](const auto& x) { return reduce_mean(x); }, x234);
   check_case(
@@ -42,10 +37,9 @@ TEST_CASE("reduce_mean") {
       "reduce_mean_0_2_n", {}, [](const auto& x) { return reduce_mean<0, 2>(x); }, x234);
   check_case(
       "reduce_mean_-1_n", {}, [](const auto& x) { return reduce_mean<-1>(x); }, x234);
-}
+});
 
-TEST_CASE("reduce_max") {
-  if (!have_shared()) return;
+const Group maxima("reduce_max", [] {
   check_case(
       "reduce_max_None_n", {}, [](const auto& x) { return reduce_max(x); }, x234);
   check_case(
@@ -54,10 +48,9 @@ TEST_CASE("reduce_max") {
       "reduce_max_0_2_n", {}, [](const auto& x) { return reduce_max<0, 2>(x); }, x234);
   check_case(
       "reduce_max_-1_n", {}, [](const auto& x) { return reduce_max<-1>(x); }, x234);
-}
+});
 
-TEST_CASE("reduce_min") {
-  if (!have_shared()) return;
+const Group minima("reduce_min", [] {
   check_case(
       "reduce_min_None_n", {}, [](const auto& x) { return reduce_min(x); }, x234);
   check_case(
@@ -66,26 +59,23 @@ TEST_CASE("reduce_min") {
       "reduce_min_0_2_n", {}, [](const auto& x) { return reduce_min<0, 2>(x); }, x234);
   check_case(
       "reduce_min_-1_n", {}, [](const auto& x) { return reduce_min<-1>(x); }, x234);
-}
+});
 
-TEST_CASE("reduce_prod") {
-  if (!have_shared()) return;
+const Group prods("reduce_prod", [] {
   check_case(
       "reduce_prod_1_k", {}, [](const auto& x) { return reduce_prod_keep<1>(x); }, x234);
   check_case(
       "reduce_prod_-1_n", {}, [](const auto& x) { return reduce_prod<-1>(x); }, x234);
-}
+});
 
-TEST_CASE("all and any: the smallest and the largest of bool") {
-  if (!have_shared()) return;
+const Group all_and_any("all and any: the smallest and the largest of bool", [] {
   check_case(
       "all", {}, [](const auto& x) { return reduce_min<1>(x); }, In<bool, Shape<4, 3>>{"x"});
   check_case(
       "any", {}, [](const auto& x) { return reduce_max<0>(x); }, In<bool, Shape<4, 3>>{"x"});
-}
+});
 
-TEST_CASE("softmax and log_softmax") {
-  if (!have_shared()) return;
+const Group softmaxes("softmax and log_softmax", [] {
   const In<float, Shape<3, 4, 5>> x{"x"};
   check_case(
       "softmax_ax-1", {}, [](const auto& v) { return softmax(v); }, x);
@@ -97,4 +87,4 @@ TEST_CASE("softmax and log_softmax") {
       "log_softmax_ax-1", {}, [](const auto& v) { return log_softmax(v); }, x);
   check_case(
       "log_softmax_ax1", {}, [](const auto& v) { return log_softmax<1>(v); }, x);
-}
+});
