@@ -10,6 +10,7 @@
 
 #include <tenon/train/callback/progress_bar.hpp>
 
+#include "../../support/skip.hpp"
 #include "output.hpp"
 
 using namespace tenon;
@@ -34,6 +35,13 @@ TEST_CASE("progress bar: in a file one line per epoch") {
 }
 
 namespace {
+/// False, and said, where the system has no pseudo-terminals, as in a bare root without /dev/pts.
+bool have_terminal() {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0) support::say_skipped("there is no pseudo-terminal, the progress bar was only tested on a file");
+  else ::close(master);
+  return master >= 0;
+}
 /// What a bar shows on a terminal with so many columns; 0: the terminal does not know.
 std::string shown_on_terminal(unsigned short columns, long epochs, long steps, long microseconds) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -70,6 +78,7 @@ std::string longest_line(const std::string& shown) {
 }  // namespace
 
 TEST_CASE("progress bar: on a terminal a bar, at most ten times a second") {
+  if (!have_terminal()) return;
   const std::string shown = shown_on_terminal(100, 2, 100, 2000);
   CAPTURE(shown);
   CHECK(shown.find("\repoch 1/2 [>                   ]    1/100") == 0);
@@ -85,6 +94,7 @@ TEST_CASE("progress bar: on a terminal a bar, at most ten times a second") {
 }
 
 TEST_CASE("progress bar: a line is shorter than the terminal is wide, what gives way first is the bar") {
+  if (!have_terminal()) return;
   for (const unsigned short columns : {0, 200, 80, 70, 60, 52, 30, 5, 1}) {
     CAPTURE(columns);
     const std::string line = longest_line(shown_on_terminal(columns, 3, 20, 10));
