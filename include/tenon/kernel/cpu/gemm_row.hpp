@@ -87,7 +87,7 @@ template <class A, int Groups>
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g) sum[g].store(sums + g * side);
   for (; p < k; ++p)
-    for (long s = 0; s < Groups * side; ++s) sums[s] = fmadd(a[p * a_step], b[(s / side * group + s % side) * b_column + p], sums[s]);
+    for (long s = 0; s < long{Groups} * side; ++s) sums[s] = fmadd(a[p * a_step], b[(s / side * group + s % side) * b_column + p], sums[s]);
 }
 
 // The same for row_groups groups side by side whose rows compete.
@@ -114,8 +114,8 @@ template <class A>
   // 32 rows find no place if they are 4 KB apart, 16 do if they are 2 KB apart.
   const bool compete = b_column * long(sizeof(A)) % 4096 == 0, half = !compete && b_column * long(sizeof(A)) % 2048 == 0;
   for (long j = 0, width; j < columns; j += width) {
-    const long left = columns - j, groups = left > 2 * side && columns >= wide && !half ? row_groups : 2;
-    const long group = columns < 2 * side ? columns - side : side;  // of fewer columns some are computed twice: the same bits
+    const long left = columns - j, groups = left > 2L * side && columns >= wide && !half ? row_groups : 2;
+    const long group = columns < 2L * side ? columns - side : side;  // of fewer columns some are computed twice: the same bits
     width = (groups - 1) * group + side;
     const long from = at_most(j, columns - width);
     const A* const own = b + from * b_column;
