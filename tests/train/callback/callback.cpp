@@ -45,7 +45,7 @@ struct Misspelt {
 };
 struct Swapped {
   void begin(RunInfo&) {}
-  void setp_end(auto&) {}
+  void step_edn(auto&) {}
 };
 /// Names close to a hook's that are no slips: a time, and a method that takes no run.
 struct Times {

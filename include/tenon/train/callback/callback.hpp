@@ -72,29 +72,21 @@ constexpr bool hooks_fit() {
            (requires { &P::step_end; } || HasStepEnd<C, Run>) && (requires { &P::epoch_end; } || HasEpochEnd<C, Run>) && (requires { &P::end; } || HasEnd<C, Run>);
   } else return true;
 }
-/// A method under a name that MindSpore 2.x or a slip of the pen gives to a hook. C++20 cannot list the methods of a class, so
-/// beside a right hook only these slips are found; a class with no right hook is refused whatever its methods are called.
+/// A method under a name that MindSpore 2.x, another library, or a slip of the pen gives to a hook. C++20 cannot list the methods
+/// of a class, so beside a right hook only these are found; a class with no right hook is refused whatever its methods are called.
 template <class C, class Run>
 concept HasNearHook =
-    requires(C& c, Run& r) { c.on_train_begin(r); } || requires(C& c, Run& r) { c.on_train_epoch_begin(r); } ||
-    requires(C& c, Run& r) { c.on_train_step_begin(r); } || requires(C& c, Run& r) { c.on_train_step_end(r); } ||
-    requires(C& c, Run& r) { c.on_train_epoch_end(r); } || requires(C& c, Run& r) { c.on_train_end(r); } || requires(C& c, Run& r) { c.on_begin(r); } ||
-    requires(C& c, Run& r) { c.on_epoch_begin(r); } || requires(C& c, Run& r) { c.on_step_begin(r); } || requires(C& c, Run& r) { c.on_step_end(r); } ||
-    requires(C& c, Run& r) { c.on_epoch_end(r); } || requires(C& c, Run& r) { c.on_end(r); } || requires(C& c, Run& r) { c.epoch_start(r); } ||
-    requires(C& c, Run& r) { c.epoch_started(r); } || requires(C& c, Run& r) { c.epoch_finished(r); } || requires(C& c, Run& r) { c.epoch_ended(r); } ||
-    requires(C& c, Run& r) { c.epoch_begins(r); } || requires(C& c, Run& r) { c.epoch_ends(r); } || requires(C& c, Run& r) { c.step_start(r); } ||
-    requires(C& c, Run& r) { c.step_started(r); } || requires(C& c, Run& r) { c.step_finished(r); } || requires(C& c, Run& r) { c.step_ended(r); } ||
-    requires(C& c, Run& r) { c.step_begins(r); } || requires(C& c, Run& r) { c.step_ends(r); } || requires(C& c, Run& r) { c.begin_epoch(r); } ||
-    requires(C& c, Run& r) { c.end_epoch(r); } || requires(C& c, Run& r) { c.begin_step(r); } || requires(C& c, Run& r) { c.end_step(r); } ||
-    requires(C& c, Run& r) { c.train_begin(r); } || requires(C& c, Run& r) { c.train_end(r); } || requires(C& c, Run& r) { c.epochs_end(r); } ||
-    requires(C& c, Run& r) { c.steps_end(r); } || requires(C& c, Run& r) { c.epochBegin(r); } || requires(C& c, Run& r) { c.epochEnd(r); } ||
-    requires(C& c, Run& r) { c.stepBegin(r); } || requires(C& c, Run& r) { c.stepEnd(r); } || requires(C& c, Run& r) { c.epochbegin(r); } ||
-    requires(C& c, Run& r) { c.epochend(r); } || requires(C& c, Run& r) { c.stepbegin(r); } || requires(C& c, Run& r) { c.stepend(r); } ||
-    requires(C& c, Run& r) { c.epoch_being(r); } || requires(C& c, Run& r) { c.epoch_edn(r); } || requires(C& c, Run& r) { c.epoch_en(r); } ||
-    requires(C& c, Run& r) { c.epoc_end(r); } || requires(C& c, Run& r) { c.epcoh_begin(r); } || requires(C& c, Run& r) { c.epcoh_end(r); } ||
-    requires(C& c, Run& r) { c.step_being(r); } || requires(C& c, Run& r) { c.step_edn(r); } || requires(C& c, Run& r) { c.step_en(r); } ||
-    requires(C& c, Run& r) { c.ste_end(r); } || requires(C& c, Run& r) { c.setp_begin(r); } || requires(C& c, Run& r) { c.setp_end(r); } ||
-    requires(C& c, Run& r) { c.stpe_end(r); };
+    requires(C& c, Run& r) { c.on_train_begin(r); } || requires(C& c, Run& r) { c.on_train_epoch_begin(r); } || requires(C& c, Run& r) { c.on_train_step_begin(r); } ||
+    requires(C& c, Run& r) { c.on_train_step_end(r); } || requires(C& c, Run& r) { c.on_train_epoch_end(r); } || requires(C& c, Run& r) { c.on_train_end(r); } ||
+    requires(C& c, Run& r) { c.on_begin(r); } || requires(C& c, Run& r) { c.on_epoch_begin(r); } || requires(C& c, Run& r) { c.on_step_begin(r); } ||
+    requires(C& c, Run& r) { c.on_step_end(r); } || requires(C& c, Run& r) { c.on_epoch_end(r); } || requires(C& c, Run& r) { c.on_end(r); } ||
+    requires(C& c, Run& r) { c.train_begin(r); } || requires(C& c, Run& r) { c.train_end(r); } || requires(C& c, Run& r) { c.epoch_start(r); } ||
+    requires(C& c, Run& r) { c.epoch_started(r); } || requires(C& c, Run& r) { c.epoch_ended(r); } || requires(C& c, Run& r) { c.epoch_begins(r); } ||
+    requires(C& c, Run& r) { c.epoch_ends(r); } || requires(C& c, Run& r) { c.step_start(r); } || requires(C& c, Run& r) { c.step_started(r); } ||
+    requires(C& c, Run& r) { c.step_ended(r); } || requires(C& c, Run& r) { c.step_begins(r); } || requires(C& c, Run& r) { c.step_ends(r); } ||
+    requires(C& c, Run& r) { c.begin_epoch(r); } || requires(C& c, Run& r) { c.end_epoch(r); } || requires(C& c, Run& r) { c.begin_step(r); } ||
+    requires(C& c, Run& r) { c.end_step(r); } || requires(C& c, Run& r) { c.epoch_being(r); } || requires(C& c, Run& r) { c.epoch_edn(r); } ||
+    requires(C& c, Run& r) { c.step_being(r); } || requires(C& c, Run& r) { c.step_edn(r); };
 
 /// What is wrong with a callback of the run, or a range of them; empty if nothing is.
 template <class C, class Run>
