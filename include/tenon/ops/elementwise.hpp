@@ -30,6 +30,7 @@ TENON_EXACT_BEGIN
 template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
   static constexpr bool elementwise = true;
+  static constexpr InBlocks blocks = InBlocks::follows;
 
   static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&, Sentence& error) {
     TensorType result = in[0];
@@ -64,6 +65,13 @@ struct Elementwise : Operator<Op, Name> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call>(a, begin, end, [](auto... v) { return Elementwise::evaluate(v...); });
+  }
+  /// Without rows to walk, blocks of samples are one row as well, only longer.
+  template <class Call> static constexpr bool runs_alike() { return kernel::RowLayout<Call>::flat; }
+  template <class Call> static constexpr KernelWork block_work(long n) { return kernel::elementwise_block_work<Call>(n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, true>(a, begin, end, [](auto... v) { return Elementwise::evaluate(v...); });
   }
 
  private:

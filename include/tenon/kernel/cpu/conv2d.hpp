@@ -22,7 +22,7 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
   return detail::conv_scratch<T>(detail::backward_input<Compute<T>>(s)).total;
 }
 
-/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T.
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 template <class T, class Finish>
 void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, Finish&& finish) {
@@ -41,7 +41,7 @@ void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin,
 
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
 /// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
-/// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero. Parts as for conv2d.
+/// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts as for conv2d.
 template <class T>
 void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace) {
   const detail::Correlation c = detail::backward_input<Compute<T>>(s);

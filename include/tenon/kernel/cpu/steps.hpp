@@ -43,25 +43,25 @@ TENON_DEVICE inline T fused_element(V... v) {
 enum EpilogueOperand { number, whole, channels };
 
 /// Applies the steps of an epilogue to `count` results from element `first` on. Operands behind those of the operator
-/// itself belong to the epilogue. One with a value per channel is read at `channel`, advancing by `channel_step`; one
+/// itself belong to the epilogue. One with a value per channel is read at `channel`, moving with the elements or not; one
 /// with the shape of the result at the element's own place; a single number at 0.
-template <class Call, int... K>
-inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel, [[maybe_unused]] long channel_step, std::integer_sequence<int, K...>) {
+template <class Call, bool moves, int... K>
+inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel, std::integer_sequence<int, K...>) {
   using T = typename Call::Result;
   [[maybe_unused]] constexpr auto kind = [](int k) {
     const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);
     return t.count(1) == 1 && !t.batched() ? number : t.same_shape(Call::result) ? whole : channels;
   };
   T* const result = a.result<T>() + first;
-  const T* const operand[]{nullptr, a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel)...};
-  for (long i = 0; i < count; ++i)
-    result[i] = fused_element<Call, T>(result[i], operand[K + 1][kind(K) == number ? 0 : kind(K) == whole ? i : i * channel_step]...);
+  const auto element = [](T x, auto... y) __attribute__((always_inline)) { return fused_element<Call, T>(x, y...); };
+  map_in_blocks<true, (kind(K) == whole || (kind(K) == channels && moves))...>(
+      result, count, element, static_cast<const T*>(result), (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel))...);
 }
 template <class Call>
 inline void apply_steps(const Arguments& a, long first, long count, long channel, long channel_step) {
   constexpr auto operands = std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{};
-  if (channel_step == 0) apply_steps_to<Call>(a, first, count, channel, 0, operands);
-  else apply_steps_to<Call>(a, first, count, channel, 1, operands);
+  if (channel_step == 0) apply_steps_to<Call, false>(a, first, count, channel, operands);
+  else apply_steps_to<Call, true>(a, first, count, channel, operands);
 }
 
 }  // namespace tenon::kernel
