@@ -92,6 +92,8 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
 struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"> {
+  static constexpr bool epilogue = true;
+  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Conv2dAttributes;  // first, second: H, W of the result
   static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
@@ -155,42 +157,60 @@ constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
 }
 
 TENON_EXACT_BEGIN
+namespace detail {
+// Apply the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of samples.
+template <class Call>
+auto plane_epilogue(const Arguments& a) {
+  return [&a](long sample, long first, long count) {
+    constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
+    if constexpr (Call::description.steps > 0)
+      for (long c = first; c < first + count; ++c) kernel::apply_steps<Call>(a, (sample * channels + c) * plane, plane, c, 0);
+  };
+}
+template <class Call>
+auto block_epilogue(const Arguments& a) {
+  return [&a](long first, long channel, long count) { kernel::apply_steps<Call>(a, first, count, channel, 0); };
+}
+}  // namespace detail
+
 template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  constexpr long outputs = Call::result[1], plane = Call::result.span(2, 4);
-  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, [&](long sample, long o, long count) {
-    if constexpr (Call::description.steps > 0)
-      for (long channel = o; channel < o + count; ++channel) kernel::apply_steps<Call>(a, (sample * outputs + channel) * plane, plane, channel, 0);
-  });
+  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::plane_epilogue<Call>(a));
 }
 template <class Call>
 void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
   const float *const x = a.operand<float>(0), *const weight = a.operand<float>(1);
   if constexpr (Call::description.steps > 0) {
-    const auto done = [&a](long first, long channel, long count) { kernel::apply_steps<Call>(a, first, count, channel, 0); };
+    const auto done = detail::block_epilogue<Call>(a);
     kernel::block_conv2d(sizes<Call>(a.n), x, weight, a.result<float>(), begin, end, a.workspace, &done);
   } else {
     kernel::block_conv2d<void>(sizes<Call>(a.n), x, weight, a.result<float>(), begin, end, a.workspace, nullptr);
   }
 }
 template <class Call>
-void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
-  kernel::block_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
-}
-template <class Call>
-void Conv2dBackwardWeight::run_blocks(const Arguments& a, long begin, long end) {
-  kernel::block_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
-}
-template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::plane_epilogue<Call>(a));
+}
+template <class Call>
+void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
+  const float *const weight = a.operand<float>(0), *const dy = a.operand<float>(1);
+  if constexpr (Call::description.steps > 0) {
+    const auto done = detail::block_epilogue<Call>(a);
+    kernel::block_conv2d_backward_input(sizes<Call>(a.n), weight, dy, a.result<float>(), begin, end, a.workspace, &done);
+  } else {
+    kernel::block_conv2d_backward_input<void>(sizes<Call>(a.n), weight, dy, a.result<float>(), begin, end, a.workspace, nullptr);
+  }
 }
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   kernel::conv2d_backward_weight(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+}
+template <class Call>
+void Conv2dBackwardWeight::run_blocks(const Arguments& a, long begin, long end) {
+  kernel::block_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
 }
 TENON_EXACT_END
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/kernel/cpu/block_pool2d.hpp>
+#include <tenon/kernel/cpu/steps.hpp>
 #include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -54,6 +55,8 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
 TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
+  static constexpr bool epilogue = true;
+  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
   static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr None derivative{};
@@ -64,11 +67,22 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     kernel::max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+    finish<Call>(a, begin, end, Call::result.span(2, 4));
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
+    for (long plane = begin; plane < end; ++plane) {  // one by one: the epilogue finds it in the cache
+      kernel::block_max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), plane, plane + 1);
+      finish<Call>(a, plane, plane + 1, Call::result.span(2, 4) * block_samples);
+    }
+  }
+
+ private:
+  template <class Call>
+  static void finish(const Arguments& a, long begin, long end, long elements) {
+    if constexpr (Call::description.steps > 0)
+      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call>(a, plane * elements, elements, plane % Call::result[1], 0);
   }
 };
 

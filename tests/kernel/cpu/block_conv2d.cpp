@@ -58,7 +58,7 @@ struct Case {
     std::vector<float> y(std::size_t(s.n * out)), dx(std::size_t(s.n * in)), dw(weight.size());
     reference::Workspace forward(kernel::conv2d_workspace<float>(s)), input(kernel::conv2d_backward_input_workspace<float>(s)), gradient(kernel::conv2d_backward_weight_workspace<float>(s));
     kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), [](long, long, long) {});
-    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), input.data());
+    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), input.data(), [](long, long, long) {});
     kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), gradient.data());
 
     const std::vector<float> x_blocks = in_blocks_of(x, s.n, in), dy_blocks = in_blocks_of(dy, s.n, out);
@@ -66,20 +66,25 @@ struct Case {
         block_gradient(kernel::block_conv2d_backward_weight_workspace(s));
     for (long parts = 1; parts <= 3; ++parts) {
       std::vector<float> y_blocks(std::size_t(whole_blocks(s.n) * out), 77.0f), dx_blocks(std::size_t(whole_blocks(s.n) * in), 77.0f), dw_blocks(dw.size(), 77.0f);
-      std::vector<int> done(y_blocks.size());
+      std::vector<int> done(y_blocks.size()), dx_done(dx_blocks.size());
       const auto count = [&](long first, long, long elements) {
         for (long i = first; i < first + elements; ++i) ++done[std::size_t(i)];
+      };
+      const auto count_dx = [&](long first, long channel, long elements) {
+        CHECK(first / (s.h * s.w * block_samples) % s.c == channel);
+        for (long i = first; i < first + elements; ++i) ++dx_done[std::size_t(i)];
       };
       reference::in_parts(kernel::block_conv2d_items(s), parts,
                           [&](long begin, long end) { kernel::block_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, block_forward.data(), &count); });
       reference::in_parts(kernel::block_conv2d_backward_input_items(s), parts,
-                          [&](long begin, long end) { kernel::block_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end, block_input.data()); });
+                          [&](long begin, long end) { kernel::block_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end, block_input.data(), &count_dx); });
       reference::in_parts(kernel::block_conv2d_backward_weight_items(s), parts,
                           [&](long begin, long end) { kernel::block_conv2d_backward_weight(s, x_blocks.data(), dy_blocks.data(), dw_blocks.data(), begin, end, block_gradient.data()); });
       CHECK(same(from_blocks(y_blocks, s.n, out), y));
       CHECK(same(from_blocks(dx_blocks, s.n, in), dx));
       CHECK(same(dw_blocks, dw));
       CHECK(done == std::vector<int>(done.size(), 1));
+      CHECK(dx_done == std::vector<int>(dx_done.size(), 1));
     }
   }
   // Equal bits; NaN equals NaN, whose sign and payload no instruction set promises.

@@ -143,7 +143,7 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
       });
     });
     reference::in_parts(kernel::conv2d_backward_input_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d_backward_input(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data());
+      kernel::conv2d_backward_input(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data(), [](long, long, long) {});
     });
     reference::in_parts(kernel::conv2d_backward_weight_items(s), parts,
                         [&](long begin, long end) { kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data()); });

@@ -224,6 +224,25 @@ constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) { return deta
 constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows); }
 constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::block_backward_input(s)).total; }
 
+namespace detail {
+// (*done)(element, channel, elements) for each channel of rows that the correlator has finished.
+template <class Done>
+struct EachChannel {
+  const Done* done;
+  long plane, first, channel;  // elements of a channel; of the first channel: the first element, its number
+
+  RowsDone rows() const {
+    if constexpr (std::is_same_v<Done, void>) return {};
+    else
+      return {this, [](const void* at, long channel, long channels, long pixel, long pixels) {
+                const EachChannel& here = *static_cast<const EachChannel*>(at);
+                for (long r = channel; r < channel + channels; ++r)
+                  (*here.done)(here.first + r * here.plane + pixel * block_samples, here.channel + r, pixels * block_samples);
+              }};
+  }
+};
+}  // namespace detail
+
 /// y as by conv2d, x and y in blocks. As soon as some rows of channels are complete, (*done)(element, channel, elements) for each of
 /// them: the place of the first element, and how many.
 template <class Done>
@@ -234,25 +253,17 @@ template <class Done>
     for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
   correlator.end_phase();
   const bool finite = detail::all_finite(weight, s.o * c.row_step);
+  const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
   detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
-    struct Context {
-      const Done* done;
-      long plane, first, channel;
-    } context{done, s.oh * s.ow * block_samples, (block * s.o + o) * s.oh * s.ow * block_samples, o};
-    detail::RowsDone rows_done;
-    if constexpr (!std::is_same_v<Done, void>)
-      rows_done = {&context, [](const void* at, long channel, long channels, long pixel, long pixels) {
-                     const Context& here = *static_cast<const Context*>(at);
-                     for (long r = channel; r < channel + channels; ++r)
-                       (*here.done)(here.first + r * here.plane + pixel * block_samples, here.channel + r, pixels * block_samples);
-                   }};
-    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * s.h * s.w * block_samples, y + context.first, rows, finite, rows_done);
+    const detail::EachChannel<Done> channels{done, plane, (block * s.o + o) * plane, o};
+    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows, finite, channels.rows());
   });
 }
 
-/// dx as by conv2d_backward_input, dy and dx in blocks.
-[[gnu::noinline]] inline void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace) {
+/// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
+template <class Done>
+[[gnu::noinline]] void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, const Done* done) {
   const detail::BlockCorrelation c = detail::block_backward_input(s);
   detail::BlockCorrelator correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
@@ -262,11 +273,15 @@ template <class Done>
           const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
           if (y % s.stride_h == 0 && x % s.stride_w == 0) correlator.add(r * s.kw + k, y / s.stride_h + c.top, x / s.stride_w + c.left);
         }
-  const long group_weights = s.group_outputs() * c.plane_step;
-  const bool finite = detail::all_finite(weight, s.groups * group_weights);
+  const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples, plane = s.h * s.w * block_samples;
+  const bool finite = detail::all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
   detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
-    correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (block * s.o + group * s.group_outputs()) * s.oh * s.ow * block_samples,
-                   dx + (block * s.c + group * c.rows + row0) * s.h * s.w * block_samples, rows, finite, {});
+    const long first = group * c.rows + row0;
+    const detail::EachChannel<Done> channels{done, plane, (block * s.c + first) * plane, first};
+    const detail::RowsDone complete = channels.rows();
+    correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
+                   by_rows ? complete : detail::RowsDone{});
+    if (complete.call && !by_rows) complete.call(complete.context, 0, rows, 0, s.h * s.w);
   });
 }
 

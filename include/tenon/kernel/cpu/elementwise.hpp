@@ -76,25 +76,31 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop behind all shapes of an operator, which
+/// stands in a program once.
+template <class F, class Result, bool... Moves, class... T>
+[[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
+  map_in_blocks<Moves...>(out, count, f, in...);
+}
+
 /// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
 template <class Call, bool blocks, class F, int... K>
 inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std::integer_sequence<int, K...>) {
   using Rows = RowLayout<Call, blocks>;
+  constexpr std::integer_sequence<bool, (Rows::step(K) != 0)...> moves;
   auto* result = a.result<typename Call::Result>();
-  const auto row_loop = [&](auto* out, long count, const auto*... in) {
-    map_in_blocks<(Rows::step(K) != 0)...>(out, count, f, in...);
-  };
   if constexpr (Rows::flat) {
-    row_loop(result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
+    map_row(f, moves, result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
   } else {
     const long inner = Rows::inner(blocks ? whole_blocks(a.n) / block_samples : a.n);
     for (long row = begin; row < end; ++row)
-      row_loop(result + row * inner, inner, (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
+      map_row(f, moves, result + row * inner, inner, (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
   }
 }
 
-template <class Call, bool blocks = false, class F>
-inline void elementwise(const Arguments& a, long begin, long end, F f) {
+/// F should be one type for all shapes: the function of the operator.
+template <class Call, class F, bool blocks = false>
+inline void elementwise(const Arguments& a, long begin, long end, F f = F()) {
   elementwise_rows<Call, blocks>(a, begin, end, f, std::make_integer_sequence<int, Call::operands>{});
 }
 /// Items of the call with images in blocks.
