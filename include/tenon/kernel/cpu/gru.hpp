@@ -35,24 +35,16 @@ namespace detail {
 // One sample and step: from the input's part of the gates, the product h W (null: zeros), and its bias (null: zeros) to the states.
 template <class A>
 [[gnu::noinline]] void gru_cell(long hidden, const A* input, const A* product, const A* bias, A* h, A* state) {
-  const A zeros[block_length]{};
-  for (long u = 0; u < hidden; u += block_length) {
-    const long count = hidden - u < block_length ? hidden - u : block_length;
-    A in[3][block_length], own[3][block_length], value[5][block_length];
-    for (int gate = 0; gate < 3; ++gate) {
-      const long from = gate * hidden + u;
-      read_block(input + from, count, in[gate]);
-      read_block(product ? product + from : zeros, count, own[gate]);
-      read_block(bias ? bias + from : zeros, count, value[0]);
-      for (int l = 0; l < block_length; ++l) own[gate][l] = own[gate][l] + value[0][l];
-    }
-    for (int l = 0; l < block_length; ++l) value[0][l] = logistic(in[0][l] + own[0][l]);
-    for (int l = 0; l < block_length; ++l) value[1][l] = logistic(in[1][l] + own[1][l]);
-    for (int l = 0; l < block_length; ++l) value[2][l] = kernel::tanh(fmadd(value[0][l], own[2][l], in[2][l]));
-    for (int l = 0; l < block_length; ++l) value[3][l] = own[2][l];
-    for (int l = 0; l < block_length; ++l) value[4][l] = fmadd(value[1][l], h[u + l] - value[2][l], value[2][l]);
-    for (int l = 0; l < block_length; ++l) h[u + l] = value[4][l];
-    for (int part = 0; part < 5; ++part) write_block(value[part], state + part * hidden + u, count);
+  using V = Simd<A>;
+  for (long u = 0; u < hidden; u += V::width) {
+    const long count = hidden - u;
+    const auto given = [=](const A* from, long gate) { return from ? load_some(from + gate * hidden + u, count) : V(A(0)); };
+    const auto own = [=](long gate) { return given(product, gate) + given(bias, gate); };
+    const V r = gate_sigmoid(given(input, 0) + own(0)), z = gate_sigmoid(given(input, 1) + own(1)), q = own(2);
+    const V m = gate_tanh(fmadd(r, q, given(input, 2))), out = fmadd(z, V::load(h + u) - m, m);
+    out.store(h + u);
+    const V part[]{r, z, m, q, out};
+    for (long k = 0; k < 5; ++k) store_some(part[k], state + k * hidden + u, count);
   }
 }
 
@@ -60,27 +52,19 @@ template <class A>
 // arguments of r, z, m to `result`, and those of h W (r, z, q) to a row for the next product.
 template <class A>
 [[gnu::noinline]] void gru_cell_grad(long hidden, const A* state, const A* h_before, const A* above, const A* after, A* dh, A* gates, A* result) {
-  const A zeros[block_length]{};
-  for (long u = 0; u < hidden; u += block_length) {
-    const long count = hidden - u < block_length ? hidden - u : block_length;
-    A own[4][block_length], before[block_length], sum[block_length], d[4][block_length];
-    for (int part = 0; part < 4; ++part) read_block(state + part * hidden + u, count, own[part]);
-    read_block(h_before ? h_before + u : zeros, count, before);
-    read_block(above + u, count, sum);
-    read_block(after ? after + u : zeros, count, d[0]);
-    A* const carried = dh + u;
-    for (int l = 0; l < block_length; ++l) {
-      const A r = own[0][l], z = own[1][l], m = own[2][l], total = sum[l] + d[0][l] + carried[l];
-      d[2][l] = total * (A(1) - z) * (A(1) - m * m);
-      d[1][l] = total * (before[l] - m) * (z * (A(1) - z));
-      d[0][l] = d[2][l] * own[3][l] * (r * (A(1) - r));
-      d[3][l] = d[2][l] * r;
-      sum[l] = total * z;
-    }
-    for (int l = 0; l < block_length; ++l) carried[l] = sum[l];
-    for (int gate = 0; gate < 3; ++gate) {
-      write_block(d[gate == 2 ? 3 : gate], gates + gate * hidden + u, count);
-      write_block(d[gate], result + gate * hidden + u, count);
+  using V = Simd<A>;
+  const V one(A(1));
+  for (long u = 0; u < hidden; u += V::width) {
+    const long count = hidden - u;
+    const auto own = [=](long part) { return load_some(state + part * hidden + u, count); };
+    const auto given = [=](const A* from) { return from ? load_some(from + u, count) : V(A(0)); };
+    const V r = own(0), z = own(1), m = own(2), total = given(above) + given(after) + V::load(dh + u);
+    (total * z).store(dh + u);
+    const V to_m = total * (one - z) * (one - m * m), to_z = total * (given(h_before) - m) * (z * (one - z)), to_r = to_m * own(3) * (r * (one - r));
+    const V through_weight[]{to_r, to_z, to_m * r}, through_input[]{to_r, to_z, to_m};
+    for (long k = 0; k < 3; ++k) {
+      store_some(through_weight[k], gates + k * hidden + u, count);
+      store_some(through_input[k], result + k * hidden + u, count);
     }
   }
 }

@@ -33,23 +33,19 @@ namespace detail {
 // One sample and step: from the input's part of the gates and the product h W (null: zeros) to the states. c goes on, h is copied.
 template <class A>
 [[gnu::noinline]] void lstm_cell(long hidden, const A* input, const A* product, A* c, A* h, A* state) {
-  const A zeros[block_length]{};
-  for (long u = 0; u < hidden; u += block_length) {
-    const long count = hidden - u < block_length ? hidden - u : block_length;
-    A sum[4][block_length], value[6][block_length];
-    for (int gate = 0; gate < 4; ++gate) {
-      read_block(input + gate * hidden + u, count, sum[gate]);
-      read_block(product ? product + gate * hidden + u : zeros, count, value[0]);
-      for (int l = 0; l < block_length; ++l) sum[gate][l] = sum[gate][l] + value[0][l];
-    }
-    for (int l = 0; l < block_length; ++l) value[0][l] = logistic(sum[0][l]);
-    for (int l = 0; l < block_length; ++l) value[1][l] = logistic(sum[1][l]);
-    for (int l = 0; l < block_length; ++l) value[2][l] = kernel::tanh(sum[2][l]);
-    for (int l = 0; l < block_length; ++l) value[3][l] = logistic(sum[3][l]);
-    for (int l = 0; l < block_length; ++l) value[4][l] = fmadd(value[1][l], c[u + l], value[0][l] * value[2][l]);
-    for (int l = 0; l < block_length; ++l) value[5][l] = value[3][l] * kernel::tanh(value[4][l]);
-    for (int l = 0; l < block_length; ++l) c[u + l] = value[4][l], h[u + l] = value[5][l];
-    for (int part = 0; part < 6; ++part) write_block(value[part], state + part * hidden + u, count);
+  using V = Simd<A>;
+  for (long u = 0; u < hidden; u += V::width) {
+    const long count = hidden - u;
+    const auto sum = [=](long gate) {
+      const V from_input = load_some(input + gate * hidden + u, count);
+      return product ? from_input + load_some(product + gate * hidden + u, count) : from_input;
+    };
+    const V i = gate_sigmoid(sum(0)), f = gate_sigmoid(sum(1)), g = gate_tanh(sum(2)), o = gate_sigmoid(sum(3));
+    const V cell = fmadd(f, V::load(c + u), i * g), out = o * gate_tanh(cell);
+    cell.store(c + u);
+    out.store(h + u);
+    const V part[]{i, f, g, o, cell, out};
+    for (long k = 0; k < 6; ++k) store_some(part[k], state + k * hidden + u, count);
   }
 }
 
@@ -57,29 +53,19 @@ template <class A>
 // Writes the gradient of the gates' arguments twice: to the result and to a row for the next product.
 template <class A>
 [[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after, A* dc, A* gates, A* result) {
-  const A zeros[block_length]{};
-  for (long u = 0; u < hidden; u += block_length) {
-    const long count = hidden - u < block_length ? hidden - u : block_length;
-    A own[5][block_length], before[block_length], dh[block_length], d[4][block_length];
-    for (int part = 0; part < 5; ++part) read_block(state + part * hidden + u, count, own[part]);
-    read_block(c_before ? c_before + u : zeros, count, before);
-    read_block(above ? above + u : zeros, count, dh);
-    read_block(after ? after + u : zeros, count, d[0]);
-    for (int l = 0; l < block_length; ++l) dh[l] = dh[l] + d[0][l];
-    A* const carried = dc + u;
-    for (int l = 0; l < block_length; ++l) {
-      const A i = own[0][l], f = own[1][l], g = own[2][l], o = own[3][l], t = kernel::tanh(own[4][l]);
-      const A sum = fmadd(dh[l] * o, A(1) - t * t, carried[l]);
-      d[0][l] = sum * g * (i * (A(1) - i));
-      d[1][l] = sum * before[l] * (f * (A(1) - f));
-      d[2][l] = sum * i * (A(1) - g * g);
-      d[3][l] = dh[l] * t * (o * (A(1) - o));
-      own[4][l] = sum * f;
-    }
-    for (int l = 0; l < block_length; ++l) carried[l] = own[4][l];
-    for (int gate = 0; gate < 4; ++gate) {
-      write_block(d[gate], gates + gate * hidden + u, count);
-      write_block(d[gate], result + gate * hidden + u, count);
+  using V = Simd<A>;
+  const V one(A(1));
+  for (long u = 0; u < hidden; u += V::width) {
+    const long count = hidden - u;
+    const auto own = [=](long part) { return load_some(state + part * hidden + u, count); };
+    const auto given = [=](const A* from) { return from ? load_some(from + u, count) : V(A(0)); };
+    const V i = own(0), f = own(1), g = own(2), o = own(3), t = gate_tanh(own(4)), dh = given(above) + given(after);
+    const V sum = fmadd(dh * o, one - t * t, V::load(dc + u));
+    (sum * f).store(dc + u);
+    const V gradient[]{sum * g * (i * (one - i)), sum * given(c_before) * (f * (one - f)), sum * i * (one - g * g), dh * t * (o * (one - o))};
+    for (long k = 0; k < 4; ++k) {
+      store_some(gradient[k], gates + k * hidden + u, count);
+      store_some(gradient[k], result + k * hidden + u, count);
     }
   }
 }

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include <tenon/kernel/cpu/blocks.hpp>
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/gates.hpp>
 #include <tenon/kernel/cpu/pack.hpp>
 
 TENON_EXACT_BEGIN
@@ -12,26 +12,19 @@ namespace tenon::inline TENON_ABI::kernel {
 /// Samples that go through time together: the weight is read once per step for all of them.
 inline constexpr long recurrent_rows = tile_rows;
 
-/// Logistic sigmoid 1 / (1 + e⁻ˣ). Below -88 it is 0.
-template <class V>
-[[gnu::always_inline]] inline V logistic(V x) {
-  return V(1) / (V(1) + kernel::exp(-x));
-}
-
 namespace detail {
-// The next `count` elements of a row as a whole block, zeros behind them.
+// `count` elements of a row, which are a whole vector nearly always; zeros behind them.
 template <class A>
-[[gnu::always_inline]] inline void read_block(const A* from, long count, A (&to)[block_length]) {
-  if (count == block_length) __builtin_memcpy(to, from, sizeof(to));
-  else
-    for (int l = 0; l < block_length; ++l) to[l] = l < count ? from[l] : A(0);
+[[gnu::always_inline]] inline Simd<A> load_some(const A* from, long count) {
+  if (count >= Simd<A>::width) [[likely]] return Simd<A>::load(from);
+  A lane[Simd<A>::width]{};
+  for (long l = 0; l < count; ++l) lane[l] = from[l];
+  return Simd<A>::load(lane);
 }
-// The first `count` elements of a block.
 template <class A>
-[[gnu::always_inline]] inline void write_block(const A (&from)[block_length], A* to, long count) {
-  if (count == block_length) __builtin_memcpy(to, from, sizeof(from));
-  else
-    for (long l = 0; l < count; ++l) to[l] = from[l];
+[[gnu::always_inline]] inline void store_some(Simd<A> value, A* to, long count) {
+  if (count >= Simd<A>::width) [[likely]] return value.store(to);
+  for (long l = 0; l < count; ++l) to[l] = value[int(l)];
 }
 }  // namespace detail
 
