@@ -43,15 +43,16 @@ struct GRU : Cell<GRU<In, Hidden, config>> {
   static_assert(In > 0 && Hidden > 0 && config.num_layers > 0, "GRU<In, Hidden> needs positive sizes and at least one layer");
   static_assert(config.batch_first, "GRU takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
   static constexpr bool named = true;
+  static constexpr int results = 2;
   detail::RecurrentLayers<0, config.num_layers, In, Hidden, 3, config.bidirectional ? 2 : 1, config.has_bias> layers;
 
   template <class F> constexpr void each_child(F f) const { detail::each_layer(layers, f); }
   /// The parameters of a layer: `gru.weights<0>().weight_ih`.
   template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
 
-  constexpr auto construct(const auto& x) const { return results(detail::run_layers<detail::GruStep>(layers, x)); }
-  constexpr auto construct(const auto& x, const auto& h0) const { return results(detail::run_layers<detail::GruStep>(layers, x, h0)); }
-  static constexpr auto results(const auto& run) { return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run))); }
+  constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::GruStep>(layers, x)); }
+  constexpr auto construct(const auto& x, const auto& h0) const { return joined_results(detail::run_layers<detail::GruStep>(layers, x, h0)); }
+  static constexpr auto joined_results(const auto& run) { return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run))); }
 };
 
 }  // namespace tenon::nn

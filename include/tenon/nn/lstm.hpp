@@ -47,15 +47,16 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
   static_assert(In > 0 && Hidden > 0 && config.num_layers > 0, "LSTM<In, Hidden> needs positive sizes and at least one layer");
   static_assert(config.batch_first, "LSTM takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
   static constexpr bool named = true;
+  static constexpr int results = 3;
   detail::RecurrentLayers<0, config.num_layers, In, Hidden, 4, config.bidirectional ? 2 : 1, config.has_bias> layers;
 
   template <class F> constexpr void each_child(F f) const { detail::each_layer(layers, f); }
   /// The parameters of a layer: `lstm.weights<0>().weight_ih`.
   template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
 
-  constexpr auto construct(const auto& x) const { return results(detail::run_layers<detail::LstmStep>(layers, x)); }
-  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0)); }
-  static constexpr auto results(const auto& run) {
+  constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x)); }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0)); }
+  static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)), detail::last_states<2>(std::get<1>(run)));
   }
 };
