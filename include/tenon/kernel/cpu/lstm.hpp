@@ -88,7 +88,15 @@ template <class A>
     if (layer.c0) copy_matrix(layer.c0 + first * hidden, hidden, 1, c, padded, rows, hidden, 0);
     for (long step = 0; step < layer.steps; ++step) {
       const bool from_zero = step == 0 && !layer.h0;
-      if (!from_zero) weight.multiply(h, padded, rows, product, width);
+      if (!from_zero) {
+        Fetch next;
+        for (long i = 0; i < rows && rows > 1; ++i) {
+          const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
+          next.read(projected + at * gates, gates * long(sizeof(A)));
+          next.write(states + at * Lstm<A>::parts * hidden, Lstm<A>::parts * hidden * long(sizeof(A)));
+        }
+        weight.multiply(h, padded, rows, product, width, next);
+      }
       for (long i = 0; i < rows; ++i) {
         const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
         detail::lstm_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, c + i * padded, h + i * padded,
@@ -114,7 +122,16 @@ template <class A>
     if (last_dc) copy_matrix(last_dc + first * hidden, hidden, 1, dc, padded, rows, hidden, 0);
     for (long step = layer.steps; step-- > 0;) {
       const bool last = step + 1 == layer.steps;
-      if (!last) weight.multiply(row, gates, rows, product, width);
+      if (!last) {
+        Fetch next;
+        for (long i = 0; i < rows && rows > 1; ++i) {
+          const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
+          next.read(states + at * parts, 5 * hidden * long(sizeof(A)));
+          if (dh) next.read(dh + at * hidden, hidden * long(sizeof(A)));
+          next.write(result + sample * sample_size + time * gates, gates * long(sizeof(A)));
+        }
+        weight.multiply(row, gates, rows, product, width, next);
+      }
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
         const long earlier = step ? layer.at(sample, time_of(step - 1, layer.steps, layer.reverse)) : 0;
