@@ -75,6 +75,14 @@ class Dense:
     outputs: int
 
 
+@dataclass(frozen=True)
+class Lstm:
+    """From [steps, inputs] to the last output, [hidden]."""
+    name: str
+    inputs: int
+    hidden: int
+
+
 RELU, MAX_POOL, FLATTEN = "relu", "max_pool", "flatten"  # of 2x2
 
 

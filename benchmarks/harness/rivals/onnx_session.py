@@ -3,7 +3,8 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from harness.numbers import batch_of, safetensors
-from harness.plan import FLATTEN, MAX_POOL, RELU, Conv
+from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Lstm
+from harness.rivals import recurrent
 
 
 def model_of(network, weights, batch):
@@ -16,6 +17,8 @@ def model_of(network, weights, batch):
             nodes.append(helper.make_node("MaxPool", [value], [result], kernel_shape=[2, 2], strides=[2, 2]))
         elif layer == FLATTEN:
             nodes.append(helper.make_node("Flatten", [value], [result]))
+        elif isinstance(layer, Lstm):
+            nodes += recurrent.onnx_nodes(layer, value, result, weights)
         else:
             operands = [value, layer.name + ".weight", layer.name + ".bias"]
             if isinstance(layer, Conv):

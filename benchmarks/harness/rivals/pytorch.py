@@ -4,13 +4,17 @@ import torch.nn.functional as F
 from torch import nn
 
 from harness.numbers import batch_of, numbers, safetensors, some_of
-from harness.plan import FLATTEN, MAX_POOL, RELU, Conv
+from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Lstm
+from harness.rivals import recurrent
 
 
 def build(network, weights):
     """The network, with the memory format in which its convolutions are fastest."""
     layers = []
     for layer in network.layers:
+        if isinstance(layer, Lstm):
+            layers.append(recurrent.torch_layer(layer, weights))
+            continue
         if layer in (RELU, MAX_POOL, FLATTEN):
             layers.append({RELU: nn.ReLU, MAX_POOL: lambda: nn.MaxPool2d(2), FLATTEN: nn.Flatten}[layer]())
             continue
