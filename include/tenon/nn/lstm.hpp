@@ -3,7 +3,6 @@
 #include <tenon/nn/recurrent.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/lstm.hpp>
-#include <tenon/ops/matmul.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -19,13 +18,16 @@ namespace detail {
 struct LstmStep {
   template <bool reverse, class Weights, class X, class... States>
   static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
-    const auto product = ops::matmul<ops::Transposed::second>(x, w.weight_ih);
-    const auto projected = [&] {
-      if constexpr (std::is_same_v<decltype(w.bias_ih), Absent>) return product;
-      else return ops::add(product, ops::add(value_in(x, w.bias_ih), w.bias_hh));
+    constexpr bool has_bias = !std::is_same_v<decltype(w.bias_ih), Absent>;
+    const auto result = [&](const auto&... state) {
+      if constexpr (has_bias) return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, ops::add(value_in(x, w.bias_ih), w.bias_hh), state...);
+      else return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, state...);
+    };
+    const auto [output, last] = [&] {
+      if constexpr (sizeof...(States) == 0) return result();
+      else return result(ops::concat<1>(initial...));
     }();
-    const auto result = ops::lstm<reverse>(projected, w.weight_hh, initial...);
-    return std::tuple(std::get<0>(result), last_of<reverse>(std::get<0>(result)), std::get<1>(result));
+    return std::tuple(output, state_at<0>(last), state_at<1>(last));
   }
 };
 }  // namespace detail
@@ -39,7 +41,8 @@ struct LstmStep {
 ///             In the order layer 0, layer 0 reverse, layer 1, ...
 /// parameters  per layer k and direction weight_ih_l<k> [4 Hidden, In], weight_hh_l<k> [4 Hidden, Hidden], bias_ih_l<k> and bias_hh_l<k>
 ///             [4 Hidden], and the same with "_reverse"; rows in the order i, f, g, o; all uniform within 1 / sqrt(Hidden)
-/// cost        the time loop is one kernel per layer and direction; if gradients come from h as well as c, its backward runs twice
+/// cost        the time loop is one kernel per layer and direction; if gradients come from the output as well as from h or c, its backward
+///             runs twice
 /// dropout     between layers: write two LSTMs with an nn::Dropout between them
 /// source      MindSpore and PyTorch nn.LSTM, whose tuple (h, c) stands here as two results
 template <int In, int Hidden, LSTMConfig config = LSTMConfig{}>

@@ -82,16 +82,16 @@ struct Gru : Operator<Gru, "GRU"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return detail::part_of(in[0], parts, false); }
   static constexpr void derivative(Derivative& d) {
     const Config config = d.config<Gru>();
-    const detail::RecurrentDerivative rule{d, d.type(2)[1], config.reverse != 0};
+    const detail::RecurrentDerivative rule{d, d.type(1), d.type(2)[1], config.reverse != 0};
     const RecurrentPrevious::Config before{config.reverse, h, parts};
     const int states = d.operand(0), weight = d.operand(2), bias = d.operands() > 3 && d.type(3).rank == 1 ? 3 : 0, h0 = d.operands() > 3 + (bias > 0) ? d.operands() - 1 : 0;
     const int loop = h0 ? d.call_with<GruGrad>(config, states, weight, d.gradient(), d.operand(h0)) : d.call_with<GruGrad>(config, states, weight, d.gradient());
     const int gates = h0 ? rule.gates_of(loop) : loop, own = d.call<GruHiddenGrad>(gates, states);
     d.flows_to(1, gates);
-    d.flows_to(2, rule.weight(own, h0 ? d.call_with<RecurrentPrevious>(before, states, d.operand(h0)) : d.call_with<RecurrentPrevious>(before, states)));
+    d.flows_to(2, rule.weight(own, h0 ? d.call_with<RecurrentPrevious>(before, states, d.operand(h0)) : d.call_with<RecurrentPrevious>(before, states), rule.hidden));
     if (bias) d.flows_to(bias, own);
     if (h0) {
-      d.flows_to(h0, rule.through_weight(own, weight));
+      d.flows_to(h0, rule.first_through(own, weight));
       d.flows_to(h0, rule.state_of(loop));
     }
   }
@@ -100,7 +100,7 @@ struct Gru : Operator<Gru, "GRU"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     constexpr long steps = Call::operand(0)[1];
-    detail::copy_states(a.operand<T>(0), steps, Call::operand(0)[2], Call::result[2], h, 0, steps, a.result<T>(), begin, end);
+    detail::copy_states(a.operand<T>(0), steps, Call::operand(0)[2], Call::result[2], h, a.result<T>(), begin, end);
   }
 };
 

@@ -11,8 +11,7 @@ namespace tenon::inline TENON_ABI::ops {
 /// A layer's settings. Its time loop leaves states [n, T, parts * H]: several numbers per unit, one behind the other.
 struct RecurrentAttributes {
   int reverse = 0;  // from the last step to the first
-  int part = 0;     // which part of the states the result is
-  int last = 0;     // of the last step alone, [n, 1, H], instead of all, [n, T, H]
+  int last = 0;     // the result is of the last step alone
 };
 
 namespace detail {
@@ -46,46 +45,55 @@ constexpr TensorType with_state(TensorType t, int hidden) {
   return t;
 }
 
-// The nodes that the derivative of a time loop consists of, beside the loop itself.
+// The nodes that the derivative of a time loop consists of, beside the loop itself. `gates` is the type of the gradient of the gates'
+// arguments, [n, T, gates * H].
 struct RecurrentDerivative {
   Derivative& d;
+  TensorType gates;
   int hidden;
   bool reverse;
 
   constexpr int as(const TensorType& t, int node) const { return d.call_with<Reshape>(Reshape::to(t), node); }
-  constexpr TensorType state() const { return part_of(d.type(1), d.type(1)[2] / hidden, true); }
+  constexpr TensorType with_width(int width) const {
+    TensorType t = gates;
+    t.extent[2] = width;
+    return t;
+  }
+  constexpr TensorType state() const {
+    TensorType t = with_width(hidden);
+    t.extent[1] = 1;
+    return t;
+  }
   // One of the two parts that a row of with_state consists of.
-  constexpr int piece(int rows, int first, int extent) const {
-    const int total = d.type(1)[1] * d.type(1)[2] + hidden;
-    return d.call_with<Split>({1, first, extent, 0, total}, rows);
+  constexpr int piece(int rows, int first, int extent) const { return d.call_with<Split>({1, first, extent, 0, gates[1] * gates[2] + hidden}, rows); }
+  constexpr int gates_of(int rows) const { return as(gates, piece(rows, 0, gates[1] * gates[2])); }
+  constexpr int state_of(int rows) const { return as(state(), piece(rows, gates[1] * gates[2], hidden)); }
+  // The gradient of a weight: gatesᵀ times what it was multiplied with, [n, T, width], one chain over samples and steps.
+  constexpr int weight(int gradient, int factor, int width) const {
+    return d.call_with<MatMul>({Transposed::first}, as(MatMul::rows_of(gates), gradient), as(MatMul::rows_of(with_width(width)), factor));
   }
-  constexpr int gates_of(int rows) const { return as(d.type(1), piece(rows, 0, d.type(1)[1] * d.type(1)[2])); }
-  constexpr int state_of(int rows) const { return as(state(), piece(rows, d.type(1)[1] * d.type(1)[2], hidden)); }
-  // The gradient of the weight: gatesᵀ h of the step before, one chain over samples and steps.
-  constexpr int weight(int gates, int before) const {
-    TensorType wide = MatMul::rows_of(d.type(1)), narrow = wide;
-    narrow.extent[1] = hidden;
-    return d.call_with<MatMul>({Transposed::first}, as(wide, gates), as(narrow, before));
+  // The gradient of what a weight was multiplied with.
+  constexpr int through(int gradient, int weight, int width) const {
+    return as(with_width(width), d.call<MatMul>(as(MatMul::rows_of(gates), gradient), weight));
   }
-  // The part of the gradient of h0 that comes through the weight.
-  constexpr int through_weight(int gates, int weight) const {
-    const TensorType all = d.type(1);
-    SliceWindow first_step = SliceWindow::all(all, 1);
-    first_step.first[kernel::window_axes - 1] = reverse ? all[1] - 1 : 0;
+  // The part of the gradient of the first h that comes through the weight.
+  constexpr int first_through(int gradient, int weight) const {
+    SliceWindow first_step = SliceWindow::all(gates, 1);
+    first_step.first[kernel::window_axes - 1] = reverse ? gates[1] - 1 : 0;
     first_step.part[kernel::window_axes - 1] = 1;
-    return d.call<MatMul>(d.call_with<Slice>(first_step, gates), weight);
+    return d.call<MatMul>(d.call_with<Slice>(first_step, gradient), weight);
   }
 };
 
-/// Copies part `part` of the states, of all steps or of one, for the samples begin .. end - 1.
+/// Copies part `part` of all steps of the samples begin .. end - 1.
 template <class T>
-inline void copy_states(const T* states, long steps, long width, long hidden, long part, long from, long count, T* to, long begin, long end) {
-  for (long sample = begin; sample < end; ++sample)
-    kernel::copy_matrix(states + (sample * steps + from) * width + part * hidden, width, 1, to + sample * count * hidden, hidden, count, hidden, 0);
+inline void copy_states(const T* states, long steps, long width, long hidden, long part, T* to, long begin, long end) {
+  kernel::copy_matrix(states + begin * steps * width + part * hidden, width, 1, to + begin * steps * hidden, hidden, (end - begin) * steps, hidden, 0);
 }
 }  // namespace detail
 
-/// h of the step before each step, that before the first one being h0 or zeros. Operands: states, and h0 if there is one. Not for users.
+/// h of the step before each step, that before the first one being h0 or zeros. Operands: states, and the first states [n, 1 or 2, H], of
+/// which h0 is the first, if there are any. Not for users.
 struct RecurrentPrevious : Operator<RecurrentPrevious, "RecurrentPrevious"> {
   struct Config {
     int reverse = 0, part = 0, parts = 1;
@@ -103,7 +111,7 @@ struct RecurrentPrevious : Operator<RecurrentPrevious, "RecurrentPrevious"> {
       T* const to = a.result<T>() + sample * steps * hidden;
       kernel::copy_matrix(states, width, 1, to + (c.reverse ? 0 : hidden), hidden, steps - 1, hidden, 0);
       T* const first = to + (c.reverse ? (steps - 1) * hidden : 0);
-      if constexpr (Call::operands > 1) kernel::copy_row(a.operand<T>(1) + sample * hidden, first, hidden);
+      if constexpr (Call::operands > 1) kernel::copy_row(a.operand<T>(1) + sample * Call::operand(1)[1] * hidden, first, hidden);
       else kernel::clear(first, hidden);
     }
   }

@@ -93,7 +93,7 @@ template <class A>
           next.read(projected + at * gates, gates * long(sizeof(A)));
           next.write(states + at * Gru<A>::parts * hidden, Gru<A>::parts * hidden * long(sizeof(A)));
         }
-        weight.multiply(h, padded, rows, product, width, next);
+        weight.multiply(h, padded, rows, product, width, false, next);
       }
       for (long i = 0; i < rows; ++i) {
         const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
@@ -126,7 +126,7 @@ template <class A>
           next.read(dh + at * hidden, hidden * long(sizeof(A)));
           next.write(result + sample * sample_size + time * gates, gates * long(sizeof(A)));
         }
-        weight.multiply(row, gates, rows, product, width, next);
+        weight.multiply(row, gates, rows, product, width, false, next);
       }
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);

@@ -5,23 +5,40 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A layer's sizes, and what is the same forward and backward. States of a step and sample: i, f, g, o, c, h, `hidden` numbers each.
+/// A layer, as it is seen forward and backward. States of a step and sample: i, f, g, o, c, h, `hidden` numbers each.
 template <class A>
 struct Lstm {
-  long steps, hidden;
+  long steps, features, hidden;
   bool reverse;
-  const A* weight;       // [4 hidden, hidden]
-  const A *h0, *c0;      // [n, hidden], or null: zeros
+  const A *input_weight, *weight;  // [4 hidden, features], [4 hidden, hidden]
+  const A* bias;                   // [4 hidden], or null: zeros
+  const A* first;                  // h and c before the first step, [n, 2, hidden], or null: zeros
   static constexpr long gates = 4, parts = 6;
 
-  constexpr long at(long sample, long time) const { return sample * steps + time; }
+  constexpr long at(long sample, long step) const { return sample * steps + (reverse ? steps - 1 - step : step); }
+  const A* first_h(long sample) const { return first + sample * 2 * hidden; }
+  const A* first_c(long sample) const { return first_h(sample) + hidden; }
 };
+
+namespace detail {
+// The scratch of a thread, in bytes from its start.
+struct LstmScratch {
+  std::size_t weight, products, total;
+};
+template <class A>
+constexpr LstmScratch lstm_scratch(long features, long hidden) {
+  LstmScratch s{};
+  s.weight = StepWeight<A>::bytes(features, 4 * hidden, recurrent_rows);
+  s.products = s.weight + StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows);
+  s.total = s.products + std::size_t(recurrent_rows * (StepWeight<A>::width(4 * hidden) + 2 * round_up(hidden, 16))) * sizeof(A);
+  return s;
+}
+}  // namespace detail
 
 /// Bytes of scratch of one thread, aligned to 64 bytes.
 template <class A>
-constexpr std::size_t lstm_workspace(long hidden) {
-  const long width = StepWeight<A>::width(4 * hidden) + 2 * round_up(hidden, 16);
-  return StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows) + std::size_t(recurrent_rows * width) * sizeof(A);
+constexpr std::size_t lstm_workspace(long features, long hidden) {
+  return detail::lstm_scratch<A>(features, hidden).total;
 }
 template <class A>
 constexpr std::size_t lstm_grad_workspace(long hidden) {
@@ -30,15 +47,15 @@ constexpr std::size_t lstm_grad_workspace(long hidden) {
 }
 
 namespace detail {
-// One sample and step: from the input's part of the gates and the product h W (null: zeros) to the states. c goes on, h is copied.
+// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied.
 template <class A>
-[[gnu::noinline]] void lstm_cell(long hidden, const A* input, const A* product, A* c, A* h, A* state) {
+[[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state) {
   using V = Simd<A>;
   for (long u = 0; u < hidden; u += V::width) {
     const long count = hidden - u;
     const auto sum = [=](long gate) {
-      const V from_input = load_some(input + gate * hidden + u, count);
-      return product ? from_input + load_some(product + gate * hidden + u, count) : from_input;
+      const V products = V::load(product + gate * hidden + u);
+      return bias ? products + load_some(bias + gate * hidden + u, count) : products;
     };
     const V i = gate_sigmoid(sum(0)), f = gate_sigmoid(sum(1)), g = gate_tanh(sum(2)), o = gate_sigmoid(sum(3));
     const V cell = fmadd(f, V::load(c + u), i * g), out = o * gate_tanh(cell);
@@ -71,76 +88,76 @@ template <class A>
 }
 }  // namespace detail
 
-/// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1, in this order of steps:
-///   i, f, o = sigmoid, g = tanh of (projected + h W), where h W is one chain over ascending k;  c = f c + i g;  h = o tanh(c)
-/// projected   [n, steps, 4 hidden]: the gates' part that comes from the input, with the biases
+/// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
+///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units of h;
+///   c = f c + i g;  h = o tanh(c)
+/// x           [n, steps, features]
 template <class A>
-[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* projected, A* states, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 4 * hidden, block = recurrent_block(begin, end), padded = round_up(hidden, 16);
-  StepWeight<A> weight(hidden, gates, block, workspace);
+[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
+  const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, padded = round_up(hidden, 16), width = StepWeight<A>::width(gates);
+  const detail::LstmScratch scratch = detail::lstm_scratch<A>(features, hidden);
+  char* const base = static_cast<char*>(workspace);
+  const bool alone = end - begin == 1;  // then the products with the input are made for several steps together, which is the same chain
+  StepWeight<A> input_weight(features, gates, recurrent_rows, base), weight(hidden, gates, recurrent_block(begin, end), base + scratch.weight);
+  input_weight.pack(layer.input_weight, 1, features);
   weight.pack(layer.weight, 1, hidden);
-  const long width = StepWeight<A>::width(gates);
-  A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(hidden, gates, recurrent_rows));
+  A* const product = reinterpret_cast<A*>(base + scratch.products);
   A *const h = product + recurrent_rows * width, *const c = h + recurrent_rows * padded;
   in_sample_blocks(begin, end, [&](long first, long rows) {
     clear(h, 2 * recurrent_rows * padded);
-    if (layer.h0) copy_matrix(layer.h0 + first * hidden, hidden, 1, h, padded, rows, hidden, 0);
-    if (layer.c0) copy_matrix(layer.c0 + first * hidden, hidden, 1, c, padded, rows, hidden, 0);
+    for (long i = 0; layer.first && i < rows; ++i) {
+      copy_row(layer.first_h(first + i), h + i * padded, hidden);
+      copy_row(layer.first_c(first + i), c + i * padded, hidden);
+    }
     for (long step = 0; step < layer.steps; ++step) {
-      const bool from_zero = step == 0 && !layer.h0;
-      if (!from_zero) {
-        Fetch next;
-        for (long i = 0; i < rows && rows > 1; ++i) {
-          const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
-          next.read(projected + at * gates, gates * long(sizeof(A)));
-          next.write(states + at * Lstm<A>::parts * hidden, Lstm<A>::parts * hidden * long(sizeof(A)));
-        }
-        weight.multiply(h, padded, rows, product, width, next);
+      Fetch next;
+      for (long i = 0; i < rows && !alone; ++i) next.write(states + layer.at(first + i, step) * Lstm<A>::parts * hidden, Lstm<A>::parts * hidden * long(sizeof(A)));
+      A* const here = alone ? product + step % recurrent_rows * width : product;
+      if (!alone) input_weight.multiply(x + layer.at(first, step) * features, layer.steps * features, rows, product, width, false, next);
+      else if (here == product) {
+        const long together = layer.steps - step < recurrent_rows ? layer.steps - step : recurrent_rows;
+        input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false, next);
       }
-      for (long i = 0; i < rows; ++i) {
-        const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
-        detail::lstm_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, c + i * padded, h + i * padded,
-                          states + at * Lstm<A>::parts * hidden);
-      }
+      if (step || layer.first) weight.multiply(h, padded, rows, here, width, true, next);
+      for (long i = 0; i < rows; ++i)
+        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * Lstm<A>::parts * hidden);
     }
   });
 }
 
-/// The gradient of `projected`, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last c ([n, hidden]; the other
-/// one null). If asked for, the gradient of c0 follows behind the rows of each sample.
+/// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2, hidden]; the other
+/// one null). If there are first states, the gradient of the first c follows behind the rows of each sample.
 template <class A>
-[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last_dc, A* result, bool with_c0, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 4 * hidden, block = recurrent_block(begin, end), padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden;
-  const long sample_size = layer.steps * gates + (with_c0 ? hidden : 0);
-  StepWeight<A> weight(gates, hidden, block, workspace);
+[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result, long begin, long end, void* workspace) {
+  const long hidden = layer.hidden, gates = 4 * hidden, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden, width = StepWeight<A>::width(hidden);
+  const long sample_size = layer.steps * gates + (layer.first ? hidden : 0);
+  StepWeight<A> weight(gates, hidden, recurrent_block(begin, end), workspace);
   weight.pack(layer.weight, hidden, 1);
-  const long width = StepWeight<A>::width(hidden);
   A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
   A *const row = product + recurrent_rows * width, *const dc = row + recurrent_rows * gates;
   in_sample_blocks(begin, end, [&](long first, long rows) {
     clear(dc, recurrent_rows * padded);
-    if (last_dc) copy_matrix(last_dc + first * hidden, hidden, 1, dc, padded, rows, hidden, 0);
+    if (last) copy_matrix(last + (2 * first + 1) * hidden, 2 * hidden, 1, dc, padded, rows, hidden, 0);
     for (long step = layer.steps; step-- > 0;) {
-      const bool last = step + 1 == layer.steps;
-      if (!last) {
+      const bool at_end = step + 1 == layer.steps;
+      const auto result_of = [&](long i) { return result + (first + i) * sample_size + layer.at(0, step) * gates; };
+      if (!at_end) {
         Fetch next;
         for (long i = 0; i < rows && rows > 1; ++i) {
-          const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
-          next.read(states + at * parts, 5 * hidden * long(sizeof(A)));
-          if (dh) next.read(dh + at * hidden, hidden * long(sizeof(A)));
-          next.write(result + sample * sample_size + time * gates, gates * long(sizeof(A)));
+          next.read(states + layer.at(first + i, step) * parts, 5 * hidden * long(sizeof(A)));
+          if (dh) next.read(dh + layer.at(first + i, step) * hidden, hidden * long(sizeof(A)));
+          next.write(result_of(i), gates * long(sizeof(A)));
         }
-        weight.multiply(row, gates, rows, product, width, next);
+        weight.multiply(row, gates, rows, product, width, false, next);
       }
       for (long i = 0; i < rows; ++i) {
-        const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
-        const long earlier = step ? layer.at(sample, time_of(step - 1, layer.steps, layer.reverse)) : 0;
-        const A* const c_before = step ? states + earlier * parts + 4 * hidden : layer.c0 ? layer.c0 + sample * hidden : nullptr;
-        detail::lstm_cell_grad(hidden, states + at * parts, c_before, dh ? dh + at * hidden : nullptr, last ? nullptr : product + i * width, dc + i * padded,
-                               row + i * gates, result + sample * sample_size + time * gates);
+        const long sample = first + i, at = layer.at(sample, step);
+        const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
+        const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
+        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates, result_of(i));
       }
     }
-    if (with_c0) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
+    if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
   });
 }
 

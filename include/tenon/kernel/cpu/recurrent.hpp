@@ -88,15 +88,15 @@ class StepWeight {
       copy_matrix(from + j * b_column, b_row, b_column, packed_ + j * k_, pitch_, k_, own, pitch_);
     }
   }
-  /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], for the rows that the panels were made for. Between panels, what
-  /// the caller reads and writes next is fetched.
-  void multiply(const A* a, long a_row, long rows, A* out, long out_row, Fetch& next) const {
+  /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows as the panels were
+  /// made for, or one of a block of several. Between panels, what the caller reads and writes next is fetched.
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume, Fetch& next) const {
     std::int32_t row[tile_rows];
     for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
     const long share = ceil_div(next.lines(), ceil_div(columns_, pitch_));
     for (long j = 0; j < columns_; j += pitch_) {
       next.fetch(share);
-      run_tile(Tile<A>{taps_, k_, a, row, packed_ + j * k_, out + j, out_row, false}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
+      run_tile(Tile<A>{taps_, k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
     }
   }
 
