@@ -86,15 +86,7 @@ template <class A>
     if (layer.h0) copy_matrix(layer.h0 + first * hidden, hidden, 1, h, padded, rows, hidden, 0);
     for (long step = 0; step < layer.steps; ++step) {
       const bool from_zero = step == 0 && !layer.h0;
-      if (!from_zero) {
-        Fetch next;
-        for (long i = 0; i < rows && rows > 1; ++i) {
-          const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
-          next.read(projected + at * gates, gates * long(sizeof(A)));
-          next.write(states + at * Gru<A>::parts * hidden, Gru<A>::parts * hidden * long(sizeof(A)));
-        }
-        weight.multiply(h, padded, rows, product, width, false, next);
-      }
+      if (!from_zero) weight.multiply(h, padded, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
         detail::gru_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, layer.bias, h + i * padded, states + at * Gru<A>::parts * hidden);
@@ -118,16 +110,7 @@ template <class A>
     clear(carried, recurrent_rows * padded);
     for (long step = layer.steps; step-- > 0;) {
       const bool last = step + 1 == layer.steps;
-      if (!last) {
-        Fetch next;
-        for (long i = 0; i < rows && rows > 1; ++i) {
-          const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
-          next.read(states + at * parts, 4 * hidden * long(sizeof(A)));
-          next.read(dh + at * hidden, hidden * long(sizeof(A)));
-          next.write(result + sample * sample_size + time * gates, gates * long(sizeof(A)));
-        }
-        weight.multiply(row, gates, rows, product, width, false, next);
-      }
+      if (!last) weight.multiply(row, gates, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
         const long earlier = step ? layer.at(sample, time_of(step - 1, layer.steps, layer.reverse)) : 0;

@@ -94,7 +94,8 @@ template <class A>
 /// x           [n, steps, features]
 template <class A>
 [[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, padded = round_up(hidden, 16), width = StepWeight<A>::width(gates);
+  const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden;
+  const long width = StepWeight<A>::width(gates);
   const detail::LstmScratch scratch = detail::lstm_scratch<A>(features, hidden);
   char* const base = static_cast<char*>(workspace);
   const bool alone = end - begin == 1;  // then the products with the input are made for several steps together, which is the same chain
@@ -110,17 +111,14 @@ template <class A>
       copy_row(layer.first_c(first + i), c + i * padded, hidden);
     }
     for (long step = 0; step < layer.steps; ++step) {
-      Fetch next;
-      for (long i = 0; i < rows && !alone; ++i) next.write(states + layer.at(first + i, step) * Lstm<A>::parts * hidden, Lstm<A>::parts * hidden * long(sizeof(A)));
       A* const here = alone ? product + step % recurrent_rows * width : product;
-      if (!alone) input_weight.multiply(x + layer.at(first, step) * features, layer.steps * features, rows, product, width, false, next);
+      if (!alone) input_weight.multiply(x + layer.at(first, step) * features, layer.steps * features, rows, product, width, false);
       else if (here == product) {
         const long together = layer.steps - step < recurrent_rows ? layer.steps - step : recurrent_rows;
-        input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false, next);
+        input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
       }
-      if (step || layer.first) weight.multiply(h, padded, rows, here, width, true, next);
-      for (long i = 0; i < rows; ++i)
-        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * Lstm<A>::parts * hidden);
+      if (step || layer.first) weight.multiply(h, padded, rows, here, width, true);
+      for (long i = 0; i < rows; ++i) detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * parts);
     }
   });
 }
@@ -140,21 +138,18 @@ template <class A>
     if (last) copy_matrix(last + (2 * first + 1) * hidden, 2 * hidden, 1, dc, padded, rows, hidden, 0);
     for (long step = layer.steps; step-- > 0;) {
       const bool at_end = step + 1 == layer.steps;
-      const auto result_of = [&](long i) { return result + (first + i) * sample_size + layer.at(0, step) * gates; };
-      if (!at_end) {
-        Fetch next;
-        for (long i = 0; i < rows && rows > 1; ++i) {
-          next.read(states + layer.at(first + i, step) * parts, 5 * hidden * long(sizeof(A)));
-          if (dh) next.read(dh + layer.at(first + i, step) * hidden, hidden * long(sizeof(A)));
-          next.write(result_of(i), gates * long(sizeof(A)));
-        }
-        weight.multiply(row, gates, rows, product, width, false, next);
-      }
+      const auto result_of = [&](long i, long at) { return result + (first + i) * sample_size + layer.at(0, at) * gates; };
+      if (!at_end) weight.multiply(row, gates, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, at = layer.at(sample, step);
+        if (rows > 1 && step) {  // the states of the step before are fetched for its c already
+          if (dh) fetch_to_read(dh + layer.at(sample, step - 1) * hidden, hidden);
+          if (step > 1) fetch_to_read(states + layer.at(sample, step - 2) * parts, 5 * hidden);
+          fetch_to_write(result_of(i, step - 1), gates);
+        }
         const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
         const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
-        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates, result_of(i));
+        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates, result_of(i, step));
       }
     }
     if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);

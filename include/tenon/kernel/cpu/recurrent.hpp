@@ -28,38 +28,16 @@ template <class A>
 }
 }  // namespace detail
 
-/// Rows of memory that are needed soon, to be brought to the second level of the caches a few lines at a time. Each step of each sample
-/// is a piece of its own, which no processor fetches ahead by itself.
-class Fetch {
- public:
-  void read(const void* from, long bytes) { add(from, bytes, false); }
-  void write(const void* to, long bytes) { add(to, bytes, true); }
-  long lines() const { return lines_; }
-  void fetch(long lines) {
-    for (; lines > 0 && piece_ < pieces_; --lines) {
-      Piece& p = piece_list_[piece_];
-      if (p.written) __builtin_prefetch(p.at, 1, 2);
-      else __builtin_prefetch(p.at, 0, 2);
-      p.at += line;
-      if ((p.left -= line) <= 0) ++piece_;
-    }
-  }
-
- private:
-  static constexpr long line = 64;
-  struct Piece {
-    const char* at;
-    long left;
-    bool written;
-  };
-  void add(const void* from, long bytes, bool written) {
-    piece_list_[pieces_++] = {static_cast<const char*>(from), bytes, written};
-    lines_ += ceil_div(bytes, line);
-  }
-  Piece piece_list_[3 * recurrent_rows];
-  int pieces_ = 0, piece_ = 0;
-  long lines_ = 0;
-};
+/// Asks for `count` elements that are needed soon. Each step of each sample is a piece of memory of its own, which no processor
+/// fetches ahead by itself.
+template <class A>
+[[gnu::always_inline]] inline void fetch_to_read(const A* from, long count) {
+  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(from + i, 0, 2);
+}
+template <class A>
+[[gnu::always_inline]] inline void fetch_to_write(A* to, long count) {
+  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(to + i, 1, 2);
+}
 
 /// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of rows.
 /// Element (p, j) of b is from[p * b_row + j * b_column].
@@ -89,15 +67,12 @@ class StepWeight {
     }
   }
   /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows as the panels were
-  /// made for, or one of a block of several. Between panels, what the caller reads and writes next is fetched.
-  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume, Fetch& next) const {
+  /// made for, or one of a block of several.
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume) const {
     std::int32_t row[tile_rows];
     for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
-    const long share = ceil_div(next.lines(), ceil_div(columns_, pitch_));
-    for (long j = 0; j < columns_; j += pitch_) {
-      next.fetch(share);
+    for (long j = 0; j < columns_; j += pitch_)
       run_tile(Tile<A>{taps_, k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
-    }
   }
 
  private:
