@@ -117,6 +117,44 @@ void check_gru(const std::string& name) {
   });
 }
 
+/// One step; the states are [samples, hidden] in the files as well.
+template <class Cell, class... State>
+void check_step(const std::string& name, const Cell& cell, const char* const (&names)[sizeof...(State)], const State&...) {
+  support::golden_case(name, [&](const Npz& golden) {
+    load_parameters(golden, cell.parameters_dict());
+    const auto x = to_tensor<float, Shape<samples, features>>(golden["in/x"], name);
+    const auto state = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<State...>(to_tensor<typename State::type, typename State::shape_type>(golden[std::string("in/") + names[I]], name)...);
+    }(std::index_sequence_for<State...>());
+    const auto call = [&] { return std::apply([&](const auto&... s) { return cell(x, s...); }, state); };
+    const auto dy = [&](const char* which) { return to_tensor<float, Shape<samples, hidden>>(golden[which], name); };
+    const auto first = [](const auto& result) {
+      if constexpr (sizeof...(State) == 2) return std::get<0>(result);
+      else return result;
+    };
+    {
+      const ContextScope graph({.mode = Mode::graph});
+      check_near(first(call()), golden, "out/0", with_tanh);
+    }
+    eager::Tape tape;
+    tape.watch(x);
+    std::apply([&](const auto&... s) { (tape.watch(s), ...); }, state);
+    const auto result = call();
+    check_near(first(result), golden, "out/0", with_tanh);
+    auto loss = ops::reduce_sum<>(first(result) * dy("dy/0"));
+    if constexpr (sizeof...(State) == 2) {
+      check_near(std::get<1>(result), golden, "out/1", with_tanh);
+      loss = loss + ops::reduce_sum<>(std::get<1>(result) * dy("dy/1"));
+    }
+    tape.backward(loss);
+    tape.pause();
+    check_near(tape.gradient(x), golden, "grad/x", with_tanh);
+    int k = 0;
+    std::apply([&](const auto&... s) { (check_near(tape.gradient(s), golden, std::string("grad/") + names[k++], with_tanh), ...); }, state);
+    check_gradients(golden, cell, tape);
+  });
+}
+
 }  // namespace
 
 const Group lstms("LSTM: layers, directions, initial states", [] {
@@ -131,4 +169,10 @@ const Group grus("GRU: layers, directions, initial states", [] {
   check_gru<1, true>("gru_l1_bi_bf");
   check_gru<2, true>("gru_l2_bi_bf");
   check_gru<2, false, true>("gru_l2_uni_tf");
+});
+
+const Group cells("LSTMCell and GRUCell: one step", [] {
+  using State = Tensor<float, Shape<samples, hidden>>;
+  check_step("lstmcell", nn::LSTMCell<features, hidden>{}, {"h", "c"}, State{}, State{});
+  check_step("grucell", nn::GRUCell<features, hidden>{}, {"h"}, State{});
 });

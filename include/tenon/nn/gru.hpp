@@ -1,4 +1,4 @@
-// Gated recurrent units: a stack of layers.
+// Gated recurrent units: a stack of layers over time, and a single step.
 #pragma once
 #include <tenon/nn/recurrent.hpp>
 #include <tenon/ops/gru.hpp>
@@ -53,6 +53,29 @@ struct GRU : Cell<GRU<In, Hidden, config>> {
   constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::GruStep>(layers, x)); }
   constexpr auto construct(const auto& x, const auto& h0) const { return joined_results(detail::run_layers<detail::GruStep>(layers, x, h0)); }
   static constexpr auto joined_results(const auto& run) { return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run))); }
+};
+
+struct GRUCellConfig {
+  bool has_bias = true;
+};
+
+/// One step of gated recurrent units: `h = cell(x, h);` with the formula of GRU.
+///
+/// x           [n, In] of float32
+/// h, result   [n, Hidden]
+/// parameters  weight_ih [3 Hidden, In], weight_hh [3 Hidden, Hidden], bias_ih and bias_hh [3 Hidden]; rows and initial values as of GRU
+/// source      MindSpore and PyTorch nn.GRUCell
+template <int In, int Hidden, GRUCellConfig config = GRUCellConfig{}>
+struct GRUCell : Cell<GRUCell<In, Hidden, config>> {
+  static_assert(In > 0 && Hidden > 0, "GRUCell<In, Hidden> needs positive sizes");
+  static constexpr DefaultBias init{float(Hidden)};
+  Parameter<float, Shape<3 * Hidden, In>, init> weight_ih;
+  Parameter<float, Shape<3 * Hidden, Hidden>, init> weight_hh;
+  OptionalParameter<config.has_bias, float, Shape<3 * Hidden>, init> bias_ih, bias_hh;
+
+  constexpr auto construct(const auto& x, const auto& h) const {
+    return ops::squeeze<1>(std::get<0>(detail::GruStep::run<false>(*this, ops::expand_dims<1>(x), ops::expand_dims<1>(h))));
+  }
 };
 
 }  // namespace tenon::nn

@@ -1,4 +1,4 @@
-// Long short-term memory: a stack of layers, and a single step.
+// Long short-term memory: a stack of layers over time, and a single step.
 #pragma once
 #include <tenon/nn/recurrent.hpp>
 #include <tenon/ops/add.hpp>
@@ -61,6 +61,31 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
   constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0)); }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)), detail::last_states<2>(std::get<1>(run)));
+  }
+};
+
+struct LSTMCellConfig {
+  bool has_bias = true;
+};
+
+/// One step of a long short-term memory: `auto [h, c] = cell(x, h_before, c_before);` with the formula of LSTM.
+///
+/// x           [n, In] of float32
+/// h, c        [n, Hidden], before and after the step
+/// parameters  weight_ih [4 Hidden, In], weight_hh [4 Hidden, Hidden], bias_ih and bias_hh [4 Hidden]; rows and initial values as of LSTM
+/// source      MindSpore and PyTorch nn.LSTMCell, whose tuple (h, c) stands here as two arguments
+template <int In, int Hidden, LSTMCellConfig config = LSTMCellConfig{}>
+struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
+  static_assert(In > 0 && Hidden > 0, "LSTMCell<In, Hidden> needs positive sizes");
+  static constexpr int results = 2;
+  static constexpr DefaultBias init{float(Hidden)};
+  Parameter<float, Shape<4 * Hidden, In>, init> weight_ih;
+  Parameter<float, Shape<4 * Hidden, Hidden>, init> weight_hh;
+  OptionalParameter<config.has_bias, float, Shape<4 * Hidden>, init> bias_ih, bias_hh;
+
+  constexpr auto construct(const auto& x, const auto& h, const auto& c) const {
+    const auto step = detail::LstmStep::run<false>(*this, ops::expand_dims<1>(x), ops::expand_dims<1>(h), ops::expand_dims<1>(c));
+    return std::tuple(ops::squeeze<1>(std::get<1>(step)), ops::squeeze<1>(std::get<2>(step)));
   }
 };
 
