@@ -105,7 +105,8 @@ void check_lstm(const std::string& name) {
   constexpr int rows = layers * (1 + bidirectional);
   support::golden_case(name, [](const Npz& golden) {
     const nn::LSTM<features, hidden, nn::LSTMConfig{.num_layers = layers, .bidirectional = bidirectional}> cell;
-    check_with<time_first, rows, hidden*(1 + bidirectional)>(golden, cell, samples_first<rows, hidden>(golden, "in/h0"), samples_first<rows, hidden>(golden, "in/c0"));
+    check_with<time_first, rows, hidden*(1 + bidirectional)>(golden, cell, samples_first<rows, hidden>(golden, "in/h0"),
+                                                             samples_first<rows, hidden>(golden, "in/c0"));
   });
 }
 template <int layers, bool bidirectional, bool time_first = false>

@@ -58,8 +58,7 @@ std::string names(const Cell& cell) {
   for (const auto& [name, parameter] : cell.parameters_and_names()) all += name + ' ';
   return all;
 }
-template <class Cell, class... Keys>
-std::string_view sentence() { return Compiled<detail::Forward<Cell, Keys...>>::sentence.view(); }
+template <class Cell, class... Keys> std::string_view sentence() { return Compiled<detail::Forward<Cell, Keys...>>::sentence.view(); }
 
 }  // namespace
 

@@ -90,7 +90,11 @@ TEST_CASE("lstm and gru: equal bits in both modes, with the gradients") {
     return ops::add(all, ops::slice<Part{}, Part{1, 2}>(last));
   };
   both_modes(both, x, input_weight, weight);
-  both_modes([](auto v, auto w, auto s) { return std::get<1>(ops::lstm(v, w, ops::concat<1>(w, w, ops::slice<Part{}, Part{0, 5}>(w)), s)); }, x, input_weight, first);
+  both_modes(
+      [](auto v, auto w, auto s) {
+        return std::get<1>(ops::lstm(v, w, ops::concat<1>(w, w, ops::slice<Part{}, Part{0, 5}>(w)), s));
+      },
+      x, input_weight, first);
   const auto q = numbers<float, dyn, 5, 3 * 19>(1, 2);
   const auto small = numbers<float, 3 * 19, 19>(2, 0.5);
   const auto h0 = numbers<float, dyn, 1, 19>(4);
@@ -137,14 +141,16 @@ TEST_CASE("lstm: reverse runs from the last step to the first") {
 }
 
 TEST_CASE("lstm and gru: operands that do not fit are named") {
-  const TensorType x = type_of<float, Shape<dyn, 5, 3>>, input = type_of<float, Shape<8, 3>>, weight = type_of<float, Shape<8, 2>>, bias = type_of<float, Shape<8>>;
+  const TensorType x = type_of<float, Shape<dyn, 5, 3>>, input = type_of<float, Shape<8, 3>>, weight = type_of<float, Shape<8, 2>>,
+                   bias = type_of<float, Shape<8>>;
   const auto lstm = [](std::initializer_list<TensorType> types) { return support::refusal<ops::LstmStates>({}, types); };
   CHECK(lstm({x, input, weight}) == "");
   CHECK(lstm({x, input, weight, bias, type_of<float, Shape<dyn, 2, 2>>}) == "");
   CHECK(lstm({type_of<float, Shape<dyn, 3>>, input, weight}) == "LSTM needs an input [n,T,features], got [n,3]");
   CHECK(lstm({x, type_of<float, Shape<8, 4>>, weight}) == "LSTM got an input of 3 features [n,5,3], its weight [8,4] needs 4");
   CHECK(lstm({x, input, type_of<float, Shape<8, 3>>}) == "LSTM got the weights [8,3] and [8,3]: it needs [4H,features], [4H,H], and [4H]");
-  CHECK(lstm({x, input, weight, type_of<float, Shape<4>>}) == "LSTM got the weights [8,3] and [8,2] and a bias of another extent: it needs [4H,features], [4H,H], and [4H]");
+  CHECK(lstm({x, input, weight, type_of<float, Shape<4>>}) ==
+        "LSTM got the weights [8,3] and [8,2] and a bias of another extent: it needs [4H,features], [4H,H], and [4H]");
   CHECK(lstm({type_of<int, Shape<dyn, 5, 3>>, input, weight}) == "LSTM needs an input of float32 or float64, got int32 [n,5,3]");
   CHECK(lstm({x, input, type_of<double, Shape<8, 2>>}) == "LSTM of float32 [n,5,3] and float64 [8,2]: dtypes must agree");
   CHECK(lstm({x, input, weight, type_of<float, Shape<dyn, 2, 3>>}) == "LSTM of [n,5,3] got first states h and c [n,2,3], it needs [n,2,2]");

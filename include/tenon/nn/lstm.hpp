@@ -58,7 +58,9 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
   template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
 
   constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x)); }
-  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0)); }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const {
+    return joined_results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0));
+  }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)), detail::last_states<2>(std::get<1>(run)));
   }

@@ -24,7 +24,11 @@ struct GruStates : Operator<GruStates, "GRUStates"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     constexpr bool bias = Call::operands > 2 && Call::operand(2).rank == 1, state = Call::operands > 2 + bias;
-    const kernel::Gru<T> layer{Call::result[1], Call::operand(1)[1], Call::config().reverse != 0, a.operand<T>(1), bias ? a.operand<T>(2) : nullptr,
+    const kernel::Gru<T> layer{Call::result[1],
+                               Call::operand(1)[1],
+                               Call::config().reverse != 0,
+                               a.operand<T>(1),
+                               bias ? a.operand<T>(2) : nullptr,
                                state ? a.operand<T>(2 + bias) : nullptr};
     kernel::gru(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
   }
@@ -47,7 +51,8 @@ struct GruGrad : Operator<GruGrad, "GRUGrad"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     constexpr bool state = Call::operands > 3;
-    const kernel::Gru<T> layer{Call::operand(0)[1], Call::operand(1)[1], Call::config().reverse != 0, a.operand<T>(1), nullptr, state ? a.operand<T>(3) : nullptr};
+    const kernel::Gru<T> layer{
+        Call::operand(0)[1], Call::operand(1)[1], Call::config().reverse != 0, a.operand<T>(1), nullptr, state ? a.operand<T>(3) : nullptr};
     kernel::gru_grad(layer, a.operand<T>(0), a.operand<T>(2), a.result<T>(), state, begin, end, a.workspace);
   }
 };
@@ -84,11 +89,14 @@ struct Gru : Operator<Gru, "GRU"> {
     const Config config = d.config<Gru>();
     const detail::RecurrentDerivative rule{d, d.type(1), d.type(2)[1], config.reverse != 0};
     const RecurrentPrevious::Config before{config.reverse, h, parts};
-    const int states = d.operand(0), weight = d.operand(2), bias = d.operands() > 3 && d.type(3).rank == 1 ? 3 : 0, h0 = d.operands() > 3 + (bias > 0) ? d.operands() - 1 : 0;
-    const int loop = h0 ? d.call_with<GruGrad>(config, states, weight, d.gradient(), d.operand(h0)) : d.call_with<GruGrad>(config, states, weight, d.gradient());
+    const int states = d.operand(0), weight = d.operand(2), bias = d.operands() > 3 && d.type(3).rank == 1 ? 3 : 0,
+              h0 = d.operands() > 3 + (bias > 0) ? d.operands() - 1 : 0;
+    const int loop =
+        h0 ? d.call_with<GruGrad>(config, states, weight, d.gradient(), d.operand(h0)) : d.call_with<GruGrad>(config, states, weight, d.gradient());
     const int gates = h0 ? rule.gates_of(loop) : loop, own = d.call<GruHiddenGrad>(gates, states);
     d.flows_to(1, gates);
-    d.flows_to(2, rule.weight(own, h0 ? d.call_with<RecurrentPrevious>(before, states, d.operand(h0)) : d.call_with<RecurrentPrevious>(before, states), rule.hidden));
+    d.flows_to(
+        2, rule.weight(own, h0 ? d.call_with<RecurrentPrevious>(before, states, d.operand(h0)) : d.call_with<RecurrentPrevious>(before, states), rule.hidden));
     if (bias) d.flows_to(bias, own);
     if (h0) {
       d.flows_to(h0, rule.first_through(own, weight));

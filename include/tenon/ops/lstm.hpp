@@ -18,13 +18,16 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
   const TensorType &x = in[0], &input_weight = in[1], &weight = in[2];
   const bool bias = in.count > 3 && in[3].rank == 1;
   if (x.rank != 3) error << "LSTM needs an input [n,T,features], got " << x;
-  else if (x.dtype != Dtype::float32 && x.dtype != Dtype::float64) error << "LSTM needs an input of float32 or float64, got " << tenon::name(x.dtype) << " " << x;
+  else if (x.dtype != Dtype::float32 && x.dtype != Dtype::float64)
+    error << "LSTM needs an input of float32 or float64, got " << tenon::name(x.dtype) << " " << x;
   else if (input_weight.rank != 2 || x[2] != input_weight[1])
     error << "LSTM got an input of " << x[2] << " features " << x << ", its weight " << input_weight << " needs " << input_weight.last();
   else if (weight.rank != 2 || weight[0] != 4 * weight[1] || weight[0] != input_weight[0] || (bias && in[3][0] != weight[0]))
-    error << "LSTM got the weights " << input_weight << " and " << weight << (bias ? " and a bias of another extent" : "") << ": it needs [4H,features], [4H,H], and [4H]";
+    error << "LSTM got the weights " << input_weight << " and " << weight << (bias ? " and a bias of another extent" : "")
+          << ": it needs [4H,features], [4H,H], and [4H]";
   for (int k = 1; k < in.count && error.empty(); ++k)
-    if (in[k].dtype != x.dtype) error << "LSTM of " << tenon::name(x.dtype) << " " << x << " and " << tenon::name(in[k].dtype) << " " << in[k] << ": dtypes must agree";
+    if (in[k].dtype != x.dtype)
+      error << "LSTM of " << tenon::name(x.dtype) << " " << x << " and " << tenon::name(in[k].dtype) << " " << in[k] << ": dtypes must agree";
   const TensorType& state = in[in.count - 1];
   if (in.count > 3 + bias && error.empty() && (state.rank != 3 || state[0] != x[0] || state[1] != 2 || state[2] != weight[1])) {
     TensorType wanted = x;
@@ -55,8 +58,14 @@ struct LstmStates : Operator<LstmStates, "LSTMStates"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using Has = detail::LstmOperands<Call>;
-    const kernel::Lstm<T> layer{Call::result[1],   Call::operand(0)[2], Call::operand(2)[1],  Call::config().reverse != 0,
-                                a.operand<T>(1),   a.operand<T>(2),     Has::bias ? a.operand<T>(3) : nullptr, Has::state ? a.operand<T>(3 + Has::bias) : nullptr};
+    const kernel::Lstm<T> layer{Call::result[1],
+                                Call::operand(0)[2],
+                                Call::operand(2)[1],
+                                Call::config().reverse != 0,
+                                a.operand<T>(1),
+                                a.operand<T>(2),
+                                Has::bias ? a.operand<T>(3) : nullptr,
+                                Has::state ? a.operand<T>(3 + Has::bias) : nullptr};
     kernel::lstm(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
   }
 };
@@ -79,7 +88,14 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
     using T = typename Call::Result;
     constexpr bool last = Call::config().last;
     const T *const all_h = last ? nullptr : a.operand<T>(2), *const last_states = last ? a.operand<T>(2) : nullptr;
-    const kernel::Lstm<T> layer{Call::operand(0)[1], 0, Call::operand(1)[1], Call::config().reverse != 0, nullptr, a.operand<T>(1), nullptr, Call::operands > 3 ? a.operand<T>(3) : nullptr};
+    const kernel::Lstm<T> layer{Call::operand(0)[1],
+                                0,
+                                Call::operand(1)[1],
+                                Call::config().reverse != 0,
+                                nullptr,
+                                a.operand<T>(1),
+                                nullptr,
+                                Call::operands > 3 ? a.operand<T>(3) : nullptr};
     kernel::lstm_grad(layer, a.operand<T>(0), all_h, last_states, a.result<T>(), begin, end, a.workspace);
   }
 };
@@ -111,11 +127,13 @@ struct Lstm : Operator<Lstm, "LSTM"> {
     gates_type.extent[2] = 4 * hidden;
     const detail::RecurrentDerivative rule{d, gates_type, hidden, config.reverse != 0};
     const RecurrentPrevious::Config before{config.reverse, h, parts};
-    const int loop = first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(), d.operand(first)) : d.call_with<LstmGrad>(config, states, weight, d.gradient());
+    const int loop =
+        first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(), d.operand(first)) : d.call_with<LstmGrad>(config, states, weight, d.gradient());
     const int gates = first ? rule.gates_of(loop) : loop;
     d.flows_to(1, rule.through(gates, d.operand(2), features));
     d.flows_to(2, rule.weight(gates, x, features));
-    d.flows_to(3, rule.weight(gates, first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first)) : d.call_with<RecurrentPrevious>(before, states), hidden));
+    d.flows_to(3, rule.weight(gates, first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first)) : d.call_with<RecurrentPrevious>(before, states),
+                              hidden));
     if (bias) d.flows_to(bias, gates);
     if (first) d.flows_to(first, d.call_with<Concat>({1}, rule.first_through(gates, weight), rule.state_of(loop)));
   }

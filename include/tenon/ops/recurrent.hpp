@@ -29,7 +29,8 @@ constexpr void check_recurrent(std::string_view name, const OperandTypes& in, in
     if (in[k].rank != 3 || in[k][0] != x[0] || in[k][1] != 1 || in[k][2] != weight[1] || in[k].dtype != x.dtype) {
       TensorType wanted = x;
       wanted.extent[1] = 1, wanted.extent[2] = weight[1];
-      error << name << " got an initial state " << tenon::name(in[k].dtype) << " " << in[k] << ", it needs " << tenon::name(x.dtype) << " " << wanted << " per layer and direction";
+      error << name << " got an initial state " << tenon::name(in[k].dtype) << " " << in[k] << ", it needs " << tenon::name(x.dtype) << " " << wanted
+            << " per layer and direction";
     }
 }
 /// The type of one part of the states: of all steps, or of the last.

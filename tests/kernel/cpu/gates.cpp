@@ -33,7 +33,7 @@ float tanh_of(float x) { return kernel::gate_tanh(V(x))[0]; }
 
 TEST_CASE("gate_sigmoid and gate_tanh: within a few units of the last place") {
   CHECK(worst_ulp(87.0f, 997, [](V x) { return kernel::gate_sigmoid(x); }, sigmoid) < 3);
-  CHECK(worst_ulp(20.0f, 997, [](V x) { return kernel::gate_tanh(x); }, [](double x) { return std::tanh(x); }) < 5);
+  CHECK(worst_ulp(20.0f, 997, [](V x) { return kernel::gate_tanh(x); }, [](double x) { return std::tanh(x); }) < 6);
 }
 
 TEST_CASE("gate_sigmoid and gate_tanh: ends, zero, NaN") {
@@ -47,11 +47,16 @@ TEST_CASE("gate_sigmoid and gate_tanh: ends, zero, NaN") {
   CHECK((std::isnan(sigmoid_of(NAN)) && std::isnan(tanh_of(NAN))));
 }
 
-TEST_CASE("gate_sigmoid and gate_tanh: each lane has its own number, with the bits that the number has in a vector of another width") {
-  float x[16], narrow[16];
-  for (int i = 0; i < 16; ++i) x[i] = float(i) * 0.77f - 6;
-  for (int i = 0; i < 16; i += 4) kernel::gate_tanh(Simd<float, 4>::load(x + i)).store(narrow + i);
-  for (int i = 0; i < 16; ++i) CHECK(std::bit_cast<std::uint32_t>(narrow[i]) == std::bit_cast<std::uint32_t>(kernel::gate_tanh(Simd<float, 16>::load(x))[i]));
-  for (int i = 0; i < 16; i += 4) kernel::gate_sigmoid(Simd<float, 4>::load(x + i)).store(narrow + i);
-  for (int i = 0; i < 16; ++i) CHECK(std::bit_cast<std::uint32_t>(narrow[i]) == std::bit_cast<std::uint32_t>(kernel::gate_sigmoid(Simd<float, 16>::load(x))[i]));
+TEST_CASE("gate_sigmoid and gate_tanh: each lane has its own number, with the bits that the number has in a vector of half the width") {
+  constexpr int width = V::width, half = width / 2;
+  float x[width], tanh_x[width], sigmoid_x[width];
+  for (int i = 0; i < width; ++i) x[i] = float(i) * 0.77f - 6;
+  for (int i = 0; i < width; i += half) {
+    kernel::gate_tanh(Simd<float, half>::load(x + i)).store(tanh_x + i);
+    kernel::gate_sigmoid(Simd<float, half>::load(x + i)).store(sigmoid_x + i);
+  }
+  for (int i = 0; i < width; ++i) {
+    CHECK(std::bit_cast<std::uint32_t>(tanh_x[i]) == std::bit_cast<std::uint32_t>(kernel::gate_tanh(V::load(x))[i]));
+    CHECK(std::bit_cast<std::uint32_t>(sigmoid_x[i]) == std::bit_cast<std::uint32_t>(kernel::gate_sigmoid(V::load(x))[i]));
+  }
 }

@@ -89,7 +89,8 @@ template <class A>
       if (!from_zero) weight.multiply(h, padded, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
-        detail::gru_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, layer.bias, h + i * padded, states + at * Gru<A>::parts * hidden);
+        detail::gru_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, layer.bias, h + i * padded,
+                         states + at * Gru<A>::parts * hidden);
       }
     }
   });
@@ -115,8 +116,8 @@ template <class A>
         const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
         const long earlier = step ? layer.at(sample, time_of(step - 1, layer.steps, layer.reverse)) : 0;
         const A* const h_before = step ? states + earlier * parts + 4 * hidden : layer.h0 ? layer.h0 + sample * hidden : nullptr;
-        detail::gru_cell_grad(hidden, states + at * parts, h_before, dh + at * hidden, last ? nullptr : product + i * width, carried + i * padded, row + i * gates,
-                              result + sample * sample_size + time * gates);
+        detail::gru_cell_grad(hidden, states + at * parts, h_before, dh + at * hidden, last ? nullptr : product + i * width, carried + i * padded,
+                              row + i * gates, result + sample * sample_size + time * gates);
       }
     }
     if (with_h0) copy_matrix(carried, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);

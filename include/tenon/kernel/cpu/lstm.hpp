@@ -118,7 +118,8 @@ template <class A>
         input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
       }
       if (step || layer.first) weight.multiply(h, padded, rows, here, width, true);
-      for (long i = 0; i < rows; ++i) detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * parts);
+      for (long i = 0; i < rows; ++i)
+        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * parts);
     }
   });
 }
@@ -149,7 +150,8 @@ template <class A>
         }
         const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
         const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
-        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates, result_of(i, step));
+        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates,
+                               result_of(i, step));
       }
     }
     if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);

@@ -16,14 +16,16 @@ namespace detail {
 // `count` elements of a row, which are a whole vector nearly always; zeros behind them.
 template <class A>
 [[gnu::always_inline]] inline Simd<A> load_some(const A* from, long count) {
-  if (count >= Simd<A>::width) [[likely]] return Simd<A>::load(from);
+  if (count >= Simd<A>::width) [[likely]]
+    return Simd<A>::load(from);
   A lane[Simd<A>::width]{};
   for (long l = 0; l < count; ++l) lane[l] = from[l];
   return Simd<A>::load(lane);
 }
 template <class A>
 [[gnu::always_inline]] inline void store_some(Simd<A> value, A* to, long count) {
-  if (count >= Simd<A>::width) [[likely]] return value.store(to);
+  if (count >= Simd<A>::width) [[likely]]
+    return value.store(to);
   for (long l = 0; l < count; ++l) to[l] = value[int(l)];
 }
 }  // namespace detail
