@@ -148,6 +148,7 @@ TEST_CASE("lstm and gru: operands that do not fit are named") {
   CHECK(lstm({x, input, weight, bias, type_of<float, Shape<dyn, 2, 2>>}) == "");
   CHECK(lstm({type_of<float, Shape<dyn, 3>>, input, weight}) == "LSTM needs an input [n,T,features], got [n,3]");
   CHECK(lstm({x, type_of<float, Shape<8, 4>>, weight}) == "LSTM got an input of 3 features [n,5,3], its weight [8,4] needs 4");
+  CHECK(lstm({type_of<float, Shape<dyn, 1 << 29, 3>>, input, weight}).starts_with("LSTM of [n,536870912,3]: a sample has at most "));
   CHECK(lstm({x, input, type_of<float, Shape<8, 3>>}) == "LSTM got the weights [8,3] and [8,3]: it needs [4H,features], [4H,H], and [4H]");
   CHECK(lstm({x, input, weight, type_of<float, Shape<4>>}) ==
         "LSTM got the weights [8,3] and [8,2] and a bias of another extent: it needs [4H,features], [4H,H], and [4H]");

@@ -11,6 +11,8 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Samples that go through time together: the weight is read once per step for all of them.
 inline constexpr long recurrent_rows = tile_rows;
+/// Elements of a sample that may be between two rows of a tile, whose distances are numbers of 32 bits.
+inline constexpr long longest_sample = ((1l << 31) - 1) / recurrent_rows;
 
 namespace detail {
 // `count` elements of a row, which are a whole vector nearly always; zeros behind them.
@@ -53,7 +55,7 @@ class StepWeight {
   /// Bytes for up to `rows` rows, a multiple of 64.
   static constexpr std::size_t bytes(long k, long columns, long rows) {
     const long one = panels(columns, 1) * pitch(columns, 1), many = rows > 1 ? panels(columns, rows) * pitch(columns, rows) : 0;
-    return taps_bytes(k) + std::size_t(k * (one > many ? one : many)) * sizeof(A);
+    return taps_bytes(k) + std::size_t(round_up(k * (one > many ? one : many) * long(sizeof(A)), 64));
   }
   /// Columns of a product as it is stored: the last ones have no meaning.
   static constexpr long width(long columns) {
