@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import importlib
 import json
+import math
 import os
 import platform
 import subprocess
@@ -18,10 +19,10 @@ sys.dont_write_bytecode = True
 from harness import build, report
 from harness.environment import Environment, variables
 from harness.measure import measure
-from harness.rivals import LIBRARIES
+from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
 
-GROUPS = ("lenet", "mlp", "gemm")
+GROUPS = ("lenet", "mlp", "gemm", "conv")
 
 
 def arguments():
@@ -57,17 +58,22 @@ def chosen(options):
     return result
 
 
+def bounds(bar):
+    """gate (goal)"""
+    return f"{bar.gate:g}" + (f" ({bar.goal:g})" if math.isfinite(bar.goal) else "")
+
+
 def print_list(groups):
     for _, group, works in groups:
         for work in works:
             print(f"{work.name:22} {', '.join(work.rivals)}")
             for bar in work.bars:
                 threads = f", {bar.threads} threads" if bar.threads not in (None, 1) else ""
-                print(f"    row {bar.row}: {bar.ours} >= {bar.gate:g} ({bar.goal:g}) x {bar.rival}{threads}")
+                print(f"    row {bar.row}: {bar.ours} >= {bounds(bar)} x {bar.rival}{threads}")
         for mean in group.means:
             if any(work.name in mean.works for work in works):
                 print(f"geometric mean of {len(mean.works)} {mean.what}")
-                print(f"    row {mean.row}: {mean.ours} >= {mean.gate:g} ({mean.goal:g}) x {mean.rival}, none below {mean.least:g}")
+                print(f"    row {mean.row}: {mean.ours} >= {bounds(mean)} x {mean.rival}" + (f", none below {mean.least:g}" if mean.least else ""))
 
 
 class Bench:
@@ -94,6 +100,11 @@ class Bench:
             if not library:
                 raise Missing("its wheel has no such library")
             command = [build.program("blas"), *library]
+        elif name in PROGRAMS:
+            program, wrong = build.rival_program(name, self.environment.flags_of(name))
+            if wrong:
+                raise Missing("it cannot be built: " + wrong)
+            command = [program, str(self.options.threads)]
         else:
             command = [self.environment.python_of(name), "-B", "-m", "harness.rival", group_name, name, str(self.options.threads), self.folder.name]
         return Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", variables(self.options.threads))

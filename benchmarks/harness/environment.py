@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from harness.rivals import LIBRARIES, PACKAGES, SEPARATE
+from harness.rivals import LIBRARIES, PACKAGES, PROGRAMS, SEPARATE
 
 
 class Environment:
@@ -21,8 +21,23 @@ class Environment:
     def library_of(self, rival):
         """File and entry point of a rival that is a library, or None if it is not there."""
         pattern, entry = LIBRARIES[rival]
-        found = glob.glob(f"{self.folder_of(rival)}/lib/python3*/site-packages/{pattern}")
+        found = self.files_of(rival, "lib/python3*/site-packages/" + pattern)
         return (found[0], entry) if found else None
+
+    def files_of(self, rival, pattern):
+        return glob.glob(f"{self.folder_of(rival)}/{pattern}")
+
+    def flags_of(self, rival):
+        """What the compiler needs for a rival in C++."""
+        cxx = PROGRAMS[rival]
+        headers = [folder for pattern in cxx.headers for folder in self.files_of(rival, pattern)]
+        libraries = self.files_of(rival, cxx.libraries)[0]
+        flags = [*(f"-isystem{folder}" for folder in headers), f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", *(f"-l{name}" for name in cxx.link)]
+        if rival == "libtorch":
+            ask = "import torch; print(int(torch.compiled_with_cxx11_abi()))"
+            abi = subprocess.run([self.python_of(rival), "-c", ask], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+            flags.append(f"-D_GLIBCXX_USE_CXX11_ABI={abi}")
+        return flags
 
     @functools.cache
     def missing(self, rival):
@@ -43,6 +58,8 @@ class Environment:
     def _has(self, rival, names):
         if not os.path.exists(self.python_of(rival)):
             return False
+        if rival in PROGRAMS:
+            return all(self.files_of(rival, pattern) for pattern in (*PROGRAMS[rival].headers, f"{PROGRAMS[rival].libraries}/lib{PROGRAMS[rival].link[-1]}.so"))
         find = "import sys, importlib.util; sys.exit(any(importlib.util.find_spec(n) is None for n in sys.argv[1:]))"
         return subprocess.run([self.python_of(rival), "-c", find, *names]).returncode == 0
 

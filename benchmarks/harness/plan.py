@@ -1,10 +1,12 @@
 """What the files in groups/ declare: works, who computes them, and the bars that must be cleared."""
+import math
+import re
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Ours must be `gate` times as fast as `rival`, and aims at `goal`.
+    """Ours must be `gate` times as fast as `rival`, and aims at `goal` (if there is one).
 
     rival    a side of the work, "best" (the fastest of its rivals), or "peak" (the share of the FMA peak, not a ratio of times)
     threads  the number of threads for which it holds; None: any
@@ -12,7 +14,7 @@ class Bar:
     row: str
     rival: str
     gate: float
-    goal: float
+    goal: float = math.nan
     ours: str = "graph"
     threads: int | None = 1
 
@@ -38,14 +40,14 @@ class Work:
 
 @dataclass(frozen=True)
 class GeometricMean:
-    """A bar for the geometric mean of the ratios of many works; no single one may fall below `least`."""
+    """A bar for the geometric mean of the ratios of many works; no single one may fall below `least`, if that is above 0."""
     row: str
     what: str
     works: tuple
     rival: str
     gate: float
-    goal: float
-    least: float
+    goal: float = math.nan
+    least: float = 0
     ours: str = "graph"
     threads: int | None = 1
 
@@ -84,3 +86,51 @@ class Network:
     sample: tuple  # the shape of one sample
     classes: int
     layers: tuple
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """The shape of a convolution without bias: a batch of images n x c x h x w, o kernels. What is a pair is (vertical, horizontal)."""
+    n: int
+    c: int
+    h: int
+    w: int
+    o: int
+    kernel: tuple
+    stride: tuple = (1, 1)
+    padding: tuple = (0, 0)
+    dilation: tuple = (1, 1)
+    groups: int = 1
+
+    @property
+    def image(self):
+        return self.c, self.h, self.w
+
+    @property
+    def weight(self):
+        return self.o, self.c // self.groups, *self.kernel
+
+    @property
+    def result(self):
+        reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation)]
+        return self.o, *((size + 2 * p - r) // s + 1 for size, p, r, s in zip((self.h, self.w), self.padding, reach, self.stride))
+
+    @property
+    def flops(self):
+        return 2 * self.n * math.prod(self.result) * math.prod(self.weight[1:])
+
+    def name(self, what):
+        """As programs know it: conv/forward/8x64x56x56-64x3x3-s1x1-p1x1-d1x1-g1."""
+        pairs = "-".join(f"{letter}{v[0]}x{v[1]}" for letter, v in zip("spd", (self.stride, self.padding, self.dilation)))
+        return f"conv/{what}/{self.n}x{self.c}x{self.h}x{self.w}-{self.o}x{self.kernel[0]}x{self.kernel[1]}-{pairs}-g{self.groups}"
+
+
+def convolution(name):
+    """The shape that a name tells."""
+    n, c, h, w, o, kh, kw, sh, sw, ph, pw, dh, dw, groups = numbers_in(name)
+    return Convolution(n, c, h, w, o, (kh, kw), (sh, sw), (ph, pw), (dh, dw), groups)
+
+
+def numbers_in(name):
+    """The whole numbers in the last part of a name."""
+    return tuple(map(int, re.findall(r"\d+", name.rsplit("/", 1)[1])))

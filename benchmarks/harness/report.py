@@ -89,7 +89,7 @@ def row_of_mean(mean, results, threads):
         return row
     row.ratio, row.least = (math.exp(statistics.fmean(math.log(value[k]) for value in found.values())) for k in (0, 1))
     slowest = min(found, key=lambda name: found[name][0])
-    row.note = f"least {found[slowest][0]:.2f} at {slowest}, must be {mean.least}"
+    row.note = f"least {found[slowest][0]:.2f} at {slowest}" + (f", must be {mean.least}" if mean.least else "")
     row.met = met(mean, row.ratio, row.least, extra=found[slowest][0] >= mean.least) if mean.threads in (None, threads) else ""
     return row
 

@@ -3,8 +3,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from harness.numbers import batch_of, numbers, safetensors, some_of
+from harness.numbers import batch_of, safetensors
 from harness.plan import FLATTEN, MAX_POOL, RELU, Conv
+from harness.rivals import pytorch_kernels
 
 
 def build(network, weights):
@@ -65,25 +66,14 @@ def forward(network, weights, count, compiled):
     return lambda: call().numpy().reshape(-1), call
 
 
-def product(m, n, k):
-    a, b = torch.from_numpy(numbers(m * k).reshape(m, k)), torch.from_numpy(numbers(k * n, 12345).reshape(k, n))
-    c = torch.empty(m, n)
-
-    @torch.inference_mode()
-    def call():
-        return torch.mm(a, b, out=c)
-
-    return lambda: some_of(call().numpy()), call
-
-
 def works(rival, group, threads, folder):
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
 
     def make(name):
         parts = name.split("/")
-        if parts[0] == "gemm":
-            return product(*map(int, parts[1].split("x")))
+        if parts[0] in pytorch_kernels.KINDS:
+            return pytorch_kernels.make(name)
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
         return {"train": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival == "compiled")
 

@@ -1,0 +1,50 @@
+"""PyTorch's single operators, by the names of their works."""
+import torch
+import torch.nn.functional as F
+
+from harness.numbers import numbers, some_of
+from harness.plan import convolution, numbers_in
+
+SECOND, THIRD = 12345, 54321  # where in the sequence of numbers these operands begin
+
+
+def operand(shape, first=0, dtype=torch.float32):
+    count = 1
+    for extent in shape:
+        count *= extent
+    tensor = torch.from_numpy(numbers(count, first)).reshape(shape).to(dtype)
+    return tensor.contiguous(memory_format=torch.channels_last) if len(shape) == 4 else tensor
+
+
+def product(name):
+    m, n, k = numbers_in(name)
+    dtype = torch.bfloat16 if name.startswith("gemm_bf16/") else torch.float32
+    a, b, c = operand((m, k), 0, dtype), operand((k, n), SECOND, dtype), torch.empty(m, n, dtype=dtype)
+    return lambda: torch.mm(a, b, out=c)
+
+
+def conv(name):
+    s, what = convolution(name), name.split("/")[1]
+    image, weight, result = (s.n, *s.image), s.weight, (s.n, *s.result)
+    if what == "forward":
+        x, w = operand(image), operand(weight, SECOND)
+        return lambda: F.conv2d(x, w, None, s.stride, s.padding, s.dilation, s.groups)
+    # The operand whose gradient is not asked for gives its shape only.
+    x, w, dy = operand(image), operand(weight, SECOND), operand(result, THIRD)
+    mask = [what == "backward_input", what == "backward_weight", False]
+    which = mask.index(True)
+    backward = torch.ops.aten.convolution_backward
+    return lambda: backward(dy, x, w, None, s.stride, s.padding, s.dilation, False, [0, 0], s.groups, mask)[which]
+
+
+KINDS = {"gemm": product, "gemm_bf16": product, "conv": conv}
+
+
+def make(name):
+    run = KINDS[name.split("/")[0]](name)
+
+    @torch.inference_mode()
+    def call():
+        return run()
+
+    return lambda: some_of(call().contiguous().float().numpy()), call
