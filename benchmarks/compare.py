@@ -22,7 +22,7 @@ from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
 
-GROUPS = ("lenet", "mlp", "gemm", "conv")
+GROUPS = ("lenet", "mlp", "gemm", "conv", "resnet")
 
 
 def arguments():
@@ -119,7 +119,7 @@ class Bench:
             peak = started(self.ours("peak"))
             ours = started(self.ours(group.program, str(self.options.threads), self.folder.name))
             rivals, results = {}, {}
-            for rival in dict.fromkeys(rival for work in works for rival in work.rivals):
+            for rival in dict.fromkeys(rival for work in works if not work.lacks for rival in work.rivals):
                 try:
                     if self.options.quick and rival in ("compiled", "mindspore"):
                         raise Missing("left out by --quick")
@@ -128,6 +128,11 @@ class Bench:
                     print(f"skipped: {rival}: {missing}", flush=True)
                     self.skipped[rival] = str(missing)
             for work in works:
+                if work.lacks:
+                    print(f"skipped: {work.name}: {work.lacks}", flush=True)
+                    self.skipped[work.name] = work.lacks
+                    self.rows += report.rows_without(work, self.options.threads)
+                    continue
                 while work.name not in results:
                     sides = {variant: (ours, variant) for variant in work.ours} | {rival: (rivals[rival], "-") for rival in work.rivals if rival in rivals}
                     try:

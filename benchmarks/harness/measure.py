@@ -61,8 +61,8 @@ def measure(work, sides, peak, rounds, turn):
             if any(v != v for v in values):
                 result.differs[name] = "not a number"
         else:
-            tolerance = 0 if name in work.ours else work.tolerance
-            result.largest[name], wrong = disagreement(expected, values, tolerance)
+            tolerance, compared = (0, None) if name in work.ours else (work.tolerance, work.compared)
+            result.largest[name], wrong = disagreement(expected[:compared], values[:compared], tolerance)
             if wrong:
                 result.differs[name] = wrong
     sides = {name: side for name, side in sides.items() if name not in result.differs}

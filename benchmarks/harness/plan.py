@@ -28,6 +28,8 @@ class Work:
     rivals     names of RIVALS in harness/rivals/
     flops      floating-point operations of one call, 0: not known
     tolerance  numbers of two sides may differ by tolerance (1 + the largest of them)
+    compared   how many of the numbers rivals must agree on (graph and PyNative mode must in all), None: all
+    lacks      what we cannot do yet: the work is not measured, and its bars are not met
     """
     name: str
     what: str
@@ -36,6 +38,8 @@ class Work:
     flops: float = 0
     tolerance: float = 1e-4
     bars: tuple = ()
+    compared: int | None = None
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,21 @@ class Conv:
     outputs: int
     kernel: int
     padding: int
+    stride: int = 1
+    bias: bool = True
+
+
+@dataclass(frozen=True)
+class BatchNorm:
+    name: str
+    channels: int
+
+
+@dataclass(frozen=True)
+class Residual:
+    """body(x) + shortcut(x); an empty shortcut is x itself."""
+    body: tuple
+    shortcut: tuple
 
 
 @dataclass(frozen=True)
@@ -77,12 +96,12 @@ class Dense:
     outputs: int
 
 
-RELU, MAX_POOL, FLATTEN = "relu", "max_pool", "flatten"  # of 2x2
+RELU, MAX_POOL, FLATTEN, MEAN = "relu", "max_pool", "flatten", "mean"  # maximum of 2x2, mean of each channel's plane
 
 
 @dataclass(frozen=True)
 class Network:
-    """A chain of layers, from which each framework builds its own form."""
+    """A chain of layers, from which each framework builds its own form. Parameters have the names of their layers."""
     sample: tuple  # the shape of one sample
     classes: int
     layers: tuple

@@ -74,8 +74,17 @@ def row_of(result, bar, threads):
     return row
 
 
+def bars_of(work, threads):
+    return [bar for bar in work.bars if bar.threads in (None, threads)]
+
+
+def rows_without(work, threads):
+    """The bars of a work that was not measured."""
+    return [Row(bar.row, f"{work.what} (skipped: {work.lacks})", bar.ours, against=bar.rival, gate=bar.gate, goal=bar.goal, met="missing") for bar in bars_of(work, threads)]
+
+
 def rows_of(result, threads):
-    bars = [bar for bar in result.work.bars if bar.threads in (None, threads)]
+    bars = bars_of(result.work, threads)
     # A work without a bar of its own for these threads is shown all the same.
     return [row_of(result, bar, threads) for bar in bars or [Bar("", "best", math.nan, math.nan, result.work.ours[0])]]
 
