@@ -22,7 +22,7 @@ from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
 
-GROUPS = ("lenet", "mlp", "gemm", "conv", "resnet")
+GROUPS = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 
 
 def arguments():

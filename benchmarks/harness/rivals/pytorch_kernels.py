@@ -37,10 +37,30 @@ def conv(name):
     return lambda: backward(dy, x, w, None, s.stride, s.padding, s.dilation, False, [0, 0], s.groups, mask)[which]
 
 
-KINDS = {"gemm": product, "gemm_bf16": product, "conv": conv}
+def small_add(name):
+    x, y = operand((4,)), operand((4,), SECOND)
+    return lambda: x + y
+
+
+KINDS = {"gemm": product, "gemm_bf16": product, "conv": conv, "eager": small_add}
+
+
+def add_sum_backward():
+    p, y = operand((4,)).requires_grad_(), operand((4,), SECOND)
+
+    def call():
+        p.grad = None
+        loss = (p + y).sum()
+        loss.backward()
+        return loss
+
+    return lambda: [call().item(), *p.grad.tolist()], call
 
 
 def make(name):
+    """check() and call()"""
+    if name == "eager/add_sum_backward/4":
+        return add_sum_backward()
     run = KINDS[name.split("/")[0]](name)
 
     @torch.inference_mode()
