@@ -16,7 +16,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from harness import build, report
+from harness import build, figures, report
 from harness.environment import Environment, variables
 from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
@@ -45,7 +45,7 @@ def arguments():
 
 
 def chosen(options):
-    """Groups with the works that were asked for."""
+    """Groups with the works that were asked for, and the names of figures."""
     result = []
     for name in GROUPS:
         group = importlib.import_module("groups." + name).GROUP
@@ -53,9 +53,10 @@ def chosen(options):
         works = [work for work in group.works if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)]
         if works:
             result.append((name, group, works))
-    if not result:
+    kinds = [name for name, (_, row, _) in figures.ALL.items() if not options.only or any(o == row or o in name for o in options.only)]
+    if not result and not kinds:
         sys.exit(f"no work fits {options.only}; --list prints them")
-    return result
+    return result, kinds
 
 
 def bounds(bar):
@@ -63,7 +64,7 @@ def bounds(bar):
     return f"{bar.gate:g}" + (f" ({bar.goal:g})" if math.isfinite(bar.goal) else "")
 
 
-def print_list(groups):
+def print_list(groups, kinds):
     for _, group, works in groups:
         for work in works:
             print(f"{work.name:22} {', '.join(work.rivals)}")
@@ -76,6 +77,11 @@ def print_list(groups):
                 print(f"    row {mean.row}: {mean.ours} >= {bounds(mean)} x {mean.rival}" + (f", none below {mean.least:g}" if mean.least else ""))
 
 
+    for name in kinds:
+        take, row, _ = figures.ALL[name]
+        print(f"{name}\n    row {row}: {take.__doc__}")
+
+
 class Bench:
     """One run: the sides, what they answered, what went wrong."""
 
@@ -86,9 +92,10 @@ class Bench:
         self.folder = tempfile.TemporaryDirectory()
         self.logs = os.path.join(options.out, "logs")
         os.makedirs(self.logs, exist_ok=True)
-        self.skipped, self.faults, self.results, self.rows = {}, [], [], []
+        self.skipped, self.faults, self.results, self.rows, self.figures = {}, [], [], [], []
 
     def ours(self, program, *arguments):
+        """One of our programs as a side."""
         return Side(program, [build.program(program), *arguments], self.cpus, f"{self.logs}/{program}.txt")
 
     def rival(self, name, group_name):
@@ -160,21 +167,31 @@ class Bench:
         for side, what in result.differs.items():
             self.fault(f"{result.work.name}: {side} computes something else: {what}")
 
+    def take_figures(self, kinds):
+        self.figures += figures.of_allocations(self.results)
+        for name in kinds:
+            taken = figures.ALL[name][0](self)
+            print(f"{name}:", ", ".join(f"{report.number(figure.value)} {figure.unit}".strip() for figure in taken), flush=True)
+            self.figures += taken
+        for figure in self.figures:
+            if figure.row == "23" and figure.met == "no":
+                self.fault(f"{figure.what}: {figure.value:g}")
+
     def write(self):
         versions = {}
         for rival in {side for result in self.results for side in result.times if side not in result.work.ours}:
             versions |= {package: version for package, version in self.environment.versions(rival).items() if package not in versions}
-        peaks = [peak for result in self.results for peak in result.peaks]
+        peaks = [peak for result in self.results for peak in result.peaks] or [math.nan]
         facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "cpu": cpu_name(), "cpus": self.cpus,
                  "versions": versions, "skipped": self.skipped, "peak_gflops_of_one_core": [min(peaks), max(peaks)]}
-        table = report.markdown(self.rows)
+        table = report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/results.json", "w") as file:
-            json.dump(report.as_json(self.results, self.rows, facts), file, indent=1)
+            json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)
         with open(f"{self.options.out}/results.md", "w") as file:
             print(table, file=file)
-        print(f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core {min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;",
+        print(f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core {min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;" if self.results else "",
               ", ".join(f"{package} {version}" for package, version in sorted(versions.items())))
-        if min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
+        if self.results and min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
             print("Other programs took the processors: measure again the rows marked noisy, and all if the peak varied by more than 15 %.")
         print(f"\n{table}\n\nwritten: {self.options.out}/results.json, results.md")
 
@@ -188,14 +205,16 @@ def cpu_name():
 
 def main():
     options = arguments()
-    groups = chosen(options)
+    groups, kinds = chosen(options)
     if options.list:
-        return print_list(groups)
+        return print_list(groups, kinds)
+    programs = [group.program for _, group, _ in groups] + [program for kind in kinds for program in figures.ALL[kind][2]]
     if not options.no_build:
-        build.build(["peak", *(group.program for _, group, _ in groups), *(["blas"] if any(name == "gemm" for name, _, _ in groups) else [])])
+        build.build(dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in groups) else [])]))
     bench = Bench(options)
     for name, group, works in groups:
         bench.run_group(name, group, works)
+    bench.take_figures(kinds)
     bench.write()
     if bench.faults:
         sys.exit("\n".join(["FAILED:", *bench.faults]))

@@ -11,6 +11,7 @@ class Result:
     peaks: list = dataclasses.field(default_factory=list)   # GFLOP/s
     differs: dict = dataclasses.field(default_factory=dict)  # side: what is wrong with its numbers
     largest: dict = dataclasses.field(default_factory=dict)  # side: its largest difference from ours
+    facts: dict = dataclasses.field(default_factory=dict)   # of ours: arena bytes and heap allocations of a call
     dropped: int = 0    # rounds in which another program took a processor
     noisy: bool = False  # too few other rounds: all are kept
 
@@ -56,6 +57,8 @@ def measure(work, sides, peak, rounds, turn):
     expected = None
     for name, (side, variant) in sides.items():
         values = side.check(work.name, variant)
+        if name in work.ours:
+            result.facts[name] = side.facts(work.name, variant)
         if expected is None:
             expected = values
             if any(v != v for v in values):

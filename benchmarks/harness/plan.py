@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Bar:
-    """Ours must be `gate` times as fast as `rival`, and aims at `goal` (if there is one).
+    """Ours must be `gate` times as fast as `rival`, and aims at `goal`; nan: there is none, the ratio is shown.
 
     rival    a side of the work, "best" (the fastest of its rivals), or "peak" (the share of the FMA peak, not a ratio of times)
     threads  the number of threads for which it holds; None: any
     """
     row: str
     rival: str
-    gate: float
+    gate: float = math.nan
     goal: float = math.nan
     ours: str = "graph"
     threads: int | None = 1

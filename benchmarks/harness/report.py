@@ -21,6 +21,8 @@ class Row:
     goal: float = math.nan
     met: str = ""
     share: float = math.nan
+    arena: float = math.nan  # KB
+    allocations: float = math.nan
     note: str = ""
 
 
@@ -59,6 +61,8 @@ def row_of(result, bar, threads):
         row.met = "differs" if ours in result.differs else "missing"
         return row
     row.microseconds = result.median(ours)
+    if result.facts.get(ours):
+        row.arena, row.allocations = result.facts[ours][0] / 1024, result.facts[ours][1]
     row.rivals = {name: result.median(name) for name in result.times if name not in result.work.ours or name == bar.rival}
     if result.work.flops:
         row.share = share_of_peak(result, ours, threads)[0]
@@ -116,7 +120,7 @@ def plain(value):
     return f"{value:g}" if math.isfinite(value) else ""
 
 
-COLUMNS = ("row", "work", "ours, us", "rivals, us", "against", "median ratio", "min/min", "gate", "goal", "met", "share of peak")
+COLUMNS = ("row", "work", "ours, us", "rivals, us", "against", "median ratio", "min/min", "gate", "goal", "met", "share of peak", "arena, KB", "allocations")
 
 
 def cells(row):
@@ -124,20 +128,28 @@ def cells(row):
     ours = f"{number(row.microseconds, 4)} {row.ours}".strip()
     share = f"{100 * row.share:.0f} %" if math.isfinite(row.share) else ""
     what = row.what + (f" ({row.note})" if row.note else "")
-    return (row.row, what, ours, times, row.against, number(row.ratio), number(row.least), plain(row.gate), plain(row.goal), row.met, share)
+    return (row.row, what, ours, times, row.against, number(row.ratio), number(row.least), plain(row.gate), plain(row.goal), row.met, share, number(row.arena) if row.arena else "",
+            plain(row.allocations))
 
 
-def markdown(rows):
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-    return "\n".join(lines + ["| " + " | ".join(cells(row)) + " |" for row in rows])
+def table(columns, lines):
+    return "\n".join("| " + " | ".join(line) + " |" for line in (columns, ["---"] * len(columns), *lines))
 
 
-def as_json(results, rows, facts):
+def markdown(rows, figures):
+    tables = [table(COLUMNS, map(cells, rows))] if rows else []
+    if figures:
+        lines = [(f.row, f.what, f"{number(f.value)} {f.unit}".strip(), f"{plain(f.gate)} {f.unit}".strip() if math.isfinite(f.gate) else "", f.met) for f in figures]
+        tables.append(table(("row", "figure", "value", "at most", "met"), lines))
+    return "\n\n".join(tables)
+
+
+def as_json(results, rows, figures, facts):
     def clean(value):
         if isinstance(value, dict):
             return {key: clean(v) for key, v in value.items()}
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     works = [{"name": r.work.name, "flops": r.work.flops, "tolerance": r.work.tolerance, "rounds_us": r.times, "peak_gflops": r.peaks,
-              "dropped_rounds": r.dropped, "noisy": r.noisy, "largest_difference": r.largest, "differs": r.differs} for r in results]
-    return {"facts": facts, "rows": [clean(dataclasses.asdict(row)) for row in rows], "works": works}
+              "dropped_rounds": r.dropped, "noisy": r.noisy, "largest_difference": r.largest, "differs": r.differs, "arena_bytes_and_allocations": r.facts} for r in results]
+    return {"facts": facts, "rows": [clean(dataclasses.asdict(row)) for row in rows], "figures": [clean(dataclasses.asdict(figure)) for figure in figures], "works": works}
