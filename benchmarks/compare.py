@@ -2,6 +2,7 @@
 """Tenon against PyTorch, ONNX Runtime, JAX, and MindSpore on the same cores: benchmarks/README.md says how it measures.
 
     python3 benchmarks/compare.py [--threads N] [--only NAME] [--rounds N] [--quick] [--list]
+    python3 benchmarks/compare.py --random COUNT [--seed SEED]
 """
 import argparse
 import contextlib
@@ -16,7 +17,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from harness import build, figures, report
+from harness import build, figures, report, shapes
 from harness.environment import Environment, variables
 from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
@@ -31,6 +32,8 @@ def arguments():
     parser.add_argument("--only", metavar="NAME", action="append", help="works whose name contains NAME, or the row of that number; may be repeated")
     parser.add_argument("--rounds", type=int, help="rounds in which the sides take turns (default 11)")
     parser.add_argument("--quick", action="store_true", help="3 rounds of short turns, without compiled PyTorch and MindSpore: a trial, no measurement")
+    parser.add_argument("--random", type=int, metavar="COUNT", help="instead of the works: so many random shapes of all kinds of kernels against PyTorch")
+    parser.add_argument("--seed", type=int, default=1, help="what --random draws (default 1)")
     parser.add_argument("--list", action="store_true", help="print the works and their bars, and do nothing else")
     parser.add_argument("--venv", metavar="DIR", default=os.path.join(build.FOLDER, "venv"), 
                         help="virtual environment of the rivals (default build/benchmarks/venv)")
@@ -116,8 +119,27 @@ class Bench:
             command = [self.environment.python_of(name), "-B", "-m", "harness.rival", group_name, name, str(self.options.threads), self.folder.name]
         return Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", variables(self.options.threads))
 
+    def run_random(self):
+        """Random shapes: a program of their own, and a table of the worst ratios."""
+        drawn = shapes.drawn(self.options.random, self.options.seed)
+        if not self.options.no_build:
+            build.build(["peak"])
+        program = shapes.build_program(drawn)
+        with contextlib.ExitStack() as stack:
+            peak, ours = self.ours("peak"), Side("random", [program, str(self.options.threads), self.folder.name], self.cpus, f"{self.logs}/random.txt")
+            rival = self.rival("pytorch", "random")
+            for side in (peak, ours, rival):
+                stack.callback(side.close)
+            for work in shapes.works(drawn):
+                result = measure(work, {"pynative": (ours, "pynative"), "pytorch": (rival, "-")}, peak, self.options.rounds, self.turn)
+                self.tell(result)
+
+    @property
+    def turn(self):
+        return 5e3 if self.options.quick else 20e3
+
     def run_group(self, name, group, works):
-        turn = 5e3 if self.options.quick else 20e3
+        turn = self.turn
         with contextlib.ExitStack() as stack:
             def started(side):
                 stack.callback(side.close)
@@ -177,23 +199,23 @@ class Bench:
             if figure.row == "23" and figure.met == "no":
                 self.fault(f"{figure.what}: {figure.value:g}")
 
-    def write(self):
+    def write(self, name="results", table=None):
         versions = {}
         for rival in {side for result in self.results for side in result.times if side not in result.work.ours}:
             versions |= {package: version for package, version in self.environment.versions(rival).items() if package not in versions}
         peaks = [peak for result in self.results for peak in result.peaks] or [math.nan]
-        facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "cpu": cpu_name(), "cpus": self.cpus,
+        facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "command": sys.argv[1:], "cpu": cpu_name(), "cpus": self.cpus,
                  "versions": versions, "skipped": self.skipped, "peak_gflops_of_one_core": [min(peaks), max(peaks)]}
-        table = report.markdown(self.rows, self.figures)
-        with open(f"{self.options.out}/results.json", "w") as file:
+        table = table or report.markdown(self.rows, self.figures)
+        with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)
-        with open(f"{self.options.out}/results.md", "w") as file:
+        with open(f"{self.options.out}/{name}.md", "w") as file:
             print(table, file=file)
         print(f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core {min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;" if self.results else "",
               ", ".join(f"{package} {version}" for package, version in sorted(versions.items())))
         if self.results and min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
             print("Other programs took the processors: measure again the rows marked noisy, and all if the peak varied by more than 15 %.")
-        print(f"\n{table}\n\nwritten: {self.options.out}/results.json, results.md")
+        print(f"\n{table}\n\nwritten: {self.options.out}/{name}.json, {name}.md")
 
 
 def cpu_name():
@@ -205,6 +227,11 @@ def cpu_name():
 
 def main():
     options = arguments()
+    if options.random:
+        bench = Bench(options)
+        bench.run_random()
+        bench.write("random", report.of_shapes(bench.results, options.threads))
+        return bench.faults and sys.exit("\n".join(["FAILED:", *bench.faults]))
     groups, kinds = chosen(options)
     if options.list:
         return print_list(groups, kinds)

@@ -144,6 +144,24 @@ def markdown(rows, figures):
     return "\n\n".join(tables)
 
 
+WORST = 40  # shapes in the table of --random
+
+
+def of_shapes(results, threads):
+    """Random shapes: what each kind of kernel reached, and the worst ones."""
+    found = sorted(((*ratio(result, "pynative", "pytorch")[:2], result) for result in results if {"pynative", "pytorch"} <= set(result.times)), key=lambda entry: entry[0])
+    kinds = {}
+    for median, _, result in found:
+        kinds.setdefault(result.work.name.rsplit("/", 1)[0], []).append(median)
+    kinds["all"] = [entry[0] for entry in found]
+    summary = [(kind, str(len(values)), number(math.exp(statistics.fmean(map(math.log, values)))), number(min(values)), str(sum(value < 0.5 for value in values)))
+               for kind, values in kinds.items()]
+    worst = [(result.work.name + (" (noisy)" if result.noisy else ""), number(result.median("pynative"), 4), number(result.median("pytorch"), 4), number(median), number(least),
+              f"{100 * share_of_peak(result, 'pynative', threads)[0]:.0f} %" if result.work.flops else "") for median, least, result in found[:WORST]]
+    return (table(("kind", "shapes", "geometric mean", "worst", "below 0.5"), sorted(summary)) + "\n\n" +
+            table(("worst shapes", "ours, us", "pytorch, us", "median ratio", "min/min", "share of peak"), worst))
+
+
 def as_json(results, rows, figures, facts):
     def clean(value):
         if isinstance(value, dict):

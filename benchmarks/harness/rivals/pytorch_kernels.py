@@ -42,7 +42,47 @@ def small_add(name):
     return lambda: x + y
 
 
-KINDS = {"gemm": product, "gemm_bf16": product, "conv": conv, "eager": small_add}
+def matmul(name):
+    """Of two matrices, one of them transposed, or of stacks."""
+    what, sizes = name.split("/")[1], numbers_in(name)
+    if what == "stack":
+        stack, m, n, k = sizes
+        a, b = operand((stack, m, k)), operand((stack, k, n), SECOND)
+    else:
+        m, n, k = sizes
+        a = operand((k, m)).T if what == "first" else operand((m, k))
+        b = operand((n, k), SECOND).T if what == "second" else operand((k, n), SECOND)
+    return lambda: a @ b
+
+
+def pool(name):
+    what, (n, c, h, w, kh, kw, sh, sw, ph, pw) = name.split("/")[1], numbers_in(name)
+    x, window = operand((n, c, h, w)), ((kh, kw), (sh, sw), (ph, pw))
+    if what == "avg":
+        return lambda: F.avg_pool2d(x, *window)
+    if what == "max":
+        return lambda: F.max_pool2d(x, *window)
+    y, winners = F.max_pool2d(x, *window, return_indices=True)
+    dy, backward = operand(tuple(y.shape), THIRD), torch.ops.aten.max_pool2d_with_indices_backward
+    return lambda: backward(dy, x, *window, (1, 1), False, winners)
+
+
+def rows(name):
+    what, (r, c) = name.split("/")[1], numbers_in(name)
+    x, gamma, beta = operand((r, c)), operand((c,), SECOND), operand((c,), THIRD)
+    if what == "layer_norm":
+        return lambda: F.layer_norm(x, (c,), gamma, beta)
+    return (lambda: torch.softmax(x, -1)) if what == "softmax" else (lambda: torch.log_softmax(x, -1))
+
+
+def reduction(name):
+    what, (a, b, c, axis) = name.split("/")[1], numbers_in(name)
+    x, reduce = operand((a, b, c)), {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[what]
+    return lambda: reduce(x, axis)
+
+
+KINDS = {"gemm": product, "gemm_bf16": product, "conv": conv, "eager": small_add, "matmul": matmul, "pool": pool, "rows": rows,
+         "reduce": reduction}
 
 
 def add_sum_backward():
