@@ -6,6 +6,7 @@
 """
 import argparse
 import contextlib
+import dataclasses
 import importlib
 import json
 import math
@@ -17,8 +18,8 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from harness import build, figures, report, shapes
-from harness.environment import Environment, variables
+from harness import build, figures, readme, report, shapes
+from harness.environment import Environment, has_avx512, variables
 from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
@@ -34,6 +35,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="3 rounds of short turns, without compiled PyTorch and MindSpore: a trial, no measurement")
     parser.add_argument("--random", type=int, metavar="COUNT", help="instead of the works: so many random shapes of all kinds of kernels against PyTorch")
     parser.add_argument("--seed", type=int, default=1, help="what --random draws (default 1)")
+    parser.add_argument("--readme", action="store_true", help="write what was measured into README.md's table of figures")
     parser.add_argument("--list", action="store_true", help="print the works and their bars, and do nothing else")
     parser.add_argument("--venv", metavar="DIR", default=os.path.join(build.FOLDER, "venv"), 
                         help="virtual environment of the rivals (default build/benchmarks/venv)")
@@ -43,6 +45,8 @@ def arguments():
     options = parser.parse_args()
     if options.threads < 1 or (options.rounds is not None and options.rounds < 1):
         parser.error("--threads and --rounds need numbers from 1 on")
+    if options.readme and (options.quick or options.random):
+        parser.error("--readme takes measurements of works: neither --quick nor --random")
     options.rounds = options.rounds or (3 if options.quick else 11)
     return options
 
@@ -194,7 +198,7 @@ class Bench:
         for name in kinds:
             taken = figures.ALL[name][0](self)
             print(f"{name}:", ", ".join(f"{report.number(figure.value)} {figure.unit}".strip() for figure in taken), flush=True)
-            self.figures += taken
+            self.figures += [dataclasses.replace(figure, only=name) for figure in taken]
         for figure in self.figures:
             if figure.row == "23" and figure.met == "no":
                 self.fault(f"{figure.what}: {figure.value:g}")
@@ -206,6 +210,12 @@ class Bench:
         peaks = [peak for result in self.results for peak in result.peaks] or [math.nan]
         facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "command": sys.argv[1:], "cpu": cpu_name(), "cpus": self.cpus,
                  "versions": versions, "skipped": self.skipped, "peak_gflops_of_one_core": [min(peaks), max(peaks)]}
+        if self.options.readme:
+            known = [rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)]
+            rivals = {package: version for rival in known for package, version in self.environment.versions(rival).items()}
+            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, {build.compiler_version()} -O2 -march=native, one thread unless the line says more; "
+            machine += ", ".join(" ".join(v) for v in sorted(rivals.items())) + ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
+            readme.update(os.path.join(build.SOURCE, "README.md"), readme.lines_of(self.rows, self.figures, self.options.threads), machine)
         table = table or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)

@@ -24,6 +24,12 @@ def compiler():
     return [os.environ.get("CXX", "g++"), "-std=gnu++20", "-O2", "-march=native", "-DNDEBUG", f"-I{SOURCE}/include", f"-I{SOURCE}/benchmarks/run"]
 
 
+def compiler_version():
+    """g++ 12.2.0"""
+    command = compiler()[0]
+    return f"{command} " + subprocess.run([command, "-dumpfullversion", "-dumpversion"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[0]
+
+
 def rival_program(name, flags):
     """A rival in C++, built where it is older than its source."""
     source, binary = os.path.join(SOURCE, "benchmarks", "harness", "rivals", name + ".cpp"), os.path.join(FOLDER, "rivals", name)

@@ -81,7 +81,11 @@ def variables(threads):
         result["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     # Without these glibc gives large blocks back to the kernel at every step, which costs PyTorch up to a fifth.
     result.update(MALLOC_MMAP_THRESHOLD_="2000000000", MALLOC_TRIM_THRESHOLD_="2000000000", MALLOC_TOP_PAD_="268435456")
-    with open("/proc/cpuinfo") as file:
-        if "avx512f" in file.read():
-            result["OPENBLAS_CORETYPE"] = "SkylakeX"  # on new processors it may choose a core without AVX-512
+    if has_avx512():
+        result["OPENBLAS_CORETYPE"] = "SkylakeX"  # on new processors it may choose a core without AVX-512
     return result
+
+
+def has_avx512():
+    with open("/proc/cpuinfo") as file:
+        return "avx512f" in file.read()

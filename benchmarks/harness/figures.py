@@ -13,12 +13,21 @@ from harness.side import Side
 
 @dataclass
 class Figure:
-    """One line of the second table: a value that may be `gate` at most (nan: shown only)."""
+    """One line of the second table: a value that may be `gate` at most (nan: shown only).
+
+    Its line in README.md, which figures may share, is called `title`; `short` stands before the value there.
+    """
     row: str
-    what: str
+    title: str
+    short: str
     value: float
     unit: str
     gate: float = math.nan
+    only: str = ""
+
+    @property
+    def what(self):
+        return f"{self.title}: {self.short}" if self.short else self.title
 
     @property
     def met(self):
@@ -34,7 +43,7 @@ def start(bench):
         milliseconds.append(1e3 * (time.perf_counter() - begin))
         megabytes.append(int(done.stdout) / 1024)
     what = "process start to the end of the first LeNet-5 step, N = 32"
-    return [Figure("18", what, statistics.median(milliseconds), "ms", 23), Figure("18", what + ", resident", max(megabytes), "MB", 30)]
+    return [Figure("18", what, "", statistics.median(milliseconds), "ms", 23), Figure("18", what, "resident", max(megabytes), "MB", 30)]
 
 
 def compiling(bench):
@@ -45,7 +54,8 @@ def compiling(bench):
     figures = []
     for line in done.stdout.splitlines()[2:]:
         name, seconds, bar, megabytes, memory_bar = (cell.strip() for cell in line.strip("|").split("|"))
-        figures += [Figure("19", f"compile time, {name}", float(seconds), "s", float(bar)), Figure("19", f"compiler's memory, {name}", float(megabytes), "MB", float(memory_bar))]
+        figures += [Figure("19", "compile time and memory of g++ -O2", name, float(seconds), "s", float(bar)),
+                    Figure("19", "compile time and memory of g++ -O2", name, float(megabytes), "MB", float(memory_bar))]
     return figures
 
 
@@ -53,7 +63,7 @@ def size(bench):
     """What tests/compile/size.sh prints; it fails above the bar, and says the size all the same."""
     done = subprocess.run(["sh", os.path.join(build.SOURCE, "tests", "compile", "size.sh"), build.SOURCE, os.environ.get("CXX", "g++")], stdout=subprocess.PIPE, text=True)
     kilobytes, bar = (int(digits) / 1024 for digits in re.search(r": (\d+) bytes, bar (\d+)", done.stdout).groups())
-    return [Figure("20", "stripped LeNet-5 trainer in graph mode, with data and saving", kilobytes, "KB", bar)]
+    return [Figure("20", "stripped LeNet-5 trainer in graph mode, with data and saving", "", kilobytes, "KB", bar)]
 
 
 NETWORKS = {"lenet/32": "LeNet-5, N = 32", "lenet/256": "LeNet-5, N = 256", "resnet18/32": "ResNet-18, N = 32"}
@@ -66,11 +76,12 @@ def memory(bench):
     try:
         for name, what in NETWORKS.items():
             arena, values, bound, bound_without_passes, all_values = side.check(name)
+            title = f"memory of a training step, {what}"
             figures += [
-                Figure("22", f"arena of a training step, {what}, kernels' scratch included", arena / 1024, "KB"),
-                Figure("22", f"its values / what is alive at the worst moment, {what}", values / bound, "x", 1.1),
-                Figure("22", f"alive at the worst moment / the same without passes (nothing fused or in place), {what}", bound / bound_without_passes, "x"),
-                Figure("22", f"values / all values without passes, each in memory of its own, {what}", values / all_values, "x")]
+                Figure("22", title, "arena with kernels' scratch", arena / 1024, "KB"),
+                Figure("22", title, "values / what is alive at the worst moment", values / bound, "", 1.1),
+                Figure("22", title, "alive at the worst moment / the same without passes (nothing fused or in place)", bound / bound_without_passes, ""),
+                Figure("22", title, "values / all values without passes, each in memory of its own", values / all_values, "")]
     finally:
         side.close()
     return figures
@@ -92,7 +103,7 @@ def bits(bench):
                 answers += [side.check(work, variant) for variant in ("graph", "pynative")]
             finally:
                 side.close()
-        figures.append(Figure("23", f"{work}: runs whose losses differ in a bit, of graph and PyNative mode on 1, 2, 3 threads", sum(a != answers[0] for a in answers), "", 0))
+        figures.append(Figure("23", "runs whose losses differ in a bit, of graph and PyNative mode on 1, 2, 3 threads", work, sum(a != answers[0] for a in answers), "", 0))
     return figures
 
 
@@ -109,4 +120,4 @@ def of_allocations(results):
             if facts:
                 kind = "training step" if "/train/" in result.work.name else "prediction"
                 most[kind, variant] = max(most.get((kind, variant), 0), facts[1])
-    return [Figure("21", f"heap allocations of a {kind}, {variant}", value, "", 0) for (kind, variant), value in most.items()]
+    return [Figure("21", f"heap allocations of a {kind}", variant, value, "", 0, "/train/" if "train" in kind else "/forward/") for (kind, variant), value in most.items()]

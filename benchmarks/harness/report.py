@@ -24,6 +24,8 @@ class Row:
     arena: float = math.nan  # KB
     allocations: float = math.nan
     note: str = ""
+    title: str = ""  # of its line in README.md
+    only: str = ""   # what measures it again: compare.py --only ...
 
 
 def share_of_peak(result, side, threads):
@@ -53,7 +55,7 @@ def met(bar, *values, extra=True):
 
 def row_of(result, bar, threads):
     ours = bar.ours
-    row = Row(bar.row, result.work.what, ours, against=bar.rival)
+    row = Row(bar.row, result.work.what, ours, against=bar.rival, title=result.work.what, only=result.work.name)
     row.note = ", ".join([f"{side} differs" for side in result.differs] + ["noisy"] * result.noisy)
     if math.isfinite(bar.gate):
         row.gate, row.goal = bar.gate, bar.goal
@@ -97,6 +99,7 @@ def row_of_mean(mean, results, threads):
     found = {name: ratio(results[name], mean.ours, mean.rival) for name in mean.works if name in results}
     found = {name: value for name, value in found.items() if value}
     row = Row(mean.row, f"{mean.what}: geometric mean of {len(found)}", mean.ours, against=mean.rival, gate=mean.gate, goal=mean.goal)
+    row.title, row.only = row.what, mean.row
     if len(found) < len(mean.works):
         row.met = "missing"
         return row
