@@ -67,8 +67,9 @@ def chosen(options):
 
 
 def bounds(bar):
-    """gate (goal)"""
-    return f"{bar.gate:g}" + (f" ({bar.goal:g})" if math.isfinite(bar.goal) else "")
+    """>= gate (goal) x, or nothing if there is no gate."""
+    goal = f" ({bar.goal:g})" if math.isfinite(bar.goal) else ""
+    return f">= {bar.gate:g}{goal} x" if math.isfinite(bar.gate) else "against"
 
 
 def print_list(groups, kinds):
@@ -77,13 +78,11 @@ def print_list(groups, kinds):
             print(f"{work.name:22} {', '.join(work.rivals)}")
             for bar in work.bars:
                 threads = f", {bar.threads} threads" if bar.threads not in (None, 1) else ""
-                print(f"    row {bar.row}: {bar.ours} >= {bounds(bar)} x {bar.rival}{threads}")
+                print(f"    row {bar.row}: {bar.ours} {bounds(bar)} {bar.rival}{threads}")
         for mean in group.means:
             if any(work.name in mean.works for work in works):
                 print(f"geometric mean of {len(mean.works)} {mean.what}")
-                print(f"    row {mean.row}: {mean.ours} >= {bounds(mean)} x {mean.rival}" + (f", none below {mean.least:g}" if mean.least else ""))
-
-
+                print(f"    row {mean.row}: {mean.ours} {bounds(mean)} {mean.rival}" + (f", none below {mean.least:g}" if mean.least else ""))
     for name in kinds:
         take, row, _ = figures.ALL[name]
         print(f"{name}\n    row {row}: {take.__doc__}")

@@ -1,5 +1,6 @@
 """Checks and times one work: all sides take turns in every round."""
 import dataclasses
+import math
 import statistics
 
 
@@ -26,10 +27,10 @@ def disagreement(ours, theirs, tolerance):
     """The largest difference, and a sentence if it is too large."""
     if len(ours) != len(theirs):
         return 0, f"{len(theirs)} numbers instead of {len(ours)}"
-    largest = max(abs(a - b) for a, b in zip(ours, theirs))
-    bound = tolerance * (1 + max(map(abs, ours)))
-    if not largest <= bound:  # also where a number is none
-        k = max(range(len(ours)), key=lambda i: abs(ours[i] - theirs[i]))
+    differences = [abs(a - b) if a == a and b == b else math.inf for a, b in zip(ours, theirs)]  # max() passes over what is no number
+    largest, bound = max(differences), tolerance * (1 + max(map(abs, ours)))
+    if not largest <= bound:
+        k = differences.index(largest)
         return largest, f"number {k} is {theirs[k]:.9g}, ours is {ours[k]:.9g}; allowed is a difference of {bound:.2g}"
     return largest, None
 
