@@ -96,6 +96,9 @@ def forward(network, weights, count, rival):
     return lambda: call().numpy().reshape(-1), call
 
 
+LAYOUTS = (torch.channels_last, torch.contiguous_format)  # a random shape gets the faster one
+
+
 def works(rival, group, threads, folder):
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
@@ -103,7 +106,7 @@ def works(rival, group, threads, folder):
     def make(name):
         parts = name.split("/")
         if parts[0] in pytorch_kernels.KINDS:
-            return pytorch_kernels.make(name)
+            return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
         return {"train": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
 
