@@ -7,6 +7,7 @@
 import argparse
 import contextlib
 import dataclasses
+import glob
 import importlib
 import json
 import math
@@ -18,13 +19,15 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import groups
 from harness import build, figures, readme, report, shapes
 from harness.environment import Environment, has_avx512, variables
 from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
 
-GROUPS = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
+# All files of groups/ but that of --random; these come first.
+FIRST = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 
 
 def arguments():
@@ -54,7 +57,9 @@ def arguments():
 def chosen(options):
     """Groups with the works that were asked for, and the names of figures."""
     result = []
-    for name in GROUPS:
+    files = glob.glob(os.path.join(os.path.dirname(os.path.abspath(groups.__file__)), "[a-z]*.py"))
+    names = sorted({os.path.basename(path)[:-3] for path in files} - {"random", *FIRST})
+    for name in (*FIRST, *names):
         group = importlib.import_module("groups." + name).GROUP
         rows = {work: {bar.row for bar in work.bars} | {mean.row for mean in group.means if work.name in mean.works} for work in group.works}
         works = [work for work in group.works if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)]
@@ -72,8 +77,8 @@ def bounds(bar):
     return f">= {bar.gate:g}{goal} x" if math.isfinite(bar.gate) else "against"
 
 
-def print_list(groups, kinds):
-    for _, group, works in groups:
+def print_list(some, kinds):
+    for _, group, works in some:
         for work in works:
             print(f"{work.name:22} {', '.join(work.rivals)}")
             for bar in work.bars:
@@ -241,14 +246,14 @@ def main():
         bench.run_random()
         bench.write("random", report.of_shapes(bench.results, options.threads))
         return bench.faults and sys.exit("\n".join(["FAILED:", *bench.faults]))
-    groups, kinds = chosen(options)
+    some, kinds = chosen(options)
     if options.list:
-        return print_list(groups, kinds)
-    programs = [group.program for _, group, _ in groups] + [program for kind in kinds for program in figures.ALL[kind][2]]
+        return print_list(some, kinds)
+    programs = [group.program for _, group, _ in some] + [program for kind in kinds for program in figures.ALL[kind][2]]
     if not options.no_build:
-        build.build(dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in groups) else [])]))
+        build.build(dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in some) else [])]))
     bench = Bench(options)
-    for name, group, works in groups:
+    for name, group, works in some:
         bench.run_group(name, group, works)
     bench.take_figures(kinds)
     bench.write()

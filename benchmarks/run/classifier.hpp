@@ -37,12 +37,15 @@ template <class Graph>
 double arena_bytes(tenon::Mode mode, long n) {
   return mode == tenon::Mode::graph ? static_cast<double>(Graph::program.bytes(n, tenon::get_context().num_threads)) : 0;
 }
-/// The training step that a Model compiles for labels of classes.
+/// The graphs that a Model compiles for images or rows with this shape of a sample, and for labels of classes.
+template <class Net, class Sample> struct Graphs;
 template <class Net, int... E>
-using TrainingGraph = tenon::detail::TriedGraph<tenon::detail::TrainStep<Net, tenon::nn::SoftmaxCrossEntropyWithLogits<>, tenon::nn::Momentum<>,
-                                                                         tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>, tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
-template <class Net, int... E>
-using ForwardGraph = tenon::detail::TriedGraph<tenon::detail::EvalStep<Net, tenon::NoLoss, tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>>>;
+struct Graphs<Net, tenon::Shape<E...>> {
+  using Images = tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>;
+  using Loss = tenon::nn::SoftmaxCrossEntropyWithLogits<>;
+  using Training = tenon::detail::TriedGraph<tenon::detail::TrainStep<Net, Loss, tenon::nn::Momentum<>, Images, tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
+  using Forward = tenon::detail::TriedGraph<tenon::detail::EvalStep<Net, tenon::NoLoss, Images>>;
+};
 
 inline auto model_of(auto& net, tenon::Mode mode, auto... parts) {
   const tenon::ContextScope scope({.mode = mode});
@@ -77,12 +80,11 @@ class Training {
   decltype(make(std::declval<Net&>(), tenon::Mode::graph)) model_;
 };
 
-template <class Net, int... E>
-Work training(const std::string& weights, tenon::Mode mode, long batch, int classes, tenon::Shape<E...>) {
-  using Steps = Training<Net, tenon::Shape<E...>>;
-  auto going = std::make_shared<Steps>(weights, mode, batch, classes);
-  return {[=] { return Steps(weights, mode, batch, classes).run(10).losses; }, [=](long steps) { return going->run(steps).seconds; },
-          [=] { return std::vector<double>{arena_bytes<TrainingGraph<Net, E...>>(mode, batch), double(going->run(4).last_allocated)}; }};
+template <class Net, class Sample>
+Work training(const std::string& weights, tenon::Mode mode, long batch, int classes) {
+  auto going = std::make_shared<Training<Net, Sample>>(weights, mode, batch, classes);
+  return {[=] { return Training<Net, Sample>(weights, mode, batch, classes).run(10).losses; }, [going](long steps) { return going->run(steps).seconds; },
+          [=] { return std::vector<double>{arena_bytes<typename Graphs<Net, Sample>::Training>(mode, batch), double(going->run(4).last_allocated)}; }};
 }
 
 template <class Net, int... E>
@@ -111,7 +113,7 @@ Work forward(const std::string& weights, tenon::Mode mode, long batch, tenon::Sh
             call();
             const long before = allocations;
             call();
-            return std::vector<double>{arena_bytes<ForwardGraph<Net, E...>>(mode, batch), double(allocations - before)};
+            return std::vector<double>{arena_bytes<typename Graphs<Net, tenon::Shape<E...>>::Forward>(mode, batch), double(allocations - before)};
           }};
 }
 

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     return [weights = benchmark::initial_weights<LeNet>(folder, "lenet")](const std::string& name, const std::string& variant) {
       const long batch = benchmark::last_number(name);
       const Mode mode = benchmark::mode_of(variant);
-      if (name.find("/train/") != name.npos) return benchmark::training<LeNet>(weights, mode, batch, 10, Shape<1, 28, 28>{});
+      if (name.find("/train/") != name.npos) return benchmark::training<LeNet, Shape<1, 28, 28>>(weights, mode, batch, 10);
       return benchmark::forward<LeNet>(weights, mode, batch, Shape<1, 28, 28>{});
     };
   });

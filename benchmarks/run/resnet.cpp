@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     return [weights = benchmark::initial_weights<models::ResNet18>(folder, "resnet18")](const std::string& name, const std::string& variant) {
       const long batch = benchmark::last_number(name);
       const Mode mode = benchmark::mode_of(variant);
-      if (name.find("/train/") != name.npos) return benchmark::training<models::ResNet18>(weights, mode, batch, 10, Image{});
+      if (name.find("/train/") != name.npos) return benchmark::training<models::ResNet18, Image>(weights, mode, batch, 10);
       return benchmark::forward<models::ResNet18>(weights, mode, batch, Image{});
     };
   });
