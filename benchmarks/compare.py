@@ -217,8 +217,9 @@ class Bench:
         if self.options.readme:
             known = [rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)]
             rivals = {package: version for rival in known for package, version in self.environment.versions(rival).items()}
-            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, {build.compiler_version()} -O2 -march=native, one thread unless the line says more; "
-            machine += ", ".join(" ".join(v) for v in sorted(rivals.items())) + ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
+            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, {build.compiler_version()} -O2 -march=native, "
+            machine += "one thread unless the line says more; " + ", ".join(" ".join(v) for v in sorted(rivals.items()))
+            machine += ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
             readme.update(os.path.join(build.SOURCE, "README.md"), readme.lines_of(self.rows, self.figures, self.options.threads), machine)
         table = table or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:

@@ -32,7 +32,8 @@ class Environment:
         cxx = PROGRAMS[rival]
         headers = [folder for pattern in cxx.headers for folder in self.files_of(rival, pattern)]
         libraries = self.files_of(rival, cxx.libraries)[0]
-        flags = [*(f"-isystem{folder}" for folder in headers), f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", *(f"-l{name}" for name in cxx.link)]
+        flags = [f"-isystem{folder}" for folder in headers] + [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed"]
+        flags += [f"-l{name}" for name in cxx.link]
         if rival == "libtorch":
             ask = "import torch; print(int(torch.compiled_with_cxx11_abi()))"
             abi = subprocess.run([self.python_of(rival), "-c", ask], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()

@@ -61,7 +61,8 @@ def compiling(bench):
 
 def size(bench):
     """What tests/compile/size.sh prints; it fails above the bar, and says the size all the same."""
-    done = subprocess.run(["sh", os.path.join(build.SOURCE, "tests", "compile", "size.sh"), build.SOURCE, os.environ.get("CXX", "g++")], stdout=subprocess.PIPE, text=True)
+    script = os.path.join(build.SOURCE, "tests", "compile", "size.sh")
+    done = subprocess.run(["sh", script, build.SOURCE, build.compiler()[0]], stdout=subprocess.PIPE, text=True)
     kilobytes, bar = (int(digits) / 1024 for digits in re.search(r": (\d+) bytes, bar (\d+)", done.stdout).groups())
     return [Figure("20", "stripped LeNet-5 trainer in graph mode, with data and saving", "", kilobytes, "KB", bar)]
 
@@ -103,7 +104,8 @@ def bits(bench):
                 answers += [side.check(work, variant) for variant in ("graph", "pynative")]
             finally:
                 side.close()
-        figures.append(Figure("23", "runs whose losses differ in a bit, of graph and PyNative mode on 1, 2, 3 threads", work, sum(a != answers[0] for a in answers), "", 0))
+        title = "runs whose losses differ in a bit, of graph and PyNative mode on 1, 2, 3 threads"
+        figures.append(Figure("23", title, work, sum(answer != answers[0] for answer in answers), "", 0))
     return figures
 
 
@@ -120,4 +122,5 @@ def of_allocations(results):
             if facts:
                 kind = "training step" if "/train/" in result.work.name else "prediction"
                 most[kind, variant] = max(most.get((kind, variant), 0), facts[1])
-    return [Figure("21", f"heap allocations of a {kind}", variant, value, "", 0, "/train/" if "train" in kind else "/forward/") for (kind, variant), value in most.items()]
+    names = {"training step": "/train/", "prediction": "/forward/"}
+    return [Figure("21", f"heap allocations of a {kind}", variant, value, "", 0, names[kind]) for (kind, variant), value in most.items()]

@@ -86,7 +86,8 @@ def bars_of(work, threads):
 
 def rows_without(work, threads):
     """The bars of a work that was not measured."""
-    return [Row(bar.row, f"{work.what} (skipped: {work.lacks})", bar.ours, against=bar.rival, gate=bar.gate, goal=bar.goal, met="missing") for bar in bars_of(work, threads)]
+    what = f"{work.what} (skipped: {work.lacks})"
+    return [Row(bar.row, what, bar.ours, against=bar.rival, gate=bar.gate, goal=bar.goal, met="missing") for bar in bars_of(work, threads)]
 
 
 def rows_of(result, threads):
@@ -142,7 +143,8 @@ def table(columns, lines):
 def markdown(rows, figures):
     tables = [table(COLUMNS, map(cells, rows))] if rows else []
     if figures:
-        lines = [(f.row, f.what, f"{number(f.value)} {f.unit}".strip(), f"{plain(f.gate)} {f.unit}".strip() if math.isfinite(f.gate) else "", f.met) for f in figures]
+        bounds = [f"{plain(f.gate)} {f.unit}".strip() if math.isfinite(f.gate) else "" for f in figures]
+        lines = [(f.row, f.what, f"{number(f.value)} {f.unit}".strip(), bound, f.met) for f, bound in zip(figures, bounds)]
         tables.append(table(("row", "figure", "value", "at most", "met"), lines))
     return "\n\n".join(tables)
 
@@ -152,15 +154,19 @@ WORST = 40  # shapes in the table of --random
 
 def of_shapes(results, threads):
     """Random shapes: what each kind of kernel reached, and the worst ones."""
-    found = sorted(((*ratio(result, "pynative", "pytorch")[:2], result) for result in results if {"pynative", "pytorch"} <= set(result.times)), key=lambda entry: entry[0])
+    both = [result for result in results if {"pynative", "pytorch"} <= set(result.times)]
+    found = sorted(((*ratio(result, "pynative", "pytorch")[:2], result) for result in both), key=lambda entry: entry[0])
     kinds = {}
     for median, _, result in found:
         kinds.setdefault(result.work.name.rsplit("/", 1)[0], []).append(median)
     kinds["all"] = [entry[0] for entry in found]
     summary = [(kind, str(len(values)), number(math.exp(statistics.fmean(map(math.log, values)))), number(min(values)), str(sum(value < 0.5 for value in values)))
                for kind, values in kinds.items()]
-    worst = [(result.work.name + (" (noisy)" if result.noisy else ""), number(result.median("pynative"), 4), number(result.median("pytorch"), 4), number(median), number(least),
-              f"{100 * share_of_peak(result, 'pynative', threads)[0]:.0f} %" if result.work.flops else "") for median, least, result in found[:WORST]]
+    worst = []
+    for median, least, result in found[:WORST]:
+        share = f"{100 * share_of_peak(result, 'pynative', threads)[0]:.0f} %" if result.work.flops else ""
+        times = (number(result.median(side), 4) for side in ("pynative", "pytorch"))
+        worst.append((result.work.name + (" (noisy)" if result.noisy else ""), *times, number(median), number(least), share))
     return (table(("kind", "shapes", "geometric mean", "worst", "below 0.5"), sorted(summary)) + "\n\n" +
             table(("worst shapes", "ours, us", "pytorch, us", "median ratio", "min/min", "share of peak"), worst))
 
@@ -171,6 +177,7 @@ def as_json(results, rows, figures, facts):
             return {key: clean(v) for key, v in value.items()}
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    works = [{"name": r.work.name, "flops": r.work.flops, "tolerance": r.work.tolerance, "rounds_us": r.times, "peak_gflops": r.peaks,
-              "dropped_rounds": r.dropped, "noisy": r.noisy, "largest_difference": r.largest, "differs": r.differs, "arena_bytes_and_allocations": r.facts} for r in results]
-    return {"facts": facts, "rows": [clean(dataclasses.asdict(row)) for row in rows], "figures": [clean(dataclasses.asdict(figure)) for figure in figures], "works": works}
+    works = [{"name": r.work.name, "flops": r.work.flops, "tolerance": r.work.tolerance, "rounds_us": r.times, "peak_gflops": r.peaks, "dropped_rounds": r.dropped,
+              "noisy": r.noisy, "largest_difference": r.largest, "differs": r.differs, "arena_bytes_and_allocations": r.facts} for r in results]
+    return {"facts": facts, "rows": [clean(dataclasses.asdict(row)) for row in rows],
+            "figures": [clean(dataclasses.asdict(figure)) for figure in figures], "works": works}

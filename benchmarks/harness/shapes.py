@@ -39,7 +39,8 @@ def convolutions(rng):
         dilation = rng.choice([(1, 1)] * 4 + [(2, 2), (3, 1), (1, 2)])
         reach = [(k - 1) * d for k, d in zip(kernel, dilation)]
         padding = tuple(rng.choice((0, r // 2, r // 2)) for r in reach)
-        s = Convolution(rng.choice(BATCHES), c, rng.choice(EXTENTS), rng.choice(EXTENTS), o, kernel, rng.choice([(1, 1)] * 4 + [(2, 2), (2, 1), (1, 2), (3, 3)]), padding, dilation, groups)
+        n, h, w, stride = rng.choice(BATCHES), rng.choice(EXTENTS), rng.choice(EXTENTS), rng.choice([(1, 1)] * 4 + [(2, 2), (2, 1), (1, 2), (3, 3)])
+        s = Convolution(n, c, h, w, o, kernel, stride, padding, dilation, groups)
         elements = s.n * max(math.prod(s.image), math.prod(s.result))
         if min(s.result) >= 1 and 5e5 <= s.flops <= 4e8 and elements <= 4e6:
             break

@@ -21,5 +21,7 @@ void* calloc(std::size_t number, std::size_t bytes) { return benchmark::count_al
 void* realloc(void* p, std::size_t bytes) { return benchmark::count_allocation(), __libc_realloc(p, bytes); }
 void* memalign(std::size_t alignment, std::size_t bytes) { return benchmark::count_allocation(), __libc_memalign(alignment, bytes); }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return benchmark::count_allocation(), __libc_memalign(alignment, bytes); }
-int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) { return benchmark::count_allocation(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM; }
+int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
+  return benchmark::count_allocation(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM;
+}
 }

@@ -11,7 +11,8 @@ struct Convolution {
   using Image = tenon::Tensor<float, tenon::Shape<tenon::dyn, C, H, W>>;
   using Weight = tenon::Tensor<float, tenon::Shape<O, C / Groups, KH, KW>>;
   static constexpr tenon::ops::Conv2dAttributes attributes = tenon::ops::Conv2d::config(options, Image::dims, Weight::dims);
-  static constexpr auto image_gradient = tenon::ops::detail::with_extents(attributes, H, W), weight_gradient = tenon::ops::detail::with_extents(attributes, KH, KW);
+  static constexpr auto image_gradient = tenon::ops::detail::with_extents(attributes, H, W),
+                        weight_gradient = tenon::ops::detail::with_extents(attributes, KH, KW);
   using Result = decltype(tenon::ops::conv2d<options>(std::declval<Image>(), std::declval<Weight>()));
 
   /// The name of a work begins with conv/WHAT/N and goes on with this.

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
     set_context({.num_threads = threads});
     return [](const std::string& name, const std::string&) {
       if (name == "eager/add/4")
-        return benchmark::operation([](const auto& x, const auto& y) { return x + y; }, benchmark::operand<Four>(1, 0), benchmark::operand<Four>(1, benchmark::second_operand));
+        return benchmark::operation([](const auto& x, const auto& y) { return x + y; }, benchmark::operand<Four>(1, 0),
+                                    benchmark::operand<Four>(1, benchmark::second_operand));
       if (name == "eager/add_sum_backward/4") return add_sum_backward();
       throw ValueError("no work " + name);
     };

@@ -7,7 +7,8 @@ constexpr auto product = [](const auto& a, const auto& b) { return matmul(a, b);
 
 template <class T, int M, int N, int K>
 benchmark::Work gemm(const std::string& variant) {
-  return benchmark::operation_in(variant, product, benchmark::operand<Tensor<T, Shape<M, K>>>(1, 0), benchmark::operand<Tensor<T, Shape<K, N>>>(1, benchmark::second_operand));
+  return benchmark::operation_in(variant, product, benchmark::operand<Tensor<T, Shape<M, K>>>(1, 0),
+                                 benchmark::operand<Tensor<T, Shape<K, N>>>(1, benchmark::second_operand));
 }
 
 template <int... Extent>

@@ -31,9 +31,7 @@ inline constexpr std::size_t second_operand = 12345, third_operand = 54321;  // 
 template <class F, class... X>
 Work operation(F f, X... x) {
   const auto operands = std::make_shared<std::tuple<X...>>(std::move(x)...);
-  const auto call = [=] {
-    return std::apply([&](const auto&... one) { return (hide(one.data()), ...), f(one...); }, *operands);
-  };
+  const auto call = [=] { return std::apply([&](const auto&... one) { return (hide(one.data()), ...), f(one...); }, *operands); };
   return {[=] {
             std::vector<double> some;
             add_some(some, call());

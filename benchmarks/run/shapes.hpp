@@ -34,7 +34,8 @@ struct Pool {
   static Work make(const std::string& what, long n) {
     if (what == "max") return operation([](const auto& x) { return max_pool2d<options>(x); }, operand<Image>(n, 0));
     if (what == "avg") return operation([](const auto& x) { return avg_pool2d<options>(x); }, operand<Image>(n, 0));
-    return operation([](const auto& x, const auto& dy) { return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy); }, operand<Image>(n, 0), operand<Result>(n, third_operand));
+    return operation([](const auto& x, const auto& dy) { return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy); }, operand<Image>(n, 0),
+                     operand<Result>(n, third_operand));
   }
 };
 

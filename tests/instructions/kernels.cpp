@@ -44,13 +44,25 @@ void train(long steps) {
 
 bool run(std::string_view name, long calls) {
   using Square = Tensor<float, Shape<96, 96>>;
-  if (name == "gemm_96") return repeat(calls, [](const auto& a, const auto& b) { return matmul(a, b); }, operand<Square>(), operand<Square>()), true;
+  if (name == "gemm_96")
+    return repeat(
+               calls, [](const auto& a, const auto& b) { return matmul(a, b); }, operand<Square>(), operand<Square>()),
+           true;
   using Image = Tensor<float, Shape<4, 3, 32, 32>>;
   using Weight = Tensor<float, Shape<16, 3, 3, 3>>;
-  if (name == "conv_3_16_3x3") return repeat(calls, [](const auto& x, const auto& w) { return conv2d(x, w); }, operand<Image>(), operand<Weight>()), true;
-  if (name == "softmax_64x100") return repeat(calls, [](const auto& x) { return softmax(x); }, operand<Tensor<float, Shape<64, 100>>>()), true;
+  if (name == "conv_3_16_3x3")
+    return repeat(
+               calls, [](const auto& x, const auto& w) { return conv2d(x, w); }, operand<Image>(), operand<Weight>()),
+           true;
+  if (name == "softmax_64x100")
+    return repeat(
+               calls, [](const auto& x) { return softmax(x); }, operand<Tensor<float, Shape<64, 100>>>()),
+           true;
   using Four = Tensor<float, Shape<4>>;
-  if (name == "eager_add_4") return repeat(1000 * calls, [](const auto& x, const auto& y) { return x + y; }, operand<Four>(), operand<Four>()), true;
+  if (name == "eager_add_4")
+    return repeat(
+               1000 * calls, [](const auto& x, const auto& y) { return x + y; }, operand<Four>(), operand<Four>()),
+           true;
   if (name == "lenet_step_32") return train(calls), true;
   return false;
 }

@@ -20,7 +20,8 @@ benchmark::Work make(const std::string& name) {
       const c10::InferenceMode inference;
       return x + y;
     };
-    return {[=] { return values(call()); }, [=](long calls) {
+    return {[=] { return values(call()); },
+            [=](long calls) {
               const c10::InferenceMode inference;
               return benchmark::seconds_of(calls, [&] { return (x + y).data_ptr(); });
             }};
