@@ -71,7 +71,8 @@ def pools(rng):
             break
     pairs = "-".join(f"{letter}{v[0]}x{v[1]}" for letter, v in zip("ksp", (kernel, stride, padding)))
     arguments = ", ".join(map(str, (c, h, w, *kernel, *stride, *padding)))
-    return [Shape(f"pool/{what}/{n}x{c}x{h}x{w}-{pairs}", 0, f'Pool<{arguments}>::make("{what}", {n})') for what in ("max", "avg", "max_backward")]
+    size = f"{n}x{c}x{h}x{w}-{pairs}"
+    return [Shape(f"pool/{what}/{size}", 0, f'Pool<{arguments}>::make("{what}", {n})') for what in ("max", "avg", "max_backward", "avg_backward")]
 
 
 def rows(rng):

@@ -30,10 +30,14 @@ struct Pool {
   static constexpr Pool2dOptions options{.kernel = {KH, KW}, .stride = {SH, SW}, .pad_mode = PadMode::pad, .padding = {PH, PH, PW, PW}};
   using Image = Tensor<float, Shape<dyn, C, H, W>>;
   static constexpr auto attributes = ops::detail::pool_attributes(options, Image::dims);
+  static constexpr ops::AvgPool2dGrad::Config gradient{
+      KH, KW, SH, SW, attributes.top, attributes.left, attributes.oh, attributes.ow, attributes.count_include_pad, H, W};
   using Result = decltype(max_pool2d<options>(std::declval<Image>()));
   static Work make(const std::string& what, long n) {
     if (what == "max") return operation([](const auto& x) { return max_pool2d<options>(x); }, operand<Image>(n, 0));
     if (what == "avg") return operation([](const auto& x) { return avg_pool2d<options>(x); }, operand<Image>(n, 0));
+    if (what == "avg_backward")
+      return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>(Location{}, dy); }, operand<Result>(n, third_operand));
     return operation([](const auto& x, const auto& dy) { return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy); }, operand<Image>(n, 0),
                      operand<Result>(n, third_operand));
   }
