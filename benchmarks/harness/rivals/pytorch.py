@@ -108,6 +108,6 @@ def works(rival, group, threads, folder):
         if parts[0] in pytorch_kernels.KINDS:
             return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
-        return {"train": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
+        return {"train": training, "amp": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
 
     return make
