@@ -1,5 +1,6 @@
 // The loop behind every element-wise operator, single or fused, with broadcasting.
 #pragma once
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
@@ -73,7 +74,7 @@ inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std:
   using Rows = RowLayout<Call>;
   auto* result = a.result<typename Call::Result>();
   const auto row_loop = [&](auto* out, long count, const auto*... in) {
-    for (long i = 0; i < count; ++i) out[i] = static_cast<typename Call::Result>(f(in[Rows::step(K) ? i : 0]...));
+    store_in_blocks(out, count, [=](long i) { return f(in[Rows::step(K) ? i : 0]...); });
   };
   if constexpr (Rows::flat) {
     row_loop(result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
