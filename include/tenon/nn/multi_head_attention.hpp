@@ -1,9 +1,9 @@
 // Multi-head attention, the heart of a transformer.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/dense.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/nn/optional_parameter.hpp>
-#include <tenon/nn/dense.hpp>
 #include <tenon/ops/attention.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -44,12 +44,15 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
 
  private:
   // x times part number `which` of the packed weight, plus that part of the bias.
-  template <int which>
-  constexpr auto projected(const auto& x) const {
-    constexpr Part rows{which * Features, (which + 1) * Features};
-    const auto y = ops::matmul<ops::Transposed::second>(x, ops::slice<0, rows>(in_proj_weight));
-    if constexpr (config.has_bias && !is_broken<decltype(y)>) return ops::add(y, ops::slice<0, rows>(in_proj_bias));
-    else return y;
+  template <int which, class X>
+  constexpr auto projected(const X& x) const {
+    if constexpr (is_broken<X>) return x;
+    else {
+      constexpr Part rows{which * Features, (which + 1) * Features};
+      const auto y = ops::matmul<ops::Transposed::second>(x, ops::slice<0, rows>(value_in(x, in_proj_weight)));
+      if constexpr (config.has_bias && !is_broken<decltype(y)>) return ops::add(y, ops::slice<0, rows>(value_in(x, in_proj_bias)));
+      else return y;
+    }
   }
 };
 

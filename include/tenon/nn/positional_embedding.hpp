@@ -45,7 +45,7 @@ struct PositionalEmbedding : Cell<PositionalEmbedding<Length, Features, config, 
   constexpr auto construct(const X& x) const {
     if constexpr (is_broken<X>) return x;
     else if constexpr (X::dims.rank >= 2 && X::dims.extent[X::dims.rank - 2] > 0 && X::dims.extent[X::dims.rank - 2] < Length)
-      return ops::add(x, ops::slice<0, Part{0, X::dims.extent[X::dims.rank - 2]}>(embedding_table));
+      return ops::add(x, ops::slice<0, Part{0, X::dims.extent[X::dims.rank - 2]}>(value_in(x, embedding_table)));
     else return ops::add(x, embedding_table);  // also a shape that does not fit, which add refuses
   }
 };
