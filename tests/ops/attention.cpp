@@ -20,12 +20,17 @@ template <int heads, class X>
 constexpr auto heads_of(const X& x) {
   return transpose<0, 2, 1, 3>(reshape<Shape<X::dims[0], X::dims[1], heads, X::dims[2] / heads>>(x));
 }
+constexpr double root(double x) {
+  double r = x;
+  for (int i = 0; i < 60; ++i) r = (r + x / r) / 2;
+  return r;
+}
 /// Attention written with other operators.
 template <int heads, bool causal>
 constexpr auto written_out(const auto& q, const auto& k, const auto& v) {
   using Q = std::remove_cvref_t<decltype(q)>;
   using T = typename Q::type;
-  const auto scores = ops::matmul<Transposed::second>(heads_of<heads>(q), heads_of<heads>(k)) * T(1 / std::sqrt(T(Q::dims[2] / heads)));
+  const auto scores = ops::matmul<Transposed::second>(heads_of<heads>(q), heads_of<heads>(k)) * (T(1) / T(root(Q::dims[2] / heads)));
   const auto sum = [&](const auto& s) { return reshape<Shape<Q::dims[0], Q::dims[1], Q::dims[2]>>(transpose<0, 2, 1, 3>(ops::matmul(softmax(s), heads_of<heads>(v)))); };
   if constexpr (causal) return sum(causal_mask(scores));
   else return sum(scores);

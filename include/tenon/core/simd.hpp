@@ -216,5 +216,17 @@ template <class T, int Width>
 #endif
 }
 
+/// The first half of the lanes, and the second.
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width / 2> lower_half(Simd<T, Width> a) {
+  constexpr auto lane_of = [](int lane) { return lane; };
+  return detail::shuffled<Simd<T, Width / 2>>(a, a, detail::Order<Width / 2, lane_of>());
+}
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width / 2> upper_half(Simd<T, Width> a) {
+  constexpr auto lane_of = [](int lane) { return lane + Width / 2; };
+  return detail::shuffled<Simd<T, Width / 2>>(a, a, detail::Order<Width / 2, lane_of>());
+}
+
 }  // namespace tenon
 TENON_EXACT_END

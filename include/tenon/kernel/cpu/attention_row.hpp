@@ -16,11 +16,11 @@ template <class A>
   A largest[reduce_lanes], sum[reduce_lanes]{};
   for (A& l : largest) l = lowest;
   for (long i = 0; i < padded; i += reduce_lanes)
-    for (long l = 0; l < reduce_lanes; ++l) largest[l] = larger_of(largest[l], x[i + l]);
-  const A most = combine_lanes(largest, [](A a, A b) { return larger_of(a, b); });
+    for (long l = 0; l < reduce_lanes; ++l) largest[l] = Larger()(largest[l], x[i + l]);
+  const A most = fold_lanes(largest, Larger());
   for (long i = 0; i < padded; i += reduce_lanes)
     for (long l = 0; l < reduce_lanes; ++l) sum[l] += x[i + l] = exp(x[i + l] - most);
-  const A total = combine_lanes(sum, [](A a, A b) { return a + b; });
+  const A total = fold_lanes(sum, Plus());
   for (long i = 0; i < padded; i += reduce_lanes)
     for (long l = 0; l < reduce_lanes; ++l) x[i + l] /= total;
 }
@@ -32,7 +32,7 @@ template <class A>
   A lane[reduce_lanes]{};
   for (long i = 0; i < padded; i += reduce_lanes)
     for (long l = 0; l < reduce_lanes; ++l) lane[l] += y[i + l] * g[i + l];
-  const A sum = combine_lanes(lane, [](A a, A b) { return a + b; });
+  const A sum = fold_lanes(lane, Plus());
   for (long i = 0; i < padded; i += reduce_lanes)
     for (long l = 0; l < reduce_lanes; ++l) g[i + l] = y[i + l] * (g[i + l] - sum) * scale;
 }

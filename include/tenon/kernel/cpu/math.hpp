@@ -110,7 +110,8 @@ TENON_DEVICE inline float erfc(float x) {
                        -0.008063466023f, 0.008637280298f, 0.001321070761f, -0.001234041316f, -0.0004056067344f};
   float size = __builtin_fabsf(x);
   size = size > highest ? highest : size;
-  const float square = size * size, cut = fmadd(size, size, -square);  // what the square lost to rounding
+  const float square = size * size, high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xfffff000u);
+  const float cut = (high * high - square) + (size - high) * (size + high);  // what the square lost to rounding; without fmadd, too
   const float power = exp(-square), factor = detail::polynomial(c, (size - 2.0f) / (size + 2.0f)) / fmadd(size, 2.0f, 1.0f);
   const float tail = fmadd(-cut, power, power) * factor;
   return x < 0 ? 2.0f - tail : tail;
