@@ -21,7 +21,7 @@ from harness.measure import measure
 from harness.rivals import LIBRARIES
 from harness.side import Failed, Missing, Side, quiet_cpus
 
-GROUPS = ("lenet", "mlp", "gemm")
+GROUPS = ("lenet", "mlp", "gpt", "gemm")
 
 
 def arguments():

@@ -84,3 +84,13 @@ class Network:
     sample: tuple  # the shape of one sample
     classes: int
     layers: tuple
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """A language model: token and position embeddings, pre-norm blocks (causal attention; gelu between width and 4 width), norm, head."""
+    layers: int
+    length: int
+    width: int
+    heads: int
+    vocabulary: int

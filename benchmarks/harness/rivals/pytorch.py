@@ -4,7 +4,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from harness.numbers import batch_of, numbers, safetensors, some_of
-from harness.plan import FLATTEN, MAX_POOL, RELU, Conv
+from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Transformer
+from harness.rivals import pytorch_gpt
 
 
 def build(network, weights):
@@ -84,6 +85,8 @@ def works(rival, group, threads, folder):
         parts = name.split("/")
         if parts[0] == "gemm":
             return product(*map(int, parts[1].split("x")))
+        if isinstance(group.networks[parts[0]], Transformer):
+            return pytorch_gpt.work(group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors"), parts[1], int(parts[2]), rival == "compiled")
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
         return {"train": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival == "compiled")
 
