@@ -62,6 +62,7 @@ TEST_CASE("the bits of matmul, mul, causal_mask, softmax, matmul, and of their g
   check_bits<double, 19, 19, 2, 6, true>(2);
   check_bits<float, 35, 50, 2, 24, false>(2);
   check_bits<float, 1, 3, 2, 3, false>(3);
+  check_bits<float, 20, 300, 1, 16, false>(1);  // keys far apart
 }
 
 TEST_CASE("queries, keys, and values in one tensor, or in three") {
