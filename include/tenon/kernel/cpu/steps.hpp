@@ -54,9 +54,8 @@ inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_u
   };
   T* const result = a.result<T>() + first;
   const T* const operand[]{nullptr, a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel)...};
-  store_in_blocks(result, count, [&](long i) {
-    return fused_element<Call, T>(result[i], operand[K + 1][kind(K) == number ? 0 : kind(K) == whole ? i : i * channel_step]...);
-  });
+  for (long i = 0; i < count; ++i)
+    result[i] = fused_element<Call, T>(result[i], operand[K + 1][kind(K) == number ? 0 : kind(K) == whole ? i : i * channel_step]...);
 }
 template <class Call>
 inline void apply_steps(const Arguments& a, long first, long count, long channel, long channel_step) {
