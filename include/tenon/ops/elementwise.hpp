@@ -60,10 +60,13 @@ struct Elementwise : Operator<Op, Name> {
   static constexpr auto evaluate(V... v) {
     return Op::eval(static_cast<Compute<V>>(v)...);
   }
+  struct Evaluate {  // a type that is the same for all shapes, unlike a lambda in run()
+    template <class... V> auto operator()(V... v) const { return evaluate(v...); }
+  };
   template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call>(a, begin, end, [](auto... v) { return Elementwise::evaluate(v...); });
+    kernel::elementwise<Call>(a, begin, end, Evaluate{});
   }
 
  private:

@@ -68,14 +68,18 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// out[i] = f(in[i]...) for a row; an operand that does not move has one element. One instance for all shapes of an operator.
+template <class F, bool... moves, class R, class... T>
+[[gnu::noinline]] void elementwise_row(F f, R* out, long count, const T*... in) {
+  store_in_blocks(out, count, [=](long i) { return f(in[moves ? i : 0]...); });
+}
+
 /// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
 template <class Call, class F, int... K>
 inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std::integer_sequence<int, K...>) {
   using Rows = RowLayout<Call>;
   auto* result = a.result<typename Call::Result>();
-  const auto row_loop = [&](auto* out, long count, const auto*... in) {
-    store_in_blocks(out, count, [=](long i) { return f(in[Rows::step(K) ? i : 0]...); });
-  };
+  const auto row_loop = [&](auto* out, long count, const auto*... in) { elementwise_row<F, (Rows::step(K) != 0)...>(f, out, count, in...); };
   if constexpr (Rows::flat) {
     row_loop(result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
   } else {
