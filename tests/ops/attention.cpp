@@ -95,6 +95,12 @@ TEST_CASE("equal bits on four threads, and for each sample alone") {
   CHECK(std::memcmp(y.data(), single.result.data() + 80 * 64, 80 * 64 * sizeof(float)) == 0);
 }
 
+TEST_CASE("scratch memory grows with the length, not with its square") {
+  const auto bytes = [](long length) { return kernel::detail::attention_scratch<float>({length, length, 64, true}, true).total; };
+  CHECK(bytes(2048) < 2048 * 2048 * sizeof(float) / 4);
+  CHECK(bytes(8192) < 5 * bytes(2048));
+}
+
 TEST_CASE("16-bit floats are computed in float and rounded once") {
   const auto x = random_tensor<float16, Shape<dyn, 9, 24>>(1, -2, 2, 2);
   auto wide = Tensor<float, Shape<dyn, 9, 24>>::empty(2);
