@@ -45,8 +45,8 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
         m[i + l] = T(first);
         v[i + l] = T(second);
         root[l] = second;
-        if constexpr (config.use_amsgrad) largest[i + l] = T(root[l] = C(largest[i + l]) > second ? C(largest[i + l]) : second);
-        direction[l] = config.use_nesterov ? beta1 * first + rest1 * gradient : first;
+        if constexpr (Call::config().use_amsgrad) largest[i + l] = T(root[l] = C(largest[i + l]) > second ? C(largest[i + l]) : second);
+        direction[l] = Call::config().use_nesterov ? beta1 * first + rest1 * gradient : first;
       }
       kernel::sqrt_all(root);
       for (int l = 0; l < length(); ++l) p[i + l] = T(C(p[i + l]) - rate * direction[l] / (root[l] + epsilon));
