@@ -123,12 +123,12 @@ struct Attention : Operator<Attention, "Attention"> {
       first += length;
     }
   }
-  // An item is a block of queries of one head.
+  // A head is cut into blocks of queries; each is an item.
   template <class Call>
-  static constexpr long blocks() {
+  static constexpr long parts() {
     return kernel::ceil_div(detail::AttentionLayout<Call, 0>::shape.queries, kernel::detail::attention_block);
   }
-  template <class Call> static constexpr long items(long n) { return detail::AttentionLayout<Call, 0>::samples(n) * Call::config().heads * blocks<Call>(); }
+  template <class Call> static constexpr long items(long n) { return detail::AttentionLayout<Call, 0>::samples(n) * Call::config().heads * parts<Call>(); }
   template <class Call>
   static constexpr long cost(long) {
     constexpr auto s = detail::AttentionLayout<Call, 0>::shape;
@@ -144,12 +144,12 @@ struct Attention : Operator<Attention, "Attention"> {
     using Layout = detail::AttentionLayout<Call, 0>;
     kernel::detail::AttentionHead<T> attention(Layout::shape, Layout::template scale<kernel::Compute<T>>(), a.workspace, false);
     for (long item = begin; item < end;) {
-      const long head = item / blocks<Call>(), block = item % blocks<Call>();
-      const long last = end - item < blocks<Call>() - block ? block + (end - item) : blocks<Call>();
+      const long head = item / parts<Call>(), block = item % parts<Call>();
+      const long last = end - item < parts<Call>() - block ? block + (end - item) : parts<Call>();
       const auto rows = [&](int which) { return Layout::template rows<T>(a, which, head); };
       attention.prepare(rows(0), rows(1), rows(2));
       attention.forward(Layout::result_rows(a.result<T>(), head), block * kernel::detail::attention_block,
-                        last < blocks<Call>() ? last * kernel::detail::attention_block : Layout::shape.queries);
+                        last < parts<Call>() ? last * kernel::detail::attention_block : Layout::shape.queries);
       item += last - block;
     }
   }
