@@ -16,6 +16,12 @@ def batch_of(network, batch):
     return numbers(batch * size).reshape(batch, *network.sample), (np.arange(batch) % network.classes).astype(np.int32)
 
 
+def texts_of(network, batch):
+    """Letters, and the letters to predict."""
+    shape = (batch, network.length)
+    return [(numbers(batch * network.length, first) * network.vocabulary).astype(np.int32).reshape(shape) for first in (0, 12345)]
+
+
 def safetensors(path):
     with open(path, "rb") as file:
         data = file.read()

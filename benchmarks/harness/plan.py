@@ -116,6 +116,16 @@ class Network:
 
 
 @dataclass(frozen=True)
+class Transformer:
+    """A language model: token and position embeddings, pre-norm blocks (causal attention; gelu between width and 4 width), norm, head."""
+    layers: int
+    length: int
+    width: int
+    heads: int
+    vocabulary: int
+
+
+@dataclass(frozen=True)
 class Convolution:
     """The shape of a convolution without bias: a batch of images n x c x h x w, o kernels. What is a pair is (vertical, horizontal)."""
     n: int

@@ -140,3 +140,27 @@ TEST_CASE("simd: transposition and every second element") {
   CHECK(both[Half::width] == 0);
   CHECK(both[2 * Half::width - 1] == Half::width - 1);
 }
+
+TEST_CASE("simd: square roots have the bits of the scalar ones") {
+  const auto check = []<class T, int Width>(Simd<T, Width> x) {
+    T values[Width];
+    for (int i = 0; i < Width; ++i) values[i] = i == 0 ? T(-0.0) : T(i) / 7;
+    x = square_root(Simd<T, Width>::load(values));
+    for (int i = 0; i < Width; ++i) CHECK(same(x[i], T(std::sqrt(values[i]))));
+  };
+  check(Simd<float>());
+  check(Simd<double>());
+  check(Simd<float, 4>());
+  check(Simd<double, 2>());
+  CHECK(std::isnan(square_root(Simd<float>(-1.0f))[0]));
+}
+
+TEST_CASE("simd: halves") {
+  float values[simd_width<float>];
+  for (int i = 0; i < simd_width<float>; ++i) values[i] = float(i);
+  const auto v = Simd<float>::load(values);
+  for (int i = 0; i < simd_width<float> / 2; ++i) {
+    CHECK(lower_half(v)[i] == float(i));
+    CHECK(upper_half(v)[i] == float(i + simd_width<float> / 2));
+  }
+}

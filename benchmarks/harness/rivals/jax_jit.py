@@ -5,8 +5,8 @@ import numpy as np
 from jax import lax
 
 from harness.numbers import batch_of, safetensors
-from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Dense, Lstm
-from harness.rivals import recurrent
+from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Dense, Lstm, Transformer
+from harness.rivals import jax_gpt, recurrent
 
 
 def parameters(network, weights):
@@ -65,6 +65,8 @@ def works(rival, group, threads, folder):
     def make(name):
         network_name, what, batch = name.split("/")
         network, weights = group.networks[network_name], safetensors(f"{folder}/{network_name}.safetensors")
+        if isinstance(network, Transformer):
+            return jax_gpt.work(network, weights, what, int(batch))
         x, y = batch_of(network, int(batch))
         x = jnp.asarray(x.transpose(0, 2, 3, 1) if x.ndim == 4 else x)
         if what == "forward":

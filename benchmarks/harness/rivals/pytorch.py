@@ -5,8 +5,8 @@ from torch import nn
 
 from harness import plan
 from harness.numbers import batch_of, safetensors
-from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm
-from harness.rivals import pytorch_kernels, recurrent
+from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm, Transformer
+from harness.rivals import pytorch_gpt, pytorch_kernels, recurrent
 
 
 class Residual(nn.Module):
@@ -110,6 +110,8 @@ def works(rival, group, threads, folder):
         parts = name.split("/")
         if parts[0] in pytorch_kernels.KINDS:
             return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
+        if isinstance(group.networks[parts[0]], Transformer):
+            return pytorch_gpt.work(group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors"), parts[1], int(parts[2]), rival == "compiled")
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
         return {"train": training, "amp": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
 

@@ -190,5 +190,43 @@ template <class T, int Width>
   return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, lower>());
 }
 
+/// The square root of each lane, correctly rounded, hence with the bits of the scalar one; NaN below zero.
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width> square_root(Simd<T, Width> a) {
+#if defined(__clang__)
+  return Simd<T, Width>(__builtin_elementwise_sqrt(a.lanes));
+#else
+  constexpr bool is_float = sizeof(T) == 4;
+#if defined(__AVX512F__)
+  constexpr int current_rounding = 4;
+  constexpr unsigned char all_lanes = 0xff;
+  if constexpr (is_float && Width == 16) return Simd<T, Width>(__builtin_ia32_sqrtps512_mask(a.lanes, a.lanes, -1, current_rounding));
+  else if constexpr (!is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_sqrtpd512_mask(a.lanes, a.lanes, all_lanes, current_rounding));
+  else
+#endif
+#if defined(__AVX__)
+  if constexpr (is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_sqrtps256(a.lanes));
+  else if constexpr (!is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_sqrtpd256(a.lanes));
+  else
+#endif
+  {
+    for (int lane = 0; lane < Width; ++lane) a.lanes[lane] = is_float ? T(__builtin_sqrtf(float(a.lanes[lane]))) : T(__builtin_sqrt(double(a.lanes[lane])));
+    return a;
+  }
+#endif
+}
+
+/// The first half of the lanes, and the second.
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width / 2> lower_half(Simd<T, Width> a) {
+  constexpr auto lane_of = [](int lane) { return lane; };
+  return detail::shuffled<Simd<T, Width / 2>>(a, a, detail::Order<Width / 2, lane_of>());
+}
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width / 2> upper_half(Simd<T, Width> a) {
+  constexpr auto lane_of = [](int lane) { return lane + Width / 2; };
+  return detail::shuffled<Simd<T, Width / 2>>(a, a, detail::Order<Width / 2, lane_of>());
+}
+
 }  // namespace tenon
 TENON_EXACT_END

@@ -25,6 +25,7 @@
 #include <tenon/nn/metric/accuracy.hpp>
 #include <tenon/nn/metric/loss.hpp>
 #include <tenon/nn/metric/metric.hpp>
+#include <tenon/nn/multi_head_attention.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/adam_weight_decay.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
@@ -35,6 +36,7 @@
 #include <tenon/nn/optional_parameter.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/nn/pool2d.hpp>
+#include <tenon/nn/positional_embedding.hpp>
 #include <tenon/nn/recurrent.hpp>
 #include <tenon/nn/sequential_cell.hpp>
 #include <tenon/nn/summary.hpp>

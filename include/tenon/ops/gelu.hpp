@@ -6,13 +6,14 @@
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 namespace detail {
-// The tanh form: u(x) = √(2/π) (x + 0.044715 x³), its derivatives, and tanh u.
+// The tanh form: with u(x) = √(2/π) (x + 0.044715 x³), (1 + tanh u) / 2 is the sigmoid of 2u. `slope` and `bend` are the first and
+// second derivative of 2u.
 template <class V>
 struct GeluTerms {
-  static constexpr V scale = V(0.79788456080286535588), cubic = V(0.044715);
-  V t, slope, bend;
+  static constexpr V scale = V(1.59576912160573071176), cubic = V(0.044715);
+  V inverse, slope, bend;  // 1 + exp(-2u)
   TENON_DEVICE explicit GeluTerms(V x)
-      : t(kernel::tanh(scale * (x + cubic * (x * x * x)))), slope(scale * (V(1) + V(3) * cubic * (x * x))), bend(V(6) * scale * cubic * x) {}
+      : inverse(V(1) + kernel::exp(-scale * (x + cubic * (x * x * x)))), slope(scale * (V(1) + V(3) * cubic * (x * x))), bend(V(6) * scale * cubic * x) {}
 };
 // The erf form: the normal distribution at x and its density.
 template <class V> TENON_DEVICE V normal_below(V x) { return V(0.5) * kernel::erfc(x * V(-0.70710678118654752440)); }
@@ -24,7 +25,8 @@ struct GeluCurvature : Elementwise<GeluCurvature, "GeLUCurvature"> {
   template <class V>
   TENON_DEVICE static V eval(V x, V factor) {
     const detail::GeluTerms<V> u(x);
-    return factor * ((V(1) - u.t * u.t) * (u.slope + V(0.5) * x * (u.bend - V(2) * u.t * (u.slope * u.slope))));
+    const V sigmoid = V(1) / u.inverse, rest = V(1) - sigmoid;
+    return factor * (sigmoid * rest * (V(2) * u.slope + x * (u.bend + (rest - sigmoid) * (u.slope * u.slope))));
   }
   static constexpr None derivative{};
 };
@@ -33,7 +35,8 @@ struct GeluGrad : Elementwise<GeluGrad, "GeLUGrad"> {
   template <class V>
   TENON_DEVICE static V eval(V x, V gradient) {
     const detail::GeluTerms<V> u(x);
-    return gradient * (V(0.5) * (V(1) + u.t) + V(0.5) * x * ((V(1) - u.t * u.t) * u.slope));
+    const V sigmoid = V(1) / u.inverse;
+    return gradient * (sigmoid + x * (sigmoid * (V(1) - sigmoid) * u.slope));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GeluCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
@@ -45,11 +48,12 @@ struct GeluGrad : Elementwise<GeluGrad, "GeLUGrad"> {
 ///
 /// x           any shape; floating-point
 /// derivative  from x; a second one is given too
-/// accuracy    absolute 2e-7 |x| in float32; for very negative x 1 + tanh loses its digits, as in every library
+/// accuracy    relative 1e-7 (2 + |2u|) in float32, u the argument of tanh: computed as x / (1 + exp(-2u)), which keeps the digits
+///             of very negative x that 1 + tanh loses
 /// source      Hendrycks and Gimpel, arXiv 1606.08415; MindSpore's GeLU (approximate = tanh)
 struct Gelu : Elementwise<Gelu, "GeLU"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return V(0.5) * x * (V(1) + detail::GeluTerms<V>(x).t); }
+  template <class V> TENON_DEVICE static V eval(V x) { return x / detail::GeluTerms<V>(x).inverse; }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluGrad>(d.operand(0), d.gradient())); }
 };
 

@@ -1,5 +1,6 @@
 // Layer normalization: every sample by the statistics of its own last axes.
 #pragma once
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/lanes.hpp>
 #include <tenon/kernel/cpu/math.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -77,7 +78,7 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
       const T* x = a.operand<T>(0) + row * width;
       T* y = a.result<T>() + row * width;
       const auto m = detail::row_moments<A>(x, width, A(Call::config().epsilon));
-      for (long i = 0; i < width; ++i) y[i] = static_cast<T>((static_cast<A>(x[i]) - m.mean) * m.inverse * gamma[i] + beta[i]);
+      kernel::store_in_blocks(y, width, [=](long i) { return (static_cast<A>(x[i]) - m.mean) * m.inverse * gamma[i] + beta[i]; });
     }
   }
 };
@@ -128,7 +129,7 @@ struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
           width, [=](long i) { return static_cast<A>(dy[i]) * gamma[i]; },
           [=](long i) { return static_cast<A>(dy[i]) * gamma[i] * (static_cast<A>(x[i]) - mean); });
       const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
-      for (long i = 0; i < width; ++i) dx[i] = static_cast<T>(inverse * (static_cast<A>(dy[i]) * gamma[i] - average - (static_cast<A>(x[i]) - mean) * slope));
+      kernel::store_in_blocks(dx, width, [=](long i) { return inverse * (static_cast<A>(dy[i]) * gamma[i] - average - (static_cast<A>(x[i]) - mean) * slope); });
     }
   }
 };

@@ -1,32 +1,11 @@
 // Softmax and cross entropy in one operator, with class numbers or with a distribution as labels.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/softmax.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 TENON_EXACT_BEGIN
-namespace detail {
-/// The largest of a row, and the sum of exp(x - largest), in ascending order.
-template <class C, class T>
-inline C row_maximum(const T* x, long count) {
-  C largest = static_cast<C>(x[0]);
-  for (long i = 1; i < count; ++i) largest = static_cast<C>(x[i]) > largest ? static_cast<C>(x[i]) : largest;
-  return largest;
-}
-template <class C, class T>
-inline C row_exp_sum(const T* x, long count, C largest) {
-  C sum = 0;
-  for (long i = 0; i < count; ++i) sum += kernel::exp(static_cast<C>(x[i]) - largest);
-  return sum;
-}
-constexpr bool same_leading(const TensorType& logits, const TensorType& labels) {
-  for (int axis = 0; axis < logits.rank - 1; ++axis)
-    if (logits.extent[axis] != labels.extent[axis]) return false;
-  return true;
-}
-}  // namespace detail
-
 /// dlogits = (softmax(logits) - target) * dy, per row. Operands: logits, labels, dy. Not for users.
 struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCrossEntropyGrad"> {
   static constexpr None derivative{};
@@ -44,16 +23,18 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
       const T* x = a.operand<T>(0) + row * classes;
       const L* label = a.operand<L>(1) + (sparse ? row : row * classes);
       T* dx = a.result<T>() + row * classes;
-      const C largest = detail::row_maximum<C>(x, classes), sum = detail::row_exp_sum<C>(x, classes, largest);
-      const C gradient = static_cast<C>(a.operand<T>(2)[row]);
-      C weight = 1;  // a distribution that does not add up to 1 scales its softmax
-      if constexpr (!sparse) {
-        weight = 0;
-        for (long i = 0; i < classes; ++i) weight += static_cast<C>(label[i]);
-      }
-      for (long i = 0; i < classes; ++i) {
-        const C target = sparse ? (static_cast<long>(label[0]) == i ? C(1) : C(0)) : static_cast<C>(label[sparse ? 0 : i]);
-        dx[i] = static_cast<T>((kernel::exp(static_cast<C>(x[i]) - largest) / sum * weight - target) * gradient);
+      const C gradient = static_cast<C>(a.operand<T>(2)[row]), largest = kernel::row_maximum<C>(x, classes);
+      constexpr bool keep = std::is_same_v<T, C>;
+      const C sum = kernel::exponentials<keep>(x, dx, classes, largest);
+      const auto share = [=](long i) { return (keep ? static_cast<C>(dx[i]) : kernel::exp(static_cast<C>(x[i]) - largest)) / sum; };
+      if constexpr (sparse) {
+        const long number = static_cast<long>(label[0]);
+        const C at_label = number >= 0 && number < classes ? (share(number) - C(1)) * gradient : C(0);
+        kernel::store_in_blocks(dx, classes, [=](long i) { return share(i) * gradient; });
+        if (number >= 0 && number < classes) dx[number] = static_cast<T>(at_label);
+      } else {  // a distribution that does not add up to 1 scales its softmax
+        const C weight = kernel::lane_sum<C>(classes, [label](long i) { return static_cast<C>(label[i]); });
+        kernel::store_in_blocks(dx, classes, [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
       }
     }
   }
@@ -66,6 +47,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 ///             row's log Σ exp(x) here; a Model refuses them before the step (train/labels.hpp)
 /// result      [...]
 /// derivative  (softmax(logits) - target) dy; none for labels
+/// order       sums over classes in 16 lanes, as softmax
 /// source      MindSpore's SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits
 struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyWithLogits"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
@@ -92,15 +74,14 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     constexpr long classes = Call::operand(0).last();
     for (long row = begin; row < end; ++row) {
       const T* x = a.operand<T>(0) + row * classes;
-      const C largest = detail::row_maximum<C>(x, classes);
-      const C total = kernel::log(detail::row_exp_sum<C>(x, classes, largest)) + largest;
+      const C largest = kernel::row_maximum<C>(x, classes);
+      const C total = kernel::log(kernel::exponentials<false>(x, static_cast<T*>(nullptr), classes, largest)) + largest;
       if constexpr (Call::operand(1).rank < Call::operand(0).rank) {
         const long label = static_cast<long>(a.operand<L>(1)[row]);
         a.result<T>()[row] = static_cast<T>(total - (label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0)));
       } else {
-        C sum = 0;
-        for (long i = 0; i < classes; ++i) sum += static_cast<C>(a.operand<L>(1)[row * classes + i]) * (total - static_cast<C>(x[i]));
-        a.result<T>()[row] = static_cast<T>(sum);
+        const L* const label = a.operand<L>(1) + row * classes;
+        a.result<T>()[row] = static_cast<T>(kernel::lane_sum<C>(classes, [=](long i) { return static_cast<C>(label[i]) * (total - static_cast<C>(x[i])); }));
       }
     }
   }

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include <tenon/core/philox.hpp>
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/math.hpp>
 
 using namespace tenon;
@@ -92,6 +94,40 @@ TEST_CASE("tanh") {
   CHECK(std::isnan(f(std::nanf(""))));
 }
 
+TEST_CASE("erfc") {
+  const auto f = [](float x) { return kernel::erfc(x); };
+  const auto exact = [](double x) { return std::erfc(x); };
+  check_ulp(f, exact, 1e-30f, 9.1f, 5);
+  check_ulp(f, exact, -10, -1e-30f, 3);
+  CHECK(f(0) == 1);
+  CHECK(f(infinity) == 0);
+  CHECK(f(-infinity) == 2);
+  CHECK(std::isnan(f(std::nanf(""))));
+}
+
+TEST_CASE("sqrt_all has the bits of sqrt") {
+  Random random(5);
+  float x[kernel::block_length];
+  double y[kernel::block_length];
+  for (int i = 0; i < kernel::block_length; ++i) x[i] = i ? random.uniform(0, 9) : -0.0f, y[i] = double(random.uniform(0, 9)) / 3;
+  float roots[kernel::block_length];
+  double wide[kernel::block_length];
+  std::memcpy(roots, x, sizeof x);
+  std::memcpy(wide, y, sizeof y);
+  kernel::sqrt_all(roots);
+  kernel::sqrt_all(wide);
+  for (int i = 0; i < kernel::block_length; ++i) {
+    CHECK(std::bit_cast<std::uint32_t>(roots[i]) == std::bit_cast<std::uint32_t>(std::sqrt(x[i])));
+    CHECK(wide[i] == std::sqrt(y[i]));
+  }
+  float below[1]{-1}, many[4]{-1, 4, infinity, 0};
+  kernel::sqrt_all(below);
+  kernel::sqrt_all(many);
+  CHECK(std::isnan(below[0]));
+  CHECK(std::isnan(many[0]));
+  CHECK(many[2] == infinity);
+}
+
 TEST_CASE("a loop that the compiler may vectorise gives the bits of single calls") {
   Random random(3);
   std::vector<float> x(1003);
@@ -109,4 +145,5 @@ TEST_CASE("a loop that the compiler may vectorise gives the bits of single calls
   check([](float v) { return kernel::log(v * v); });
   check([](float v) { return kernel::log1p(v * v); });
   check([](float v) { return kernel::tanh(v); });
+  check([](float v) { return kernel::erfc(v); });
 }

@@ -1,5 +1,6 @@
 // Rows of a table by number, and the sum of rows with one number.
 #pragma once
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 TENON_EXACT_BEGIN
@@ -40,7 +41,7 @@ inline void scatter_add(const I* index, long indices, const T* values, long rows
       if (row < first || row >= last) continue;
       A* const to = target + (row - first) * length;
       const T* const from = values + i * length;
-      for (long k = 0; k < length; ++k) to[k] = static_cast<A>(to[k] + static_cast<A>(from[k]));
+      store_in_blocks(to, length, [to, from](long k) { return static_cast<A>(to[k] + static_cast<A>(from[k])); });
     }
     if constexpr (!in_place)
       for (long k = 0; k < (last - first) * length; ++k) result[first * length + k] = static_cast<T>(target[k]);

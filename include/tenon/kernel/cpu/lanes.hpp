@@ -1,9 +1,46 @@
 // Sums of computed terms, in the order of accumulation that reductions have.
 #pragma once
+#include <tenon/core/simd.hpp>
 #include <tenon/kernel/cpu/reduce.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
+
+/// a + b, and the larger of a and b, of numbers or of vectors. Where b is NaN, a is the larger.
+struct Plus {
+  template <class V> [[gnu::always_inline]] V operator()(V a, V b) const { return a + b; }
+};
+struct Larger {
+  template <class A> [[gnu::always_inline]] A operator()(A a, A b) const { return b > a ? b : a; }
+  template <class A, int Width> [[gnu::always_inline]] Simd<A, Width> operator()(Simd<A, Width> a, Simd<A, Width> b) const { return max(b, a); }
+};
+
+namespace detail {
+template <class A, int Width, class F>
+[[gnu::always_inline]] inline A fold_vector(Simd<A, Width> v, F f) {
+  if constexpr (Width == 2) return f(v[0], v[1]);
+  else return fold_vector(f(lower_half(v), upper_half(v)), f);
+}
+}  // namespace detail
+/// combine_lanes, the same tree, in vectors; F takes numbers and Simd.
+template <class A, class F>
+[[gnu::always_inline]] inline A fold_lanes(const A (&lane)[reduce_lanes], F f) {
+  if constexpr (!std::is_floating_point_v<A>) {
+    A copy[reduce_lanes];
+    for (int l = 0; l < reduce_lanes; ++l) copy[l] = lane[l];
+    return combine_lanes(copy, f);
+  } else {
+    constexpr int width = reduce_lanes < simd_width<A> ? reduce_lanes : simd_width<A>, vectors = reduce_lanes / width;
+    Simd<A, width> v[vectors];
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; ++i) v[i] = Simd<A, width>::load(lane + i * width);
+#pragma GCC unroll 4
+    for (int half = vectors / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+      for (int i = 0; i < half; ++i) v[i] = f(v[i], v[i + half]);
+    return detail::fold_vector(v[0], f);
+  }
+}
 
 /// Two sums of the same elements.
 template <class A>
@@ -19,7 +56,7 @@ inline A lane_sum(long count, Term term) {
   for (long i = 0; i < whole; i += reduce_lanes)
     for (int l = 0; l < reduce_lanes; ++l) lane[l] += term(i + l);
   for (long i = whole; i < count; ++i) lane[i - whole] += term(i);
-  return combine_lanes(lane, [](A a, A b) { return a + b; });
+  return fold_lanes(lane, Plus());
 }
 /// The same for first(i) and second(i) in one pass.
 template <class A, class First, class Second>
@@ -29,8 +66,7 @@ inline TwoSums<A> lane_sums(long count, First first, Second second) {
   for (long i = 0; i < whole; i += reduce_lanes)
     for (int l = 0; l < reduce_lanes; ++l) lane[l] += first(i + l), other[l] += second(i + l);
   for (long i = whole; i < count; ++i) lane[i - whole] += first(i), other[i - whole] += second(i);
-  const auto plus = [](A a, A b) { return a + b; };
-  return {combine_lanes(lane, plus), combine_lanes(other, plus)};
+  return {fold_lanes(lane, Plus()), fold_lanes(other, Plus())};
 }
 
 /// Columns that one loop over rows serves together, and rows that are summed before they join the total: sums over many

@@ -10,28 +10,49 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-template <class A>
-inline constexpr A larger_of(A a, A b) {
-  return b > a || b != b ? b : a;
-}  // a NaN wins
+/// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
+template <class C, class T>
+inline C row_maximum(const T* x, long count) {
+  C lane[reduce_lanes];
+  for (C& l : lane) l = -std::numeric_limits<C>::infinity();
+  const long whole = count - count % reduce_lanes;
+  for (long i = 0; i < whole; i += reduce_lanes)
+    for (int l = 0; l < reduce_lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(x[i + l]));
+  for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
+  return fold_lanes(lane, Larger());
+}
+
+/// The sum of exp(x - largest) over a row, in 16 lanes; with `keep` y[i] = exp(x[i] - largest), too. The last block is filled up
+/// with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one.
+template <bool keep, class C, class T>
+inline C exponentials(const T* x, T* y, long count, C largest) {
+  C lane[reduce_lanes]{}, value[reduce_lanes];
+  for (long i = 0; i < count; i += reduce_lanes) {
+    const long live = count - i < reduce_lanes ? count - i : reduce_lanes;
+    if (live == reduce_lanes)
+      for (int l = 0; l < reduce_lanes; ++l) value[l] = static_cast<C>(x[i + l]);
+    else
+      for (int l = 0; l < reduce_lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
+    for (int l = 0; l < reduce_lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
+    if constexpr (keep) {
+      if (live == reduce_lanes)
+        for (int l = 0; l < reduce_lanes; ++l) y[i + l] = value[l];
+      else
+        for (int l = 0; l < live; ++l) y[i + l] = value[l];
+    }
+  }
+  return fold_lanes(lane, Plus());
+}
 
 /// Softmax of one row:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C.
 template <class C, bool logarithm, class T>
 inline void softmax_row(const T* x, T* y, long count) {
-  const C largest = reduce_runs<C>(
-      x, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), [](C a, C b) { return larger_of(a, b); });
-  const auto shifted = [x, largest](long i) { return static_cast<C>(x[i]) - largest; };
-  if constexpr (logarithm) {
-    const C log_sum = log(lane_sum<C>(count, [&](long i) { return exp(shifted(i)); }));
-    store_in_blocks(y, count, [&](long i) { return shifted(i) - log_sum; });
-  } else if constexpr (std::is_same_v<T, C>) {
-    store_in_blocks(y, count, [&](long i) { return exp(shifted(i)); });
-    const C sum = lane_sum<C>(count, [y](long i) { return y[i]; });
-    store_in_blocks(y, count, [y, sum](long i) { return y[i] / sum; });
-  } else {  // the powers would lose digits in y
-    const C sum = lane_sum<C>(count, [&](long i) { return exp(shifted(i)); });
-    store_in_blocks(y, count, [&](long i) { return exp(shifted(i)) / sum; });
-  }
+  const C largest = row_maximum<C>(x, count);
+  constexpr bool keep = !logarithm && std::is_same_v<T, C>;  // the exponentials would lose digits in y
+  const C sum = exponentials<keep>(x, y, count, largest);
+  if constexpr (logarithm) store_in_blocks(y, count, [x, largest, log_sum = log(sum)](long i) { return static_cast<C>(x[i]) - largest - log_sum; });
+  else if constexpr (keep) store_in_blocks(y, count, [y, sum](long i) { return y[i] / sum; });
+  else store_in_blocks(y, count, [x, largest, sum](long i) { return exp(static_cast<C>(x[i]) - largest) / sum; });
 }
 
 /// The same along an axis that is not the last one, for up to 64 columns; sums in ascending order.
@@ -39,7 +60,7 @@ template <class C, bool logarithm, class T>
 inline void softmax_columns(const T* x, T* y, long count, long pitch, long columns) {
   C largest[axis_columns], sum[axis_columns]{};
   for (C& l : largest) l = -std::numeric_limits<C>::infinity();
-  for (long i = 0; i < count; ++i) in_blocks(columns, [&, row = x + i * pitch](long c) { largest[c] = larger_of(largest[c], static_cast<C>(row[c])); });
+  for (long i = 0; i < count; ++i) in_blocks(columns, [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
   for (long i = 0; i < count; ++i) in_blocks(columns, [&, row = x + i * pitch](long c) { sum[c] += exp(static_cast<C>(row[c]) - largest[c]); });
   if constexpr (logarithm) in_blocks(columns, [&](long c) { sum[c] = log(sum[c]); });
   for (long i = 0; i < count; ++i)

@@ -1,5 +1,6 @@
 // Copies of elements that stand at regular distances: what transpose and slice have in common.
 #pragma once
+#include <tenon/kernel/cpu/pack.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
@@ -51,13 +52,15 @@ inline void copy_line(const T* source, long stride, T* result, long count) {
   else
     for (long i = 0; i < count; ++i) result[i] = source[i * stride];
 }
-// A transposition of up to 16 rows: whole cache lines on both sides.
+// A transposition of up to 16 rows: whole cache lines on both sides, elements of 4 and 8 bytes in vectors.
 template <class T>
 inline void copy_tiles(const T* source, long stride, T* result, long result_stride, long rows, long columns) {
   for (long first = 0; first < columns; first += strided_tile) {
-    const long last = first + strided_tile < columns ? first + strided_tile : columns;
-    for (long row = 0; row < rows; ++row)
-      for (long column = first; column < last; ++column) result[row * result_stride + column] = source[row + column * stride];
+    const long count = columns - first < strided_tile ? columns - first : strided_tile;
+    if constexpr (sizeof(T) >= 4) transpose_copy(source + first * stride, stride, result + first, result_stride, count, rows, count);
+    else
+      for (long row = 0; row < rows; ++row)
+        for (long column = first; column < first + count; ++column) result[row * result_stride + column] = source[row + column * stride];
   }
 }
 }  // namespace detail

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/math.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -36,16 +37,20 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
     T* __restrict m = a.target<T>(2);
     T* __restrict v = a.target<T>(3);
     [[maybe_unused]] T* __restrict largest = a.target<T>(config.use_amsgrad ? 4 : 3);
-    for (long i = begin; i < end; ++i) {
-      const C gradient = C(g[i]) * scale + decay * C(p[i]);
-      const C first = beta1 * C(m[i]) + rest1 * gradient, second = beta2 * C(v[i]) + rest2 * gradient * gradient;
-      m[i] = T(first);
-      v[i] = T(second);
-      C used = second;
-      if constexpr (config.use_amsgrad) largest[i] = T(used = C(largest[i]) > second ? C(largest[i]) : second);
-      const C direction = config.use_nesterov ? beta1 * first + rest1 * gradient : first;
-      p[i] = T(C(p[i]) - rate * direction / (kernel::sqrt(used) + epsilon));
-    }
+    kernel::each_block(begin, end, [=](long i, auto length) {
+      C root[length()], direction[length()];
+      for (int l = 0; l < length(); ++l) {
+        const C gradient = C(g[i + l]) * scale + decay * C(p[i + l]);
+        const C first = beta1 * C(m[i + l]) + rest1 * gradient, second = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
+        m[i + l] = T(first);
+        v[i + l] = T(second);
+        root[l] = second;
+        if constexpr (Call::config().use_amsgrad) largest[i + l] = T(root[l] = C(largest[i + l]) > second ? C(largest[i + l]) : second);
+        direction[l] = Call::config().use_nesterov ? beta1 * first + rest1 * gradient : first;
+      }
+      kernel::sqrt_all(root);
+      for (int l = 0; l < length(); ++l) p[i + l] = T(C(p[i + l]) - rate * direction[l] / (root[l] + epsilon));
+    });
   }
 };
 TENON_EXACT_END

@@ -1,5 +1,6 @@
 // Adam with decoupled weight decay.
 #pragma once
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/math.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -27,13 +28,18 @@ struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> 
     const T* __restrict g = a.operand<T>(1);
     T* __restrict m = a.target<T>(2);
     T* __restrict v = a.target<T>(3);
-    for (long i = begin; i < end; ++i) {
-      const C gradient = C(g[i]) * scale;
-      const C first = beta1 * C(m[i]) + rest1 * gradient, second = beta2 * C(v[i]) + rest2 * gradient * gradient;
-      m[i] = T(first);
-      v[i] = T(second);
-      p[i] = T(C(p[i]) - rate * (first / (kernel::sqrt(second) + epsilon) + decay * C(p[i])));
-    }
+    kernel::each_block(begin, end, [=](long i, auto length) {
+      C root[length()], first[length()];
+      for (int l = 0; l < length(); ++l) {
+        const C gradient = C(g[i + l]) * scale;
+        first[l] = beta1 * C(m[i + l]) + rest1 * gradient;
+        root[l] = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
+        m[i + l] = T(first[l]);
+        v[i + l] = T(root[l]);
+      }
+      kernel::sqrt_all(root);
+      for (int l = 0; l < length(); ++l) p[i + l] = T(C(p[i + l]) - rate * (first[l] / (root[l] + epsilon) + decay * C(p[i + l])));
+    });
   }
 };
 TENON_EXACT_END

@@ -1,0 +1,59 @@
+// Multi-head attention, the heart of a transformer.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/dense.hpp>
+#include <tenon/nn/init/initializer.hpp>
+#include <tenon/nn/optional_parameter.hpp>
+#include <tenon/ops/attention.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+struct MultiHeadAttentionConfig {
+  bool causal = false;  // position i sees positions 0 .. i, as a language model must
+  bool has_bias = true;
+};
+
+/// Multi-head attention:  out_proj(softmax(q kᵀ / √D) v) for each head of D = Features / Heads features
+///
+///     nn::LayerNorm<Shape<256>> norm;
+///     nn::MultiHeadAttention<256, 4, nn::MultiHeadAttentionConfig{.causal = true}> attention;
+///     constexpr auto construct(auto x) const { return x + attention(norm(x)); }
+///
+/// x           [..., T, Features]: self attention, `attention(x)`
+/// query       [..., T, Features], key and value [..., S, Features]: `attention(query, key, value)`
+/// result      [..., T, Features]
+/// parameters  in_proj_weight [3 Features, Features] (queries, keys, values), XavierUniform; in_proj_bias [3 Features], Zero;
+///             out_proj.weight [Features, Features], out_proj.bias [Features], Zero; no bias with has_bias = false. Names and
+///             layout are PyTorch's, so that its checkpoints fit
+/// source      Vaswani and others, arXiv 1706.03762; MindSpore nn.MultiheadAttention, PyTorch nn.MultiheadAttention with
+///             batch_first; no masks but the causal one, no dropout of weights, no averaged weights
+template <int Features, int Heads, MultiHeadAttentionConfig config = MultiHeadAttentionConfig{}>
+struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
+  static_assert(Features > 0 && Heads > 0 && Features % Heads == 0, "MultiHeadAttention<Features, Heads> needs Features that are a multiple of Heads");
+  static constexpr AttentionConfig per_head{.heads = Heads, .causal = config.causal};
+  Parameter<float, Shape<3 * Features, Features>, XavierUniform{}> in_proj_weight;
+  OptionalParameter<config.has_bias, float, Shape<3 * Features>, Zero{}> in_proj_bias;
+  Dense<Features, Features, DenseConfig{.has_bias = config.has_bias}, default_weight, Zero{}> out_proj;
+
+  constexpr auto construct(const auto& x) const {
+    return out_proj(ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
+  }
+  constexpr auto construct(const auto& query, const auto& key, const auto& value) const {
+    return out_proj(ops::attention<per_head>(projected<0>(query), projected<1>(key), projected<2>(value)));
+  }
+
+ private:
+  // x times part number `which` of the packed weight, plus that part of the bias.
+  template <int which, class X>
+  constexpr auto projected(const X& x) const {
+    if constexpr (is_broken<X>) return x;
+    else {
+      constexpr Part rows{which * Features, (which + 1) * Features};
+      const auto y = ops::matmul<ops::Transposed::second>(x, ops::slice<0, rows>(value_in(x, in_proj_weight)));
+      if constexpr (config.has_bias && !is_broken<decltype(y)>) return ops::add(y, ops::slice<0, rows>(value_in(x, in_proj_bias)));
+      else return y;
+    }
+  }
+};
+
+}  // namespace tenon::nn

@@ -1,0 +1,183 @@
+// Scaled dot-product attention of several heads, in one operator.
+#pragma once
+#include <tenon/kernel/cpu/attention.hpp>
+#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/slice.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+struct AttentionConfig {
+  int heads = 1;
+  bool causal = false;  // query i sees keys 0 .. i
+  float scale = 0;      // 0: 1 / sqrt(features of a head)
+};
+
+namespace detail {
+struct AttentionSettings {
+  int heads, causal;
+  float scale;
+};
+
+/// Where queries, keys, and values of a call lie: in one operand (side by side along the last axis), or in three.
+template <class Call, int Others>
+struct AttentionLayout {
+  static constexpr bool packed = Call::operands == 1 + Others;
+  static constexpr TensorType q = Call::operand(0), k = Call::operand(packed ? 0 : 1);
+  static constexpr int heads = Call::config().heads;
+  static constexpr long features = q.last() / (packed ? 3 : 1);
+  static constexpr kernel::AttentionShape shape{q.extent[q.rank - 2], k.extent[k.rank - 2], features / heads, Call::config().causal != 0};
+  static constexpr long pitch = q.last();
+  static constexpr long samples(long n) { return q.count(n) / (shape.queries * pitch); }
+  /// Operand `which` (query, key, value) of head number `head` of all samples.
+  template <class T>
+  static kernel::HeadRows<const T> rows(const Arguments& a, int which, long head) {
+    const T* const base = packed ? a.operand<T>(0) + which * features : a.operand<T>(which);
+    return {base + head / heads * (which ? shape.keys : shape.queries) * pitch + head % heads * shape.width, pitch};
+  }
+  /// The same of a tensor with the shape of the result.
+  template <class T>
+  static kernel::HeadRows<T> result_rows(T* base, long head) {
+    return {base + head / heads * shape.queries * features + head % heads * shape.width, features};
+  }
+  template <class A>
+  static A scale() {
+    return Call::config().scale != 0 ? A(Call::config().scale) : A(1) / kernel::sqrt(A(shape.width));
+  }
+};
+}  // namespace detail
+
+TENON_EXACT_BEGIN
+/// The gradients of q, k, and v. Operands: those of Attention, dy. Result: the gradient of the packed operand, or those of three
+/// operands one behind the other along the axis before the last. Not for users.
+struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
+  using Config = detail::AttentionSettings;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
+    TensorType t = in[0];
+    if (in.count == 4) t.extent[t.rank - 2] += 2 * in[1].extent[t.rank - 2];
+    return t;
+  }
+  template <class Call> static constexpr long items(long n) { return detail::AttentionLayout<Call, 1>::samples(n) * Call::config().heads; }
+  template <class Call>
+  static constexpr long cost(long) {
+    constexpr auto s = detail::AttentionLayout<Call, 1>::shape;
+    return s.queries * s.keys * (s.width / 3 + 16);
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::detail::attention_scratch<typename Call::Result>(detail::AttentionLayout<Call, 1>::shape, true).total);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using Layout = detail::AttentionLayout<Call, 1>;
+    constexpr auto s = Layout::shape;
+    kernel::detail::AttentionHead<T> attention(s, Layout::template scale<kernel::Compute<T>>(), a.workspace, true);
+    for (long head = begin; head < end; ++head) {
+      const auto rows = [&](int which) { return Layout::template rows<T>(a, which, head); };
+      const auto target = [&](int which) {
+        const long sample = head / Layout::heads, first = which * s.keys + (which ? s.queries - s.keys : 0);
+        T* const base = Layout::packed ? a.result<T>() + sample * s.queries * Layout::pitch + which * Layout::features
+                                       : a.result<T>() + (sample * (s.queries + 2 * s.keys) + first) * Layout::pitch;
+        return kernel::HeadRows<T>{base + head % Layout::heads * s.width, Layout::pitch};
+      };
+      attention.backward(rows(0), rows(1), rows(2), Layout::template result_rows<const T>(a.operand<T>(Call::operands - 1), head), target(0), target(1), target(2));
+    }
+  }
+};
+
+/// Scaled dot-product attention, per head:  y = softmax(scale q kᵀ) v
+///
+/// q           [..., T, heads · D]; float32, float64, or 16-bit floats (computed in float)
+/// k, v        [..., S, heads · D] with the leading extents of q; causal needs S = T
+/// qkv         instead of the three, [..., T, 3 · heads · D]: q, k, and v side by side
+/// result      [..., T, heads · D]
+/// derivative  to all operands; the softmax is computed again, so that no T x S matrix is ever kept
+/// order       as matmul, mul, softmax, matmul: in float32 and float64 the bits of these operators, where v is finite
+/// source      Vaswani and others, arXiv 1706.03762; recomputation: Dao and others, arXiv 2205.14135
+struct Attention : Operator<Attention, "Attention"> {
+  using Config = detail::AttentionSettings;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const TensorType &q = in[0], &k = in[in.count - 1];
+    TensorType y = q;
+    const bool packed = in.count == 1;
+    const int parts = packed ? 3 : 1;
+    if (!is_floating(q.dtype)) error << "Attention needs floating-point operands, got " << tenon::name(q.dtype) << " " << q;
+    else if (q.rank < 2 || q.extent[q.rank - 2] < 0) error << "Attention needs operands [...,length,features] of a fixed length, got " << q;
+    else if (c.heads < 1 || q.last() % (parts * c.heads)) error << "Attention of " << c.heads << " heads got " << q << ": its last extent must be a multiple of " << parts * c.heads;
+    else if (c.scale < 0) error << "Attention needs a positive scale, or 0 for 1 / sqrt(features of a head)";
+    else if (!packed && keys_fit(q, k, c, error) && !in[1].same_shape(k)) error << "Attention got keys " << in[1] << " and values " << k << ", which must have one shape";
+    if (error.empty()) y.extent[y.rank - 1] = q.last() / parts;
+    return y;
+  }
+  static constexpr void derivative(Derivative& d) {
+    const Config c = d.config<Attention>();
+    if (d.operands() == 1) return d.flows_to(0, d.call_with<AttentionGrad>(c, d.operand(0), d.gradient()));
+    const int all = d.call_with<AttentionGrad>(c, d.operand(0), d.operand(1), d.operand(2), d.gradient());
+    const TensorType type = d.builder().nodes[std::size_t(all)].type;
+    for (int k = 0, first = 0; k < 3; ++k) {
+      const int axis = type.rank - 2, length = d.type(k).extent[axis];
+      SliceWindow part = SliceWindow::all(type, axis);
+      detail::narrow(part, kernel::window_axes - 1, type.extent[axis], Part{first, first + length});
+      d.flows_to(k, d.call_with<Slice>(part, all));
+      first += length;
+    }
+  }
+  // A head is cut into blocks of queries; each is an item.
+  template <class Call>
+  static constexpr long parts() {
+    return kernel::ceil_div(detail::AttentionLayout<Call, 0>::shape.queries, kernel::detail::attention_block);
+  }
+  template <class Call> static constexpr long items(long n) { return detail::AttentionLayout<Call, 0>::samples(n) * Call::config().heads * parts<Call>(); }
+  template <class Call>
+  static constexpr long cost(long) {
+    constexpr auto s = detail::AttentionLayout<Call, 0>::shape;
+    return kernel::detail::attention_block * s.keys * (s.width / 8 + 8);
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::detail::attention_scratch<typename Call::Result>(detail::AttentionLayout<Call, 0>::shape, false).total);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using Layout = detail::AttentionLayout<Call, 0>;
+    kernel::detail::AttentionHead<T> attention(Layout::shape, Layout::template scale<kernel::Compute<T>>(), a.workspace, false);
+    for (long item = begin; item < end;) {
+      const long head = item / parts<Call>(), block = item % parts<Call>();
+      const long last = end - item < parts<Call>() - block ? block + (end - item) : parts<Call>();
+      const auto rows = [&](int which) { return Layout::template rows<T>(a, which, head); };
+      attention.prepare(rows(0), rows(1), rows(2));
+      attention.forward(Layout::result_rows(a.result<T>(), head), block * kernel::detail::attention_block,
+                        last < parts<Call>() ? last * kernel::detail::attention_block : Layout::shape.queries);
+      item += last - block;
+    }
+  }
+
+ private:
+  static constexpr bool keys_fit(const TensorType& q, const TensorType& k, const Config& c, Sentence& error) {
+    bool same = q.rank == k.rank && q.dtype == k.dtype && q.last() == k.last();
+    for (int axis = 0; same && axis < q.rank - 2; ++axis) same = q.extent[axis] == k.extent[axis];
+    if (!same || k.extent[k.rank - 2] < 0) error << "Attention got queries " << q << " and keys " << k << ", which may differ in their length only";
+    else if (c.causal && q.extent[q.rank - 2] != k.extent[k.rank - 2]) error << "causal Attention got queries " << q << " and keys " << k << ", which must have one length";
+    return error.empty();
+  }
+};
+TENON_EXACT_END
+
+/// Attention of queries, keys, and values: `attention<AttentionConfig{.heads = 4, .causal = true}>(q, k, v)`.
+template <AttentionConfig config = AttentionConfig{}>
+constexpr auto attention(const Operand auto& q, const Operand auto& k, const Operand auto& v, std::source_location at = std::source_location::current()) {
+  return apply<Attention, Attention::Config{config.heads, config.causal, config.scale}>(at, q, k, v);
+}
+/// Self attention of one tensor that holds queries, keys, and values side by side along its last axis.
+template <AttentionConfig config = AttentionConfig{}>
+constexpr auto attention(const Operand auto& qkv, std::source_location at = std::source_location::current()) {
+  return apply<Attention, Attention::Config{config.heads, config.causal, config.scale}>(at, qkv);
+}
+
+}  // namespace tenon::ops
+
+namespace tenon::inline TENON_ABI {
+using ops::AttentionConfig;
+}  // namespace tenon
