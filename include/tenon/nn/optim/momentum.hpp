@@ -1,5 +1,6 @@
 // Stochastic gradient descent with momentum.
 #pragma once
+#include <tenon/kernel/cpu/update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -21,19 +22,19 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    update<T, Call::config().use_nesterov>(a.operand<float>(3), end - begin, a.operand<T>(1) + begin, a.target<T>(0) + begin, a.target<T>(2) + begin);
+  }
+  template <class T, bool use_nesterov>
+  [[gnu::noinline]] static void update(const float* number, long count, const T* gradient, T* parameter, T* velocity) {
     using C = Compute<T>;
-    const float* number = a.operand<float>(3);
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
-    T* __restrict p = a.target<T>(0);
-    const T* __restrict g = a.operand<T>(1);
-    T* __restrict v = a.target<T>(2);
-    for (long i = begin; i < end; ++i) {
-      const C gradient = C(g[i]) * scale + decay * C(p[i]);
-      const C velocity = momentum * C(v[i]) + gradient;
-      v[i] = T(velocity);
-      if constexpr (Call::config().use_nesterov) p[i] = T(C(p[i]) - (rate * gradient + rate * momentum * velocity));
-      else p[i] = T(C(p[i]) - rate * velocity);
-    }
+    const auto step = [=]<class V>(V g, V& p, V& v) {
+      g = g * V(scale) + V(decay) * p;
+      v = V(momentum) * v + g;
+      if constexpr (use_nesterov) p = p - (V(rate) * g + V(rate * momentum) * v);
+      else p = p - V(rate) * v;
+    };
+    kernel::update_elements(count, step, gradient, parameter, velocity);
   }
 };
 TENON_EXACT_END

@@ -1,5 +1,6 @@
 // Stochastic gradient descent with optional momentum and dampening.
 #pragma once
+#include <tenon/kernel/cpu/update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -22,23 +23,21 @@ struct ApplySgd : Operator<ApplySgd, "SGD"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    update<T, Call::config().nesterov>(a.operand<float>(3), end - begin, a.operand<T>(1) + begin, a.target<T>(0) + begin, a.target<T>(2) + begin);
+  }
+  template <class T, bool nesterov>
+  [[gnu::noinline]] static void update(const float* number, long count, const T* gradient, T* parameter, T* velocity) {
     using C = Compute<T>;
-    const float* number = a.operand<float>(3);
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
-    T* __restrict p = a.target<T>(0);
-    const T* __restrict g = a.operand<T>(1);
-    T* __restrict v = a.target<T>(2);
-    if (momentum == 0) {
-      for (long i = begin; i < end; ++i) p[i] = T(C(p[i]) - rate * (C(g[i]) * scale + decay * C(p[i])));
-      return;
-    }
-    for (long i = begin; i < end; ++i) {
-      const C gradient = C(g[i]) * scale + decay * C(p[i]);
-      const C velocity = momentum * C(v[i]) + share * gradient;
-      v[i] = T(velocity);
-      if constexpr (Call::config().nesterov) p[i] = T(C(p[i]) - rate * (gradient + momentum * velocity));
-      else p[i] = T(C(p[i]) - rate * velocity);
-    }
+    const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };
+    if (momentum == 0) return kernel::update_elements(count, plain, gradient, parameter);
+    const auto step = [=]<class V>(V g, V& p, V& v) {
+      g = g * V(scale) + V(decay) * p;
+      v = V(momentum) * v + V(share) * g;
+      if constexpr (nesterov) p = p - V(rate) * (g + V(momentum) * v);
+      else p = p - V(rate) * v;
+    };
+    kernel::update_elements(count, step, gradient, parameter, velocity);
   }
 };
 TENON_EXACT_END
