@@ -1,6 +1,7 @@
 // Matrix products: two matrices, stacks of matrices, vectors.
 #pragma once
 #include <tenon/kernel/cpu/gemm.hpp>
+#include <tenon/kernel/cpu/gemm_small.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/reshape.hpp>
@@ -120,9 +121,20 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     g.c = arguments.result<T>() + index * g.m * g.n;
     return g;
   }
+  // The sizes of one product as constants, 0 where one depends on n.
+  template <class Call>
+  static constexpr auto small() {
+    constexpr auto one = matrices<Call>(1), two = matrices<Call>(2);
+    constexpr auto fixed = [](long at_one, long at_two) { return at_one == at_two ? int(at_one) : 0; };
+    return kernel::SmallProduct<typename Call::Result, fixed(one.m, two.m), fixed(one.n, two.n), fixed(one.k, two.k), second(Call::config())>();
+  }
   template <class Call>
   static constexpr long items(long n) {
-    return matrices<Call>(n).stack * kernel::gemm_items(layout<Call>(n));
+    const auto s = matrices<Call>(n);
+    constexpr auto small = MatMul::small<Call>();
+    if constexpr (small.by_rows) return s.stack * s.m;
+    else if constexpr (small.by_tiles) return s.stack;
+    else return s.stack * kernel::gemm_items(layout<Call>(n));
   }
   template <class Call>
   static constexpr long cost(long n) {
@@ -132,7 +144,9 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   template <class Call>
   static constexpr long workspace(long n) {
     const auto s = matrices<Call>(n);
-    return long(kernel::gemm_workspace<typename Call::Result>(s.m, s.n, s.k));
+    constexpr auto small = MatMul::small<Call>();
+    if constexpr (small.by_rows || small.by_tiles) return 0;
+    else return long(kernel::gemm_workspace<typename Call::Result>(s.m, s.n, s.k));
   }
   template <class Call>
   static void run(const Arguments& arguments, long begin, long end);
@@ -141,14 +155,20 @@ struct MatMul : Operator<MatMul, "MatMul"> {
 TENON_EXACT_BEGIN
 template <class Call>
 void MatMul::run(const Arguments& arguments, long begin, long end) {
+  constexpr auto small = MatMul::small<Call>();
   const auto s = matrices<Call>(arguments.n);
-  const long parts = items<Call>(arguments.n) / s.stack;
+  const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : items<Call>(arguments.n) / s.stack;
+  constexpr bool one = matrices<Call>(1).stack == 1 && matrices<Call>(2).stack == 1;
   for (long item = begin; item < end;) {
-    const long index = item / parts, from = item % parts, to = end - item < parts - from ? from + (end - item) : parts;
-    kernel::gemm(product<Call>(arguments, index), from, to, arguments.workspace, [&](long row, long rows, long column, long columns) {
+    const long index = one ? 0 : item / parts, from = one ? item : item % parts, to = end - item < parts - from ? from + (end - item) : parts;
+    const auto g = product<Call>(arguments, index);
+    const auto finish = [&](long row, long rows, long column, long columns) {
       if constexpr (Call::description.steps > 0)
         for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call>(arguments, (index * s.m + r) * s.n + column, columns, column, 1);
-    });
+    };
+    if constexpr (small.by_rows) small.rows(g, from, to), finish(from, to - from, 0, s.n);
+    else if constexpr (small.by_tiles) small.tiles(g), finish(0, s.m, 0, s.n);
+    else kernel::gemm(g, from, to, arguments.workspace, finish);
     item += to - from;
   }
 }

@@ -42,26 +42,50 @@ TENON_DEVICE inline T fused_element(V... v) {
 // How an epilogue reads an operand.
 enum EpilogueOperand { number, whole, channels };
 
+// Applies the steps to Count results; `operand` has the first values that they meet, of which those that `moves` says are
+// followed by Count - 1 others. Through local arrays: so the compiler sees that nothing overlaps, and makes vectors.
+template <class Call, int Count, class T, int... K>
+[[gnu::always_inline]] inline void apply_steps_block(T* result, const T* const* operand, const bool* moves, std::integer_sequence<int, K...>) {
+  T own[Count], read[sizeof...(K) + 1][Count];
+  __builtin_memcpy(own, result, sizeof own);
+  const auto fetch = [&](int k) {
+    if (moves[k]) __builtin_memcpy(read[k], operand[k], sizeof read[k]);
+    else
+      for (int i = 0; i < Count; ++i) read[k][i] = *operand[k];
+  };
+  (fetch(K), ...);
+  for (int i = 0; i < Count; ++i) own[i] = fused_element<Call, T>(own[i], read[K][i]...);
+  __builtin_memcpy(result, own, sizeof own);
+}
+
 /// Applies the steps of an epilogue to `count` results from element `first` on. Operands behind those of the operator
-/// itself belong to the epilogue. One with a value per channel is read at `channel`, advancing by `channel_step`; one
+/// itself belong to the epilogue. One with a value per channel is read at `channel`, advancing by ChannelStep; one
 /// with the shape of the result at the element's own place; a single number at 0.
-template <class Call, int... K>
-inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel, [[maybe_unused]] long channel_step, std::integer_sequence<int, K...>) {
+template <class Call, int ChannelStep, int... K>
+[[gnu::always_inline]] inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel, std::integer_sequence<int, K...> operands) {
   using T = typename Call::Result;
   [[maybe_unused]] constexpr auto kind = [](int k) {
     const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);
     return t.count(1) == 1 && !t.batched() ? number : t.same_shape(Call::result) ? whole : channels;
   };
-  T* const result = a.result<T>() + first;
-  const T* const operand[]{nullptr, a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel)...};
-  for (long i = 0; i < count; ++i)
-    result[i] = fused_element<Call, T>(result[i], operand[K + 1][kind(K) == number ? 0 : kind(K) == whole ? i : i * channel_step]...);
+  T* result = a.result<T>() + first;
+  const T* operand[]{a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel)..., nullptr};
+  constexpr bool moves[]{kind(K) == whole || (kind(K) == channels && ChannelStep)..., false};
+  const auto blocks = [&]<int Size>(std::integral_constant<int, Size>) {
+    for (; count >= Size; count -= Size, result += Size) {
+      apply_steps_block<Call, Size>(result, operand, moves, operands);
+      ((operand[K] += moves[K] ? Size : 0), ...);
+    }
+  };
+  blocks(std::integral_constant<int, 16>());
+  blocks(std::integral_constant<int, 4>());
+  blocks(std::integral_constant<int, 1>());
 }
 template <class Call>
 inline void apply_steps(const Arguments& a, long first, long count, long channel, long channel_step) {
   constexpr auto operands = std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{};
-  if (channel_step == 0) apply_steps_to<Call>(a, first, count, channel, 0, operands);
-  else apply_steps_to<Call>(a, first, count, channel, 1, operands);
+  if (channel_step == 0) apply_steps_to<Call, 0>(a, first, count, channel, operands);
+  else apply_steps_to<Call, 1>(a, first, count, channel, operands);
 }
 
 }  // namespace tenon::kernel
