@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/core/exact.hpp>
 #include <tenon/dataset/stage.hpp>
+#include <tenon/kernel/straight.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/labels.hpp>
@@ -64,6 +65,17 @@ long batch_size_of(const X&... x) {
   return n < 0 ? 1 : n;
 }
 
+/// True if all parameters of a network are where its table says, counted from `base`; a comparison per parameter.
+template <class Net>
+[[gnu::always_inline]] inline bool parameters_at(const Net& net, const std::byte* base) {
+  const auto at = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+    constexpr const Entry& entry = Structure<Net>::table.entry[I];
+    if constexpr (!entry.parameter) return true;
+    else return handle_of(entry, reinterpret_cast<const std::byte*>(&net), reinterpret_cast<const std::byte*>(&prototype<Net>))->data == base + entry.offset;
+  };
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (at(std::integral_constant<std::size_t, I>()) && ...); }(std::make_index_sequence<std::size_t(Structure<Net>::count)>());
+}
+
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.
 template <class Net, class Loss, class Optimizer, ModelOptions options>
 class StepRunner {
@@ -107,21 +119,29 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs);
   }
-  /// Calls f(k, type, data) for each output of the network on x, in evaluation.
-  template <class F, class... X>
-  void predict(F f, const X&... x) {
+  /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size.
+  template <class... X>
+  void predict(void* const* results, long n, const X&... x) {
+    using Graph = PredictGraph<X...>;
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) {
         StepOutputs outputs;
+        bind();
         pynative_predict(outputs, x...);
-        for (int k = 0; k < int(outputs.views().size()); ++k) f(k, outputs.views()[std::size_t(k)]);
+        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
       }
     if constexpr (options.graph)
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
-        Executor& executor = bound(PredictGraph<X...>::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
-        executor.run(inputs, batch_size_of(x...));
-        for (int k = 0; k < executor.program().outputs; ++k) f(k, executor.output_view(k));
+        if (!parameters_at(*net_, base_)) bind(), base_ = ParameterList(*net_).base();
+        if constexpr (Straight<Graph>::possible)
+          if (n == 1) {
+            const FlushDenormals flush;
+            return Straight<Graph>::run(base_, inputs, results);
+          }
+        Executor& executor = bound(Graph::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
+        executor.run(inputs, n);
+        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
       }
   }
 
@@ -208,6 +228,7 @@ class StepRunner {
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   std::vector<const void*> gradients_;
+  std::byte* base_ = nullptr;  // of the parameters, when predict() saw them last
 };
 
 }  // namespace tenon::detail

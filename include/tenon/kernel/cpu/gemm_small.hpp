@@ -14,8 +14,8 @@ constexpr int small_width(int columns) {
   while (width > columns) width /= 2;
   return width < 4 ? 1 : width;
 }
-/// Vectors in one tile: at most three, in tiles that are as even as possible.
-constexpr int small_tile_vectors(int vectors) { return int(ceil_div(vectors, ceil_div(vectors, 3))); }
+/// Vectors in one tile: at most tile_vectors, in tiles that are as even as possible.
+constexpr int small_tile_vectors(int vectors) { return int(ceil_div(vectors, ceil_div(vectors, tile_vectors))); }
 
 /// A tile of C: chains over k steps of a[i * a_row + p * a_col] * b[p * b_row + j]. Its last vector begins at column `last`.
 template <class T, int Width, int Rows, int Vectors>
@@ -106,7 +106,7 @@ struct SmallProduct {
     for (long i = begin; i < end; ++i) detail::tiny_row<T, n, k, transposed>(g.a + i * g.a_row, g.a_col, g.b, g.c + i * g.c_row);
   }
   static void tiles(const Gemm<T>& g) {
-    constexpr int blocks = int(ceil_div(m, packed_rows)), most = int(ceil_div(m, blocks)), large = blocks - (most * blocks - m);
+    constexpr int blocks = int(ceil_div(m, tile_rows)), most = int(ceil_div(m, blocks)), large = blocks - (most * blocks - m);
     const T* a = g.a;
     T* c = g.c;
     for (int block = 0; block < large; ++block, a += most * g.a_row, c += most * g.c_row) detail::small_rows<T, most, n>(a, g.a_row, g.a_col, g.b, g.b_row, g.k, c, g.c_row);
