@@ -77,3 +77,57 @@ TEST_CASE("straight code sees changed values, parts that were replaced, and keep
   const auto tiny = std::get<1>(model.predict(x));
   for (const float v : tiny.values()) CHECK(v == 0);
 }
+
+namespace {
+struct Classifier : nn::Cell<Classifier> {
+  nn::Dense<4, 9> fc1;
+  nn::Dense<9, 3> fc2;
+  nn::Dropout<nn::DropoutConfig{.p = 0.25f}> dropout;
+  constexpr auto construct(auto x) const { return fc2(dropout(relu(fc1(x)))); }
+};
+auto rows() {
+  std::vector<float> x;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 12; ++i) {
+    for (int k = 0; k < 4; ++k) x.push_back(k == i % 3 ? 1.5f : 0.1f * float(i));
+    labels.push_back(i % 3);
+  }
+  return dataset::from_arrays(dataset::column<Shape<4>>(std::move(x)), dataset::column<Shape<>>(std::move(labels)));
+}
+using Step = detail::StepRunner<Classifier, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>;
+static_assert(Straight<Step::TrainGraph<dataset::Column<float, Shape<dyn, 4>>, dataset::Column<std::int32_t, Shape<dyn>>>>::possible);
+
+// Losses and weights of a training whose fc1 is frozen for the second of three epochs, with an evaluation inside of each epoch.
+std::vector<float> trained(Mode mode) {
+  const ContextScope scope({.mode = mode, .seed = 3});
+  Classifier net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, nn::Accuracy{}};
+  std::vector<float> numbers;
+  const auto data = rows() | dataset::batch(1);
+  const auto note = [&](RunInfo& run) {
+    const float before = float(run.loss());
+    if (run.step_in_epoch() == 5) model.eval(data);
+    CHECK(float(run.loss()) == before);
+    numbers.push_back(before);
+  };
+  struct Note {
+    decltype(note)& f;
+    void step_end(RunInfo& run) { f(run); }
+  };
+  for (const bool frozen : {false, true, false}) {
+    const std::vector<float> before(net.fc1.weight.values().begin(), net.fc1.weight.values().end());
+    net.fc1.weight.requires_grad(!frozen);
+    model.train(1, data, Note{note});
+    CHECK(std::equal(before.begin(), before.end(), net.fc1.weight.values().begin()) == frozen);
+  }
+  for (const auto& [name, parameter] : ParameterList(net).dict())
+    for (const float w : parameter.template values<float>()) numbers.push_back(w);
+  return numbers;
+}
+}  // namespace
+
+TEST_CASE("steps of one sample as straight code: the bits of PyNative mode, also around a frozen epoch and evaluations") {
+  const std::vector<float> graph = trained(Mode::graph), pynative = trained(Mode::pynative);
+  CHECK(graph == pynative);
+  CHECK(graph[35] < graph[0] / 2);
+}

@@ -4,42 +4,71 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Runs a Compiled graph without effects and states for a batch of one. It calls the kernels that the table has, with the same
-/// numbers; scratch memory is on the stack, all addresses and sizes are constants, and the compiler makes one function of all.
+/// Bytes of scratch memory that straight code may take.
+inline constexpr long straight_bytes = 4096;
+
+/// A Compiled graph for a batch of one. Its kernels are those of the table, with the same numbers, but all sizes and the distances
+/// between addresses are constants, and the compiler makes one function of them all. `scratch` is aligned to 64 bytes; nothing may
+/// be frozen.
 template <class Graph>
 class Straight {
   static constexpr auto& graph = Graph::graph;
   template <int id> using CallAt = CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>;
-  static constexpr long small = 64, scratch_bytes = Graph::plan.bytes(1);
+  static constexpr int most_nodes = 64;
+  static constexpr long most_elements = 64;  // of a kernel's result
 
-  template <int id>
-  static constexpr bool is_small() {
-    if constexpr (is<ops::StateLeaf>(graph[id]) || graph[id].op->effect) return false;
-    else if constexpr (Graph::kernels.of[id] < 0) return true;
-    else return graph[id].type.count(1) <= small && kernel_work<CallAt<id>>(1).workspace == 0;
+  template <std::size_t... Id>
+  static constexpr bool all_small(std::index_sequence<Id...>) {
+    constexpr auto small = []<int id>(std::integral_constant<int, id>) {
+      if constexpr (Graph::kernels.of[id] < 0) return true;
+      else return graph[id].type.count(1) <= most_elements && kernel_work<CallAt<id>>(1).workspace == 0;
+    };
+    return (small(std::integral_constant<int, int(Id)>()) && ...);
   }
-  template <std::size_t... I>
-  static constexpr bool all_small(std::index_sequence<I...>) { return (is_small<int(I)>() && ...); }
-  static constexpr int most_nodes = 24;
   static constexpr bool decide() {
-    if constexpr (!Graph::ok) return false;
-    else if constexpr (graph.count > most_nodes || scratch_bytes > 4096) return false;
+    if constexpr (graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes) return false;
     else return all_small(std::make_index_sequence<std::size_t(graph.count)>());
   }
 
+ public:
+  static constexpr bool possible = decide();
+  /// Does it change parameters or states?
+  static constexpr bool changes = [] {
+    for (int id = 0; id < graph.count; ++id)
+      if (graph[id].op->effect) return true;
+    return false;
+  }();
+
+  /// Base addresses. They are passed one by one, because a copy of the whole would wait for its parts to be stored.
   struct Memory {
-    std::byte *scratch, *parameters;
+    std::byte *scratch, *parameters, *state;
     const void* const* inputs;
   };
+  /// Address of output k of the last run.
+  template <int k>
+  static void* output(const Memory& m) { return address<graph.output[k]>(m); }
+
+  TENON_EXACT_BEGIN
+  /// Runs the graph.
+  static void run(const Memory& m) { run_at(m.scratch, m.parameters, m.state, m.inputs); }
+  /// Runs the graph with scratch memory of its own, and writes output k to results[k].
+  [[gnu::flatten, gnu::noinline]] static void run_into(void* const* results, std::byte* parameters, std::byte* state, const void* const* inputs) {
+    alignas(alignment) std::byte scratch[straight_bytes];
+    const Memory m{scratch, parameters, state, inputs};
+    run_nodes(m, std::make_integer_sequence<int, graph.count>());
+    copy_outputs(results, m, std::make_integer_sequence<int, graph.outputs>());
+  }
+
+ private:
   template <int id>
   [[gnu::always_inline]] static void* address(const Memory& m) {
     constexpr Place p = Graph::plan.at[id];
     if constexpr (p.region == Region::input) return const_cast<void*>(m.inputs[p.offset]);
     else if constexpr (p.region == Region::constant) return const_cast<std::uint64_t*>(Graph::constants.bytes) + p.offset / 8;
     else if constexpr (p.region == Region::parameters) return m.parameters + p.offset;
+    else if constexpr (p.region == Region::state) return m.state + p.offset;
     else return m.scratch + p.offset + (p.region == Region::sample ? Graph::plan.floor : p.lift);
   }
-  TENON_EXACT_BEGIN
   template <int id>
   [[gnu::always_inline]] static void run_node(const Memory& m) {
     if constexpr (Graph::kernels.of[id] >= 0) {
@@ -51,20 +80,16 @@ class Straight {
       C::Op::template run<C>(a, 0, C::Op::template items<C>(1));
     }
   }
-  template <int k>
-  [[gnu::always_inline]] static void copy_output(const Memory& m, void* result) {
-    std::memcpy(result, address<graph.output[k]>(m), std::size_t(graph[graph.output[k]].type.bytes(1)));
+  template <int... Id>
+  [[gnu::always_inline]] static void run_nodes(const Memory& m, std::integer_sequence<int, Id...>) {
+    (run_node<Id>(m), ...);
   }
-
- public:
-  static constexpr bool possible = decide();
-
-  /// Writes output k of the graph to results[k].
-  [[gnu::flatten, gnu::noinline]] static void run(std::byte* parameters, const void* const* inputs, void* const* results) {
-    alignas(alignment) std::byte scratch[scratch_bytes ? scratch_bytes : 1];
-    const Memory m{scratch, parameters, inputs};
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (run_node<int(I)>(m), ...); }(std::make_index_sequence<std::size_t(graph.count)>());
-    [&]<int... K>(std::integer_sequence<int, K...>) { (copy_output<K>(m, results[K]), ...); }(std::make_integer_sequence<int, graph.outputs>());
+  template <int... K>
+  [[gnu::always_inline]] static void copy_outputs(void* const* results, const Memory& m, std::integer_sequence<int, K...>) {
+    (std::memcpy(results[K], output<K>(m), std::size_t(graph[graph.output[K]].type.bytes(1))), ...);
+  }
+  [[gnu::flatten, gnu::noinline]] static void run_at(std::byte* scratch, std::byte* parameters, std::byte* state, const void* const* inputs) {
+    run_nodes({scratch, parameters, state, inputs}, std::make_integer_sequence<int, graph.count>());
   }
   TENON_EXACT_END
 };

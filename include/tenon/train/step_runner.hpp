@@ -108,7 +108,7 @@ class StepRunner {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs);
+      if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
     state_.advance();
   }
   template <class List, class... C>
@@ -117,7 +117,7 @@ class StepRunner {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs);
+      if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
   /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size.
   template <class... X>
@@ -133,11 +133,11 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
-        if (!parameters_at(*net_, base_)) bind(), base_ = ParameterList(*net_).base();
+        find_parameters();
         if constexpr (Straight<Graph>::possible)
-          if (n == 1) {
+          if (n == 1 && (!Straight<Graph>::changes || none_frozen())) {
             const FlushDenormals flush;
-            return Straight<Graph>::run(base_, inputs, results);
+            return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
           }
         Executor& executor = bound(Graph::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
         executor.run(inputs, n);
@@ -163,8 +163,32 @@ class StepRunner {
     freeze_as_flagged(executor, parameters);
     return executor;
   }
+  template <class Graph, class Memory, int... K>
+  static void view_outputs(StepOutputs& outputs, const Memory& memory, std::integer_sequence<int, K...>) {
+    outputs.view({AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))...});
+  }
+  void find_parameters() {
+    if (parameters_at(*net_, base_)) return;
+    bind();
+    base_ = ParameterList(*net_).base();
+  }
+  bool none_frozen() const {
+    const ParameterArena* const arena = ParameterList(*net_).arena();
+    return !arena || arena->freeze_version == 0;
+  }
+
+  // `scratch` keeps the outputs until the next step of the same kind.
   template <class Graph, class Row>
-  void run_graph(const Row& row, StepOutputs& outputs) {
+  void run_graph(const Row& row, StepOutputs& outputs, [[maybe_unused]] Storage& scratch) {
+    if constexpr (Straight<Graph>::possible)
+      if (row.n == 1 && none_frozen()) {
+        find_parameters();
+        if (!scratch) scratch = Storage(straight_bytes);
+        const FlushDenormals flush;
+        const typename Straight<Graph>::Memory memory{scratch.data(), base_, state_.data(), row.column};
+        Straight<Graph>::run(memory);
+        return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
+      }
     Executor& executor = bound(Graph::program);
     executor.run(row.column, row.n);
     outputs.take(executor);
@@ -228,7 +252,8 @@ class StepRunner {
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   std::vector<const void*> gradients_;
-  std::byte* base_ = nullptr;  // of the parameters, when predict() saw them last
+  std::byte* base_ = nullptr;             // of the parameters, when find_parameters() saw them last
+  Storage train_scratch_, eval_scratch_;  // of straight code
 };
 
 }  // namespace tenon::detail

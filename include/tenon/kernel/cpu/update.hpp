@@ -11,12 +11,15 @@ template <class T, class F, class... Changed>
 [[gnu::always_inline]] inline void update_elements(long count, F f, const T* gradient, Changed*... changed) {
   long i = 0;
   if constexpr (std::is_same_v<Compute<T>, T>) {
-    using V = Simd<T>;
-    const auto vector = [&](V g, auto... value) {
-      f(g, value...);
-      (value.store(changed + i), ...);
+    const auto vectors = [&]<class V>(V) {
+      const auto vector = [&](V g, auto... value) {
+        f(g, value...);
+        (value.store(changed + i), ...);
+      };
+      for (; i + V::width <= count; i += V::width) vector(V::load(gradient + i), V::load(changed + i)...);
     };
-    for (; i + V::width <= count; i += V::width) vector(V::load(gradient + i), V::load(changed + i)...);
+    vectors(Simd<T>());
+    if constexpr (simd_width<T> > 4) vectors(Simd<T, 4>());  // biases are short
   }
   const auto element = [&](Compute<T> g, auto... value) {
     f(g, value...);
