@@ -11,6 +11,8 @@ namespace tenon::inline TENON_ABI::ops {
 /// Which operands of a matmul are transposed in their last two axes.
 enum class Transposed : int { none, first, second, both };
 
+struct ProductUpdate;
+
 /// Matrix product over the last two axes.
 ///
 /// a, b        [..., M, K] and [..., K, N], the transposed ones with their last two extents exchanged; the leading extents
@@ -23,6 +25,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
     Transposed transposed = Transposed::none;
   };
+  using WithUpdate = ProductUpdate;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2;
   static constexpr bool first(const Config& c) { return c.transposed == Transposed::first || c.transposed == Transposed::both; }
@@ -213,3 +216,5 @@ constexpr auto matmul(const A& a, const B& b, std::source_location at = std::sou
 namespace tenon::inline TENON_ABI {
 using ops::Transposed;
 }  // namespace tenon
+
+#include <tenon/ops/product_update.hpp>

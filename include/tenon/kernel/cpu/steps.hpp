@@ -48,7 +48,7 @@ template <class Call, int Count, class T, int... K>
 [[gnu::always_inline]] inline void apply_steps_block(T* result, const T* const* operand, const bool* moves, std::integer_sequence<int, K...>) {
   T own[Count], read[sizeof...(K) + 1][Count];
   __builtin_memcpy(own, result, sizeof own);
-  const auto fetch = [&](int k) {
+  [[maybe_unused]] const auto fetch = [&](int k) {
     if (moves[k]) __builtin_memcpy(read[k], operand[k], sizeof read[k]);
     else
       for (int i = 0; i < Count; ++i) read[k][i] = *operand[k];

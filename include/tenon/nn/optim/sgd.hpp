@@ -16,28 +16,30 @@ TENON_EXACT_BEGIN
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
 struct ApplySgd : Operator<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
-  static constexpr bool effect = true;
+  static constexpr bool effect = true, update = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    update<T, Call::config().nesterov>(a.operand<float>(3), end - begin, a.operand<T>(1) + begin, a.target<T>(0) + begin, a.target<T>(2) + begin);
+    T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, a.operand<T>(1) + begin, changed);
   }
-  template <class T, bool nesterov>
-  [[gnu::noinline]] static void update(const float* number, long count, const T* gradient, T* parameter, T* velocity) {
+  /// Updates `count` elements of parameter and velocity.
+  template <class T, auto config>
+  [[gnu::noinline]] static void apply(const float* number, long count, const T* gradient, T* const* changed) {
     using C = Compute<T>;
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
     const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };
-    if (momentum == 0) return kernel::update_elements(count, plain, gradient, parameter);
+    if (momentum == 0) return kernel::update_elements(count, plain, gradient, changed[0]);
     const auto step = [=]<class V>(V g, V& p, V& v) {
       g = g * V(scale) + V(decay) * p;
       v = V(momentum) * v + V(share) * g;
-      if constexpr (nesterov) p = p - V(rate) * (g + V(momentum) * v);
+      if constexpr (config.nesterov) p = p - V(rate) * (g + V(momentum) * v);
       else p = p - V(rate) * v;
     };
-    kernel::update_elements(count, step, gradient, parameter, velocity);
+    kernel::update_elements(count, step, gradient, changed[0], changed[1]);
   }
 };
 TENON_EXACT_END
