@@ -1,5 +1,6 @@
 // The product that computes a weight's gradient, and the weight's update, as one operator.
 #pragma once
+#include <tenon/kernel/cpu/update.hpp>
 #include <tenon/ops/matmul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -32,7 +33,7 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
     const long rows = Call::result.extent[0], columns = Call::result.extent[1], k = Call::operand(1).size(fa ? 0 : 1, n);
     return {rows, columns, k, nullptr, fa ? 1 : k, fa ? rows : 1, nullptr, fb ? 1 : columns, fb ? k : 1, nullptr, columns};
   }
-  // A small gradient has room on the stack.
+  // A small gradient has room on the stack. One with one step is not stored at all: a row of it is the row of b times a number.
   template <class Call>
   static constexpr auto small() {
     constexpr TensorType a = Call::operand(1);
@@ -70,7 +71,7 @@ void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
   kernel::Gemm<T> g = layout<Call>(arguments.n);
   g.a = arguments.operand<T>(1);
   g.b = arguments.operand<T>(2);
-  const auto apply = [&](long first, long count, const T* gradient) {
+  const auto apply = [&](long first, long count, auto gradient) {
     T* changed[moments + 1]{arguments.target<T>(0) + first};
     for (int s = 0; s < moments; ++s) changed[s + 1] = arguments.target<T>(3 + s) + first;
     Update<Call>::template apply<T, settings<Call>()>(arguments.operand<float>(Call::operands - 1), count, gradient, changed);
@@ -80,10 +81,13 @@ void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
     g.c = gradient;
     if constexpr (small.by_rows) small.rows(g, 0, g.m);
     else small.tiles(g);
-    apply(0, g.m * g.n, gradient);
+    apply(0, g.m * g.n, kernel::GradientAt<T>{gradient});
+  } else if (g.k == 1) {
+    const long parts = items<Call>(arguments.n);
+    for (long row = g.m * begin / parts; row < g.m * end / parts; ++row) apply(row * g.n, g.n, kernel::GradientTimes<T>{g.a[row * g.a_row], g.b});
   } else {
     const auto rows_done = [&](long row, long rows, long column, long columns, const T* sums, long sums_row) {
-      for (long r = 0; r < rows; ++r) apply((row + r) * g.n + column, columns, sums + r * sums_row);
+      for (long r = 0; r < rows; ++r) apply((row + r) * g.n + column, columns, kernel::GradientAt<T>{sums + r * sums_row});
     };
     kernel::gemm_rows(g, begin, end, arguments.workspace, rows_done);
   }

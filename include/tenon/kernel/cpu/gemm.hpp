@@ -46,7 +46,7 @@ constexpr long gemm_rows_items(const Gemm<T>& g) {
 template <class T>
 constexpr std::size_t gemm_rows_workspace(long m, long n, long k) {
   const auto plan = detail::gemm_plan(Gemm<T>{m, n, k, nullptr, 1, 1, nullptr, 1, 1, nullptr, n}, true);
-  return detail::gemm_scratch<T>(m, n, k, plan.rows_aside()).total;
+  return detail::gemm_scratch<T>(m, n, k, plan.rows_aside(), plan.most_columns()).total;
 }
 /// Calls done(row0, rows, column0, columns, elements, pitch), where element (i, j) of this part of the product is
 /// elements[i * pitch + j] until done returns. Each element is in exactly one part.

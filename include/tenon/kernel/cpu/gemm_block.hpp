@@ -21,7 +21,7 @@ class GemmBlock {
  public:
   GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const RowsDone<T>* done)
       : plan_(plan), part_(part), done_(done), a_(plan.a + part.row0 * plan.a_row), b_(plan.b + part.column0 * plan.b_col) {
-    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside());
+    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns());
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     packed_a_ = reinterpret_cast<A*>(base + scratch.a);
@@ -158,7 +158,7 @@ class GemmBlock {
     copy_matrix(sums + before, p.width, 1, tile.out + before, tile.out_row, rows, columns, 0);
   }
 
-  static constexpr long most_panels = gemm_columns<A> / gemm_panel<A> + 2;
+  static constexpr long most_panels = 2 * gemm_columns<A> / gemm_panel<A> + 2;
   const GemmPlan<T>& plan_;
   const GemmPart& part_;
   const RowsDone<T>* done_;

@@ -59,6 +59,8 @@ struct GemmPlan {
   // A tile has all its steps at once.
   constexpr bool at_once() const { return k <= gemm_depth<Compute<T>>; }
   constexpr long most_rows() const { return in_place() || (by_rows && at_once()) ? gemm_rows : gemm_rows_aside; }
+  // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is done with them.
+  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * gemm_columns<Compute<T>>; }
   // Rows of sums that take scratch.
   constexpr long rows_aside() const { return in_place() ? 0 : by_rows && at_once() ? tile_rows : at_most(rows, gemm_rows_aside); }
 };
@@ -79,7 +81,7 @@ constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false) {
   if (transposed < straight && !by_rows) p = {true, false, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
   else p = {false, by_rows, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
   p.row_chunks = ceil_div(p.rows, gemm_row_chunk);
-  p.column_chunks = ceil_div(p.columns, gemm_columns<A>);
+  p.column_chunks = ceil_div(p.columns, p.most_columns());
   p.chunk_columns = p.column_chunks > 1 ? round_up(ceil_div(p.columns, p.column_chunks), width) : p.columns;
   return p;
 }
@@ -103,9 +105,9 @@ struct GemmScratch {
   std::size_t a, b, sums, total;
 };
 template <class T>
-constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside) {
+constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<Compute<T>>) {
   using A = Compute<T>;
-  const long depth = at_most(k, gemm_depth<A>), whole = round_up(at_most(columns, gemm_columns<A>), gemm_panel<A>);
+  const long depth = at_most(k, gemm_depth<A>), whole = round_up(at_most(columns, most_columns), gemm_panel<A>);
   const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   GemmScratch s{};

@@ -23,11 +23,11 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, Call::config()>(a.operand<float>(3), end - begin, a.operand<T>(1) + begin, changed);
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
   }
   /// Updates `count` elements of parameter and velocity.
-  template <class T, auto config>
-  [[gnu::noinline]] static void apply(const float* number, long count, const T* gradient, T* const* changed) {
+  template <class T, auto config, class Gradient>
+  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
     const auto step = [=]<class V>(V g, V& p, V& v) {
