@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/kernel/compiled.hpp>
 
+TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Bytes of scratch memory that straight code may take.
@@ -48,7 +49,6 @@ class Straight {
   template <int k>
   static void* output(const Memory& m) { return address<graph.output[k]>(m); }
 
-  TENON_EXACT_BEGIN
   /// Runs the graph.
   static void run(const Memory& m) { run_at(m.scratch, m.parameters, m.state, m.inputs); }
   /// Runs the graph with scratch memory of its own, and writes output k to results[k].
@@ -91,7 +91,7 @@ class Straight {
   [[gnu::flatten, gnu::noinline]] static void run_at(std::byte* scratch, std::byte* parameters, std::byte* state, const void* const* inputs) {
     run_nodes({scratch, parameters, state, inputs}, std::make_integer_sequence<int, graph.count>());
   }
-  TENON_EXACT_END
 };
 
 }  // namespace tenon
+TENON_EXACT_END

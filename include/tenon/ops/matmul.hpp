@@ -11,7 +11,24 @@ namespace tenon::inline TENON_ABI::ops {
 /// Which operands of a matmul are transposed in their last two axes.
 enum class Transposed : int { none, first, second, both };
 
-struct ProductUpdate;
+/// The first two words are the product's setting and the update's operator, the others the update's settings.
+struct ProductUpdateConfig {
+  Transposed transposed = Transposed::none;
+  int update = 0;
+  int setting[max_attributes - 2]{};
+};
+/// An update whose gradient is a product of two matrices: graph/pass/fuse_update.hpp makes it of the two. Operands: parameter, the
+/// product's two, moments, numbers. The gradient is there for a few rows at a time, with the bits of MatMul. Not for users.
+struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
+  using Config = ProductUpdateConfig;
+  static constexpr bool effect = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n);
+  template <class Call> static constexpr long cost(long n);
+  template <class Call> static constexpr long workspace(long n);
+  template <class Call> static void run(const Arguments& arguments, long begin, long end);  // ops/product_update.hpp
+};
 
 /// Matrix product over the last two axes.
 ///
