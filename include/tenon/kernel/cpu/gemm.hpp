@@ -17,8 +17,9 @@ constexpr long gemm_items(const Gemm<T>& g) {
 /// Bytes of scratch that one thread needs, at most 1 MB. Align it to 64 bytes.
 template <class T>
 constexpr std::size_t gemm_workspace(long m, long n, long k) {
-  const std::size_t straight = detail::gemm_scratch<T>(m, n, k, std::is_same_v<Compute<T>, T> ? 0 : detail::at_most(m, detail::gemm_rows_aside)).total;
-  const std::size_t swapped = detail::gemm_scratch<T>(n, m, k, detail::at_most(n, detail::gemm_rows_aside)).total;
+  using namespace detail;
+  const std::size_t straight = gemm_scratch<T>(m, n, k, std::is_same_v<Compute<T>, T> ? 0 : at_most(m, gemm_most_aside<Compute<T>>(n))).total;
+  const std::size_t swapped = gemm_scratch<T>(n, m, k, at_most(n, gemm_most_aside<Compute<T>>(m))).total;
   return straight > swapped ? straight : swapped;
 }
 

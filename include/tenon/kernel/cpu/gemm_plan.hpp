@@ -42,6 +42,15 @@ inline constexpr long gemm_near_bytes = 64 << 10;
 inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 64 * gemm_row_chunk, gemm_rows_aside = 8 * gemm_row_chunk;
 
 constexpr long at_most(long a, long b) { return a < b ? a : b; }
+// Columns that scratch has room for, and rows of sums aside: the more, the fewer columns there are.
+template <class A>
+constexpr long gemm_width(long columns, long most_columns = gemm_columns<A>) {
+  return round_up(at_most(columns, most_columns), gemm_panel<A>);
+}
+template <class A>
+constexpr long gemm_most_aside(long columns) {
+  return at_most(gemm_rows, gemm_rows_aside * gemm_columns<A> / gemm_width<A>(columns) / gemm_row_chunk * gemm_row_chunk);
+}
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
 template <class T>
@@ -58,11 +67,11 @@ struct GemmPlan {
   constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped && !by_rows; }
   // A tile has all its steps at once.
   constexpr bool at_once() const { return k <= gemm_depth<Compute<T>>; }
-  constexpr long most_rows() const { return in_place() || (by_rows && at_once()) ? gemm_rows : gemm_rows_aside; }
+  constexpr long most_rows() const { return in_place() || (by_rows && at_once()) ? gemm_rows : gemm_most_aside<Compute<T>>(columns); }
   // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is done with them.
   constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * gemm_columns<Compute<T>>; }
   // Rows of sums that take scratch.
-  constexpr long rows_aside() const { return in_place() ? 0 : by_rows && at_once() ? tile_rows : at_most(rows, gemm_rows_aside); }
+  constexpr long rows_aside() const { return in_place() ? 0 : by_rows && at_once() ? tile_rows : at_most(rows, most_rows()); }
 };
 
 // Costs in vector steps: lanes that hold no column are computed too, packing across the rows costs a third per element.
@@ -107,7 +116,7 @@ struct GemmScratch {
 template <class T>
 constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<Compute<T>>) {
   using A = Compute<T>;
-  const long depth = at_most(k, gemm_depth<A>), whole = round_up(at_most(columns, most_columns), gemm_panel<A>);
+  const long depth = at_most(k, gemm_depth<A>), whole = gemm_width<A>(columns, most_columns);
   const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   GemmScratch s{};
