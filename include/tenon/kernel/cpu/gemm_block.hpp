@@ -9,8 +9,8 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 // Who gets the rows of a product that has no C.
 template <class T>
 struct RowsDone {
-  const void* done;
-  void (*call)(const void* done, long row0, long rows, long column0, long columns, const T* elements, long pitch);
+  const void* context;
+  void (*call)(const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch);
 };
 
 template <class T>
@@ -91,7 +91,7 @@ class GemmBlock {
     }
   }
   void rows_done(long i, long rows) const {
-    if constexpr (!widen) done_->call(done_->done, part_.row0 + i, rows, part_.column0, part_.columns, sums_, sums_row_);
+    if constexpr (!widen) done_->call(done_->context, part_.row0 + i, rows, part_.column0, part_.columns, sums_, sums_row_);
   }
 
   void fill_taps(long depth) {

@@ -49,7 +49,7 @@ constexpr long gemm_width(long columns, long most_columns = gemm_columns<A>) {
 }
 template <class A>
 constexpr long gemm_most_aside(long columns) {
-  return at_most(gemm_rows, gemm_rows_aside * gemm_columns<A> / gemm_width<A>(columns) / gemm_row_chunk * gemm_row_chunk);
+  return at_most(gemm_rows, gemm_rows_aside * gemm_columns<A> / gemm_width<A>(columns > 1 ? columns : 1) / gemm_row_chunk * gemm_row_chunk);
 }
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
