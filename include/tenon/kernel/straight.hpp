@@ -18,17 +18,19 @@ class Straight {
   static constexpr int most_nodes = 64;
   static constexpr long most_elements = 64;  // of a kernel's result
 
-  template <std::size_t... Id>
-  static constexpr bool all_small(std::index_sequence<Id...>) {
-    constexpr auto small = []<int id>(std::integral_constant<int, id>) {
-      if constexpr (Graph::kernels.of[id] < 0) return true;
-      else return graph[id].type.count(1) <= most_elements && kernel_work<CallAt<id>>(1).workspace == 0;
-    };
-    return (small(std::integral_constant<int, int(Id)>()) && ...);
+  static constexpr bool has_large() {
+    for (int id = 0; id < graph.count; ++id)
+      if (Graph::kernels.of[id] >= 0 && graph[id].type.count(1) > most_elements) return true;
+    return false;
   }
+  template <int... Kernel>
+  static constexpr bool has_workspace(std::integer_sequence<int, Kernel...>) {
+    return ((kernel_work<CallOf<detail::KeyAt<Graph, Kernel>>>(1).workspace > 0) || ...);
+  }
+  // What needs no kernel is asked first: most graphs are large.
   static constexpr bool decide() {
-    if constexpr (graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes) return false;
-    else return all_small(std::make_index_sequence<std::size_t(graph.count)>());
+    if constexpr (graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes || has_large()) return false;
+    else return !has_workspace(std::make_integer_sequence<int, Graph::kernels.count>());
   }
 
  public:

@@ -1,6 +1,6 @@
 // The kernel of a product that computes a weight's gradient and of the weight's update, as one.
 #pragma once
-#include <tenon/kernel/cpu/update.hpp>
+#include <tenon/kernel/cpu/gemm_update.hpp>
 #include <tenon/ops/matmul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -29,7 +29,7 @@ constexpr auto small_gradient() {
 template <class Call>
 constexpr bool has_small_gradient() {
   constexpr auto small = small_gradient<Call>();
-  return (small.by_rows || small.by_tiles) && Call::result.count(1) <= 1024;
+  return (small.by_rows || small.by_tiles) && Call::result.count(1) <= 256;
 }
 }  // namespace detail
 
@@ -51,30 +51,23 @@ TENON_EXACT_BEGIN
 template <class Call>
 void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
   using T = typename Call::Result;
-  constexpr int moments = Call::operands - 4;
-  constexpr auto small = detail::small_gradient<Call>();
+  using Update = detail::UpdateOf<Call>;
+  constexpr auto settings = detail::update_settings<Call>();
   kernel::Gemm<T> g = detail::gradient_layout<Call>(arguments.n);
   g.a = arguments.operand<T>(1);
   g.b = arguments.operand<T>(2);
-  const auto apply = [&](long first, long count, auto gradient) {
-    T* changed[moments + 1]{arguments.target<T>(0) + first};
-    for (int s = 0; s < moments; ++s) changed[s + 1] = arguments.target<T>(3 + s) + first;
-    detail::UpdateOf<Call>::template apply<T, detail::update_settings<Call>()>(arguments.operand<float>(Call::operands - 1), count, gradient, changed);
-  };
+  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>, &Update::template apply<T, settings, kernel::GradientTimes<T>>,
+                                 arguments.operand<float>(Call::operands - 1), {arguments.target<T>(0)}, Call::operands - 3};
+  for (int k = 1; k < Call::operands - 3; ++k) update.changed[k] = arguments.target<T>(k + 2);
   if constexpr (detail::has_small_gradient<Call>()) {
+    constexpr auto small = detail::small_gradient<Call>();
     T gradient[Call::result.count(1)];
     g.c = gradient;
     if constexpr (small.by_rows) small.rows(g, 0, g.m);
     else small.tiles(g);
-    apply(0, g.m * g.n, kernel::GradientAt<T>{gradient});
-  } else if (g.k == 1) {  // a row of the gradient is the row of b times a number
-    const long parts = items<Call>(arguments.n);
-    for (long row = g.m * begin / parts; row < g.m * end / parts; ++row) apply(row * g.n, g.n, kernel::GradientTimes<T>{g.a[row * g.a_row], g.b});
+    update(0, g.m * g.n, kernel::GradientAt<T>{gradient});
   } else {
-    const auto rows_done = [&](long row, long rows, long column, long columns, const T* sums, long sums_row) {
-      for (long r = 0; r < rows; ++r) apply((row + r) * g.n + column, columns, kernel::GradientAt<T>{sums + r * sums_row});
-    };
-    kernel::gemm_rows(g, begin, end, arguments.workspace, rows_done);
+    kernel::update_by_product(g, begin, end, arguments.workspace, update);
   }
 }
 TENON_EXACT_END

@@ -68,12 +68,12 @@ long batch_size_of(const X&... x) {
 /// True if all parameters of a network are where its table says, counted from `base`; a comparison per parameter.
 template <class Net>
 [[gnu::always_inline]] inline bool parameters_at(const Net& net, const std::byte* base) {
-  const auto at = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-    constexpr const Entry& entry = Structure<Net>::table.entry[I];
-    if constexpr (!entry.parameter) return true;
-    else return handle_of(entry, reinterpret_cast<const std::byte*>(&net), reinterpret_cast<const std::byte*>(&prototype<Net>))->data == base + entry.offset;
-  };
-  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (at(std::integral_constant<std::size_t, I>()) && ...); }(std::make_index_sequence<std::size_t(Structure<Net>::count)>());
+  const auto* const own = reinterpret_cast<const std::byte*>(&net);
+  const auto* const original = reinterpret_cast<const std::byte*>(&prototype<Net>);
+#pragma GCC unroll 8
+  for (int i = 0; i < Structure<Net>::count; ++i)
+    if (const Entry& entry = Structure<Net>::table.entry[i]; entry.parameter && handle_of(entry, own, original)->data != base + entry.offset) return false;
+  return true;
 }
 
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.

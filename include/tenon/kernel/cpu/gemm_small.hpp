@@ -100,7 +100,7 @@ struct SmallProduct {
   /// Tiles over all of C: its operands stay in the nearest caches, and it is too small to be shared between threads. An unknown
   /// k may be large, then A and B stream past few tiles.
   static constexpr bool near = long{n} * k <= 32768 && long{m} * k <= 8192 && long{m} * n * k <= 524288;
-  static constexpr bool by_tiles = computes && !by_rows && m > 0 && wide && (k > 0 ? near : m * n <= 1024);
+  static constexpr bool by_tiles = computes && !by_rows && m > 0 && wide && (k > 0 ? near : m * n <= 256);
 
   static void rows(const Gemm<T>& g, long begin, long end) {
     for (long i = begin; i < end; ++i) detail::tiny_row<T, n, k, transposed>(g.a + i * g.a_row, g.a_col, g.b, g.c + i * g.c_row);
