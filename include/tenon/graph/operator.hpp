@@ -67,7 +67,8 @@ struct OperatorInfo {
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
   int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
-  bool update = false;       // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element
+  bool update = false;       // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element;
+                             // such an operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool takes_update = false; // a product of two matrices that can be merged with an update
   bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
