@@ -2,11 +2,15 @@
 """Tenon against PyTorch, ONNX Runtime, JAX, and MindSpore on the same cores: benchmarks/README.md says how it measures.
 
     python3 benchmarks/compare.py [--threads N] [--only NAME] [--rounds N] [--quick] [--list]
+    python3 benchmarks/compare.py --random COUNT [--seed SEED]
 """
 import argparse
 import contextlib
+import dataclasses
+import glob
 import importlib
 import json
+import math
 import os
 import platform
 import subprocess
@@ -15,13 +19,15 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from harness import build, report
-from harness.environment import Environment, variables
+import groups
+from harness import build, figures, readme, report, shapes
+from harness.environment import Environment, has_avx512, variables
 from harness.measure import measure
-from harness.rivals import LIBRARIES
+from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
 
-GROUPS = ("lenet", "mlp", "gemm")
+# All files of groups/ but that of --random; these come first.
+FIRST = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 
 
 def arguments():
@@ -30,6 +36,9 @@ def arguments():
     parser.add_argument("--only", metavar="NAME", action="append", help="works whose name contains NAME, or the row of that number; may be repeated")
     parser.add_argument("--rounds", type=int, help="rounds in which the sides take turns (default 11)")
     parser.add_argument("--quick", action="store_true", help="3 rounds of short turns, without compiled PyTorch and MindSpore: a trial, no measurement")
+    parser.add_argument("--random", type=int, metavar="COUNT", help="instead of the works: so many random shapes of all kinds of kernels against PyTorch")
+    parser.add_argument("--seed", type=int, default=1, help="what --random draws (default 1)")
+    parser.add_argument("--readme", action="store_true", help="write what was measured into README.md's table of figures")
     parser.add_argument("--list", action="store_true", help="print the works and their bars, and do nothing else")
     parser.add_argument("--venv", metavar="DIR", default=os.path.join(build.FOLDER, "venv"), 
                         help="virtual environment of the rivals (default build/benchmarks/venv)")
@@ -39,35 +48,49 @@ def arguments():
     options = parser.parse_args()
     if options.threads < 1 or (options.rounds is not None and options.rounds < 1):
         parser.error("--threads and --rounds need numbers from 1 on")
+    if options.readme and (options.quick or options.random):
+        parser.error("--readme takes measurements of works: neither --quick nor --random")
     options.rounds = options.rounds or (3 if options.quick else 11)
     return options
 
 
 def chosen(options):
-    """Groups with the works that were asked for."""
+    """Groups with the works that were asked for, and the names of figures."""
     result = []
-    for name in GROUPS:
+    files = glob.glob(os.path.join(os.path.dirname(os.path.abspath(groups.__file__)), "[a-z]*.py"))
+    names = sorted({os.path.basename(path)[:-3] for path in files} - {"random", *FIRST})
+    for name in (*FIRST, *names):
         group = importlib.import_module("groups." + name).GROUP
         rows = {work: {bar.row for bar in work.bars} | {mean.row for mean in group.means if work.name in mean.works} for work in group.works}
         works = [work for work in group.works if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)]
         if works:
             result.append((name, group, works))
-    if not result:
+    kinds = [name for name, (_, row, _) in figures.ALL.items() if not options.only or any(o == row or o in name for o in options.only)]
+    if not result and not kinds:
         sys.exit(f"no work fits {options.only}; --list prints them")
-    return result
+    return result, kinds
 
 
-def print_list(groups):
-    for _, group, works in groups:
+def bounds(bar):
+    """>= gate (goal) x, or nothing if there is no gate."""
+    goal = f" ({bar.goal:g})" if math.isfinite(bar.goal) else ""
+    return f">= {bar.gate:g}{goal} x" if math.isfinite(bar.gate) else "against"
+
+
+def print_list(some, kinds):
+    for _, group, works in some:
         for work in works:
             print(f"{work.name:22} {', '.join(work.rivals)}")
             for bar in work.bars:
                 threads = f", {bar.threads} threads" if bar.threads not in (None, 1) else ""
-                print(f"    row {bar.row}: {bar.ours} >= {bar.gate:g} ({bar.goal:g}) x {bar.rival}{threads}")
+                print(f"    row {bar.row}: {bar.ours} {bounds(bar)} {bar.rival}{threads}")
         for mean in group.means:
             if any(work.name in mean.works for work in works):
                 print(f"geometric mean of {len(mean.works)} {mean.what}")
-                print(f"    row {mean.row}: {mean.ours} >= {mean.gate:g} ({mean.goal:g}) x {mean.rival}, none below {mean.least:g}")
+                print(f"    row {mean.row}: {mean.ours} {bounds(mean)} {mean.rival}" + (f", none below {mean.least:g}" if mean.least else ""))
+    for name in kinds:
+        take, row, _ = figures.ALL[name]
+        print(f"{name}\n    row {row}: {take.__doc__}")
 
 
 class Bench:
@@ -80,9 +103,10 @@ class Bench:
         self.folder = tempfile.TemporaryDirectory()
         self.logs = os.path.join(options.out, "logs")
         os.makedirs(self.logs, exist_ok=True)
-        self.skipped, self.faults, self.results, self.rows = {}, [], [], []
+        self.skipped, self.faults, self.results, self.rows, self.figures = {}, [], [], [], []
 
     def ours(self, program, *arguments):
+        """One of our programs as a side."""
         return Side(program, [build.program(program), *arguments], self.cpus, f"{self.logs}/{program}.txt")
 
     def rival(self, name, group_name):
@@ -94,12 +118,36 @@ class Bench:
             if not library:
                 raise Missing("its wheel has no such library")
             command = [build.program("blas"), *library]
+        elif name in PROGRAMS:
+            program, wrong = build.rival_program(name, self.environment.flags_of(name))
+            if wrong:
+                raise Missing("it cannot be built: " + wrong)
+            command = [program, str(self.options.threads)]
         else:
             command = [self.environment.python_of(name), "-B", "-m", "harness.rival", group_name, name, str(self.options.threads), self.folder.name]
         return Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", variables(self.options.threads))
 
+    def run_random(self):
+        """Random shapes: a program of their own, and a table of the worst ratios."""
+        drawn = shapes.drawn(self.options.random, self.options.seed)
+        if not self.options.no_build:
+            build.build(["peak"])
+        program = shapes.build_program(drawn)
+        with contextlib.ExitStack() as stack:
+            peak, ours = self.ours("peak"), Side("random", [program, str(self.options.threads), self.folder.name], self.cpus, f"{self.logs}/random.txt")
+            rival = self.rival("pytorch", "random")
+            for side in (peak, ours, rival):
+                stack.callback(side.close)
+            for work in shapes.works(drawn):
+                result = measure(work, {"pynative": (ours, "pynative"), "pytorch": (rival, "-")}, peak, self.options.rounds, self.turn)
+                self.tell(result)
+
+    @property
+    def turn(self):
+        return 5e3 if self.options.quick else 20e3
+
     def run_group(self, name, group, works):
-        turn = 5e3 if self.options.quick else 20e3
+        turn = self.turn
         with contextlib.ExitStack() as stack:
             def started(side):
                 stack.callback(side.close)
@@ -108,7 +156,7 @@ class Bench:
             peak = started(self.ours("peak"))
             ours = started(self.ours(group.program, str(self.options.threads), self.folder.name))
             rivals, results = {}, {}
-            for rival in dict.fromkeys(rival for work in works for rival in work.rivals):
+            for rival in dict.fromkeys(rival for work in works if not work.lacks for rival in work.rivals):
                 try:
                     if self.options.quick and rival in ("compiled", "mindspore"):
                         raise Missing("left out by --quick")
@@ -117,6 +165,11 @@ class Bench:
                     print(f"skipped: {rival}: {missing}", flush=True)
                     self.skipped[rival] = str(missing)
             for work in works:
+                if work.lacks:
+                    print(f"skipped: {work.name}: {work.lacks}", flush=True)
+                    self.skipped[work.name] = work.lacks
+                    self.rows += report.rows_without(work, self.options.threads)
+                    continue
                 while work.name not in results:
                     sides = {variant: (ours, variant) for variant in work.ours} | {rival: (rivals[rival], "-") for rival in work.rivals if rival in rivals}
                     try:
@@ -144,23 +197,40 @@ class Bench:
         for side, what in result.differs.items():
             self.fault(f"{result.work.name}: {side} computes something else: {what}")
 
-    def write(self):
+    def take_figures(self, kinds):
+        self.figures += figures.of_allocations(self.results)
+        for name in kinds:
+            taken = figures.ALL[name][0](self)
+            print(f"{name}:", ", ".join(f"{report.number(figure.value)} {figure.unit}".strip() for figure in taken), flush=True)
+            self.figures += [dataclasses.replace(figure, only=name) for figure in taken]
+        for figure in self.figures:
+            if figure.row == "23" and figure.met == "no":
+                self.fault(f"{figure.what}: {figure.value:g}")
+
+    def write(self, name="results", table=None):
         versions = {}
         for rival in {side for result in self.results for side in result.times if side not in result.work.ours}:
             versions |= {package: version for package, version in self.environment.versions(rival).items() if package not in versions}
-        peaks = [peak for result in self.results for peak in result.peaks]
-        facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "cpu": cpu_name(), "cpus": self.cpus,
+        peaks = [peak for result in self.results for peak in result.peaks] or [math.nan]
+        facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "command": sys.argv[1:], "cpu": cpu_name(), "cpus": self.cpus,
                  "versions": versions, "skipped": self.skipped, "peak_gflops_of_one_core": [min(peaks), max(peaks)]}
-        table = report.markdown(self.rows)
-        with open(f"{self.options.out}/results.json", "w") as file:
-            json.dump(report.as_json(self.results, self.rows, facts), file, indent=1)
-        with open(f"{self.options.out}/results.md", "w") as file:
+        if self.options.readme:
+            known = [rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)]
+            rivals = {package: version for rival in known for package, version in self.environment.versions(rival).items()}
+            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, {build.compiler_version()} -O2 -march=native, "
+            machine += "one thread unless the line says more; " + ", ".join(" ".join(v) for v in sorted(rivals.items()))
+            machine += ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
+            readme.update(os.path.join(build.SOURCE, "README.md"), readme.lines_of(self.rows, self.figures, self.options.threads), machine)
+        table = table or report.markdown(self.rows, self.figures)
+        with open(f"{self.options.out}/{name}.json", "w") as file:
+            json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)
+        with open(f"{self.options.out}/{name}.md", "w") as file:
             print(table, file=file)
-        print(f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core {min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;",
+        print(f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core {min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;" if self.results else "",
               ", ".join(f"{package} {version}" for package, version in sorted(versions.items())))
-        if min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
+        if self.results and min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
             print("Other programs took the processors: measure again the rows marked noisy, and all if the peak varied by more than 15 %.")
-        print(f"\n{table}\n\nwritten: {self.options.out}/results.json, results.md")
+        print(f"\n{table}\n\nwritten: {self.options.out}/{name}.json, {name}.md")
 
 
 def cpu_name():
@@ -172,14 +242,21 @@ def cpu_name():
 
 def main():
     options = arguments()
-    groups = chosen(options)
+    if options.random:
+        bench = Bench(options)
+        bench.run_random()
+        bench.write("random", report.of_shapes(bench.results, options.threads))
+        return bench.faults and sys.exit("\n".join(["FAILED:", *bench.faults]))
+    some, kinds = chosen(options)
     if options.list:
-        return print_list(groups)
+        return print_list(some, kinds)
+    programs = [group.program for _, group, _ in some] + [program for kind in kinds for program in figures.ALL[kind][2]]
     if not options.no_build:
-        build.build(["peak", *(group.program for _, group, _ in groups), *(["blas"] if any(name == "gemm" for name, _, _ in groups) else [])])
+        build.build(dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in some) else [])]))
     bench = Bench(options)
-    for name, group, works in groups:
+    for name, group, works in some:
         bench.run_group(name, group, works)
+    bench.take_figures(kinds)
     bench.write()
     if bench.faults:
         sys.exit("\n".join(["FAILED:", *bench.faults]))

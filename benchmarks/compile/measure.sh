@@ -1,13 +1,13 @@
 #!/bin/sh
 # What it costs to compile Tenon: CPU seconds (user + system) and peak memory per program, as a Markdown table.
 #
-#   sh benchmarks/compile/measure.sh [NAME]...     header, mnist, resnet50-graph, resnet50, gpt12-graph, gpt12
+#   sh benchmarks/compile/measure.sh [NAME]...     header, mnist, resnet18, resnet50-graph, resnet50, gpt12-graph, gpt12
 #   CXX=g++ FACTOR=2                               compiler; fails above FACTOR times a bar (default 0: never fails)
 set -eu
 cd "$(dirname "$0")/../.."
 cxx=${CXX:-g++}
 factor=${FACTOR:-0}
-[ $# -gt 0 ] || set -- header mnist resnet50-graph resnet50 gpt12-graph gpt12
+[ $# -gt 0 ] || set -- header mnist resnet18 resnet50-graph resnet50 gpt12-graph gpt12
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -17,6 +17,7 @@ for name in "$@"; do
   case $name in
     header) source=benchmarks/compile/header.cpp seconds=2.5 megabytes=900 ;;
     mnist) source=examples/06_mnist.cpp seconds=12 megabytes=900 ;;
+    resnet18) source=benchmarks/compile/resnet18.cpp seconds=25 megabytes=1500 ;;
     *-graph) source=benchmarks/compile/${name%-graph}.cpp seconds=20 megabytes=1500 flags=-DGRAPH_ONLY ;;
     *) source=benchmarks/compile/$name.cpp seconds=40 megabytes=1500 ;;
   esac

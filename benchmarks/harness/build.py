@@ -17,3 +17,26 @@ def build(programs):
 
 def program(name):
     return os.path.join(TREE, "benchmarks", "run", name)
+
+
+def compiler():
+    """The command that compiles what is no target of CMake, with the flags of our programs."""
+    return [os.environ.get("CXX", "g++"), "-std=gnu++20", "-O2", "-march=native", "-DNDEBUG", f"-I{SOURCE}/include", f"-I{SOURCE}/benchmarks/run"]
+
+
+def compiler_version():
+    """g++ 12.2.0"""
+    command = compiler()[0]
+    return f"{command} " + subprocess.run([command, "-dumpfullversion", "-dumpversion"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[0]
+
+
+def rival_program(name, flags):
+    """A rival in C++, built where it is older than its source."""
+    source, binary = os.path.join(SOURCE, "benchmarks", "harness", "rivals", name + ".cpp"), os.path.join(FOLDER, "rivals", name)
+    if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
+        print(f"building {binary}", flush=True)
+        os.makedirs(os.path.dirname(binary), exist_ok=True)
+        done = subprocess.run([*compiler(), source, "-o", binary, *flags], stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            return None, (done.stderr.strip().splitlines() or ["no reason given"])[0]
+    return binary, None

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from harness.rivals import LIBRARIES, PACKAGES, SEPARATE
+from harness.rivals import LIBRARIES, PACKAGES, PROGRAMS, SEPARATE
 
 
 class Environment:
@@ -21,8 +21,24 @@ class Environment:
     def library_of(self, rival):
         """File and entry point of a rival that is a library, or None if it is not there."""
         pattern, entry = LIBRARIES[rival]
-        found = glob.glob(f"{self.folder_of(rival)}/lib/python3*/site-packages/{pattern}")
+        found = self.files_of(rival, "lib/python3*/site-packages/" + pattern)
         return (found[0], entry) if found else None
+
+    def files_of(self, rival, pattern):
+        return glob.glob(f"{self.folder_of(rival)}/{pattern}")
+
+    def flags_of(self, rival):
+        """What the compiler needs for a rival in C++."""
+        cxx = PROGRAMS[rival]
+        headers = [folder for pattern in cxx.headers for folder in self.files_of(rival, pattern)]
+        libraries = self.files_of(rival, cxx.libraries)[0]
+        flags = [f"-isystem{folder}" for folder in headers] + [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed"]
+        flags += [f"-l{name}" for name in cxx.link]
+        if rival == "libtorch":
+            ask = "import torch; print(int(torch.compiled_with_cxx11_abi()))"
+            abi = subprocess.run([self.python_of(rival), "-c", ask], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+            flags.append(f"-D_GLIBCXX_USE_CXX11_ABI={abi}")
+        return flags
 
     @functools.cache
     def missing(self, rival):
@@ -43,6 +59,8 @@ class Environment:
     def _has(self, rival, names):
         if not os.path.exists(self.python_of(rival)):
             return False
+        if rival in PROGRAMS:
+            return all(self.files_of(rival, pattern) for pattern in (*PROGRAMS[rival].headers, f"{PROGRAMS[rival].libraries}/lib{PROGRAMS[rival].link[-1]}.so"))
         find = "import sys, importlib.util; sys.exit(any(importlib.util.find_spec(n) is None for n in sys.argv[1:]))"
         return subprocess.run([self.python_of(rival), "-c", find, *names]).returncode == 0
 
@@ -64,7 +82,11 @@ def variables(threads):
         result["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     # Without these glibc gives large blocks back to the kernel at every step, which costs PyTorch up to a fifth.
     result.update(MALLOC_MMAP_THRESHOLD_="2000000000", MALLOC_TRIM_THRESHOLD_="2000000000", MALLOC_TOP_PAD_="268435456")
-    with open("/proc/cpuinfo") as file:
-        if "avx512f" in file.read():
-            result["OPENBLAS_CORETYPE"] = "SkylakeX"  # on new processors it may choose a core without AVX-512
+    if has_avx512():
+        result["OPENBLAS_CORETYPE"] = "SkylakeX"  # on new processors it may choose a core without AVX-512
     return result
+
+
+def has_avx512():
+    with open("/proc/cpuinfo") as file:
+        return "avx512f" in file.read()

@@ -1,5 +1,6 @@
 """Checks and times one work: all sides take turns in every round."""
 import dataclasses
+import math
 import statistics
 
 
@@ -11,6 +12,7 @@ class Result:
     peaks: list = dataclasses.field(default_factory=list)   # GFLOP/s
     differs: dict = dataclasses.field(default_factory=dict)  # side: what is wrong with its numbers
     largest: dict = dataclasses.field(default_factory=dict)  # side: its largest difference from ours
+    facts: dict = dataclasses.field(default_factory=dict)   # of ours: arena bytes and heap allocations of a call
     dropped: int = 0    # rounds in which another program took a processor
     noisy: bool = False  # too few other rounds: all are kept
 
@@ -25,10 +27,10 @@ def disagreement(ours, theirs, tolerance):
     """The largest difference, and a sentence if it is too large."""
     if len(ours) != len(theirs):
         return 0, f"{len(theirs)} numbers instead of {len(ours)}"
-    largest = max(abs(a - b) for a, b in zip(ours, theirs))
-    bound = tolerance * (1 + max(map(abs, ours)))
-    if not largest <= bound:  # also where a number is none
-        k = max(range(len(ours)), key=lambda i: abs(ours[i] - theirs[i]))
+    differences = [abs(a - b) if a == a and b == b else math.inf for a, b in zip(ours, theirs)]  # max() passes over what is no number
+    largest, bound = max(differences), tolerance * (1 + max(map(abs, ours)))
+    if not largest <= bound:
+        k = differences.index(largest)
         return largest, f"number {k} is {theirs[k]:.9g}, ours is {ours[k]:.9g}; allowed is a difference of {bound:.2g}"
     return largest, None
 
@@ -56,13 +58,15 @@ def measure(work, sides, peak, rounds, turn):
     expected = None
     for name, (side, variant) in sides.items():
         values = side.check(work.name, variant)
+        if name in work.ours:
+            result.facts[name] = side.facts(work.name, variant)
         if expected is None:
             expected = values
             if any(v != v for v in values):
                 result.differs[name] = "not a number"
         else:
-            tolerance = 0 if name in work.ours else work.tolerance
-            result.largest[name], wrong = disagreement(expected, values, tolerance)
+            tolerance, compared = (0, None) if name in work.ours else (work.tolerance, work.compared)
+            result.largest[name], wrong = disagreement(expected[:compared], values[:compared], tolerance)
             if wrong:
                 result.differs[name] = wrong
     sides = {name: side for name, side in sides.items() if name not in result.differs}

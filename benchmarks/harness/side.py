@@ -48,6 +48,10 @@ class Side:
     def check(self, work, variant="-"):
         return [float(word) for word in self._ask("check", work, variant)]
 
+    def facts(self, work, variant):
+        """Bytes of the arena and heap allocations of a call, or nothing: only our programs are asked."""
+        return [float(word) for word in self._ask("facts", work, variant)]
+
     def time(self, work, variant, blocks, calls):
         """The median and the least time of a call in microseconds; `waited` is then how long its threads wanted a processor, as a share of the turn."""
         start, waiting = time.perf_counter(), self._waiting()

@@ -6,6 +6,7 @@
 
 #include <tenon/tenon.hpp>
 
+#include "allocations.hpp"
 #include "serve.hpp"
 
 namespace benchmark {
@@ -21,11 +22,29 @@ auto samples(long batch, int classes) {
 
 struct Steps {
   double seconds = 0;
+  long allocated = 0, last_allocated = 0;  // since the program began, at the end of the last step; in the last step
   std::vector<double> losses;
   void step_end(tenon::RunInfo& run) {
     seconds += run.step_seconds;
+    last_allocated = allocations - allocated;
+    allocated = allocations;
     losses.push_back(run.loss());
   }
+};
+
+/// Bytes of the arena in which a graph on a batch of n computes; PyNative mode has none.
+template <class Graph>
+double arena_bytes(tenon::Mode mode, long n) {
+  return mode == tenon::Mode::graph ? static_cast<double>(Graph::program.bytes(n, tenon::get_context().num_threads)) : 0;
+}
+/// The graphs that a Model compiles for images or rows with this shape of a sample, and for labels of classes.
+template <class Net, class Sample> struct Graphs;
+template <class Net, int... E>
+struct Graphs<Net, tenon::Shape<E...>> {
+  using Images = tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>;
+  using Loss = tenon::nn::SoftmaxCrossEntropyWithLogits<>;
+  using Training = tenon::detail::TriedGraph<tenon::detail::TrainStep<Net, Loss, tenon::nn::Momentum<>, Images, tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
+  using Forward = tenon::detail::TriedGraph<tenon::detail::EvalStep<Net, tenon::NoLoss, Images>>;
 };
 
 inline auto model_of(auto& net, tenon::Mode mode, auto... parts) {
@@ -64,7 +83,8 @@ class Training {
 template <class Net, class Sample>
 Work training(const std::string& weights, tenon::Mode mode, long batch, int classes) {
   auto going = std::make_shared<Training<Net, Sample>>(weights, mode, batch, classes);
-  return {[=] { return Training<Net, Sample>(weights, mode, batch, classes).run(10).losses; }, [going](long steps) { return going->run(steps).seconds; }};
+  return {[=] { return Training<Net, Sample>(weights, mode, batch, classes).run(10).losses; }, [going](long steps) { return going->run(steps).seconds; },
+          [=] { return std::vector<double>{arena_bytes<typename Graphs<Net, Sample>::Training>(mode, batch), double(going->run(4).last_allocated)}; }};
 }
 
 template <class Net, int... E>
@@ -91,6 +111,12 @@ Work forward(const std::string& weights, tenon::Mode mode, long batch, tenon::Sh
           [=](long calls) {
             const tenon::FlushDenormals flush;  // as its comment advises around a loop of tiny calls
             return seconds_of(calls, call);
+          },
+          [=] {
+            call();
+            const long before = allocations;
+            call();
+            return std::vector<double>{arena_bytes<typename Graphs<Net, tenon::Shape<E...>>::Forward>(mode, batch), double(allocations - before)};
           }};
 }
 

@@ -113,7 +113,7 @@ double convolution(const Table& table, const char* what, const Conv2dSizes& s, b
   workspace = scratch(kernel::conv2d_backward_input_workspace<float>(s));
   if (with_input)
     sum += table.row(name, flops, [&] {
-      kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), workspace.get());
+      kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), workspace.get(), [](long, long, long) {});
     });
   std::snprintf(name, sizeof name, "%s dw", what);
   workspace = scratch(kernel::conv2d_backward_weight_workspace<float>(s));

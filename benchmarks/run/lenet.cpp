@@ -1,20 +1,9 @@
 // LeNet-5: steps of training and forward passes, for benchmarks/groups/lenet.py.
+#include "../models/lenet.hpp"
 #include "classifier.hpp"
 
 using namespace tenon;
-
-struct LeNet : nn::Cell<LeNet> {
-  nn::Conv2d<1, 6, 5, nn::Conv2dConfig{.pad_mode = PadMode::same, .has_bias = true}> conv1;
-  nn::Conv2d<6, 16, 5, nn::Conv2dConfig{.pad_mode = PadMode::valid, .has_bias = true}> conv2;
-  nn::Dense<400, 120> fc1;
-  nn::Dense<120, 84> fc2;
-  nn::Dense<84, 10> fc3;
-  constexpr auto construct(auto x) const {
-    auto a = max_pool2d<2>(relu(conv1(x)));
-    auto b = max_pool2d<2>(relu(conv2(a)));
-    return fc3(relu(fc2(relu(fc1(flatten(b))))));
-  }
-};
+using models::LeNet;
 
 int main(int argc, char** argv) {
   return benchmark::main_of(argc, argv, [](int threads, const std::string& folder) -> benchmark::Maker {

@@ -1,6 +1,7 @@
 // What benchmarks/compare.py asks of a program, one line each on stdin and one answer each on stdout.
 //
 //   check WORK VARIANT                 the numbers that all sides must agree on, computed from the initial state
+//   facts WORK VARIANT                 what is no time: arena bytes and heap allocations of a call, or nothing
 //   time WORK VARIANT BLOCKS CALLS     the median and the least time of a call over so many blocks of calls, in microseconds
 //
 // Between two answers a program does nothing: it waits for its next line.
@@ -23,6 +24,7 @@ namespace benchmark {
 struct Work {
   std::function<std::vector<double>()> check;
   std::function<double(long)> seconds;  // of so many calls
+  std::function<std::vector<double>()> facts = [] { return std::vector<double>{}; };
 };
 
 /// Makes a work of a name and a variant, such as "lenet/train/32" and "graph".
@@ -58,8 +60,8 @@ inline void serve(const Maker& make) {
     const auto key = std::string(name) + ' ' + variant;
     if (!works.contains(key)) works.emplace(key, make(name, variant));
     const Work& work = works.at(key);
-    if (std::string(order) == "check") {
-      for (const double value : work.check()) std::printf("%.9g ", value);
+    if (const std::string asked = order; asked == "check" || asked == "facts") {
+      for (const double value : asked == "check" ? work.check() : work.facts()) std::printf("%.17g ", value);
     } else {
       long blocks = 1, calls = 1;
       if (std::scanf("%ld %ld", &blocks, &calls) != 2) break;

@@ -5,7 +5,8 @@ import numpy as np
 from jax import lax
 
 from harness.numbers import batch_of, safetensors
-from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Dense
+from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Dense, Lstm
+from harness.rivals import recurrent
 
 
 def parameters(network, weights):
@@ -26,7 +27,9 @@ def parameters(network, weights):
                 weight = weight.reshape(*flattened, -1).transpose(1, 2, 0, 3).reshape(layer.inputs, -1)
                 flattened = None
             result.append((weight, weights[layer.name + ".bias"]))
-    return [(jnp.asarray(np.ascontiguousarray(w)), jnp.asarray(b)) for w, b in result]
+        elif isinstance(layer, Lstm):
+            result.append(recurrent.jax_parameters(layer, weights))
+    return [tuple(jnp.asarray(np.ascontiguousarray(w)) for w in own) for own in result]
 
 
 def predict(network, p, x):
@@ -38,6 +41,8 @@ def predict(network, p, x):
             x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
         elif layer == FLATTEN:
             x = x.reshape(x.shape[0], -1)
+        elif isinstance(layer, Lstm):
+            x = recurrent.jax_last(next(p), x)
         elif isinstance(layer, Conv):
             weight, bias = next(p)
             x = lax.conv_general_dilated(x, weight, (1, 1), [(layer.padding, layer.padding)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")) + bias

@@ -1,26 +1,59 @@
-"""PyTorch, eager or compiled."""
+"""PyTorch: eager, eager in mixed precision ("autocast"), or compiled."""
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from harness.numbers import batch_of, numbers, safetensors, some_of
-from harness.plan import FLATTEN, MAX_POOL, RELU, Conv
+from harness import plan
+from harness.numbers import batch_of, safetensors
+from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm
+from harness.rivals import pytorch_kernels, recurrent
+
+
+class Residual(nn.Module):
+    def __init__(self, body, shortcut):
+        super().__init__()
+        self.body, self.shortcut = body, shortcut
+
+    def forward(self, x):
+        return self.body(x) + self.shortcut(x)
+
+
+class Mean(nn.Module):
+    def forward(self, x):
+        return x.mean((2, 3))
+
+
+PLAIN = {RELU: lambda: nn.ReLU(inplace=True), MAX_POOL: lambda: nn.MaxPool2d(2), FLATTEN: nn.Flatten, MEAN: Mean}
+NAMES = {"weight": "weight", "bias": "bias", "gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var"}
+
+
+def chain(layers, weights):
+    made = []
+    for layer in layers:
+        if isinstance(layer, str):
+            made.append(PLAIN[layer]())
+            continue
+        if isinstance(layer, Lstm):
+            made.append(recurrent.torch_layer(layer, weights))
+            continue
+        if isinstance(layer, plan.Residual):
+            made.append(Residual(chain(layer.body, weights), chain(layer.shortcut, weights)))
+            continue
+        if isinstance(layer, Conv):
+            one = nn.Conv2d(layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding, bias=layer.bias)
+        elif isinstance(layer, BatchNorm):
+            one = nn.BatchNorm2d(layer.channels)
+        else:
+            one = nn.Linear(layer.inputs, layer.outputs)
+        state = {NAMES[kind]: torch.from_numpy(weights[f"{layer.name}.{kind}"]) for kind in NAMES if f"{layer.name}.{kind}" in weights}
+        one.load_state_dict(state, strict=not isinstance(layer, BatchNorm))  # we do not count batches
+        made.append(one)
+    return nn.Sequential(*made)
 
 
 def build(network, weights):
     """The network, with the memory format in which its convolutions are fastest."""
-    layers = []
-    for layer in network.layers:
-        if layer in (RELU, MAX_POOL, FLATTEN):
-            layers.append({RELU: nn.ReLU, MAX_POOL: lambda: nn.MaxPool2d(2), FLATTEN: nn.Flatten}[layer]())
-            continue
-        if isinstance(layer, Conv):
-            made = nn.Conv2d(layer.inputs, layer.outputs, layer.kernel, padding=layer.padding)
-        else:
-            made = nn.Linear(layer.inputs, layer.outputs)
-        made.load_state_dict({kind: torch.from_numpy(weights[f"{layer.name}.{kind}"]) for kind in ("weight", "bias")})
-        layers.append(made)
-    net = nn.Sequential(*layers)
+    net = chain(network.layers, weights)
     return net.to(memory_format=torch.channels_last) if len(network.sample) == 3 else net
 
 
@@ -29,7 +62,7 @@ def batch(network, count):
     return x.to(memory_format=torch.channels_last) if x.ndim == 4 else x, y.long()
 
 
-def training(network, weights, count, compiled):
+def training(network, weights, count, rival):
     x, y = batch(network, count)
 
     def start():
@@ -37,9 +70,10 @@ def training(network, weights, count, compiled):
         optimizer = torch.optim.SGD(net.parameters(), 0.01, momentum=0.9, fused=True)
 
         def loss_of(x, y):
-            return F.cross_entropy(net(x), y)
+            with torch.autocast("cpu", torch.bfloat16, enabled=rival == "autocast"):
+                return F.cross_entropy(net(x), y)
 
-        loss_of = torch.compile(loss_of) if compiled else loss_of
+        loss_of = torch.compile(loss_of) if rival == "compiled" else loss_of
 
         def step():
             optimizer.zero_grad()
@@ -53,10 +87,10 @@ def training(network, weights, count, compiled):
     return lambda: [step().item() for step in [start()] * 10], start()
 
 
-def forward(network, weights, count, compiled):
+def forward(network, weights, count, rival):
     x, _ = batch(network, count)
     net = build(network, weights).eval()
-    net = torch.compile(net) if compiled else net
+    net = torch.compile(net) if rival == "compiled" else net
 
     @torch.inference_mode()
     def call():
@@ -65,15 +99,7 @@ def forward(network, weights, count, compiled):
     return lambda: call().numpy().reshape(-1), call
 
 
-def product(m, n, k):
-    a, b = torch.from_numpy(numbers(m * k).reshape(m, k)), torch.from_numpy(numbers(k * n, 12345).reshape(k, n))
-    c = torch.empty(m, n)
-
-    @torch.inference_mode()
-    def call():
-        return torch.mm(a, b, out=c)
-
-    return lambda: some_of(call().numpy()), call
+LAYOUTS = (torch.channels_last, torch.contiguous_format)  # a random shape gets the faster one
 
 
 def works(rival, group, threads, folder):
@@ -82,9 +108,9 @@ def works(rival, group, threads, folder):
 
     def make(name):
         parts = name.split("/")
-        if parts[0] == "gemm":
-            return product(*map(int, parts[1].split("x")))
+        if parts[0] in pytorch_kernels.KINDS:
+            return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
-        return {"train": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival == "compiled")
+        return {"train": training, "amp": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
 
     return make

@@ -56,6 +56,9 @@ class Storage {
 
   std::byte* data() const { return data_; }
   explicit operator bool() const { return block_ != nullptr; }
+  /// True if the elements are an image in blocks of samples (core/sample_blocks.hpp), not row-major.
+  bool in_blocks() const { return block_ && block_->in_blocks; }
+  void set_in_blocks(bool value) { block_->in_blocks = value; }
   bool unique() const { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
 
  private:
@@ -64,6 +67,7 @@ class Storage {
     int size_class;
     Block* next;
     void (*destroy)(std::byte*);
+    bool in_blocks;
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
@@ -81,6 +85,7 @@ class Storage {
   void own(void (*destroy)(std::byte*)) {
     block_->references.store(1, std::memory_order_relaxed);
     block_->destroy = destroy;
+    block_->in_blocks = false;
   }
 
   // The blocks that this thread has given back. It keeps at most as many as it has taken, so that a thread that only
@@ -97,7 +102,7 @@ class Storage {
     Block* take(int c) {
       Block* block = gone ? nullptr : free[c];
       if (block) free[c] = block->next;
-      else block = ::new (::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64))) Block{{0}, c, nullptr, nullptr};
+      else block = ::new (::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64))) Block{{0}, c, nullptr, nullptr, false};
       ++taken[c];
       return block;
     }

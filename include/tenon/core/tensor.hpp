@@ -7,6 +7,7 @@
 #include <span>
 
 #include <tenon/core/any_tensor.hpp>
+#include <tenon/core/sample_blocks.hpp>
 #include <tenon/core/storage.hpp>
 #include <tenon/core/tensor_index.hpp>
 #include <tenon/core/tensor_list.hpp>
@@ -19,6 +20,19 @@ struct TapeVariable {
   int index = -1;
   unsigned tape = 0;
 };
+
+namespace detail {
+/// Orders the elements of an image that is in blocks of samples by rows, for all who share them.
+[[gnu::cold]] inline void make_row_major(Storage blocks, long n, long features) {
+  float* const elements = reinterpret_cast<float*>(blocks.data());
+  const Storage copy(static_cast<std::size_t>(whole_blocks(n) * features) * sizeof(float));
+  float* const from = reinterpret_cast<float*>(copy.data());
+  std::memcpy(from, elements, static_cast<std::size_t>(whole_blocks(n) * features) * sizeof(float));
+  for (long sample = 0; sample < n; ++sample)
+    for (long f = 0; f < features; ++f) elements[sample * features + f] = from[block_place(sample, f, features)];
+  blocks.set_in_blocks(false);
+}
+}  // namespace detail
 
 /// A tensor of element type T and Shape S, for example `Tensor<float, Shape<dyn, 3>>`. Elements are row-major.
 ///
@@ -117,8 +131,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     return t;
   }
 
-  T* data() { return reinterpret_cast<T*>(storage_.data()); }
-  const T* data() const { return reinterpret_cast<const T*>(storage_.data()); }
+  T* data() { return reinterpret_cast<T*>(row_major().data()); }
+  const T* data() const { return reinterpret_cast<const T*>(row_major().data()); }
   std::span<T> values() { return {data(), static_cast<std::size_t>(count())}; }
   std::span<const T> values() const { return {data(), static_cast<std::size_t>(count())}; }
   /// Number of elements; 0 for a tensor without elements.
@@ -127,12 +141,13 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   long n() const { return n_; }
   long extent(int axis) const { return dims.size(axis, n_); }
   /// A view for code that works on any tensor. The elements belong to this tensor.
-  AnyTensor view() const { return AnyTensor(dims, n_, storage_.data()); }
+  AnyTensor view() const { return AnyTensor(dims, n_, row_major().data()); }
   Tensor copy() const {
     Tensor t = empty(n_);
     if (storage_) std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
     return t;
   }
+  /// The block as it is: an image that an operator made may be in blocks of samples. data() makes it row-major.
   const Storage& storage() const { return storage_; }
 
   /// The only element. Throws ValueError if there are more.
@@ -150,7 +165,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     requires(rank > 1)
   {
     using Part = Tensor<T, detail::Without<S>>;
-    return Part(storage_.part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
+    return Part(row_major().part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
   }
   T& operator[](long i)
     requires(rank == 1)
@@ -169,7 +184,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   {
     using Part = Tensor<T, detail::WithLeading<S, dyn>>;
     const auto [begin, end] = detail::checked_range(range, dims.size(0, needed()));
-    return Part(storage_.part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
+    return Part(row_major().part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
   }
   /// One element.
   template <std::integral... I>
@@ -192,10 +207,10 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     using Part = Tensor<T, detail::WithExtent<S, axis, End - Begin>>;
     if constexpr (axis == 0) {
       (void)detail::checked_range({Begin, End}, dims.size(0, needed()));
-      return Part(storage_.part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1);
+      return Part(row_major().part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1);
     } else {
       Part part = Part::empty(needed());
-      detail::copy_columns(dims, n_, axis, Begin, End, storage_.data(), part.storage().data());
+      detail::copy_columns(dims, n_, axis, Begin, End, row_major().data(), part.storage().data());
       return part;
     }
   }
@@ -227,6 +242,13 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     for (const U* part : parts)
       for (long i = 0; i < each; ++i) *to++ = static_cast<T>(part[i]);
     return t;
+  }
+  // The elements in row-major order. Images that an operator left in blocks of samples change their order once, in place; so the
+  // first look at one from several threads at the same time is not allowed, like any change of a tensor.
+  const Storage& row_major() const {
+    if constexpr (is_image(dims))
+      if (storage_.in_blocks()) detail::make_row_major(storage_, n_, dims.count(1));
+    return storage_;
   }
   // n, of a tensor that has elements.
   long needed() const {

@@ -1,5 +1,6 @@
 // Running one operator in PyNative mode: no template, so it exists once, whatever the shapes.
 #pragma once
+#include <tenon/eager/layout.hpp>
 #include <tenon/eager/tape.hpp>
 #include <tenon/graph/leaf.hpp>
 
@@ -24,6 +25,7 @@ struct EagerInfo {
   TensorType result;
   int operands;
   bool effect;                // the kernel changes operand 0 and has no result
+  InBlocks blocks;
 };
 
 /// An operand of an eager call, whatever its type.
@@ -33,9 +35,11 @@ struct EagerOperand {
   const ParameterHandle* parameter = nullptr;  // of a Parameter
   TapeVariable variable{};
   long n = -1;                                 // batch size, -1: none
+  long features = 0;                           // elements per sample of an image
   std::uint64_t number = 0;                    // the bytes of a Number
 
-  template <class T, class S> EagerOperand(const Tensor<T, S>& x) : data(x.data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
+  template <class T, class S> EagerOperand(const Tensor<T, S>& x)
+      : data(x.storage().data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1), features(is_image(Tensor<T, S>::dims) ? Tensor<T, S>::dims.count(1) : 0) {}
   template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
   template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
   template <class T> EagerOperand(const Number<T>& x) : number(constant_bytes(dtype_of<T>, x.value)) {}
@@ -62,8 +66,8 @@ struct EagerResult {
   throw ValueError(text(call.name, " got operands of batch size ", n, " and ", operand.n, "."));
 }
 
-/// Records the call if one of its operands has a variable.
-inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Arguments& a, EagerResult& result) {
+/// Records the call if one of its operands has a variable. An operand that was copied into the layout of the call is kept so.
+inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy, const Arguments& a, EagerResult& result) {
   int variable[max_operands];
   bool recorded = false;
   for (int k = 0; k < call.operands; ++k) {
@@ -74,9 +78,23 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
   eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result.variable);
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
-    if (call.rule->keeps >> k & 1) operand[k].keep_in(value[k]);
+    if (!(call.rule->keeps >> k & 1)) continue;
+    if (copy[k]) value[k].data = copy[k].data(), value[k].storage = copy[k];
+    else operand[k].keep_in(value[k]);
   }
   if (call.rule->keeps >> call.operands & 1) value[call.operands].data = result.storage.data(), value[call.operands].storage = result.storage;
+}
+
+/// Brings the images among the operands into the layout of the call; true if that is blocks of samples.
+[[gnu::noinline]] inline bool lay_out(const EagerInfo& call, const EagerOperand* operand, Arguments& a, Storage* copy) {
+  eager::LaidOut x[max_operands];
+  for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, operand[k].features};
+  const bool blocks = call.kernel && eager::runs_in_blocks(*call.kernel, call.blocks, a.n, x, call.operands);
+  for (int k = 0; k < call.operands; ++k) {
+    eager::bring_to(blocks, x[k], a.n, copy[k]);
+    a.buffer[k + 1] = x[k].data;
+  }
+  return blocks;
 }
 
 /// Runs an eager call and records it if a tape wants to know.
@@ -84,28 +102,33 @@ inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand,
   long n = -1;
   Arguments a;
   a.immediate = immediate;
+  bool images = false;
   for (int k = 0; k < call.operands; ++k) {
     const EagerOperand& x = operand[k];
     if ((x.storage && !*x.storage) || (x.parameter && !x.data) || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
     if (x.n >= 0) n = x.n;
+    images |= x.features > 0;
     a.buffer[k + 1] = const_cast<void*>(x.address());
   }
   a.n = n < 0 ? 1 : n;
   EagerResult result;
   result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
+  Storage copy[max_operands];
+  const bool blocks = images && lay_out(call, operand, a, copy);
   if (call.effect) {
     a.buffer[0] = a.buffer[1];
   } else if (!call.kernel) {
-    result.storage = *operand[0].storage;
+    result.storage = copy[0] ? copy[0] : *operand[0].storage;
   } else {
-    result.storage = Storage(static_cast<std::size_t>(call.result.bytes(a.n)));
+    result.storage = eager::result_storage(call.result, a.n, blocks);
     a.buffer[0] = result.storage.data();
   }
   if (call.kernel) {
     const FlushDenormals flush;
-    launch(*call.kernel, a, a.n == 1 ? call.single : call.kernel->work(a.n));
+    if (blocks) eager::launch_in(true, *call.kernel, a);
+    else launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
   }
-  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, a, result);
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result);
   return result;
 }
 

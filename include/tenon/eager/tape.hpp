@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include <tenon/eager/layout.hpp>
 #include <tenon/eager/tape_memory.hpp>
 #include <tenon/graph/parameter.hpp>
 
@@ -135,10 +136,11 @@ class Tape {
   template <class T, class S>
   Tensor<T, S> gradient(const Tensor<T, S>& x) const {
     const int v = variable(x);
-    const void* g = v < 0 ? nullptr : memory_->variables[std::size_t(v)].gradient.data;
-    if (!g) return Tensor<T, S>::full(T(0), x.n());
+    const Value none, &g = v < 0 ? none : memory_->variables[std::size_t(v)].gradient;
+    if (!g.data) return Tensor<T, S>::full(T(0), x.n());
+    if (g.storage.in_blocks()) return Tensor<T, S>(g.storage, x.n()).copy();
     Tensor<T, S> result = Tensor<T, S>::empty(x.n());  // a copy: gradients share their blocks
-    std::memcpy(result.data(), g, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
+    std::memcpy(result.data(), g.data, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
     return result;
   }
   template <class T, class S, auto Init, bool Trainable>
@@ -236,29 +238,40 @@ class Tape {
     Value& value = memory_->values[std::size_t(id)];
     if (is<ops::Constant>(node)) {
       value.data = const_cast<std::uint64_t*>(&rule.constant[id]);
-    } else if (node.op->view) {
-      value = memory_->values[std::size_t(node.operand[0])];
     } else {
-      Arguments a;
-      a.n = r.n;
-      a.immediate = node.immediate == same_stream ? r.immediate : node.immediate;
-      value.storage = Storage(static_cast<std::size_t>(node.type.bytes(r.n)));
-      a.buffer[0] = value.data = value.storage.data();
-      for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = memory_->values[std::size_t(node.operand[k])].data;
-      launch(*rule.entry[rule.kernel[id]], a);
+      const Value* operand[max_operands];
+      for (int k = 0; k < node.operands; ++k) operand[k] = &memory_->values[std::size_t(node.operand[k])];
+      compute(rule, id, operand, r.n, node.immediate == same_stream ? r.immediate : node.immediate, value);
     }
   }
-  Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
-    const int id = rule.accumulate[k];
-    Value value;
-    value.storage = Storage(static_cast<std::size_t>(rule.node[id].type.bytes(n)));
-    value.data = value.storage.data();
+  // The value of a node of a rule, in the layout that its operands ask for.
+  static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate, Value& value) {
+    const Node& node = rule.node[id];
+    LaidOut x[max_operands];
+    for (int k = 0; k < node.operands; ++k) {
+      const TensorType& type = rule.node[node.operand[k]].type;
+      x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr, is_image(type) ? type.count(1) : 0};
+    }
+    const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
+    const bool blocks = kernel && runs_in_blocks(*kernel, node.op->blocks, n, x, node.operands);
+    Storage copy[max_operands];
+    for (int k = 0; k < node.operands; ++k) bring_to(blocks, x[k], n, copy[k]);
+    if (!kernel) {
+      value = {x[0].data, copy[0] ? copy[0] : operand[0]->storage, -1};
+      return;
+    }
     Arguments a;
     a.n = n;
-    a.buffer[0] = value.data;
-    a.buffer[1] = sum.data;
-    a.buffer[2] = term.data;
-    launch(*rule.entry[rule.kernel[id]], a);
+    a.immediate = immediate;
+    value.storage = result_storage(node.type, n, blocks);
+    a.buffer[0] = value.data = value.storage.data();
+    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = x[k].data;
+    launch_in(blocks, *kernel, a);
+  }
+  Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
+    const Value* const operand[]{&sum, &term};
+    Value value;
+    compute(rule, rule.accumulate[k], operand, n, 0, value);
     return value;
   }
 

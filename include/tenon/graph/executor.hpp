@@ -14,8 +14,11 @@ namespace tenon::inline TENON_ABI {
 struct Row {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
+  bool blocks = false;  // images are in blocks of samples if the batch fills them
   std::uint64_t immediate = 0;
   Place buffer[max_operands + 1]{};
+
+  constexpr KernelWork work(long n) const { return blocks && in_blocks(n) ? kernel->block_work(n) : kernel->work(n); }
 };
 
 /// A compiled graph as data; everything points to constants.
@@ -32,19 +35,22 @@ struct Program {
   const int* output = nullptr;
   int outputs = 0;
   const Entry* entries = nullptr;
+  bool blocks = false;  // some rows are for blocks of samples
 
+  /// Samples for which there is memory.
+  constexpr long samples(long n) const { return blocks && in_blocks(n) ? whole_blocks(n) : n; }
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
   constexpr long bytes(long n, int threads) const { return scratch(n) + workspace(n) * threads; }
   /// The part of it that holds values.
   constexpr long scratch(long n) const {
     long most = 0;
-    for (int i = 0; i < needs; ++i) most = need[i].bytes(n) > most ? need[i].bytes(n) : most;
+    for (int i = 0; i < needs; ++i) most = need[i].bytes(samples(n)) > most ? need[i].bytes(samples(n)) : most;
     return most;
   }
   constexpr long workspace(long n) const {
     long most = 0;
     for (int i = 0; i < rows; ++i)
-      if (const long w = row[i].kernel->work(n).workspace; w > most) most = w;
+      if (const long w = row[i].work(n).workspace; w > most) most = w;
     return most;
   }
 };
@@ -95,7 +101,7 @@ class Executor {
   }
 
   /// Address of output k of the last run.
-  void* output(int k) const { return address(program_->place[program_->output[k]], n_); }
+  void* output(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
   const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
   AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output(k)); }
   /// Bytes of scratch memory held.
@@ -104,6 +110,7 @@ class Executor {
  private:
   struct Resolved {
     const Row* row = nullptr;
+    void (*kernel)(const Arguments&, long begin, long end) = nullptr;
     Arguments arguments;
     long items = 0, parts = 1;
     bool active = true, reads_input = false;
@@ -143,15 +150,16 @@ class Executor {
       r.arguments.workspace = workspace;
       for (int k = 0; k < r.row->buffers; ++k)
         if (r.row->buffer[k].region == Region::input) r.reads_input = true;
-        else r.arguments.buffer[k] = address(r.row->buffer[k], n);
-      const KernelWork work = r.row->kernel->work(n);
+        else r.arguments.buffer[k] = address(r.row->buffer[k], program_->samples(n));
+      const KernelWork work = r.row->work(n);
+      r.kernel = r.row->blocks && in_blocks(n) ? r.row->kernel->run_blocks : r.row->kernel->run;
       r.items = work.items;
       r.parts = std::clamp<long>(work.items * work.cost / cost_per_thread, 1, std::min<long>(threads, std::max<long>(r.items, 1)));
     }
   }
   void run_row(const Resolved& r) {
     if (r.parts > 1) run_parts(r);
-    else if (r.items) r.row->kernel->run(r.arguments, 0, r.items);
+    else if (r.items) r.kernel(r.arguments, 0, r.items);
   }
   [[gnu::noinline]] void run_parts(const Resolved& r) {
     struct Job {
@@ -164,7 +172,7 @@ class Executor {
           const auto& [row, workspace] = *static_cast<Job*>(context);
           Arguments own = row->arguments;
           own.workspace += workspace * part;
-          row->row->kernel->run(own, row->items * part / row->parts, row->items * (part + 1) / row->parts);
+          row->kernel(own, row->items * part / row->parts, row->items * (part + 1) / row->parts);
         },
         &job);
   }

@@ -31,6 +31,8 @@ struct KernelWork {
 struct KernelEntry {
   void (*run)(const Arguments&, long begin, long end) = nullptr;  // computes items begin .. end - 1
   KernelWork (*work)(long n) = nullptr;
+  void (*run_blocks)(const Arguments&, long begin, long end) = nullptr;  // with images in blocks of samples; null: none
+  KernelWork (*block_work)(long n) = nullptr;
 };
 
 /// Below this cost a kernel is not shared between threads: a fork and join takes about as long.

@@ -6,7 +6,7 @@
 
 #include <tenon/core/fixed_string.hpp>
 #include <tenon/core/philox.hpp>
-#include <tenon/core/shape.hpp>
+#include <tenon/core/sample_blocks.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -56,6 +56,21 @@ struct OperandTypes {
 
 class Derivative;  // graph/derivative.hpp
 
+/// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has one, and takes it
+/// if an operand is in blocks; it wants blocks.
+enum class InBlocks : signed char { never, follows, wants };
+
+namespace detail {
+/// True if a call can run in blocks as far as its types go: whatever depends on n is an image.
+constexpr bool images_only(const TensorType& result, const TensorType* operand, int operands) {
+  bool any = false, all = true;
+  const auto look = [&](const TensorType& t) { any |= is_image(t), all &= !t.batched() || is_image(t); };
+  look(result);
+  for (int k = 0; k < operands; ++k) look(operand[k]);
+  return any && all;
+}
+}  // namespace detail
+
 /// What nodes say of their operator. Compare operators by `id`, never by address: builds with UBSan refuse to compare
 /// addresses of different variables in constant evaluation.
 struct OperatorInfo {
@@ -70,6 +85,7 @@ struct OperatorInfo {
   bool update = false;       // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element;
                              // such an operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool takes_update = false; // a product of two matrices that can be merged with an update
+  InBlocks blocks = InBlocks::never;
   bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
 
@@ -78,6 +94,7 @@ struct OperatorInfo {
 struct OperatorRules : OperatorInfo {
   void (*derivative)(Derivative&) = nullptr;        // null: declared to have none
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
+  bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;       // the operator that both become
 };
@@ -119,12 +136,17 @@ template <int Id> using OperatorById = typename decltype(operator_of(detail::Ope
 ///   static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
 ///   template <class Call> static constexpr long items(long n);                           units of work that threads may share
 ///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end - 1
+/// and, if `blocks` is not InBlocks::never, the same for images in blocks of samples:
+///   template <class Call> static constexpr KernelWork block_work(long n);
+///   template <class Call> static void run_blocks(const Arguments&, long begin, long end);
 template <class Op, FixedString Name>
 struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = operator_id(name);
   static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false, update = false;
+  static constexpr InBlocks blocks = InBlocks::never;
+  static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) { return detail::images_only(result, operand, operands); }
 };
 
 namespace detail {
@@ -156,10 +178,10 @@ template <class Op>
 inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf,
                                             Op::effect,   Op::view,     Op::elementwise,
                                             Op::epilogue, detail::channel_axis_of<Op>(), Op::update, requires { typename Op::WithUpdate; },
-                                            detail::has_derivative<Op>(), requires { Op::fold; }};
+                                            Op::blocks,   detail::has_derivative<Op>(), requires { Op::fold; }};
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
-inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &run_time_info<Op>, detail::with_update_of<Op>()};
+inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>()};
 
 namespace detail {
 template <class Op>

@@ -60,6 +60,7 @@ struct Collector {
   template <class X>
   constexpr void children(const X& cell, int self) {
     if constexpr (requires { X::transparent; }) children(cell.cell, self);  // a wrapper that adds no name
+    else if constexpr (requires { X::named; }) cell.each_child([&](const auto& child, std::string_view name) { visit(child, name, -1, self); });
     else if constexpr (requires { X::numbered; }) cell.each_child([&](const auto& child, int i) { visit(child, "", i, self); });
     else if constexpr (!std::is_empty_v<X>) named_children(cell, self);
   }

@@ -7,6 +7,7 @@
 #include <tenon/graph/pass/fold.hpp>
 #include <tenon/graph/pass/fuse.hpp>
 #include <tenon/graph/pass/fuse_update.hpp>
+#include <tenon/graph/pass/layout.hpp>
 #include <tenon/graph/pass/prune.hpp>
 #include <tenon/graph/pass/share.hpp>
 #include <tenon/graph/pass/simplify.hpp>
@@ -16,10 +17,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, layout = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false, false, false, false};
+inline constexpr Passes no_passes{false, false, false, false, false, false, false, false};
 
 namespace detail {
 template <int N>
@@ -57,7 +58,8 @@ struct Compiled {
     Graph<N> g;
     for (int i = 0; i < N; ++i) g[i] = b.nodes[std::size_t(i)];
     g.count = N;
-    for (int id : b.outputs) g.output[g.outputs++] = id;
+    for (int id : b.outputs)
+      if (g.outputs < max_outputs) g.output[g.outputs++] = id;
     return g;
   }
   static constexpr Graph<N> captured = capture();
@@ -97,22 +99,33 @@ struct Compiled {
   }
   static constexpr Graph<N> updated = make_updated();
   static constexpr Graph<N> make_ordered() {
-    Graph<N> g = updated;
-    if constexpr (passes.early_update) g = early_update(updated);
-    for (int id = 0; id < g.count; ++id) g[id].op = rules_of(g[id].op).run_time;
-    return g;
+    if constexpr (passes.early_update) return early_update(updated);
+    else return updated;
   }
-  static constexpr Graph<N> graph = make_ordered();
+  static constexpr Graph<N> ordered = make_ordered();
+  static constexpr Layouts<N> make_choice() {
+    if constexpr (passes.layout) return choose_layouts(ordered);
+    else return {};
+  }
+  static constexpr Layouts<N> choice = make_choice();
+  // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not where one is checked.
+  static constexpr auto make_laid_out() {
+    auto laid_out = lay_out<N + choice.conversions>(ordered, choice);
+    for (int id = 0; id < laid_out.graph.count; ++id) laid_out.graph[id].op = rules_of(laid_out.graph[id].op).run_time;
+    return laid_out;
+  }
+  static constexpr auto laid_out = make_laid_out();
+  static constexpr const auto& graph = laid_out.graph;
 
-  static constexpr Lifetimes<N> lives = lifetimes(graph);
-  struct Nothing { static constexpr Plan<N> plan{}; };
+  static constexpr auto lives = lifetimes(graph);
+  struct Nothing { static constexpr auto plan = Plan<graph.capacity>{}; };
   using Samples = BestPlan<Compiled, Nothing, Region::sample>;
   using Both = BestPlan<Compiled, Samples, Region::fixed>;
-  static constexpr Plan<N> plan = place_rest(graph, lives, lift_fixed(graph, lives, Both::plan), Source::entries);
+  static constexpr auto plan = place_rest(graph, lives, lift_fixed(graph, lives, Both::plan), Source::entries);
 
-  static constexpr KernelIndex<N> kernels = index_kernels(graph);
-  static constexpr detail::Rows<N> make_rows() {
-    detail::Rows<N> rows;
+  static constexpr auto kernels = index_kernels(graph);
+  static constexpr auto make_rows() {
+    detail::Rows<graph.capacity> rows;
     for (int id = 0; id < graph.count; ++id) {
       if (kernels.of[id] < 0) continue;
       const Node& node = graph[id];
@@ -120,22 +133,23 @@ struct Compiled {
       row.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
       row.node = id;
       row.buffers = node.operands + 1;
+      row.blocks = laid_out.layouts.row[id];
       row.immediate = node.immediate;
       row.buffer[0] = plan.at[id];
       for (int k = 0; k < node.operands; ++k) row.buffer[k + 1] = plan.at[node.operand[k]];
     }
     return rows;
   }
-  static constexpr detail::Rows<N> rows = make_rows();
-  static constexpr detail::Constants<N> make_constants() {
-    detail::Constants<N> constants;
+  static constexpr auto rows = make_rows();
+  static constexpr auto make_constants() {
+    detail::Constants<graph.capacity> constants;
     for (int id = 0, count = 0; id < graph.count; ++id)
       if (is<ops::Constant>(graph[id])) constants.bytes[count++] = constant_bytes(graph[id].type.dtype, constant_value(graph[id]));
     return constants;
   }
-  static constexpr detail::Constants<N> constants = make_constants();
+  static constexpr auto constants = make_constants();
   static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, plan.floor, plan.need, plan.needs,
-                                   constants.bytes, graph.output, graph.outputs, Source::entries};
+                                   constants.bytes, graph.output, graph.outputs, Source::entries, choice.conversions > 0};
 };
 
 }  // namespace tenon

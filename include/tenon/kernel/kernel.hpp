@@ -104,10 +104,35 @@ template <class C>
 void run_kernel(const Arguments& arguments, long begin, long end) {
   C::Op::template run<C>(arguments, begin, end);
 }
+template <class C>
+void run_block_kernel(const Arguments& arguments, long begin, long end) {
+  C::Op::template run_blocks<C>(arguments, begin, end);
+}
 TENON_EXACT_END
 
 template <class C>
-inline constexpr KernelEntry kernel_entry{&run_kernel<C>, &kernel_work<C>};
+constexpr KernelWork block_kernel_work(long n) {
+  KernelWork work = C::Op::template block_work<C>(n);
+  work.workspace = aligned(work.workspace);
+  return work;
+}
+
+namespace detail {
+template <class C>
+constexpr KernelEntry make_kernel_entry() {
+  KernelEntry entry{&run_kernel<C>, &kernel_work<C>, nullptr, nullptr};
+  if constexpr (C::Op::blocks != InBlocks::never) {
+    if constexpr (C::Op::fits_blocks(C::result, C::description.operand, C::operands)) {
+      if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_blocks = entry.run;
+      else entry.run_blocks = &run_block_kernel<C>;
+      entry.block_work = &block_kernel_work<C>;
+    }
+  }
+  return entry;
+}
+}  // namespace detail
+template <class C>
+inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C>();
 
 namespace detail {
 template <class Key, std::size_t... I> Call<Key::value.word[I]...> call_from(std::index_sequence<I...>);
@@ -128,18 +153,18 @@ inline std::byte* thread_workspace(long bytes) {
 }
 
 /// Runs a kernel on all its items, shared between threads if that pays.
-inline void launch(const KernelEntry& kernel, const Arguments& arguments, const KernelWork& work) {
+inline void launch(void (*run)(const Arguments&, long, long), const Arguments& arguments, const KernelWork& work) {
   const long grain = cost_per_thread / (work.cost + 1) + 1;
   if (work.items <= grain && !work.workspace) {  // the usual small call: nothing to share, nothing to prepare
-    if (work.items) kernel.run(arguments, 0, work.items);
+    if (work.items) run(arguments, 0, work.items);
     return;
   }
   parallel_for(work.items, grain, [&](long begin, long end) {
     Arguments own = arguments;
     if (work.workspace) own.workspace = thread_workspace(work.workspace);
-    kernel.run(own, begin, end);
+    run(own, begin, end);
   });
 }
-inline void launch(const KernelEntry& kernel, const Arguments& arguments) { launch(kernel, arguments, kernel.work(arguments.n)); }
+inline void launch(const KernelEntry& kernel, const Arguments& arguments) { launch(kernel.run, arguments, kernel.work(arguments.n)); }
 
 }  // namespace tenon

@@ -29,7 +29,7 @@ class Straight {
   }
   // What needs no kernel is asked first: most graphs are large.
   static constexpr bool decide() {
-    if constexpr (graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes || has_large()) return false;
+    if constexpr (Graph::choice.conversions > 0 || graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes || has_large()) return false;
     else return !has_workspace(std::make_integer_sequence<int, Graph::kernels.count>());
   }
 

@@ -47,6 +47,15 @@ constexpr Sentence wrong_arguments(int got) {
   return got ? s << got : s << "none";
 }
 
+/// What the call of a cell gives where an error has been reported. A cell whose construct returns a tuple says of how many results
+/// (`static constexpr int results = 3;`), so that `auto [a, b, c] = cell(x);` does not fail once more.
+template <class Self>
+constexpr auto broken_result(Builder* b) {
+  if constexpr (requires { Self::results; })
+    return [b]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple((void(I), Broken(b))...); }(std::make_index_sequence<std::size_t(Self::results)>());
+  else return Broken(b);
+}
+
 /// The forward graph of a cell for arguments of given types, in evaluation.
 template <class Net, class... Keys>
 struct Forward {
@@ -224,7 +233,7 @@ struct Cell {
     if constexpr ((is_broken<X> || ...)) {
       Builder* b = nullptr;
       ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(x)), ...);
-      return Broken(b);
+      return tenon::detail::broken_result<Self>(b);
     } else if constexpr ((tenon::detail::is_traced<X> || ...)) {
       Builder* b = nullptr;
       ((b = b ? b : tenon::detail::builder_of(x)), ...);
@@ -236,7 +245,7 @@ struct Cell {
       } else {
         b->fail(tenon::detail::wrong_arguments<Self, X...>(sizeof...(X)));
         b->leave(outer);
-        return Broken(b);
+        return tenon::detail::broken_result<Self>(b);
       }
     } else {
       return call_eager(at, x...);

@@ -12,6 +12,7 @@
 #include <tenon/nn/flatten.hpp>
 #include <tenon/nn/frozen.hpp>
 #include <tenon/nn/grad.hpp>
+#include <tenon/nn/gru.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/nn/layer_norm.hpp>
@@ -19,6 +20,7 @@
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/loss/reduction.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
+#include <tenon/nn/lstm.hpp>
 #include <tenon/nn/max_pool2d.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
 #include <tenon/nn/metric/loss.hpp>
@@ -33,5 +35,6 @@
 #include <tenon/nn/optional_parameter.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/nn/pool2d.hpp>
+#include <tenon/nn/recurrent.hpp>
 #include <tenon/nn/sequential_cell.hpp>
 #include <tenon/nn/summary.hpp>

@@ -20,10 +20,15 @@ struct Cast : Operator<Cast, "Cast"> {
   static constexpr void derivative(Derivative& d) {
     if (is_floating(d.type(0).dtype) && is_floating(d.result_type().dtype)) d.flows_to(0, d.call_with<Cast>({d.type(0).dtype}, d.gradient()));
   }
+  template <class Result>
+  struct To {
+    template <class X>
+    [[gnu::always_inline]] Result operator()(X x) const { return kernel::convert<Result>(x); }
+  };
   template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call>(a, begin, end, [](auto x) { return kernel::convert<typename Call::Result>(x); });
+    kernel::elementwise<Call, To<typename Call::Result>>(a, begin, end);
   }
 };
 TENON_EXACT_END

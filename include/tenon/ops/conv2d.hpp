@@ -1,5 +1,6 @@
 // Two-dimensional convolution.
 #pragma once
+#include <tenon/kernel/cpu/block_conv2d_weight.hpp>
 #include <tenon/kernel/cpu/conv2d.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
@@ -33,6 +34,7 @@ constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& 
 constexpr long conv_cost(const kernel::Conv2dSizes& s, long items) {
   return s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1;
 }
+constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) { return {items, conv_cost(s, items), long(workspace)}; }
 }  // namespace detail
 
 struct Conv2dBackwardInput;
@@ -48,6 +50,7 @@ struct Conv2dBackwardWeight;
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
 
@@ -83,11 +86,16 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
   template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
   template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_workspace<typename Call::Result>(sizes<Call>(1))); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::conv_work(sizes<Call>(n), kernel::block_conv2d_items(sizes<Call>(n)), kernel::block_conv2d_workspace(sizes<Call>(n))); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
 struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"> {
+  static constexpr bool epilogue = true;
+  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Conv2dAttributes;  // first, second: H, W of the result
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[1];
     x.extent[1] = in[0][1] * c.groups, x.extent[2] = c.first, x.extent[3] = c.second;
@@ -100,11 +108,14 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
   template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
   template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_backward_input_workspace<typename Call::Result>(sizes<Call>(1))); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::conv_work(sizes<Call>(n), kernel::block_conv2d_backward_input_items(sizes<Call>(n)), kernel::block_conv2d_backward_input_workspace(sizes<Call>(n))); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
 struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilter"> {
   using Config = Conv2dAttributes;  // first, second: extents of the kernel
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
   }
@@ -113,8 +124,10 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config(), n); }
   template <class Call> static constexpr long items(long n) { return kernel::conv2d_backward_weight_items(sizes<Call>(n)); }
   template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_backward_weight_workspace<typename Call::Result>(sizes<Call>(1))); }
+  template <class Call> static constexpr long workspace(long n) { return long(kernel::conv2d_backward_weight_workspace<typename Call::Result>(sizes<Call>(n))); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::conv_work(sizes<Call>(n), kernel::block_conv2d_backward_weight_items(sizes<Call>(n)), kernel::block_conv2d_backward_weight_workspace(sizes<Call>(n))); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 
 // The three are each other's derivatives: y = x * w is linear in both.
@@ -144,24 +157,60 @@ constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
 }
 
 TENON_EXACT_BEGIN
+namespace detail {
+// Apply the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of samples.
+template <class Call>
+auto plane_epilogue(const Arguments& a) {
+  return [&a](long sample, long first, long count) {
+    constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
+    if constexpr (Call::description.steps > 0)
+      for (long c = first; c < first + count; ++c) kernel::apply_steps<Call>(a, (sample * channels + c) * plane, plane, c, 0);
+  };
+}
+template <class Call>
+auto block_epilogue(const Arguments& a) {
+  return [&a](long first, long channel, long count) { kernel::apply_steps<Call>(a, first, count, channel, 0); };
+}
+}  // namespace detail
+
 template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  constexpr long outputs = Call::result[1], plane = Call::result.span(2, 4);
-  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, [&](long sample, long o, long count) {
-    if constexpr (Call::description.steps > 0)
-      for (long channel = o; channel < o + count; ++channel) kernel::apply_steps<Call>(a, (sample * outputs + channel) * plane, plane, channel, 0);
-  });
+  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::plane_epilogue<Call>(a));
+}
+template <class Call>
+void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
+  const float *const x = a.operand<float>(0), *const weight = a.operand<float>(1);
+  if constexpr (Call::description.steps > 0) {
+    const auto done = detail::block_epilogue<Call>(a);
+    kernel::block_conv2d(sizes<Call>(a.n), x, weight, a.result<float>(), begin, end, a.workspace, &done);
+  } else {
+    kernel::block_conv2d<void>(sizes<Call>(a.n), x, weight, a.result<float>(), begin, end, a.workspace, nullptr);
+  }
 }
 template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::plane_epilogue<Call>(a));
+}
+template <class Call>
+void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
+  const float *const weight = a.operand<float>(0), *const dy = a.operand<float>(1);
+  if constexpr (Call::description.steps > 0) {
+    const auto done = detail::block_epilogue<Call>(a);
+    kernel::block_conv2d_backward_input(sizes<Call>(a.n), weight, dy, a.result<float>(), begin, end, a.workspace, &done);
+  } else {
+    kernel::block_conv2d_backward_input<void>(sizes<Call>(a.n), weight, dy, a.result<float>(), begin, end, a.workspace, nullptr);
+  }
 }
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   kernel::conv2d_backward_weight(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+}
+template <class Call>
+void Conv2dBackwardWeight::run_blocks(const Arguments& a, long begin, long end) {
+  kernel::block_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
 }
 TENON_EXACT_END
 

@@ -30,6 +30,7 @@ TENON_EXACT_BEGIN
 template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
   static constexpr bool elementwise = true;
+  static constexpr InBlocks blocks = InBlocks::follows;
 
   static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&, Sentence& error) {
     TensorType result = in[0];
@@ -60,10 +61,21 @@ struct Elementwise : Operator<Op, Name> {
   static constexpr auto evaluate(V... v) {
     return Op::eval(static_cast<Compute<V>>(v)...);
   }
+  struct Function {
+    template <class... V>
+    [[gnu::always_inline]] constexpr auto operator()(V... v) const { return evaluate(v...); }
+  };
   template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call>(a, begin, end, [](auto... v) { return Elementwise::evaluate(v...); });
+    kernel::elementwise<Call, Function>(a, begin, end);
+  }
+  /// Without rows to walk, blocks of samples are one row as well, only longer.
+  template <class Call> static constexpr bool runs_alike() { return kernel::RowLayout<Call>::flat; }
+  template <class Call> static constexpr KernelWork block_work(long n) { return kernel::elementwise_block_work<Call>(n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, Function, true>(a, begin, end);
   }
 
  private:

@@ -8,12 +8,20 @@ TENON_EXACT_BEGIN
 /// A chain of element-wise operators in one pass over memory; its program is in the node. Only graphs contain it.
 struct Fused : Operator<Fused, "Fused"> {
   static constexpr bool elementwise = true;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call>(a, begin, end, [](auto... v) { return kernel::fused_element<Call, typename Call::Result>(v...); });
+    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, kernel::StepsOf<Call>>>(a, begin, end);
+  }
+  /// Without rows to walk, blocks of samples are one row as well, only longer.
+  template <class Call> static constexpr bool runs_alike() { return kernel::RowLayout<Call>::flat; }
+  template <class Call> static constexpr KernelWork block_work(long n) { return kernel::elementwise_block_work<Call>(n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, kernel::StepsOf<Call>>, true>(a, begin, end);
   }
 };
 TENON_EXACT_END

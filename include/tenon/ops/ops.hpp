@@ -22,10 +22,12 @@
 #include <tenon/ops/fused.hpp>
 #include <tenon/ops/gather.hpp>
 #include <tenon/ops/gelu.hpp>
+#include <tenon/ops/gru.hpp>
 #include <tenon/ops/layer_norm.hpp>
 #include <tenon/ops/log.hpp>
 #include <tenon/ops/log_softmax.hpp>
 #include <tenon/ops/logical.hpp>
+#include <tenon/ops/lstm.hpp>
 #include <tenon/ops/matmul.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/minimum.hpp>
@@ -36,6 +38,7 @@
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/pow.hpp>
 #include <tenon/ops/random_call.hpp>
+#include <tenon/ops/recurrent.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reduce_min.hpp>

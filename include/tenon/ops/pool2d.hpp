@@ -1,7 +1,8 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
 #include <tenon/ops/elementwise.hpp>
-#include <tenon/kernel/cpu/pool2d.hpp>
+#include <tenon/kernel/cpu/block_pool2d.hpp>
+#include <tenon/kernel/cpu/steps.hpp>
 #include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -34,6 +35,11 @@ constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorT
 constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a, long n) {
   return {x.size(0, n) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
 }
+// With images in blocks the planes of all blocks are the items.
+constexpr KernelWork pool_block_work(const TensorType& y, const TensorType& x, long n) {
+  const long planes = whole_blocks(n) / block_samples * x[1];
+  return {planes, (x.span(2, 4) + y.span(2, 4)) * block_samples / 4 + 1, 0};
+}
 constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool2dAttributes& a, Sentence& error) {
   TensorType y = x;
   if (!error.empty()) return y;
@@ -49,7 +55,10 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
 TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
+  static constexpr bool epilogue = true;
+  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -58,6 +67,22 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     kernel::max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+    finish<Call>(a, begin, end, Call::result.span(2, 4));
+  }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    for (long plane = begin; plane < end; ++plane) {  // one by one: the epilogue finds it in the cache
+      kernel::block_max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), plane, plane + 1);
+      finish<Call>(a, plane, plane + 1, Call::result.span(2, 4) * block_samples);
+    }
+  }
+
+ private:
+  template <class Call>
+  static void finish(const Arguments& a, long begin, long end, long elements) {
+    if constexpr (Call::description.steps > 0)
+      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call>(a, plane * elements, elements, plane % Call::result[1], 0);
   }
 };
 
@@ -69,6 +94,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -76,6 +102,11 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     kernel::max_pool2d(detail::pool_sizes(Call::operand(0), Call::config(), a.n), a.operand<T>(0), a.result<T>(), begin, end);
+  }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::result, Call::operand(0), n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    kernel::block_max_pool2d(detail::pool_sizes(Call::operand(0), Call::config(), a.n), a.operand<float>(0), a.result<float>(), begin, end);
   }
 };
 
@@ -86,6 +117,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0, w = 0;
     constexpr Pool2dAttributes window() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
   };
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
     x.extent[2] = c.h, x.extent[3] = c.w;
@@ -100,6 +132,12 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     constexpr Pool2dAttributes c = Call::config().window();
     kernel::avg_pool2d_backward(detail::pool_sizes(Call::result, c, a.n), a.operand<T>(0), a.result<T>(), bool(c.count_include_pad), begin, end, a.workspace);
   }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(0), Call::result, n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    constexpr Pool2dAttributes c = Call::config().window();
+    kernel::block_avg_pool2d_backward(detail::pool_sizes(Call::result, c, a.n), a.operand<float>(0), a.result<float>(), bool(c.count_include_pad), begin, end);
+  }
 };
 
 /// The mean of each window.
@@ -111,6 +149,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 /// source      MindSpore's AvgPool
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
+  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);
@@ -126,6 +165,12 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
     using T = typename Call::Result;
     constexpr Pool2dAttributes c = Call::config();
     kernel::avg_pool2d(detail::pool_sizes(Call::operand(0), c, a.n), a.operand<T>(0), a.result<T>(), bool(c.count_include_pad), begin, end);
+  }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::result, Call::operand(0), n); }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    constexpr Pool2dAttributes c = Call::config();
+    kernel::block_avg_pool2d(detail::pool_sizes(Call::operand(0), c, a.n), a.operand<float>(0), a.result<float>(), bool(c.count_include_pad), begin, end);
   }
 };
 TENON_EXACT_END

@@ -1,6 +1,7 @@
 // The operators that derivatives insert and passes look for: whoever compiles a graph needs them complete.
 #pragma once
 #include <tenon/ops/add.hpp>
+#include <tenon/ops/blocks.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/constant.hpp>
 #include <tenon/ops/fused.hpp>

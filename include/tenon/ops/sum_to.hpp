@@ -1,6 +1,7 @@
 // The derivative of broadcasting.
 #pragma once
 #include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/channel_sums.hpp>
 #include <tenon/kernel/cpu/reduce.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -10,7 +11,8 @@ TENON_EXACT_BEGIN
 /// x           any shape; floating-point or integer
 /// result      the wanted shape, right-aligned with x, with 1 or no axis where x is summed
 /// derivative  dy broadcast to x
-/// order       elements of one sum in row-major order; see kernel/cpu/reduce.hpp
+/// order       elements of one sum in row-major order; see kernel/cpu/reduce.hpp. Float32 images per channel: as in
+///             kernel/cpu/sample_blocks.hpp
 struct SumTo : Operator<SumTo, "SumTo"> {
   struct Config {
     int rank = 0, extent[max_rank]{};
@@ -19,6 +21,12 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     Config c{t.rank, {}};
     for (int axis = 0; axis < t.rank; ++axis) c.extent[axis] = t.extent[axis];
     return c;
+  }
+  static constexpr InBlocks blocks = InBlocks::follows;
+  /// Sums of images per channel: of a bias.
+  static constexpr bool fits_blocks(const TensorType& result, const TensorType* x, int) {
+    const int channel = result.rank - 3;
+    return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] && result.count(1) == x[0][1];
   }
   static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
     TensorType t = in[0];
@@ -44,7 +52,14 @@ struct SumTo : Operator<SumTo, "SumTo"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = Accumulator<typename Call::Result>;
-    kernel::reduce<Call, A>(a, begin, end, mask<Call>(), A(0), [](A s, A x) { return s + x; }, [](A s) { return static_cast<typename Call::Result>(s); });
+    if constexpr (constexpr TensorType x = Call::operand(0); fits_blocks(Call::result, &x, 1)) kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
+    else kernel::reduce<Call, A>(a, begin, end, mask<Call>(), A(0), [](A s, A x) { return s + x; }, [](A s) { return static_cast<typename Call::Result>(s); });
+  }
+  template <class Call> static constexpr KernelWork block_work(long n) { return {Call::result.count(1), whole_blocks(n) * Call::operand(0).span(2, 4) / 8 + 1, 0}; }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    constexpr TensorType x = Call::operand(0);
+    kernel::block_channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
   }
 };
 TENON_EXACT_END

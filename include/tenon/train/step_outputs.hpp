@@ -34,8 +34,8 @@ class StepOutputs {
  private:
   template <class T, class S>
   void add(const Tensor<T, S>& t) {
-    kept_[count_] = t.storage();
-    view_[count_++] = t.view();
+    view_[count_] = t.view();
+    kept_[count_++] = t.storage();
   }
   template <class... V>
   void add(const std::tuple<V...>& values) {

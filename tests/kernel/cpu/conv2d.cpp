@@ -75,15 +75,39 @@ struct Case {
         for (long r = 0; r < s.kh; ++r)
           for (long k = 0; k < s.kw; ++k) {
             Chain<T> chain;
-            for (long n = 0; n < s.n; ++n)
+            SumOfSamples samples;
+            for (long n = 0; n < s.n; ++n) {
+              Chain<T> sample;
               for (long i = 0; i < s.oh; ++i)
-                for (long j = 0; j < s.ow; ++j)
-                  chain.add(image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left),
-                            gradient(n, o, i, j));
-            dw.push_back(take(chain, s.n * s.oh * s.ow));
+                for (long j = 0; j < s.ow; ++j) {
+                  const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left);
+                  chain.add(x, gradient(n, o, i, j)), sample.add(x, gradient(n, o, i, j));
+                }
+              if constexpr (std::is_same_v<T, float>) samples.add(sample.rounded());
+            }
+            const T one_chain = take(chain, s.n * s.oh * s.ow);
+            if constexpr (std::is_same_v<T, float>) dw.push_back(samples.total());
+            else dw.push_back(one_chain);
           }
     return dw;
   }
+
+  /// The order of kernel/cpu/sample_blocks.hpp: 16 samples as a tree, the blocks one after the other.
+  struct SumOfSamples {
+    std::vector<float> sample;
+    void add(float value) { sample.push_back(value); }
+    float total() const {
+      float sum = 0;
+      for (std::size_t first = 0; first < sample.size(); first += 16) {
+        float block[16]{};
+        for (std::size_t i = first; i < sample.size() && i < first + 16; ++i) block[i - first] = sample[i];
+        for (int width = 16; width > 1; width /= 2)
+          for (int i = 0; i < width / 2; ++i) block[i] = block[2 * i] + block[2 * i + 1];
+        sum += block[0];
+      }
+      return sum + 0.0f;
+    }
+  };
 };
 
 template <class T>
@@ -119,7 +143,7 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
       });
     });
     reference::in_parts(kernel::conv2d_backward_input_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d_backward_input(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data());
+      kernel::conv2d_backward_input(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data(), [](long, long, long) {});
     });
     reference::in_parts(kernel::conv2d_backward_weight_items(s), parts,
                         [&](long begin, long end) { kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data()); });
@@ -169,6 +193,10 @@ TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(2, 13, 40, 41, 13, 3, 3, 1, 1, 1, 1, 13, 1, 1, 1, 1), 16);  // depthwise
   check<float>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 17);    // a row that is wider than a band
   check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
+}
+
+TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
+  for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37}) check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
 }
 
 TEST_CASE("conv2d: a sample alone and in a batch has the same bits") {

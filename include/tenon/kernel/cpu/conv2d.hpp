@@ -22,7 +22,7 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
   return detail::conv_scratch<T>(detail::backward_input<Compute<T>>(s)).total;
 }
 
-/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T.
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 template <class T, class Finish>
 void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, Finish&& finish) {
@@ -41,9 +41,9 @@ void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin,
 
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
 /// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
-/// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero. Parts as for conv2d.
-template <class T>
-void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace) {
+/// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts and finish as for conv2d.
+template <class T, class Finish>
+void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace, Finish&& finish) {
   const detail::Correlation c = detail::backward_input<Compute<T>>(s);
   detail::Correlator<T> correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
@@ -59,6 +59,7 @@ void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
                    dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows);
+    finish(sample, group * c.rows + row0, rows);
   });
 }
 

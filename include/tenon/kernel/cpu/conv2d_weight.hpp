@@ -1,7 +1,9 @@
 // The gradient of a convolution for its weight: lanes are output channels, so that the image is read where it lies.
 #pragma once
 #include <cstddef>
+#include <utility>
 
+#include <tenon/core/sample_blocks.hpp>
 #include <tenon/kernel/cpu/correlate.hpp>
 
 TENON_EXACT_BEGIN
@@ -40,17 +42,22 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   return p;
 }
 
+// Partial sums of float32: those of a sample, of 2, 4, 8, 16 samples (0 to 4), and those of all blocks (5).
+inline constexpr int sample_levels = 6;
+template <class A>
+constexpr int weight_levels(long n) { return !std::is_same_v<A, float> || n <= 1 ? 1 : sample_levels; }
+
 struct WeightScratch {
   std::size_t row, sums, panel, image, total;
 };
 template <class A>
-constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow) {
+constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   const long columns = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_columns<A>(1));
   WeightScratch s{};
   s.row = bytes(p.band * ow, sizeof(Tap));
   s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
-  s.panel = s.sums + bytes(p.pass * tile_rows * columns, sizeof(A));
+  s.panel = s.sums + std::size_t(weight_levels<A>(n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
   s.image = s.panel + bytes(p.band * ow * columns, sizeof(A));
   s.total = s.image + bytes(p.image.elements() + conv_slack<A>, sizeof(A));
   return s;
@@ -62,11 +69,12 @@ class WeightGradient {
 
  public:
   WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, void* workspace) : s_(s), plan_(plan) {
-    const WeightScratch scratch = weight_scratch<A>(plan, s.ow);
+    const WeightScratch scratch = weight_scratch<A>(plan, s.ow, s.n);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
-    sums_ = reinterpret_cast<A*>(base + scratch.sums);
+    for (int level = 0; level < weight_levels<A>(s.n); ++level)
+      level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(weight_levels<A>(s.n)));
     panel_ = reinterpret_cast<A*>(base + scratch.panel);
     image_ = reinterpret_cast<A*>(base + scratch.image);
   }
@@ -83,27 +91,47 @@ class WeightGradient {
     const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
     for (long y = 0; y < plan_.band; ++y)
       for (long x1 = 0; x1 < s_.ow; ++x1) taps_[y * s_.ow + x1] = {std::int32_t(y * image.pitch + x1), std::int32_t((y * s_.ow + x1) * pitch)};
-    if (s_.n == 0)
-      for (long i = 0; i < rows * pitch; ++i) sums_[i] = A(0);
-    bool resume = false;
-    for (long sample = 0; sample < s_.n; ++sample)
-      for (long y = 0; y < s_.oh; y += plan_.band, resume = true) {
+    if (s_.n == 0) clear(level_[0], rows * pitch);
+    for (long sample = 0; sample < s_.n; ++sample) {
+      for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        if (!resume || plan_.band < s_.oh) clear(image_, image.elements());
+        if ((sample == 0 && y == 0) || plan_.band < s_.oh) clear(image_, image.elements());
         fill_padded(image, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_);
         copy_matrix(dy + ((sample * s_.o + o) * s_.oh + y) * s_.ow, 1, s_.oh * s_.ow, panel_, pitch, band * s_.ow, columns, pitch);
-        add(band * s_.ow, rows, pitch, resume);
+        add(band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
-    copy_matrix(sums_, 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
+      if constexpr (std::is_same_v<T, float>) add_sample(sample, rows * pitch);
+    }
+    copy_matrix(level_[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
   }
 
  private:
+  // Joins the sums of a sample with those before it, in the order of kernel/cpu/sample_blocks.hpp: level l holds 2^l samples, until
+  // their neighbours are there as well.
+  void add_sample(long sample, long count) {
+    const bool last = sample + 1 == s_.n;
+    int level = 0;
+    for (long bits = sample % block_samples; bits & 1; bits >>= 1) add_level(++level, count);
+    const bool whole = level == 4;
+    if (!whole) {
+      if (!last) return std::swap(level_[0], level_[level + 1]);
+      for (long bits = sample % block_samples >> level >> 1; bits; bits >>= 1)
+        if (++level; bits & 1) add_level(level + 1, count);
+    }
+    if (sample >= block_samples) add_level(5, count);
+    if (!last) return std::swap(level_[0], level_[5]);
+    for (long i = 0; i < count; ++i) level_[0][i] += A(0);
+  }
+  void add_level(int level, long count) {
+    A *const to = level_[0], *const from = level_[level];
+    for (long i = 0; i < count; ++i) to[i] = from[i] + to[i];
+  }
   void add(long pixels, long rows, long pitch, bool resume) {
     const long blocks = ceil_div(rows, tile_rows);
     for (long block = 0; block < blocks; ++block) {
       const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
       for (long j = 0; j < pitch;) {
-        const Tile<A> tile{taps_, pixels, image_, row_ + i, panel_ + j, sums_ + i * pitch + j, pitch, resume};
+        const Tile<A> tile{taps_, pixels, image_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
         j += run_tile(tile, int(count), filled_columns<A>(pitch - j));
       }
     }
@@ -113,7 +141,7 @@ class WeightGradient {
   const WeightPlan& plan_;
   Tap* taps_;
   std::int32_t* row_;
-  A *sums_, *panel_, *image_;
+  A *level_[sample_levels]{}, *panel_, *image_;
 };
 }  // namespace detail
 
@@ -125,11 +153,11 @@ constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
 /// Bytes of scratch that one thread needs, aligned to 64 bytes.
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<Compute<T>>(s), s.ow).total;
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<Compute<T>>(s), s.ow, s.n).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
-/// rounded once to T. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
+/// rounded once to T. float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
 template <class T>
 void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
   const detail::WeightPlan plan = detail::weight_plan<Compute<T>>(s);

@@ -185,10 +185,29 @@ class Correlator {
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
         const A* const sums = sums_ + i * pitch_ + y * c_.image.pitch;
-        if (c_.step_w == 1) copy_row(sums, out, grid_w);
+        if (c_.step_w == 1) copy_sums(sums, out, grid_w);
         else
-          for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(sums[x]);
+          for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
       }
+  }
+
+  // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
+  template <class V>
+  static V plus_zero(V sum) {
+    if constexpr (std::is_same_v<T, float>) return sum + V(0.0f);
+    else return sum;
+  }
+  static void copy_sums(const A* sums, T* out, long count) {
+    long x = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      using V = Simd<float>;
+      using Half = Simd<float, (V::width < packed_rows ? V::width : packed_rows / 2)>;
+      for (; x + V::width <= count; x += V::width) plus_zero(V::load(sums + x)).store(out + x);
+      for (; x + Half::width <= count; x += Half::width) plus_zero(Half::load(sums + x)).store(out + x);
+      for (; x < count; ++x) out[x] = plus_zero(sums[x]);
+    } else {
+      kernel::copy_row(sums, out, count);
+    }
   }
 
   const Correlation& c_;

@@ -1,18 +1,27 @@
 // The loop behind every element-wise operator, single or fused, with broadcasting.
 #pragma once
+#include <tenon/core/sample_blocks.hpp>
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
 
+/// The extents that a value has in memory: an image in blocks has a last axis for the samples of a block, and the leading axis counts
+/// blocks; what is no image is the same for all samples.
+constexpr TensorType in_memory(TensorType t, bool blocks) {
+  if (blocks) t.extent[t.rank++] = t.batched() ? block_samples : 1;
+  return t;
+}
+
 /// How the operands of an element-wise call line up with its result, worked out from the shapes: the result is walked
-/// as rows of `inner` elements; along a row each operand moves by 0 or 1.
-template <class Call>
+/// as rows of `inner` elements; along a row each operand moves by 0 or 1. n counts blocks if the images are in blocks.
+template <class Call, bool blocks = false>
 struct RowLayout {
-  static constexpr TensorType out = Call::result;
+  static constexpr TensorType out = in_memory(Call::result, blocks);
 
   // Extent of operand k along axis `axis` of the result; 1 where it is broadcast or has no such axis.
   static constexpr int extent(int k, int axis) {
-    const TensorType t = Call::operand(k);
+    const TensorType t = in_memory(Call::operand(k), blocks);
     const int own = axis - (out.rank - t.rank);
     return own < 0 ? 1 : t.extent[own];
   }
@@ -67,26 +76,40 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop behind all shapes of an operator, which
+/// stands in a program once.
+template <class F, class Result, bool... Moves, class... T>
+[[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
+  map_in_blocks<Moves...>(out, count, f, in...);
+}
+
 /// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
-template <class Call, class F, int... K>
+template <class Call, bool blocks, class F, int... K>
 inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std::integer_sequence<int, K...>) {
-  using Rows = RowLayout<Call>;
+  using Rows = RowLayout<Call, blocks>;
+  constexpr std::integer_sequence<bool, (Rows::step(K) != 0)...> moves;
   auto* result = a.result<typename Call::Result>();
-  const auto row_loop = [&](auto* out, long count, const auto*... in) {
-    for (long i = 0; i < count; ++i) out[i] = static_cast<typename Call::Result>(f(in[Rows::step(K) ? i : 0]...));
-  };
   if constexpr (Rows::flat) {
-    row_loop(result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
+    map_row(f, moves, result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
   } else {
-    const long inner = Rows::inner(a.n);
+    const long inner = Rows::inner(blocks ? whole_blocks(a.n) / block_samples : a.n);
     for (long row = begin; row < end; ++row)
-      row_loop(result + row * inner, inner, (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
+      map_row(f, moves, result + row * inner, inner, (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
   }
 }
 
-template <class Call, class F>
-inline void elementwise(const Arguments& a, long begin, long end, F f) {
-  elementwise_rows<Call>(a, begin, end, f, std::make_integer_sequence<int, Call::operands>{});
+/// F should be one type for all shapes: the function of the operator.
+template <class Call, class F, bool blocks = false>
+inline void elementwise(const Arguments& a, long begin, long end, F f = F()) {
+  elementwise_rows<Call, blocks>(a, begin, end, f, std::make_integer_sequence<int, Call::operands>{});
+}
+/// Items of the call with images in blocks.
+template <class Call>
+constexpr KernelWork elementwise_block_work(long n) {
+  KernelWork work;
+  work.items = RowLayout<Call, true>::items(whole_blocks(n) / block_samples);
+  if (work.items) work.cost = Call::result.count(whole_blocks(n)) / work.items + 1;
+  return work;
 }
 
 }  // namespace tenon::kernel

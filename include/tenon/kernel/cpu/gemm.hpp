@@ -55,7 +55,7 @@ template <class T, class Done>
 void gemm_rows(const Gemm<T>& g, long begin, long end, void* workspace, const Done& done) {
   using namespace detail;
   const GemmPlan<T> plan = gemm_plan(g, true);
-  const RowsDone<T> call{&done, [](const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch) {
+  const ProductRows<T> call{&done, [](const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch) {
                            (*static_cast<const Done*>(context))(row0, rows, column0, columns, elements, pitch);
                          }};
   for (long item = begin; item < end;) {

@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 
 // Who gets the rows of a product that has no C.
 template <class T>
-struct RowsDone {
+struct ProductRows {
   const void* context;
   void (*call)(const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch);
 };
@@ -19,7 +19,7 @@ class GemmBlock {
   static constexpr bool widen = !std::is_same_v<A, T>;
 
  public:
-  GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const RowsDone<T>* done)
+  GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done)
       : plan_(plan), part_(part), done_(done), a_(plan.a + part.row0 * plan.a_row), b_(plan.b + part.column0 * plan.b_col) {
     const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns());
     char* const base = static_cast<char*>(workspace);
@@ -161,7 +161,7 @@ class GemmBlock {
   static constexpr long most_panels = 2 * gemm_columns<A> / gemm_panel<A> + 2;
   const GemmPlan<T>& plan_;
   const GemmPart& part_;
-  const RowsDone<T>* done_;
+  const ProductRows<T>* done_;
   const T *a_, *b_, *next_a_ = nullptr;
   long row_blocks_, panels_ = 0, next_rows_ = 0;
   Panel panel_[most_panels];
@@ -172,7 +172,7 @@ class GemmBlock {
 };
 
 template <class T>
-[[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const RowsDone<T>* done = nullptr) {
+[[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done = nullptr) {
   if constexpr (by_pieces<T>)
     if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<T>) {
       const long step = plan.swapped ? g.c_row : 1;

@@ -46,7 +46,7 @@ constexpr long strided_items(const Strided& s) {
 
 namespace detail {
 template <class T>
-inline void copy_row(const T* source, long stride, T* result, long count) {
+inline void copy_line(const T* source, long stride, T* result, long count) {
   if (stride == 1) __builtin_memcpy(result, source, std::size_t(count) * sizeof(T));
   else
     for (long i = 0; i < count; ++i) result[i] = source[i * stride];
@@ -86,7 +86,7 @@ void strided_copy(const Strided& s, const T* source, T* result, long begin, long
       pitch *= s.extent[axis];
     }
     if (across < 0) {
-      detail::copy_row(source + from, s.stride[last], result + to, columns);
+      detail::copy_line(source + from, s.stride[last], result + to, columns);
     } else {
       const long rows = s.extent[across] - first < strided_tile ? s.extent[across] - first : strided_tile;
       detail::copy_tiles(source + from + first, s.stride[last], result + to + first * across_pitch, across_pitch, rows, columns);

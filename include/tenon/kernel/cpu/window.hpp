@@ -47,7 +47,7 @@ void window_put(const Window& w, const T* part, T* result, T value, long begin, 
     const T* const from = part + ((row / (w.whole[0] * w.whole[1]) * w.part[0] + i) * w.part[1] + j) * w.part[2] * w.inner;
     if (w.step[2] == 1) __builtin_memcpy(to + w.first[2] * w.inner, from, std::size_t(w.part[2] * w.inner) * sizeof(T));
     else
-      for (long k = 0; k < w.part[2]; ++k) detail::copy_row(from + k * w.inner, 1, to + (w.first[2] + k * w.step[2]) * w.inner, w.inner);
+      for (long k = 0; k < w.part[2]; ++k) detail::copy_line(from + k * w.inner, 1, to + (w.first[2] + k * w.step[2]) * w.inner, w.inner);
   }
 }
 

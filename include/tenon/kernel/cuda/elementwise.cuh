@@ -35,7 +35,7 @@ __global__ void elementwise_kernel(Arguments a) {
       return a.operand<typename C::template Operand<K>>(K)[element_offset(out, t, i)];
     };
     [&]<int... K>(std::integer_sequence<int, K...>) {
-      if constexpr (C::description.steps > 0) a.result<T>()[i] = fused_element<C, T>(element(std::integral_constant<int, K>{})...);
+      if constexpr (C::description.steps > 0) a.result<T>()[i] = kernel::FusedFunction<T, kernel::StepsOf<C>>()(element(std::integral_constant<int, K>{})...);
       else a.result<T>()[i] = static_cast<T>(C::Op::evaluate(element(std::integral_constant<int, K>{})...));
     }(std::make_integer_sequence<int, C::operands>{});
   }

@@ -1,0 +1,82 @@
+"""Tests of what compare.py computes itself: `python3 -m unittest harness.selftest` in benchmarks/."""
+import math
+import tempfile
+import unittest
+
+from harness import figures, readme, report, shapes
+from harness.measure import Result, disagreement
+from harness.plan import Bar, Convolution, GeometricMean, Work, convolution
+
+
+def result_of(name, ours, theirs, bars=()):
+    """Three rounds in which a call took these times."""
+    result = Result(Work(name, name, ("pytorch",), ("pynative",), 2e6, bars=bars))
+    result.times = {"pynative": [(ours, ours)] * 3, "pytorch": [(theirs, theirs)] * 3}
+    result.peaks = [100.0] * 3
+    return result
+
+
+class Shapes(unittest.TestCase):
+    def test_a_name_tells_the_shape(self):
+        s = Convolution(7, 6, 31, 17, 8, (1, 7), (2, 1), (0, 3), (1, 2), 2)
+        self.assertEqual(convolution(s.name("forward")), s)
+        self.assertEqual((s.weight, s.result, s.flops), ((8, 3, 1, 7), (8, 16, 11), 2 * 7 * 8 * 16 * 11 * 3 * 7))
+
+    def test_a_seed_draws_the_same_shapes(self):
+        drawn = shapes.drawn(40, 1)
+        self.assertEqual([s.name for s in drawn], [s.name for s in shapes.drawn(40, 1)])
+        self.assertNotEqual([s.name for s in drawn], [s.name for s in shapes.drawn(40, 2)])
+        self.assertEqual({s.name.split("/")[0] for s in drawn}, {"conv", "matmul", "pool", "rows", "reduce"})
+
+
+class Numbers(unittest.TestCase):
+    def test_disagreement(self):
+        self.assertIsNone(disagreement([1.0, 2.0], [1.0, 2.0002], 1e-4)[1])
+        for theirs in ([1.0], [1.0, 2.1], [1.0, math.nan]):
+            self.assertIsNotNone(disagreement([1.0, 2.0], theirs, 1e-4)[1])
+        self.assertIsNotNone(disagreement([1.0], [1.0 + 1e-9], 0)[1])
+
+
+class Report(unittest.TestCase):
+    def test_a_bar_is_met_by_both_ratios(self):
+        fast, slow = (result_of("a", 10, time, (Bar("1", "pytorch", 2, ours="pynative"),)) for time in (21, 19))
+        self.assertEqual([report.rows_of(r, 1)[0].met for r in (fast, slow)], ["gate", "no"])
+        slow.times["pytorch"] = [(21, 21), (21, 19), (21, 21)]  # the least times only
+        self.assertEqual(report.rows_of(slow, 1)[0].met, "no")
+
+    def test_without_a_gate_the_ratio_is_shown(self):
+        row = report.rows_of(result_of("a", 10, 30, (Bar("1", "pytorch", ours="pynative"),)), 1)[0]
+        self.assertEqual((row.ratio, row.met), (3, ""))
+
+    def test_a_mean_and_its_least(self):
+        results = {"a": result_of("a", 10, 40), "b": result_of("b", 10, 10)}
+        mean = GeometricMean("9", "works", ("a", "b"), "pytorch", 1.5, ours="pynative")
+        self.assertAlmostEqual(report.row_of_mean(mean, results, 1).ratio, 2)
+        self.assertEqual(report.row_of_mean(mean, results, 1).met, "gate")
+        strict = GeometricMean("9", "works", ("a", "b"), "pytorch", 1.5, least=1.1, ours="pynative")
+        self.assertEqual(report.row_of_mean(strict, results, 1).met, "no")
+
+    def test_shapes_below_a_half_are_counted(self):
+        table = report.of_shapes([result_of("rows/softmax/2x3", 10, 4), result_of("rows/softmax/4x5", 10, 40)], 1)
+        self.assertIn("| rows/softmax | 2 | 1.26 | 0.400 | 1 |", table)
+
+
+class Readme(unittest.TestCase):
+    def test_lines_are_replaced_and_others_stay(self):
+        rows = report.rows_of(result_of("a", 10, 30, (Bar("1", "pytorch", 2, ours="pynative"),)), 1)
+        lines = readme.lines_of(rows, [figures.Figure("18", "start", "", 4.5, "ms", 23, "start")], 1)
+        with tempfile.NamedTemporaryFile("w+") as file:
+            file.write("\n".join(["above", readme.BEGIN, "old machine", "", *readme.HEAD, "| a | old | `x` |", "| b | kept | `y` |", readme.END, "below\n"]))
+            file.flush()
+            readme.update(file.name, lines, "new machine")
+            readme.update(file.name, lines, "new machine")
+            file.seek(0)
+            text = file.read()
+        for part in ("above\n", "new machine", "| a | pynative 10.0 µs: 3.00 x pytorch | `compare.py --only a` |", "| b | kept | `y` |",
+                     "| start | 4.50 ms | `compare.py --only start` |", "\nbelow\n"):
+            self.assertEqual(text.count(part), 1, part)
+        self.assertNotIn("old", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

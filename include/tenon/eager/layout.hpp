@@ -1,0 +1,52 @@
+// The layout in which an eager call runs, and its operands brought into it.
+#pragma once
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+#include <tenon/kernel/kernel.hpp>
+
+namespace tenon::inline TENON_ABI::eager {
+
+/// An operand before a call: where its elements are, and their number per sample if it is an image, which can be in blocks of samples.
+struct LaidOut {
+  void* data = nullptr;
+  const Storage* storage = nullptr;  // null: a parameter or a number, always row-major
+  long features = 0;
+
+  bool in_blocks() const { return features && storage && storage->in_blocks(); }
+};
+
+/// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks already.
+inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const LaidOut* operand, int operands) {
+  if (!kernel.run_blocks || !tenon::in_blocks(n)) return false;
+  bool any = use == InBlocks::wants;
+  for (int k = 0; k < operands; ++k) any |= operand[k].in_blocks();
+  return any;
+}
+
+/// Brings an operand into the layout of a call; `copy` holds the elements if they had to move.
+inline void bring_to(bool blocks, LaidOut& x, long n, Storage& copy) {
+  if (!x.features || !x.storage || x.in_blocks() == blocks) return;
+  copy = Storage(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
+  const long count = whole_blocks(n) / block_samples;
+  const float* const from = static_cast<const float*>(x.data);
+  float* const to = reinterpret_cast<float*>(copy.data());
+  if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), copy.set_in_blocks(true);
+  else kernel::unpack_samples(from, to, n, x.features, 0, count);
+  x.data = copy.data();
+  x.storage = &copy;
+}
+
+/// A new block for a result.
+inline Storage result_storage(const TensorType& type, long n, bool blocks) {
+  const bool image = blocks && is_image(type);
+  Storage storage(static_cast<std::size_t>(type.bytes(image ? whole_blocks(n) : n)));
+  if (image) storage.set_in_blocks(true);
+  return storage;
+}
+
+/// Runs a kernel whose operands and result have the layout.
+inline void launch_in(bool blocks, const KernelEntry& kernel, const Arguments& a) {
+  if (blocks) launch(kernel.run_blocks, a, kernel.block_work(a.n));
+  else launch(kernel, a);
+}
+
+}  // namespace tenon::eager

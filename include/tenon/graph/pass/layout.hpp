@@ -1,0 +1,90 @@
+// Layout: which images stand in blocks of samples, and where the layout changes.
+#pragma once
+#include <tenon/graph/node.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct ToBlocks;
+struct FromBlocks;
+}
+
+/// What the layout pass decides. It holds for batches that fill blocks (in_blocks(n)); others are computed row-major by the same rows.
+template <int N>
+struct Layouts {
+  bool row[N + 1]{};    // the node's kernel runs in blocks
+  bool value[N + 1]{};  // its result is in blocks
+  int conversions = 0;
+};
+
+namespace detail {
+// True if a node with this layout wants operand k in the other layout than it has.
+template <int N>
+constexpr bool converts(const Graph<N>& graph, const Layouts<N>& layouts, int id, int k) {
+  const int operand = graph[id].operand[k];
+  return is_image(graph[operand].type) && layouts.row[id] != layouts.value[operand];
+}
+}  // namespace detail
+
+/// An operator that wants blocks gets them, one that follows does as its operands; everything else is row-major. A value changes its
+/// layout at most once. O(nodes).
+template <int N>
+constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
+  Layouts<N> layouts;
+  for (int id = 0; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    TensorType operand[max_operands]{};
+    bool wanted = node.op->blocks == InBlocks::wants;
+    for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]];
+    layouts.row[id] = wanted && node.op->blocks != InBlocks::never && rules_of(node.op).fits_blocks(node.type, operand, node.operands);
+    layouts.value[id] = layouts.row[id] && is_image(node.type);
+  }
+  bool converted[N + 1]{};
+  const auto convert = [&](int id) { layouts.conversions += !converted[id], converted[id] = true; };
+  for (int id = 0; id < graph.count; ++id)
+    for (int k = 0; k < graph[id].operands; ++k)
+      if (detail::converts(graph, layouts, id, k)) convert(graph[id].operand[k]);
+  for (int k = 0; k < graph.outputs; ++k)
+    if (layouts.value[graph.output[k]]) convert(graph.output[k]);
+  return layouts;
+}
+
+/// A graph of capacity M with its layouts.
+template <int M>
+struct LaidOut {
+  Graph<M> graph{};
+  Layouts<M> layouts{};
+};
+
+/// Puts a conversion before the first reader of each value that has the other layout. O(nodes).
+template <int M, int N, class To = ops::ToBlocks, class From = ops::FromBlocks>
+constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts) {
+  LaidOut<M> result;
+  Graph<M>& g = result.graph;
+  int position[N + 1]{}, converted[N + 1]{};
+  const auto emit = [&](const Node& node, bool row, bool value) {
+    result.layouts.row[g.count] = row, result.layouts.value[g.count] = value;
+    g.node[g.count] = node;
+    return g.count++;
+  };
+  const auto convert = [&](int id) {
+    if (converted[id]) return converted[id];
+    Node node;
+    node.op = layouts.value[id] ? static_cast<const OperatorInfo*>(&info<From>) : &info<To>;
+    node.operand[0] = position[id], node.operands = 1;
+    node.type = graph[id].type, node.scope = graph[id].scope, node.location = graph[id].location;
+    return converted[id] = emit(node, true, !layouts.value[id]);
+  };
+  for (int id = 0; id < graph.count; ++id) {
+    Node node = graph[id];
+    for (int k = 0; k < node.operands; ++k) node.operand[k] = detail::converts(graph, layouts, id, k) ? convert(graph[id].operand[k]) : position[graph[id].operand[k]];
+    position[id] = emit(node, layouts.row[id], layouts.value[id]);
+  }
+  g.outputs = graph.outputs;
+  for (int k = 0; k < graph.outputs; ++k) g.output[k] = layouts.value[graph.output[k]] ? convert(graph.output[k]) : position[graph.output[k]];
+  for (int i = 0; i < graph.program_length; ++i) g.program[i] = graph.program[i];
+  g.program_length = graph.program_length;
+  return result;
+}
+
+}  // namespace tenon

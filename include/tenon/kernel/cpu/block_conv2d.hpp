@@ -1,0 +1,289 @@
+// Convolution and its gradient for the input on blocks of samples (core/sample_blocks.hpp): the same chains as conv2d.hpp.
+#pragma once
+#include <tenon/kernel/cpu/block_tile.hpp>
+#include <tenon/kernel/cpu/correlate.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+
+// A tap of a kernel: its weight within one plane, its pixel in the padded image for the first pixel of the result.
+struct BlockTap {
+  std::int32_t weight, row, column;
+};
+
+// The correlation of conv2d.hpp as seen from blocks: rows of the result are computed in bands whose image fits the cache.
+struct BlockCorrelation {
+  long planes, h, w, top, left;      // of the image of one group; top, left: zeros before it
+  long pixel_h, pixel_w;             // distance of the pixels of neighbouring results
+  int step_h, step_w;                // phases of the result
+  long height, width;                // of the result
+  long grid_h, grid_w;               // of one phase, the larger ones
+  long reach_h, reach_w;             // the largest tap
+  long rows, row_step, plane_step;   // result channels of one group; distances of their weights
+  long taps;                         // of all phases, of one plane
+  long row_blocks;                   // items per block and group
+  bool copied;                       // with zeros around it, or since it is larger than the cache
+  long band, image_rows, pitch;      // rows of the grid per pass; of the copy
+};
+
+inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
+
+constexpr void finish(BlockCorrelation& c) {
+  const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
+  c.row_blocks = ceil_div(c.rows, block_rows);
+  c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w || c.planes * c.h * c.w * block_pixel > block_image_bytes;
+  c.pitch = c.copied ? columns : c.w;
+  c.band = c.grid_h;
+  if (c.copied) {
+    const long fitting = (block_image_bytes / (c.planes * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
+    if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
+  }
+  c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
+}
+
+constexpr BlockCorrelation block_forward(const Conv2dSizes& s) {
+  BlockCorrelation c{};
+  c.planes = s.group_inputs(), c.h = s.h, c.w = s.w, c.top = s.pad_top, c.left = s.pad_left;
+  c.pixel_h = s.stride_h, c.pixel_w = s.stride_w, c.step_h = c.step_w = 1;
+  c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
+  c.reach_h = long(s.kh - 1) * s.dilation_h, c.reach_w = long(s.kw - 1) * s.dilation_w;
+  c.rows = s.group_outputs(), c.row_step = c.planes * s.taps(), c.plane_step = c.taps = s.taps();
+  finish(c);
+  return c;
+}
+
+constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
+  BlockCorrelation c{};
+  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
+  c.planes = s.group_outputs(), c.h = s.oh, c.w = s.ow, c.top = h.before, c.left = w.before;
+  c.pixel_h = c.pixel_w = 1, c.step_h = s.stride_h, c.step_w = s.stride_w;
+  c.height = s.h, c.width = s.w;
+  c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
+  c.reach_h = h.before + h.after, c.reach_w = w.before + w.after;
+  c.rows = s.group_inputs(), c.row_step = c.taps = s.taps(), c.plane_step = c.rows * s.taps();
+  finish(c);
+  return c;
+}
+
+struct BlockScratch {
+  std::size_t starts, list, image, total;
+};
+constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
+  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
+  BlockScratch s{};
+  s.starts = bytes(c.taps, sizeof(BlockTap));
+  s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.image = s.list + bytes(c.taps, sizeof(Tap));
+  s.total = s.image + (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * block_pixel) : 0);
+  return s;
+}
+
+/// True if no element is infinite or NaN.
+[[gnu::noinline]] inline bool all_finite(const float* x, long count) {
+  using V = Simd<float>;
+  V sum(0.0f);
+  float rest = 0;
+  long i = 0;
+  for (; i + V::width <= count; i += V::width) sum = sum + V::load(x + i) * V(0.0f);
+  for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
+  for (; i < count; ++i) rest += x[i] * 0.0f;
+  return rest == 0;
+}
+
+// The rows of some planes from `first` on, with zeros around, as the correlation wants them.
+[[gnu::noinline]] inline void fill_blocks(const BlockCorrelation& c, long planes, const float* from, long first, float* to) {
+  const long row = c.pitch * block_samples, right = c.pitch - c.left, left = c.left * block_samples;
+  const long copied = (right < c.w ? right : c.w) * block_samples;
+  for (long p = 0; p < planes; ++p)
+    for (long y = first; y < first + c.image_rows; ++y, to += row) {
+      if (y < 0 || y >= c.h) {
+        clear(to, row);
+        continue;
+      }
+      clear(to, left);
+      kernel::copy_row(from + (p * c.h + y) * c.w * block_samples, to + left, copied);
+      clear(to + left + copied, row - left - copied);
+    }
+}
+
+/// What happens to the rows of the result that are complete: call(context, first channel, channels, first pixel, pixels).
+struct RowsDone {
+  const void* context = nullptr;
+  void (*call)(const void*, long channel, long channels, long pixel, long pixels) = nullptr;
+};
+
+class BlockCorrelator {
+ public:
+  BlockCorrelator(const BlockCorrelation& c, void* workspace) : c_(c) {
+    const BlockScratch scratch = block_scratch(c);
+    char* const base = static_cast<char*>(workspace);
+    taps_ = reinterpret_cast<BlockTap*>(base);
+    starts_ = reinterpret_cast<long*>(base + scratch.starts);
+    list_ = reinterpret_cast<Tap*>(base + scratch.list);
+    image_ = reinterpret_cast<float*>(base + scratch.image);
+    starts_[0] = 0;
+  }
+  /// Appends a tap of the phase that is being described.
+  void add(long weight, long row, long column) { taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)}; }
+  void end_phase() { starts_[++phase_] = count_; }
+
+  /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps that meet only
+  /// padding are left out if `finite`: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
+  [[gnu::noinline]] void run(const float* weight, const float* from, float* to, long rows, bool finite, const RowsDone& done) {
+    const long blocks = ceil_div(rows, block_rows);
+    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
+      const long band = c_.band < c_.grid_h - i0 ? c_.band : c_.grid_h - i0;
+      const float* image = from + i0 * c_.pixel_h * c_.pitch * block_samples;
+      if (c_.copied) fill_blocks(c_, c_.planes, from, i0 * c_.pixel_h - c_.top, image_), image = image_;
+      for (long b = 0; b < blocks; ++b) {
+        const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
+        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
+          run_phase(weight + r * c_.row_step, image, to + r * c_.height * c_.width * block_samples, r, int(count), i0, band, phase, finite, done);
+      }
+    }
+  }
+
+ private:
+  struct Range {
+    long begin, end;
+  };
+  // The rows (or columns) of taps of which a tile of pixels begin .. last needs any, in padded coordinates.
+  static Range needed(long begin, long last, long pixel, long before, long extent, bool finite) {
+    return finite ? Range{before - last * pixel, before + extent - begin * pixel} : Range{-(1L << 30), 1L << 30};
+  }
+
+  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, bool finite, const RowsDone& done) {
+    const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
+    const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
+    if (band > grid_h - i0) band = grid_h - i0;
+    if (band <= 0 || grid_w <= 0) return;
+    // Tiles of two rows or of one, whichever wastes less at the borders.
+    constexpr long half = block_pixels / 2;
+    const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) <= band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
+    BlockTile tile{list_, 0, c_.planes, c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}};
+    for (long i = 0; i < band; i += tile_h) {
+      Range rows_before{0, -1}, columns_before{0, -1};
+      for (long j = 0; j < grid_w; j += tile_w) {
+        const long x0 = j + tile_w <= grid_w || tile_w > grid_w ? j : grid_w - tile_w;
+        const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1, x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
+        const Range rows_here = needed(i0 + i, i0 + y1, c_.pixel_h, c_.top, c_.h, finite), columns_here = needed(x0, x1, c_.pixel_w, c_.left, c_.w, finite);
+        list_taps(tile, phase, rows_here, columns_here, rows_before, columns_before);
+        for (int q = 0; q < block_pixels; ++q) {
+          const long y = i + q / tile_w < y1 ? i + q / tile_w : y1, x = x0 + q % tile_w < x1 ? x0 + q % tile_w : x1;
+          tile.pixel[q] = (y * c_.pixel_h * c_.pitch + x * c_.pixel_w) * block_samples;
+          tile.out_pixel[q] = (((i0 + y) * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w) * block_samples;
+        }
+        tile.out = to;
+        run_block_tile(tile, rows);
+      }
+      const long last = i + tile_h < band ? i + tile_h : band;
+      if (done.call) done.call(done.context, channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
+    }
+  }
+  // The taps whose rows and columns are needed; most tiles need those of the tile before.
+  void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before, Range& columns_before) const {
+    const auto same = [this](const Range& a, const Range& b, long reach) {
+      const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
+      return clipped(a.begin) == clipped(b.begin) && clipped(a.end) == clipped(b.end) && b.begin <= b.end;
+    };
+    if (same(rows, rows_before, c_.reach_h) && same(columns, columns_before, c_.reach_w)) return;
+    rows_before = rows, columns_before = columns;
+    tile.count = 0;
+    for (const BlockTap *tap = taps_ + starts_[phase], *end = taps_ + starts_[phase + 1]; tap != end; ++tap)
+      if (tap->row >= rows.begin && tap->row < rows.end && tap->column >= columns.begin && tap->column < columns.end)
+        list_[tile.count++] = {tap->weight, std::int32_t((tap->row * c_.pitch + tap->column) * block_samples)};
+  }
+
+  const BlockCorrelation& c_;
+  long count_ = 0;
+  int phase_ = 0;
+  BlockTap* taps_;
+  long* starts_;
+  Tap* list_;
+  float* image_;
+};
+
+// Walks the items [begin, end) of a call: neighbouring row blocks of one block of samples and group go in one run.
+template <class Body>
+[[gnu::always_inline]] inline void each_block_run(const BlockCorrelation& c, int groups, long begin, long end, Body&& body) {
+  for (long item = begin; item < end;) {
+    const long block = item % c.row_blocks, plane = item / c.row_blocks;
+    const long left = c.row_blocks - block, run = end - item < left ? end - item : left;
+    const long row0 = border(c.rows, c.row_blocks, block);
+    body(plane / groups, plane % groups, row0, border(c.rows, c.row_blocks, block + run) - row0);
+    item += run;
+  }
+}
+}  // namespace detail
+
+/// Items and bytes of scratch per thread, as for conv2d.
+constexpr long block_conv2d_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows); }
+constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::block_forward(s)).total; }
+constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows); }
+constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::block_backward_input(s)).total; }
+
+namespace detail {
+// (*done)(element, channel, elements) for each channel of rows that the correlator has finished.
+template <class Done>
+struct EachChannel {
+  const Done* done;
+  long plane, first, channel;  // elements of a channel; of the first channel: the first element, its number
+
+  RowsDone rows() const {
+    if constexpr (std::is_same_v<Done, void>) return {};
+    else
+      return {this, [](const void* at, long channel, long channels, long pixel, long pixels) {
+                const EachChannel& here = *static_cast<const EachChannel*>(at);
+                for (long r = channel; r < channel + channels; ++r)
+                  (*here.done)(here.first + r * here.plane + pixel * block_samples, here.channel + r, pixels * block_samples);
+              }};
+  }
+};
+}  // namespace detail
+
+/// y as by conv2d, x and y in blocks. As soon as some rows of channels are complete, (*done)(element, channel, elements) for each of
+/// them: the place of the first element, and how many.
+template <class Done>
+[[gnu::noinline]] void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, const Done* done) {
+  const detail::BlockCorrelation c = detail::block_forward(s);
+  detail::BlockCorrelator correlator(c, workspace);
+  for (long r = 0; r < s.kh; ++r)
+    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
+  correlator.end_phase();
+  const bool finite = detail::all_finite(weight, s.o * c.row_step);
+  const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
+  detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
+    const long o = group * c.rows + row0;
+    const detail::EachChannel<Done> channels{done, plane, (block * s.o + o) * plane, o};
+    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows, finite, channels.rows());
+  });
+}
+
+/// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
+template <class Done>
+[[gnu::noinline]] void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, const Done* done) {
+  const detail::BlockCorrelation c = detail::block_backward_input(s);
+  detail::BlockCorrelator correlator(c, workspace);
+  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
+    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlator.end_phase())
+      for (long r = 0; r < s.kh; ++r)
+        for (long k = 0; k < s.kw; ++k) {
+          const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
+          if (y % s.stride_h == 0 && x % s.stride_w == 0) correlator.add(r * s.kw + k, y / s.stride_h + c.top, x / s.stride_w + c.left);
+        }
+  const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples, plane = s.h * s.w * block_samples;
+  const bool finite = detail::all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
+  detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
+    const long first = group * c.rows + row0;
+    const detail::EachChannel<Done> channels{done, plane, (block * s.c + first) * plane, first};
+    const detail::RowsDone complete = channels.rows();
+    correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
+                   by_rows ? complete : detail::RowsDone{});
+    if (complete.call && !by_rows) complete.call(complete.context, 0, rows, 0, s.h * s.w);
+  });
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

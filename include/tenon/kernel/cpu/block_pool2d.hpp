@@ -1,0 +1,137 @@
+// Pooling and its gradients on blocks of samples (core/sample_blocks.hpp): the same comparisons and sums as pool2d.hpp.
+#pragma once
+#include <tenon/kernel/cpu/pool2d.hpp>
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+using BlockVector = Simd<float, block_width>;
+
+// Calls body(plane of x, plane of y, lane) for each plane and each vector of its samples.
+template <class Body>
+[[gnu::always_inline]] inline void each_block_plane(const Pool2dSizes& s, long begin, long end, Body body) {
+  for (long plane = begin; plane < end; ++plane)
+    for (int lane = 0; lane < block_samples; lane += block_width) body(plane * s.h * s.w * block_samples + lane, plane * s.oh * s.ow * block_samples + lane);
+}
+
+// The fold of each window; last(value, window) makes the result of it.
+template <class Fold, class Last>
+[[gnu::always_inline]] inline void block_pool(const Pool2dSizes& s, const float* x, float* y, long begin, long end, Last last) {
+  each_block_plane(s, begin, end, [&](long from, long to) {
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const Window at = window(s, i, j);
+        BlockVector sum(0.0f);
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k) {
+            const BlockVector value = BlockVector::load(x + from + (r * s.w + k) * block_samples);
+            sum = r == at.top && k == at.left ? Fold::first(value) : Fold::next(sum, value);
+          }
+        last(sum, at).store(y + to + (i * s.ow + j) * block_samples);
+      }
+  });
+}
+
+// Windows of 2 x 2 side by side, without a loop per window.
+inline void block_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, long begin, long end) {
+  each_block_plane(s, begin, end, [&](long from, long to) {
+    for (long i = 0; i < s.oh; ++i) {
+      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
+      float* out = y + to + i * s.ow * block_samples;
+      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, out += block_samples) {
+        const BlockVector first = max(BlockVector::load(upper + block_samples), BlockVector::load(upper));
+        max(BlockVector::load(lower + block_samples), max(BlockVector::load(lower), first)).store(out);
+      }
+    }
+  });
+}
+inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin, long end) {
+  const BlockVector zero(0.0f);
+  each_block_plane(s, begin, end, [&](long from, long to) {
+    if (2 * s.oh < s.h || 2 * s.ow < s.w)  // pixels outside of every window
+      for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const long at = from + (2 * i * s.w + 2 * j) * block_samples, place[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
+        const BlockVector gradient = BlockVector::load(dy + to + (i * s.ow + j) * block_samples);
+        BlockVector best = BlockVector::load(x + place[0]), out[4]{gradient, zero, zero, zero};
+#pragma GCC unroll 4
+        for (int t = 1; t < 4; ++t) {
+          const BlockVector value = BlockVector::load(x + place[t]);
+#pragma GCC unroll 4
+          for (int before = 0; before < t; ++before) out[before] = choose_greater(value, best, zero, out[before]);
+          out[t] = choose_greater(value, best, gradient, zero);
+          best = max(value, best);
+        }
+#pragma GCC unroll 4
+        for (int t = 0; t < 4; ++t) out[t].store(dx + place[t]);
+      }
+  });
+}
+}  // namespace detail
+
+/// As max_pool2d, x and y in blocks; planes are those of all blocks.
+[[gnu::noinline]] inline void block_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end) {
+  if (detail::are_2x2<float>(s)) return detail::block_max_pool_2x2(s, x, y, begin, end);
+  detail::block_pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::Window&) { return value; });
+}
+
+/// As max_pool2d_backward.
+[[gnu::noinline]] inline void block_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin, long end) {
+  using V = detail::BlockVector;
+  if (detail::are_2x2<float>(s)) return detail::block_max_pool_2x2_backward(s, x, dy, dx, begin, end);
+  detail::each_block_plane(s, begin, end, [&](long from, long to) {
+    for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const detail::Window at = detail::window(s, i, j);
+        const auto place = [&](long r, long k) { return from + (r * s.w + k) * block_samples; };
+        V best = V::load(x + place(at.top, at.left)), winner(0.0f);
+        float number = 0;
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k, ++number) {
+            const V value = V::load(x + place(r, k));
+            winner = choose_greater(value, best, V(number), winner);
+            best = max(value, best);
+          }
+        const V gradient = V::load(dy + to + (i * s.ow + j) * block_samples);
+        number = 0;
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k, ++number) {
+            const V difference = winner - V(number);  // 0 where this element won
+            const V share = choose_greater(difference, V(0.0f), V(0.0f), choose_greater(V(0.0f), difference, V(0.0f), gradient));
+            (V::load(dx + place(r, k)) + share).store(dx + place(r, k));
+          }
+      }
+  });
+}
+
+/// As avg_pool2d.
+[[gnu::noinline]] inline void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end) {
+  detail::block_pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::Window& at) {
+    return value / detail::BlockVector(float(detail::divisor(s, at, count_include_pad)));
+  });
+}
+
+/// As avg_pool2d_backward.
+[[gnu::noinline]] inline void block_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx, bool count_include_pad, long begin, long end) {
+  using V = detail::BlockVector;
+  detail::each_block_plane(s, begin, end, [&](long from, long to) {
+    for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const detail::Window at = detail::window(s, i, j);
+        const V share = V::load(dy + to + (i * s.ow + j) * block_samples) / V(float(detail::divisor(s, at, count_include_pad)));
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k) {
+            float* const sum = dx + from + (r * s.w + k) * block_samples;
+            (V::load(sum) + share).store(sum);
+          }
+      }
+  });
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

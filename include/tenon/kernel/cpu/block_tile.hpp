@@ -1,0 +1,83 @@
+// The inner loops of convolutions on blocks of samples: lanes are samples, so every pixel is a vector and no tap needs a shuffle.
+#pragma once
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Result channels and pixels of one tile: 24 chains with 32 registers of 512 bits, 12 with 16 registers.
+inline constexpr int block_rows = 6, block_pixels = simd_bytes == 64 ? 4 : 2;
+
+/// One tile: out[i][q] = chain of fmadd over planes, then taps, of weight * image, from +0, at last + 0.
+struct BlockTile {
+  const Tap* taps;  // of one plane; a: weight, b: element of the image
+  long count, planes;
+  long weight_plane, image_plane;  // from one plane to the next
+  const float* weight;
+  long weight_row;
+  const float* image;
+  float* out;
+  long out_row;
+  long pixel[block_pixels], out_pixel[block_pixels];
+};
+
+namespace detail {
+template <int Rows>
+[[gnu::noinline]] void run_block_tile(const BlockTile& t) {
+  constexpr int Pixels = block_pixels;
+  using V = Simd<float, block_width>;
+  for (int lane = 0; lane < block_samples; lane += block_width) {
+    V sum[Rows][Pixels];
+    const float* row[Rows];
+    const float* image = t.image + lane;
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i) {
+      row[i] = t.weight + i * t.weight_row;
+#pragma GCC unroll 8
+      for (int q = 0; q < Pixels; ++q) sum[i][q] = V(0.0f);
+    }
+    long pixel[Pixels];
+#pragma GCC unroll 8
+    for (int q = 0; q < Pixels; ++q) pixel[q] = t.pixel[q];
+    const Tap *const first = t.taps, *const end = t.taps + t.count;
+    for (long p = 0; p < t.planes; ++p) {
+      for (const Tap* tap = first; tap != end; ++tap) {
+        const float* const at = image + tap->b;
+        const long w = tap->a;
+        V x[Pixels];
+#pragma GCC unroll 8
+        for (int q = 0; q < Pixels; ++q) x[q] = V::load(at + pixel[q]);
+#pragma GCC unroll 8
+        for (int i = 0; i < Rows; ++i) {
+          const V factor(row[i][w]);
+#pragma GCC unroll 8
+          for (int q = 0; q < Pixels; ++q) sum[i][q] = fmadd(factor, x[q], sum[i][q]);
+        }
+      }
+      image += t.image_plane;
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i) row[i] += t.weight_plane;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int q = 0; q < Pixels; ++q) (sum[i][q] + V(0.0f)).store(t.out + lane + i * t.out_row + t.out_pixel[q]);
+  }
+}
+
+using BlockTileKernel = void (*)(const BlockTile&);
+template <int... Row>
+constexpr auto block_tiles(std::integer_sequence<int, Row...>) {
+  struct Table {
+    BlockTileKernel kernel[block_rows];
+  };
+  return Table{{&run_block_tile<Row + 1>...}};
+}
+inline constexpr auto block_tile_table = block_tiles(std::make_integer_sequence<int, block_rows>());
+}  // namespace detail
+
+/// Runs a tile of 1 .. block_rows rows.
+inline void run_block_tile(const BlockTile& tile, int rows) { detail::block_tile_table.kernel[rows - 1](tile); }
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

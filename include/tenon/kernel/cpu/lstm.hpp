@@ -1,0 +1,162 @@
+// The time loops of a long short-term memory, forward and backward.
+#pragma once
+#include <tenon/kernel/cpu/recurrent.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// A layer, as it is seen forward and backward. States of a step and sample: i, f, g, o, c, h, `hidden` numbers each.
+template <class A>
+struct Lstm {
+  long steps, features, hidden;
+  bool reverse;
+  const A *input_weight, *weight;  // [4 hidden, features], [4 hidden, hidden]
+  const A* bias;                   // [4 hidden], or null: zeros
+  const A* first;                  // h and c before the first step, [n, 2, hidden], or null: zeros
+  static constexpr long gates = 4, parts = 6;
+
+  constexpr long at(long sample, long step) const { return sample * steps + (reverse ? steps - 1 - step : step); }
+  const A* first_h(long sample) const { return first + sample * 2 * hidden; }
+  const A* first_c(long sample) const { return first_h(sample) + hidden; }
+};
+
+namespace detail {
+// The scratch of a thread, in bytes from its start.
+struct LstmScratch {
+  std::size_t weight, products, total;
+};
+template <class A>
+constexpr LstmScratch lstm_scratch(long features, long hidden) {
+  LstmScratch s{};
+  s.weight = StepWeight<A>::bytes(features, 4 * hidden, recurrent_rows);
+  s.products = s.weight + StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows);
+  s.total = s.products + std::size_t(recurrent_rows * (StepWeight<A>::width(4 * hidden) + 2 * round_up(hidden, 16))) * sizeof(A);
+  return s;
+}
+}  // namespace detail
+
+/// Bytes of scratch of one thread, aligned to 64 bytes.
+template <class A>
+constexpr std::size_t lstm_workspace(long features, long hidden) {
+  return detail::lstm_scratch<A>(features, hidden).total;
+}
+template <class A>
+constexpr std::size_t lstm_grad_workspace(long hidden) {
+  const long width = StepWeight<A>::width(hidden) + 4 * hidden + round_up(hidden, 16);
+  return StepWeight<A>::bytes(4 * hidden, hidden, recurrent_rows) + std::size_t(recurrent_rows * width) * sizeof(A);
+}
+
+namespace detail {
+// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied.
+template <class A>
+[[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state) {
+  using V = Simd<A>;
+  for (long u = 0; u < hidden; u += V::width) {
+    const long count = hidden - u;
+    const auto sum = [=](long gate) {
+      const V products = V::load(product + gate * hidden + u);
+      return bias ? products + load_some(bias + gate * hidden + u, count) : products;
+    };
+    const V i = gate_sigmoid(sum(0)), f = gate_sigmoid(sum(1)), g = gate_tanh(sum(2)), o = gate_sigmoid(sum(3));
+    const V cell = fmadd(f, V::load(c + u), i * g), out = o * gate_tanh(cell);
+    cell.store(c + u);
+    out.store(h + u);
+    const V part[]{i, f, g, o, cell, out};
+    for (long k = 0; k < 6; ++k) store_some(part[k], state + k * hidden + u, count);
+  }
+}
+
+// One sample and step backward: dh is the sum of what comes from above (may be null) and from the step after (may be null), dc goes on.
+// Writes the gradient of the gates' arguments twice: to the result and to a row for the next product.
+template <class A>
+[[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after, A* dc, A* gates, A* result) {
+  using V = Simd<A>;
+  const V one(A(1));
+  for (long u = 0; u < hidden; u += V::width) {
+    const long count = hidden - u;
+    const auto own = [=](long part) { return load_some(state + part * hidden + u, count); };
+    const auto given = [=](const A* from) { return from ? load_some(from + u, count) : V(A(0)); };
+    const V i = own(0), f = own(1), g = own(2), o = own(3), t = gate_tanh(own(4)), dh = given(above) + given(after);
+    const V sum = fmadd(dh * o, one - t * t, V::load(dc + u));
+    (sum * f).store(dc + u);
+    const V gradient[]{sum * g * (i * (one - i)), sum * given(c_before) * (f * (one - f)), sum * i * (one - g * g), dh * t * (o * (one - o))};
+    for (long k = 0; k < 4; ++k) {
+      store_some(gradient[k], gates + k * hidden + u, count);
+      store_some(gradient[k], result + k * hidden + u, count);
+    }
+  }
+}
+}  // namespace detail
+
+/// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
+///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units of h;
+///   c = f c + i g;  h = o tanh(c)
+/// x           [n, steps, features]
+template <class A>
+[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
+  const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden;
+  const long width = StepWeight<A>::width(gates);
+  const detail::LstmScratch scratch = detail::lstm_scratch<A>(features, hidden);
+  char* const base = static_cast<char*>(workspace);
+  const bool alone = end - begin == 1;  // then the products with the input are made for several steps together, which is the same chain
+  StepWeight<A> input_weight(features, gates, recurrent_rows, base), weight(hidden, gates, recurrent_block(begin, end), base + scratch.weight);
+  input_weight.pack(layer.input_weight, 1, features);
+  weight.pack(layer.weight, 1, hidden);
+  A* const product = reinterpret_cast<A*>(base + scratch.products);
+  A *const h = product + recurrent_rows * width, *const c = h + recurrent_rows * padded;
+  in_sample_blocks(begin, end, [&](long first, long rows) {
+    clear(h, 2 * recurrent_rows * padded);
+    for (long i = 0; layer.first && i < rows; ++i) {
+      copy_row(layer.first_h(first + i), h + i * padded, hidden);
+      copy_row(layer.first_c(first + i), c + i * padded, hidden);
+    }
+    for (long step = 0; step < layer.steps; ++step) {
+      A* const here = alone ? product + step % recurrent_rows * width : product;
+      if (!alone) input_weight.multiply(x + layer.at(first, step) * features, layer.steps * features, rows, product, width, false);
+      else if (here == product) {
+        const long together = layer.steps - step < recurrent_rows ? layer.steps - step : recurrent_rows;
+        input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
+      }
+      if (step || layer.first) weight.multiply(h, padded, rows, here, width, true);
+      for (long i = 0; i < rows; ++i)
+        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * parts);
+    }
+  });
+}
+
+/// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2, hidden]; the other
+/// one null). If there are first states, the gradient of the first c follows behind the rows of each sample.
+template <class A>
+[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result, long begin, long end, void* workspace) {
+  const long hidden = layer.hidden, gates = 4 * hidden, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden, width = StepWeight<A>::width(hidden);
+  const long sample_size = layer.steps * gates + (layer.first ? hidden : 0);
+  StepWeight<A> weight(gates, hidden, recurrent_block(begin, end), workspace);
+  weight.pack(layer.weight, hidden, 1);
+  A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
+  A *const row = product + recurrent_rows * width, *const dc = row + recurrent_rows * gates;
+  in_sample_blocks(begin, end, [&](long first, long rows) {
+    clear(dc, recurrent_rows * padded);
+    if (last) copy_matrix(last + (2 * first + 1) * hidden, 2 * hidden, 1, dc, padded, rows, hidden, 0);
+    for (long step = layer.steps; step-- > 0;) {
+      const bool at_end = step + 1 == layer.steps;
+      const auto result_of = [&](long i, long at) { return result + (first + i) * sample_size + layer.at(0, at) * gates; };
+      if (!at_end) weight.multiply(row, gates, rows, product, width, false);
+      for (long i = 0; i < rows; ++i) {
+        const long sample = first + i, at = layer.at(sample, step);
+        if (rows > 1 && step) {  // the states of the step before are fetched for its c already
+          if (dh) fetch_to_read(dh + layer.at(sample, step - 1) * hidden, hidden);
+          if (step > 1) fetch_to_read(states + layer.at(sample, step - 2) * parts, 5 * hidden);
+          fetch_to_write(result_of(i, step - 1), gates);
+        }
+        const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
+        const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
+        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates,
+                               result_of(i, step));
+      }
+    }
+    if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
+  });
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

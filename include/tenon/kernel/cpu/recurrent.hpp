@@ -1,0 +1,108 @@
+// What the time loops of recurrent layers share: a weight packed once for many small products, and the walk over samples.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/blocks.hpp>
+#include <tenon/kernel/cpu/gates.hpp>
+#include <tenon/kernel/cpu/pack.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Samples that go through time together: the weight is read once per step for all of them.
+inline constexpr long recurrent_rows = tile_rows;
+/// Elements of a sample that may be between two rows of a tile, whose distances are numbers of 32 bits.
+inline constexpr long longest_sample = ((1l << 31) - 1) / recurrent_rows;
+
+namespace detail {
+// `count` elements of a row, which are a whole vector nearly always; zeros behind them.
+template <class A>
+[[gnu::always_inline]] inline Simd<A> load_some(const A* from, long count) {
+  if (count >= Simd<A>::width) [[likely]]
+    return Simd<A>::load(from);
+  A lane[Simd<A>::width]{};
+  for (long l = 0; l < count; ++l) lane[l] = from[l];
+  return Simd<A>::load(lane);
+}
+template <class A>
+[[gnu::always_inline]] inline void store_some(Simd<A> value, A* to, long count) {
+  if (count >= Simd<A>::width) [[likely]]
+    return value.store(to);
+  for (long l = 0; l < count; ++l) to[l] = value[int(l)];
+}
+}  // namespace detail
+
+/// Asks for `count` elements that are needed soon. Each step of each sample is a piece of memory of its own, which no processor
+/// fetches ahead by itself.
+template <class A>
+[[gnu::always_inline]] inline void fetch_to_read(const A* from, long count) {
+  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(from + i, 0, 2);
+}
+template <class A>
+[[gnu::always_inline]] inline void fetch_to_write(A* to, long count) {
+  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(to + i, 1, 2);
+}
+
+/// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of rows.
+/// Element (p, j) of b is from[p * b_row + j * b_column].
+template <class A>
+class StepWeight {
+ public:
+  StepWeight(long k, long columns, long rows, void* memory) : k_(k), columns_(columns), pitch_(pitch(columns, rows)) {
+    taps_ = static_cast<Tap*>(memory);
+    packed_ = reinterpret_cast<A*>(static_cast<char*>(memory) + taps_bytes(k));
+  }
+  /// Bytes for up to `rows` rows, a multiple of 64.
+  static constexpr std::size_t bytes(long k, long columns, long rows) {
+    const long one = panels(columns, 1) * pitch(columns, 1), many = rows > 1 ? panels(columns, rows) * pitch(columns, rows) : 0;
+    return taps_bytes(k) + std::size_t(round_up(k * (one > many ? one : many) * long(sizeof(A)), 64));
+  }
+  /// Columns of a product as it is stored: the last ones have no meaning.
+  static constexpr long width(long columns) {
+    const long one = panels(columns, 1) * pitch(columns, 1), many = panels(columns, 2) * pitch(columns, 2);
+    return one > many ? one : many;
+  }
+
+  void pack(const A* from, long b_row, long b_column) {
+    for (std::int32_t p = 0; p < k_; ++p) taps_[p] = {p, p * std::int32_t(pitch_)};
+    for (long j = 0; j < columns_; j += pitch_) {
+      const long own = columns_ - j < pitch_ ? columns_ - j : pitch_;
+      copy_matrix(from + j * b_column, b_row, b_column, packed_ + j * k_, pitch_, k_, own, pitch_);
+    }
+  }
+  /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows as the panels were
+  /// made for, or one of a block of several.
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume) const {
+    std::int32_t row[tile_rows];
+    for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
+    for (long j = 0; j < columns_; j += pitch_)
+      run_tile(Tile<A>{taps_, k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
+  }
+
+ private:
+  static constexpr long pitch(long columns, long rows) { return rows == 1 && columns > tile_columns<A>(2) ? tile_columns<A>(1) : tile_columns<A>(2); }
+  static constexpr long panels(long columns, long rows) { return ceil_div(columns, pitch(columns, rows)); }
+  static constexpr std::size_t taps_bytes(long k) { return std::size_t(round_up(k * long(sizeof(Tap)), 64)); }
+
+  long k_, columns_, pitch_;
+  Tap* taps_;
+  A* packed_;
+};
+
+/// Calls f(first, rows) for consecutive blocks of the samples begin .. end - 1, of almost equal size.
+template <class F>
+inline void in_sample_blocks(long begin, long end, F f) {
+  const long blocks = ceil_div(end - begin, recurrent_rows);
+  for (long block = 0; block < blocks; ++block) {
+    const long first = begin + border(end - begin, blocks, block);
+    f(first, begin + border(end - begin, blocks, block + 1) - first);
+  }
+}
+/// The number of rows for which a StepWeight is to be packed: one sample takes other panels than several.
+constexpr long recurrent_block(long begin, long end) { return end - begin == 1 ? 1 : recurrent_rows; }
+
+/// Step number `step` of a sequence of `steps`, walked from its end if `reverse`.
+constexpr long time_of(long step, long steps, bool reverse) { return reverse ? steps - 1 - step : step; }
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

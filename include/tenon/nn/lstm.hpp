@@ -1,0 +1,94 @@
+// Long short-term memory: a stack of layers over time, and a single step.
+#pragma once
+#include <tenon/nn/recurrent.hpp>
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/lstm.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+struct LSTMConfig {
+  int num_layers = 1;
+  bool has_bias = true;
+  bool batch_first = true;  // the only order there is: of a shape only the first extent can depend on n
+  bool bidirectional = false;
+};
+
+namespace detail {
+/// One layer in one direction, for run_layers.
+struct LstmStep {
+  template <bool reverse, class Weights, class X, class... States>
+  static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
+    constexpr bool has_bias = !std::is_same_v<decltype(w.bias_ih), Absent>;
+    const auto result = [&](const auto&... state) {
+      if constexpr (has_bias) return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, ops::add(value_in(x, w.bias_ih), w.bias_hh), state...);
+      else return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, state...);
+    };
+    const auto [output, last] = [&] {
+      if constexpr (sizeof...(States) == 0) return result();
+      else return result(ops::concat<1>(initial...));
+    }();
+    return std::tuple(output, state_at<0>(last), state_at<1>(last));
+  }
+};
+}  // namespace detail
+
+/// Long short-term memory: `auto [output, h, c] = lstm(x);` or, from other states than zeros, `lstm(x, h0, c0)`.
+///   i, f, o = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), g = tanh(the same);  c = f c + i g;  h = o tanh(c)
+///
+/// x           [n, T, In] of float32: samples first, `batch_first` must stay true (MindSpore's default is time first)
+/// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
+/// h, c        [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has [L, n, Hidden].
+///             In the order layer 0, layer 0 reverse, layer 1, ...
+/// parameters  per layer k and direction weight_ih_l<k> [4 Hidden, In], weight_hh_l<k> [4 Hidden, Hidden], bias_ih_l<k> and bias_hh_l<k>
+///             [4 Hidden], and the same with "_reverse"; rows in the order i, f, g, o; all uniform within 1 / sqrt(Hidden)
+/// cost        the time loop is one kernel per layer and direction; if gradients come from the output as well as from h or c, its backward
+///             runs twice
+/// dropout     between layers: write two LSTMs with an nn::Dropout between them
+/// source      MindSpore and PyTorch nn.LSTM, whose tuple (h, c) stands here as two results
+template <int In, int Hidden, LSTMConfig config = LSTMConfig{}>
+struct LSTM : Cell<LSTM<In, Hidden, config>> {
+  static_assert(In > 0 && Hidden > 0 && config.num_layers > 0, "LSTM<In, Hidden> needs positive sizes and at least one layer");
+  static_assert(config.batch_first, "LSTM takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
+  static constexpr bool named = true;
+  static constexpr int results = 3;
+  detail::RecurrentLayers<0, config.num_layers, In, Hidden, 4, config.bidirectional ? 2 : 1, config.has_bias> layers;
+
+  template <class F> constexpr void each_child(F f) const { detail::each_layer(layers, f); }
+  /// The parameters of a layer: `lstm.weights<0>().weight_ih`.
+  template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
+
+  constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x)); }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const {
+    return joined_results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0));
+  }
+  static constexpr auto joined_results(const auto& run) {
+    return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)), detail::last_states<2>(std::get<1>(run)));
+  }
+};
+
+struct LSTMCellConfig {
+  bool has_bias = true;
+};
+
+/// One step of a long short-term memory: `auto [h, c] = cell(x, h_before, c_before);` with the formula of LSTM.
+///
+/// x           [n, In] of float32
+/// h, c        [n, Hidden], before and after the step
+/// parameters  weight_ih [4 Hidden, In], weight_hh [4 Hidden, Hidden], bias_ih and bias_hh [4 Hidden]; rows and initial values as of LSTM
+/// source      MindSpore and PyTorch nn.LSTMCell, whose tuple (h, c) stands here as two arguments
+template <int In, int Hidden, LSTMCellConfig config = LSTMCellConfig{}>
+struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
+  static_assert(In > 0 && Hidden > 0, "LSTMCell<In, Hidden> needs positive sizes");
+  static constexpr int results = 2;
+  static constexpr DefaultBias init{float(Hidden)};
+  Parameter<float, Shape<4 * Hidden, In>, init> weight_ih;
+  Parameter<float, Shape<4 * Hidden, Hidden>, init> weight_hh;
+  OptionalParameter<config.has_bias, float, Shape<4 * Hidden>, init> bias_ih, bias_hh;
+
+  constexpr auto construct(const auto& x, const auto& h, const auto& c) const {
+    const auto step = detail::LstmStep::run<false>(*this, ops::expand_dims<1>(x), ops::expand_dims<1>(h), ops::expand_dims<1>(c));
+    return std::tuple(ops::squeeze<1>(std::get<1>(step)), ops::squeeze<1>(std::get<2>(step)));
+  }
+};
+
+}  // namespace tenon::nn

@@ -1,0 +1,124 @@
+// What recurrent cells share: the parameters of their layers under MindSpore's names, and the walk through layers and directions.
+#pragma once
+#include <tuple>
+
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/init/initializer.hpp>
+#include <tenon/nn/optional_parameter.hpp>
+#include <tenon/ops/concat.hpp>
+#include <tenon/ops/slice.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// The parameters of one layer in one direction, all uniform within 1 / sqrt(Hidden).
+template <int In, int Hidden, int Gates, bool has_bias>
+struct RecurrentWeights {
+  static constexpr DefaultBias init{float(Hidden)};
+  Parameter<float, Shape<Gates * Hidden, In>, init> weight_ih;
+  Parameter<float, Shape<Gates * Hidden, Hidden>, init> weight_hh;
+  OptionalParameter<has_bias, float, Shape<Gates * Hidden>, init> bias_ih, bias_hh;
+};
+
+namespace detail {
+/// "weight_ih_l1_reverse"
+template <int layer, bool reverse>
+struct RecurrentNames {
+  struct Name {
+    char letter[40]{};
+    int length = 0;
+    constexpr std::string_view view() const { return {letter, std::size_t(length)}; }
+  };
+  static constexpr Name make(std::string_view kind) {
+    Name name;
+    const auto add = [&name](std::string_view text) {
+      for (char c : text) name.letter[name.length++] = c;
+    };
+    add(kind);
+    add("_l");
+    char digit[10];
+    int digits = 0;
+    for (int rest = layer; digits == 0 || rest; rest /= 10) digit[digits++] = char('0' + rest % 10);
+    while (digits) name.letter[name.length++] = digit[--digits];
+    if (reverse) add("_reverse");
+    return name;
+  }
+  static constexpr Name weight_ih = make("weight_ih"), weight_hh = make("weight_hh"), bias_ih = make("bias_ih"), bias_hh = make("bias_hh");
+};
+
+/// The weights of all layers from number `layer` on.
+template <int layer, int layers, int In, int Hidden, int Gates, int Directions, bool has_bias>
+struct RecurrentLayers {
+  RecurrentWeights<In, Hidden, Gates, has_bias> direction[Directions];
+  RecurrentLayers<layer + 1, layers, Hidden * Directions, Hidden, Gates, Directions, has_bias> rest;
+};
+template <int layers, int In, int Hidden, int Gates, int Directions, bool has_bias>
+struct RecurrentLayers<layers, layers, In, Hidden, Gates, Directions, has_bias> {};
+
+template <int layer, bool reverse, class Weights, class F>
+constexpr void each_weight(const Weights& w, F& f) {
+  using Names = RecurrentNames<layer, reverse>;
+  f(w.weight_ih, Names::weight_ih.view());
+  f(w.weight_hh, Names::weight_hh.view());
+  f(w.bias_ih, Names::bias_ih.view());
+  f(w.bias_hh, Names::bias_hh.view());
+}
+template <class F, int layers, int In, int Hidden, int Gates, int Directions, bool has_bias>
+constexpr void each_layer(const RecurrentLayers<layers, layers, In, Hidden, Gates, Directions, has_bias>&, F&) {}
+template <class F, int layer, int layers, int In, int Hidden, int Gates, int Directions, bool has_bias>
+constexpr void each_layer(const RecurrentLayers<layer, layers, In, Hidden, Gates, Directions, has_bias>& l, F& f) {
+  each_weight<layer, false>(l.direction[0], f);
+  if constexpr (Directions == 2) each_weight<layer, true>(l.direction[1], f);
+  each_layer(l.rest, f);
+}
+template <int I, class Layers>
+constexpr const auto& layer_at(const Layers& l) {
+  if constexpr (I == 0) return l.direction;
+  else return layer_at<I - 1>(l.rest);
+}
+
+/// Initial state number `index` of all layers and directions, [n, 1, H].
+template <int index, class S>
+constexpr auto state_at(const S& states) {
+  return ops::slice<Part{}, Part{index, index + 1}>(states);
+}
+/// h after the last step, [n, 1, H].
+template <bool reverse, class Y>
+constexpr auto last_of(const Y& y) {
+  if constexpr (is_broken<Y>) return y;
+  else return ops::slice<Part{}, Part{reverse ? 0 : Y::dims[1] - 1, reverse ? 1 : Y::dims[1]}>(y);
+}
+template <int axis, class First, class... Rest>
+constexpr auto joined(const First& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) == 0) return first;
+  else if constexpr (sizeof...(Rest) < max_operands) return ops::concat<axis>(first, rest...);
+  else return ops::concat<axis>(first, joined<axis>(rest...));
+}
+/// Number `which` of the results of all layers, side by side.
+template <int which, class... Results>
+constexpr auto last_states(const std::tuple<Results...>& results) {
+  return std::apply([](const auto&... result) { return joined<1>(std::get<which>(result)...); }, results);
+}
+
+/// Runs the layers from number `layer` on. `Step::run<reverse>(weights, x, initial states...)` gives h of all steps and the last
+/// states, a tuple; the result is the output of the last layer, and a tuple of such tuples.
+template <class Step, int layer = 0, class X, class Layers, class... States>
+constexpr auto run_layers(const Layers& l, const X& x, const States&... initial) {
+  constexpr int directions = int(std::extent_v<decltype(l.direction)>);
+  const auto rest = [&]<class Y, class... Done>(const Y& y, const Done&... done) {
+    const std::tuple<Done...> own(done...);  // of tuples, hence with its arguments
+    if constexpr (std::is_empty_v<decltype(l.rest)>) return std::tuple(y, own);
+    else {
+      const auto later = run_layers<Step, layer + 1>(l.rest, y, initial...);
+      return std::tuple(std::get<0>(later), std::tuple_cat(own, std::get<1>(later)));
+    }
+  };
+  const auto onward = Step::template run<false>(l.direction[0], x, state_at<layer * directions>(initial)...);
+  if constexpr (directions == 1) return rest(std::get<0>(onward), onward);
+  else {
+    const auto backward = Step::template run<true>(l.direction[1], x, state_at<layer * directions + 1>(initial)...);
+    return rest(ops::concat<-1>(std::get<0>(onward), std::get<0>(backward)), onward, backward);
+  }
+}
+}  // namespace detail
+
+}  // namespace tenon::nn
