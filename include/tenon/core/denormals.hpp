@@ -7,14 +7,17 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Flushes denormals to zero on this thread until the end of the scope.
+/// Flushes denormals to zero on this thread until the end of the scope. Every call that computes does so by itself; switching
+/// takes some processors 40 ns, which a scope of your own around a loop of tiny calls saves: inside of it, others cost nothing.
 class FlushDenormals {
  public:
-  FlushDenormals() : before_(read()) {
+  FlushDenormals() {
+    if (depth_++ > 0) return;
+    before_ = read();
     if ((before_ & flush) != flush) write(before_ | flush);
   }
   ~FlushDenormals() {
-    if ((before_ & flush) != flush) write(before_);
+    if (--depth_ == 0 && (before_ & flush) != flush) write(before_);
   }
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
@@ -40,7 +43,8 @@ class FlushDenormals {
   static Word read() { return 0; }
   static void write(Word) {}
 #endif
-  Word before_;
+  static inline constinit thread_local int depth_ = 0;  // scopes open on this thread
+  Word before_ = flush;
 };
 
 }  // namespace tenon

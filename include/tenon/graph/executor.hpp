@@ -158,10 +158,10 @@ class Executor {
     }
   }
   void run_row(const Resolved& r) {
-    if (r.parts == 1) {
-      if (r.items) r.kernel(r.arguments, 0, r.items);
-      return;
-    }
+    if (r.parts > 1) run_parts(r);
+    else if (r.items) r.kernel(r.arguments, 0, r.items);
+  }
+  [[gnu::noinline]] void run_parts(const Resolved& r) {
     struct Job {
       const Resolved* row;
       long workspace;

@@ -82,6 +82,9 @@ struct OperatorInfo {
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
   int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
+  bool update = false;       // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element;
+                             // such an operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
+  bool takes_update = false; // a product of two matrices that can be merged with an update
   InBlocks blocks = InBlocks::never;
   bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
@@ -93,6 +96,7 @@ struct OperatorRules : OperatorInfo {
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   const OperatorInfo* run_time = nullptr;
+  const OperatorRules* with_update = nullptr;       // the operator that both become
 };
 /// The rules behind a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
@@ -140,7 +144,7 @@ struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = operator_id(name);
-  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false;
+  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false, update = false;
   static constexpr InBlocks blocks = InBlocks::never;
   static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) { return detail::images_only(result, operand, operands); }
 };
@@ -166,15 +170,25 @@ constexpr double (*fold_of())(Dtype, double, double) {
   if constexpr (requires { Op::fold; }) return &Op::fold;
   else return nullptr;
 }
+template <class Op>
+constexpr const OperatorRules* with_update_of();
 }  // namespace detail
 
 template <class Op>
 inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf,
                                             Op::effect,   Op::view,     Op::elementwise,
-                                            Op::epilogue, detail::channel_axis_of<Op>(), Op::blocks,     detail::has_derivative<Op>(),
-                                            requires { Op::fold; }};
+                                            Op::epilogue, detail::channel_axis_of<Op>(), Op::update, requires { typename Op::WithUpdate; },
+                                            Op::blocks,   detail::has_derivative<Op>(), requires { Op::fold; }};
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
-inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>};
+inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>()};
+
+namespace detail {
+template <class Op>
+constexpr const OperatorRules* with_update_of() {
+  if constexpr (requires { typename Op::WithUpdate; }) return &info<typename Op::WithUpdate>;
+  else return nullptr;
+}
+}  // namespace detail
 
 }  // namespace tenon

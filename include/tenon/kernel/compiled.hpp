@@ -6,6 +6,7 @@
 #include <tenon/graph/pass/early_update.hpp>
 #include <tenon/graph/pass/fold.hpp>
 #include <tenon/graph/pass/fuse.hpp>
+#include <tenon/graph/pass/fuse_update.hpp>
 #include <tenon/graph/pass/layout.hpp>
 #include <tenon/graph/pass/prune.hpp>
 #include <tenon/graph/pass/share.hpp>
@@ -16,10 +17,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, early_update = true, layout = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, layout = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false, false, false, false};
+inline constexpr Passes no_passes{false, false, false, false, false, false, false, false};
 
 namespace detail {
 template <int N>
@@ -92,9 +93,14 @@ struct Compiled {
     else return clean;
   }
   static constexpr Graph<N> fused = make_fused();
-  static constexpr Graph<N> make_ordered() {
-    if constexpr (passes.early_update) return early_update(fused);
+  static constexpr Graph<N> make_updated() {
+    if constexpr (passes.fuse_update) return fuse_update(fused);
     else return fused;
+  }
+  static constexpr Graph<N> updated = make_updated();
+  static constexpr Graph<N> make_ordered() {
+    if constexpr (passes.early_update) return early_update(updated);
+    else return updated;
   }
   static constexpr Graph<N> ordered = make_ordered();
   static constexpr Layouts<N> make_choice() {

@@ -1,6 +1,7 @@
 // Matrix products: two matrices, stacks of matrices, vectors.
 #pragma once
 #include <tenon/kernel/cpu/gemm.hpp>
+#include <tenon/kernel/cpu/gemm_small.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/reshape.hpp>
@@ -9,6 +10,25 @@ namespace tenon::inline TENON_ABI::ops {
 
 /// Which operands of a matmul are transposed in their last two axes.
 enum class Transposed : int { none, first, second, both };
+
+/// The first two words are the product's setting and the update's operator, the others the update's settings.
+struct ProductUpdateConfig {
+  Transposed transposed = Transposed::none;
+  int update = 0;
+  int setting[max_attributes - 2]{};
+};
+/// An update whose gradient is a product of two matrices: graph/pass/fuse_update.hpp makes it of the two. Operands: parameter, the
+/// product's two, moments, numbers. The gradient is there for a few rows at a time, with the bits of MatMul. Not for users.
+struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
+  using Config = ProductUpdateConfig;
+  static constexpr bool effect = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr long items(long n);
+  template <class Call> static constexpr long cost(long n);
+  template <class Call> static constexpr long workspace(long n);
+  template <class Call> static void run(const Arguments& arguments, long begin, long end);  // ops/product_update.hpp
+};
 
 /// Matrix product over the last two axes.
 ///
@@ -22,6 +42,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
     Transposed transposed = Transposed::none;
   };
+  using WithUpdate = ProductUpdate;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2;
   static constexpr bool first(const Config& c) { return c.transposed == Transposed::first || c.transposed == Transposed::both; }
@@ -120,9 +141,20 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     g.c = arguments.result<T>() + index * g.m * g.n;
     return g;
   }
+  // The sizes of one product as constants, 0 where one depends on n.
+  template <class Call>
+  static constexpr auto small() {
+    constexpr auto one = matrices<Call>(1), two = matrices<Call>(2);
+    constexpr auto fixed = [](long at_one, long at_two) { return at_one == at_two ? int(at_one) : 0; };
+    return kernel::SmallProduct<typename Call::Result, fixed(one.m, two.m), fixed(one.n, two.n), fixed(one.k, two.k), second(Call::config())>();
+  }
   template <class Call>
   static constexpr long items(long n) {
-    return matrices<Call>(n).stack * kernel::gemm_items(layout<Call>(n));
+    const auto s = matrices<Call>(n);
+    constexpr auto small = MatMul::small<Call>();
+    if constexpr (small.by_rows) return s.stack * s.m;
+    else if constexpr (small.by_tiles) return s.stack;
+    else return s.stack * kernel::gemm_items(layout<Call>(n));
   }
   template <class Call>
   static constexpr long cost(long n) {
@@ -132,7 +164,9 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   template <class Call>
   static constexpr long workspace(long n) {
     const auto s = matrices<Call>(n);
-    return long(kernel::gemm_workspace<typename Call::Result>(s.m, s.n, s.k));
+    constexpr auto small = MatMul::small<Call>();
+    if constexpr (small.by_rows || small.by_tiles) return 0;
+    else return long(kernel::gemm_workspace<typename Call::Result>(s.m, s.n, s.k));
   }
   template <class Call>
   static void run(const Arguments& arguments, long begin, long end);
@@ -141,14 +175,20 @@ struct MatMul : Operator<MatMul, "MatMul"> {
 TENON_EXACT_BEGIN
 template <class Call>
 void MatMul::run(const Arguments& arguments, long begin, long end) {
+  constexpr auto small = MatMul::small<Call>();
   const auto s = matrices<Call>(arguments.n);
-  const long parts = items<Call>(arguments.n) / s.stack;
+  const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : items<Call>(arguments.n) / s.stack;
+  constexpr bool one = matrices<Call>(1).stack == 1 && matrices<Call>(2).stack == 1;
   for (long item = begin; item < end;) {
-    const long index = item / parts, from = item % parts, to = end - item < parts - from ? from + (end - item) : parts;
-    kernel::gemm(product<Call>(arguments, index), from, to, arguments.workspace, [&](long row, long rows, long column, long columns) {
+    const long index = one ? 0 : item / parts, from = one ? item : item % parts, to = end - item < parts - from ? from + (end - item) : parts;
+    const auto g = product<Call>(arguments, index);
+    const auto finish = [&](long row, long rows, long column, long columns) {
       if constexpr (Call::description.steps > 0)
         for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call>(arguments, (index * s.m + r) * s.n + column, columns, column, 1);
-    });
+    };
+    if constexpr (small.by_rows) small.rows(g, from, to), finish(from, to - from, 0, s.n);
+    else if constexpr (small.by_tiles) small.tiles(g), finish(0, s.m, 0, s.n);
+    else kernel::gemm(g, from, to, arguments.workspace, finish);
     item += to - from;
   }
 }
@@ -193,3 +233,5 @@ constexpr auto matmul(const A& a, const B& b, std::source_location at = std::sou
 namespace tenon::inline TENON_ABI {
 using ops::Transposed;
 }  // namespace tenon
+
+#include <tenon/ops/product_update.hpp>

@@ -301,8 +301,7 @@ class Model {
       };
       std::apply([&](const auto&... one) { (check(one), ...); }, results);
       const auto into = std::apply([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
-      runner_.bind();
-      runner_.predict([&](int k, const AnyTensor& output) { std::memcpy(into[std::size_t(k)], output.data, output.bytes()); }, x...);
+      runner_.predict(into.data(), n, x...);
     }
   }
 

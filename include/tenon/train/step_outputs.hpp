@@ -1,5 +1,7 @@
 // The outputs of one step, as callbacks and metrics see them.
 #pragma once
+#include <algorithm>
+#include <initializer_list>
 #include <tuple>
 
 #include <tenon/core/tensor.hpp>
@@ -17,6 +19,10 @@ class StepOutputs {
   void take(const Executor& executor) {
     count_ = executor.program().outputs;
     for (int k = 0; k < count_; ++k) view_[k] = executor.output_view(k);
+  }
+  void view(std::initializer_list<AnyTensor> outputs) {
+    count_ = int(outputs.size());
+    std::copy(outputs.begin(), outputs.end(), view_);
   }
   /// Tensors, or tuples of them, from PyNative mode; they are kept alive here.
   template <class... V>

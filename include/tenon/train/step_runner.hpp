@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/core/exact.hpp>
 #include <tenon/dataset/stage.hpp>
+#include <tenon/kernel/straight.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/labels.hpp>
@@ -64,6 +65,17 @@ long batch_size_of(const X&... x) {
   return n < 0 ? 1 : n;
 }
 
+/// True if all parameters of a network are where its table says, counted from `base`; a comparison per parameter.
+template <class Net>
+[[gnu::always_inline]] inline bool parameters_at(const Net& net, const std::byte* base) {
+  const auto* const own = reinterpret_cast<const std::byte*>(&net);
+  const auto* const original = reinterpret_cast<const std::byte*>(&prototype<Net>);
+#pragma GCC unroll 8
+  for (int i = 0; i < Structure<Net>::count; ++i)
+    if (const Entry& entry = Structure<Net>::table.entry[i]; entry.parameter && handle_of(entry, own, original)->data != base + entry.offset) return false;
+  return true;
+}
+
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.
 template <class Net, class Loss, class Optimizer, ModelOptions options>
 class StepRunner {
@@ -96,7 +108,7 @@ class StepRunner {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs);
+      if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
     state_.advance();
   }
   template <class List, class... C>
@@ -105,23 +117,31 @@ class StepRunner {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs);
+      if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
-  /// Calls f(k, type, data) for each output of the network on x, in evaluation.
-  template <class F, class... X>
-  void predict(F f, const X&... x) {
+  /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size.
+  template <class... X>
+  void predict(void* const* results, long n, const X&... x) {
+    using Graph = PredictGraph<X...>;
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) {
         StepOutputs outputs;
+        bind();
         pynative_predict(outputs, x...);
-        for (int k = 0; k < int(outputs.views().size()); ++k) f(k, outputs.views()[std::size_t(k)]);
+        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
       }
     if constexpr (options.graph)
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
-        Executor& executor = bound(PredictGraph<X...>::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
-        executor.run(inputs, batch_size_of(x...));
-        for (int k = 0; k < executor.program().outputs; ++k) f(k, executor.output_view(k));
+        find_parameters();
+        if constexpr (Straight<Graph>::possible)
+          if (n == 1 && (!Straight<Graph>::changes || none_frozen())) {
+            const FlushDenormals flush;
+            return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
+          }
+        Executor& executor = bound(Graph::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
+        executor.run(inputs, n);
+        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
       }
   }
 
@@ -143,8 +163,32 @@ class StepRunner {
     freeze_as_flagged(executor, parameters);
     return executor;
   }
+  template <class Graph, class Memory, int... K>
+  static void view_outputs(StepOutputs& outputs, const Memory& memory, std::integer_sequence<int, K...>) {
+    outputs.view({AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))...});
+  }
+  void find_parameters() {
+    if (parameters_at(*net_, base_)) return;
+    bind();
+    base_ = ParameterList(*net_).base();
+  }
+  bool none_frozen() const {
+    const ParameterArena* const arena = ParameterList(*net_).arena();
+    return !arena || arena->freeze_version == 0;
+  }
+
+  // `scratch` keeps the outputs until the next step of the same kind.
   template <class Graph, class Row>
-  void run_graph(const Row& row, StepOutputs& outputs) {
+  void run_graph(const Row& row, StepOutputs& outputs, [[maybe_unused]] Storage& scratch) {
+    if constexpr (Straight<Graph>::possible)
+      if (row.n == 1 && none_frozen()) {
+        find_parameters();
+        if (!scratch) scratch = Storage(straight_bytes);
+        const FlushDenormals flush;
+        const typename Straight<Graph>::Memory memory{scratch.data(), base_, state_.data(), row.column};
+        Straight<Graph>::run(memory);
+        return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
+      }
     Executor& executor = bound(Graph::program);
     executor.run(row.column, row.n);
     outputs.take(executor);
@@ -208,6 +252,8 @@ class StepRunner {
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   std::vector<const void*> gradients_;
+  std::byte* base_ = nullptr;             // of the parameters, when find_parameters() saw them last
+  Storage train_scratch_, eval_scratch_;  // of straight code
 };
 
 }  // namespace tenon::detail

@@ -57,6 +57,35 @@ void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
   }
 }
 
+// The same product a few rows at a time. Form as above.
+template <class T>
+void check_rows(long m, long n, long k, int form, std::uint64_t seed) {
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(form);
+  Random random(seed);
+  const std::vector<T> a = reference::numbers<T>(m * k, random), b = reference::numbers<T>(k * n, random);
+  std::vector<T> expected(size_t(m * n), T(55));
+  Gemm<T> g{m, n, k, a.data(), form & 1 ? 1 : k, form & 1 ? m : 1, b.data(), form & 2 ? 1 : n, form & 2 ? k : 1, expected.data(), n};
+  reference::Workspace whole(kernel::gemm_workspace<T>(m, n, k)), workspace(kernel::gemm_rows_workspace<T>(m, n, k));
+  kernel::gemm(g, 0, kernel::gemm_items(g), whole.data(), [](long, long, long, long) {});
+  g.c = nullptr;
+  for (long parts = 1; parts <= 3; ++parts) {
+    CAPTURE(parts);
+    std::vector<T> c(expected.size(), T(55));
+    std::vector<int> finished(c.size());
+    reference::in_parts(kernel::gemm_rows_items(g), parts, [&](long begin, long end) {
+      kernel::gemm_rows(g, begin, end, workspace.data(), [&](long row0, long rows, long column0, long columns, const T* elements, long pitch) {
+        for (long i = 0; i < rows; ++i)
+          for (long j = 0; j < columns; ++j) c[size_t((row0 + i) * n + column0 + j)] = elements[i * pitch + j], ++finished[size_t((row0 + i) * n + column0 + j)];
+      });
+    });
+    CHECK(reference::same_bits(c, expected));
+    CHECK(finished == std::vector<int>(size_t(m * n), 1));
+  }
+}
+
 template <class T>
 void random_shapes(int count, long largest, std::uint64_t seed) {
   Random random(seed);
@@ -133,4 +162,15 @@ TEST_CASE("gemm: the workspace is bounded, whatever the size") {
   static_assert(kernel::gemm_workspace<double>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
   static_assert(kernel::gemm_workspace<float>(4, 4, 4) < 16 << 10);
   CHECK(kernel::gemm_workspace<float>(32, 120, 400) < 512 << 10);
+}
+
+TEST_CASE("gemm: a few rows at a time, without a C: the same bits") {
+  Random random(77);
+  for (int i = 0; i < 40; ++i) {
+    const auto pick = [&](long largest) { return 1 + long(random.below(std::uint64_t(largest))); };
+    const long m = pick(i % 3 ? 40 : 400), n = pick(i % 5 ? 90 : 1200), k = pick(i % 4 ? 20 : 700);
+    check_rows<float>(m, n, k, i % 4, std::uint64_t(i));
+    check_rows<double>(m, n, k, i % 4, std::uint64_t(i));
+  }
+  for (const long k : {1l, 64l, 256l, 257l}) check_rows<float>(512, 784, k, 1, 5), check_rows<float>(10, 512, k, 1, 5), check_rows<float>(3, 512, k, 0, 5);
 }

@@ -17,7 +17,9 @@ constexpr long gemm_items(const Gemm<T>& g) {
 /// Bytes of scratch that one thread needs, at most 1 MB. Align it to 64 bytes.
 template <class T>
 constexpr std::size_t gemm_workspace(long m, long n, long k) {
-  const std::size_t straight = detail::gemm_scratch<T>(m, n, k, false).total, swapped = detail::gemm_scratch<T>(n, m, k, true).total;
+  using namespace detail;
+  const std::size_t straight = gemm_scratch<T>(m, n, k, std::is_same_v<Compute<T>, T> ? 0 : at_most(m, gemm_most_aside<Compute<T>>(n))).total;
+  const std::size_t swapped = gemm_scratch<T>(n, m, k, at_most(n, gemm_most_aside<Compute<T>>(m))).total;
   return straight > swapped ? straight : swapped;
 }
 
@@ -32,6 +34,33 @@ void gemm(const Gemm<T>& g, long begin, long end, void* workspace, Finish&& fini
     gemm_block(plan, g, workspace, part);
     if (plan.swapped) finish(part.column0, part.columns, part.row0, part.rows);
     else finish(part.row0, part.rows, part.column0, part.columns);
+    item += part.items;
+  }
+}
+
+/// The product without C: gemm_rows() hands it out a few rows at a time. Parts and scratch as above; T: float, double.
+template <class T>
+constexpr long gemm_rows_items(const Gemm<T>& g) {
+  const auto plan = detail::gemm_plan(g, true);
+  return plan.row_chunks * plan.column_chunks;
+}
+template <class T>
+constexpr std::size_t gemm_rows_workspace(long m, long n, long k) {
+  const auto plan = detail::gemm_plan(Gemm<T>{m, n, k, nullptr, 1, 1, nullptr, 1, 1, nullptr, n}, true);
+  return detail::gemm_scratch<T>(m, n, k, plan.rows_aside(), plan.most_columns()).total;
+}
+/// Calls done(row0, rows, column0, columns, elements, pitch), where element (i, j) of this part of the product is
+/// elements[i * pitch + j] until done returns. Each element is in exactly one part.
+template <class T, class Done>
+void gemm_rows(const Gemm<T>& g, long begin, long end, void* workspace, const Done& done) {
+  using namespace detail;
+  const GemmPlan<T> plan = gemm_plan(g, true);
+  const ProductRows<T> call{&done, [](const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch) {
+                           (*static_cast<const Done*>(context))(row0, rows, column0, columns, elements, pitch);
+                         }};
+  for (long item = begin; item < end;) {
+    const GemmPart part = gemm_part(plan, item, end);
+    gemm_block(plan, g, workspace, part, &call);
     item += part.items;
   }
 }

@@ -6,15 +6,22 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
+// Who gets the rows of a product that has no C.
+template <class T>
+struct ProductRows {
+  const void* context;
+  void (*call)(const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch);
+};
+
 template <class T>
 class GemmBlock {
   using A = Compute<T>;
   static constexpr bool widen = !std::is_same_v<A, T>;
 
  public:
-  GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part)
-      : plan_(plan), part_(part), a_(plan.a + part.row0 * plan.a_row), b_(plan.b + part.column0 * plan.b_col) {
-    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.swapped);
+  GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done)
+      : plan_(plan), part_(part), done_(done), a_(plan.a + part.row0 * plan.a_row), b_(plan.b + part.column0 * plan.b_col) {
+    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns());
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     packed_a_ = reinterpret_cast<A*>(base + scratch.a);
@@ -22,7 +29,7 @@ class GemmBlock {
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
     sums_row_ = part.columns;
     if constexpr (!widen)
-      if (!plan.swapped) sums_ = g.c + part.row0 * g.c_row + part.column0, sums_row_ = g.c_row;
+      if (plan.in_place()) sums_ = g.c + part.row0 * g.c_row + part.column0, sums_row_ = g.c_row;
     row_blocks_ = ceil_div(part.rows, tile_rows);
     constexpr long far = 1l << 30;
     pack_a_ = widen || (part.columns > 3 * gemm_panel<A> && row_blocks_ > 1) || plan.a_row * tile_rows > far || plan.a_col * gemm_depth<A> > far;
@@ -35,6 +42,7 @@ class GemmBlock {
     // One row of tiles needs a packed panel once: it goes through the nearest cache, all of k before the next panel.
     const bool one_by_one = pack_b_ && !pack_a_ && row_blocks_ == 1;
     const long depth = one_by_one ? gemm_depth<A> / 2 : gemm_depth<A>;
+    block_by_block_ = plan_.by_rows && plan_.at_once() && !one_by_one;
     fill_taps(at_most(plan_.k, depth));
     for (long s = 0, end; s < panels_; s = end) {
       end = one_by_one ? s + 1 : panels_;
@@ -44,8 +52,9 @@ class GemmBlock {
         first += depth;
       } while (first < plan_.k);
     }
-    if (plan_.in_place()) return;
-    if (plan_.swapped) copy_matrix(sums_, 1, sums_row_, g.c + part_.column0 * g.c_row + part_.row0, g.c_row, part_.columns, part_.rows, 0);
+    if (plan_.in_place() || block_by_block_) return;
+    if (plan_.by_rows) rows_done(0, part_.rows);
+    else if (plan_.swapped) copy_matrix(sums_, 1, sums_row_, g.c + part_.column0 * g.c_row + part_.row0, g.c_row, part_.columns, part_.rows, 0);
     else copy_matrix(sums_, sums_row_, 1, g.c + part_.row0 * g.c_row + part_.column0, g.c_row, part_.rows, part_.columns, 0);
   }
 
@@ -77,8 +86,12 @@ class GemmBlock {
       Tile<A> tile{taps_, depth, packed_a_ + block % gemm_group * packed_rows * depth, row, packed_b_, nullptr, sums_row_, first > 0};
       if constexpr (!widen)
         if (!pack_a_) tile.a = a + i * plan_.a_row;
-      tile_row(tile, i, int(rows), first, begin, end);
+      tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), first, begin, end);
+      if (block_by_block_) rows_done(i, rows);
     }
+  }
+  void rows_done(long i, long rows) const {
+    if constexpr (!widen) done_->call(done_->context, part_.row0 + i, rows, part_.column0, part_.columns, sums_, sums_row_);
   }
 
   void fill_taps(long depth) {
@@ -117,8 +130,7 @@ class GemmBlock {
   static long panel_pitch(long depth) { return gemm_panel<A> * depth + gemm_gap<A>; }
 
   // All panels of one row of tiles.
-  void tile_row(Tile<A>& tile, long i, int rows, long first, long begin, long end) {
-    A* const out = sums_ + i * sums_row_;
+  void tile_row(Tile<A>& tile, A* out, int rows, long first, long begin, long end) {
     for (long s = begin; s < end; ++s) {
       const Panel& p = panel_[s];
       tile.b = packed_b_ + (s - begin) * panel_pitch(tile.count);
@@ -146,26 +158,27 @@ class GemmBlock {
     copy_matrix(sums + before, p.width, 1, tile.out + before, tile.out_row, rows, columns, 0);
   }
 
-  static constexpr long most_panels = gemm_columns<A> / gemm_panel<A> + 2;
+  static constexpr long most_panels = 2 * gemm_columns<A> / gemm_panel<A> + 2;
   const GemmPlan<T>& plan_;
   const GemmPart& part_;
+  const ProductRows<T>* done_;
   const T *a_, *b_, *next_a_ = nullptr;
   long row_blocks_, panels_ = 0, next_rows_ = 0;
   Panel panel_[most_panels];
   Tap* taps_;
   A *packed_a_, *packed_b_, *sums_;
   long sums_row_;
-  bool pack_a_, pack_b_;
+  bool pack_a_, pack_b_, block_by_block_ = false;
 };
 
 template <class T>
-[[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part) {
+[[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done = nullptr) {
   if constexpr (by_pieces<T>)
-    if (is_row_product(plan) && part.columns >= piece_lanes<T>) {
+    if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<T>) {
       const long step = plan.swapped ? g.c_row : 1;
       return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns, g.c + part.column0 * step, step);
     }
-  GemmBlock<T>(plan, g, workspace, part).run(g);
+  GemmBlock<T>(plan, g, workspace, part, done).run(g);
 }
 
 }  // namespace tenon::kernel::detail

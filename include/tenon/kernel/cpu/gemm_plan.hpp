@@ -42,11 +42,20 @@ inline constexpr long gemm_near_bytes = 64 << 10;
 inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 64 * gemm_row_chunk, gemm_rows_aside = 8 * gemm_row_chunk;
 
 constexpr long at_most(long a, long b) { return a < b ? a : b; }
+// Columns that scratch has room for, and rows of sums aside: the more, the fewer columns there are.
+template <class A>
+constexpr long gemm_width(long columns, long most_columns = gemm_columns<A>) {
+  return round_up(at_most(columns, most_columns), gemm_panel<A>);
+}
+template <class A>
+constexpr long gemm_most_aside(long columns) {
+  return at_most(gemm_rows, gemm_rows_aside * gemm_columns<A> / gemm_width<A>(columns > 1 ? columns : 1) / gemm_row_chunk * gemm_row_chunk);
+}
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
 template <class T>
 struct GemmPlan {
-  bool swapped;
+  bool swapped, by_rows;  // by_rows: sums of a few rows are handed out as soon as they are complete, there is no C
   long rows, columns, k;
   const T* a;
   long a_row, a_col;
@@ -55,7 +64,14 @@ struct GemmPlan {
   long row_chunks, column_chunks, chunk_columns;
 
   // The sums of unrounded elements are C itself.
-  constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped; }
+  constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped && !by_rows; }
+  // A tile has all its steps at once.
+  constexpr bool at_once() const { return k <= gemm_depth<Compute<T>>; }
+  constexpr long most_rows() const { return in_place() || (by_rows && at_once()) ? gemm_rows : gemm_most_aside<Compute<T>>(columns); }
+  // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is done with them.
+  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * gemm_columns<Compute<T>>; }
+  // Rows of sums that take scratch.
+  constexpr long rows_aside() const { return in_place() ? 0 : by_rows && at_once() ? tile_rows : at_most(rows, most_rows()); }
 };
 
 // Costs in vector steps: lanes that hold no column are computed too, packing across the rows costs a third per element.
@@ -65,16 +81,16 @@ constexpr long gemm_cost(long rows, long columns, long k, long width, bool rows_
 }
 
 template <class T>
-constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g) {
+constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false) {
   using A = Compute<T>;
   constexpr long width = simd_width<A>;
   const long straight = gemm_cost(g.m, g.n, g.k, width, g.b_col == 1);
   const long transposed = gemm_cost(g.n, g.m, g.k, width, g.a_row == 1) + g.m * g.n / 2;
   GemmPlan<T> p;
-  if (transposed < straight) p = {true, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
-  else p = {false, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
+  if (transposed < straight && !by_rows) p = {true, false, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
+  else p = {false, by_rows, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
   p.row_chunks = ceil_div(p.rows, gemm_row_chunk);
-  p.column_chunks = ceil_div(p.columns, gemm_columns<A>);
+  p.column_chunks = ceil_div(p.columns, p.most_columns());
   p.chunk_columns = p.column_chunks > 1 ? round_up(ceil_div(p.columns, p.column_chunks), width) : p.columns;
   return p;
 }
@@ -88,7 +104,7 @@ template <class T>
 [[gnu::noinline]] constexpr GemmPart gemm_part(const GemmPlan<T>& p, long item, long end) {
   if (p.row_chunks == 1 && p.column_chunks == 1) return {0, p.rows, 0, p.columns, 1};
   const long chunk = item % p.row_chunks, column0 = item / p.row_chunks * p.chunk_columns, row0 = chunk * gemm_row_chunk;
-  const long most = (p.in_place() ? gemm_rows : gemm_rows_aside) / gemm_row_chunk, left = at_most(end - item, p.row_chunks - chunk);
+  const long most = p.most_rows() / gemm_row_chunk, left = at_most(end - item, p.row_chunks - chunk);
   const long run = left <= most ? left : ceil_div(left, ceil_div(left, most));  // even blocks
   return {row0, at_most(run * gemm_row_chunk, p.rows - row0), column0, at_most(p.chunk_columns, p.columns - column0), run};
 }
@@ -98,16 +114,16 @@ struct GemmScratch {
   std::size_t a, b, sums, total;
 };
 template <class T>
-constexpr GemmScratch gemm_scratch(long rows, long columns, long k, bool swapped) {
+constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<Compute<T>>) {
   using A = Compute<T>;
-  const long depth = at_most(k, gemm_depth<A>), whole = round_up(at_most(columns, gemm_columns<A>), gemm_panel<A>);
+  const long depth = at_most(k, gemm_depth<A>), whole = gemm_width<A>(columns, most_columns);
   const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   GemmScratch s{};
   s.a = bytes(depth, sizeof(Tap));
   s.b = s.a + bytes(at_most(ceil_div(rows, tile_rows), gemm_group) * packed_rows * depth, sizeof(A));
   s.sums = s.b + bytes(width * depth + width / gemm_panel<A> * gemm_gap<A>, sizeof(A));
-  s.total = s.sums + (std::is_same_v<A, T> && !swapped ? 0 : bytes(at_most(rows, gemm_rows_aside) * width, sizeof(A)));
+  s.total = s.sums + bytes(rows_aside * width, sizeof(A));
   return s;
 }
 }  // namespace detail

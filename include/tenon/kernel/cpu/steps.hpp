@@ -61,6 +61,13 @@ inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_u
   };
   T* const result = a.result<T>() + first;
   constexpr std::integer_sequence<bool, true, (kind(K) == whole || (kind(K) == channels && moves))...> move;
+  if (__builtin_constant_p(count) && count <= 16) {  // a tiny row in straight code, through local arrays: so nothing overlaps
+    T own[16];
+    for (long i = 0; i < count; ++i)
+      own[i] = FusedFunction<T, StepsOf<Call>>()(result[i], (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel))[kind(K) == whole || (kind(K) == channels && moves) ? i : 0]...);
+    for (long i = 0; i < count; ++i) result[i] = own[i];
+    return;
+  }
   map_row(FusedFunction<T, StepsOf<Call>>(), move, result, count, static_cast<const T*>(result), (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel))...);
 }
 template <class Call>

@@ -1,5 +1,6 @@
 // Stochastic gradient descent with momentum.
 #pragma once
+#include <tenon/kernel/cpu/update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -14,26 +15,28 @@ TENON_EXACT_BEGIN
 /// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers. 16-bit floats compute in float.
 struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   using Config = ApplyMomentumConfig;
-  static constexpr bool effect = true;
+  static constexpr bool effect = true, update = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
+  }
+  /// Updates `count` elements of parameter and velocity.
+  template <class T, auto config, class Gradient>
+  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
-    const float* number = a.operand<float>(3);
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
-    T* __restrict p = a.target<T>(0);
-    const T* __restrict g = a.operand<T>(1);
-    T* __restrict v = a.target<T>(2);
-    for (long i = begin; i < end; ++i) {
-      const C gradient = C(g[i]) * scale + decay * C(p[i]);
-      const C velocity = momentum * C(v[i]) + gradient;
-      v[i] = T(velocity);
-      if constexpr (Call::config().use_nesterov) p[i] = T(C(p[i]) - (rate * gradient + rate * momentum * velocity));
-      else p[i] = T(C(p[i]) - rate * velocity);
-    }
+    const auto step = [=]<class V>(V g, V& p, V& v) {
+      g = g * V(scale) + V(decay) * p;
+      v = V(momentum) * v + g;
+      if constexpr (config.use_nesterov) p = p - (V(rate) * g + V(rate * momentum) * v);
+      else p = p - V(rate) * v;
+    };
+    kernel::update_elements(count, step, gradient, changed[0], changed[1]);
   }
 };
 TENON_EXACT_END

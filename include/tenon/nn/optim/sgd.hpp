@@ -1,5 +1,6 @@
 // Stochastic gradient descent with optional momentum and dampening.
 #pragma once
+#include <tenon/kernel/cpu/update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -15,30 +16,30 @@ TENON_EXACT_BEGIN
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
 struct ApplySgd : Operator<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
-  static constexpr bool effect = true;
+  static constexpr bool effect = true, update = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
+  }
+  /// Updates `count` elements of parameter and velocity.
+  template <class T, auto config, class Gradient>
+  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
-    const float* number = a.operand<float>(3);
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
-    T* __restrict p = a.target<T>(0);
-    const T* __restrict g = a.operand<T>(1);
-    T* __restrict v = a.target<T>(2);
-    if (momentum == 0) {
-      for (long i = begin; i < end; ++i) p[i] = T(C(p[i]) - rate * (C(g[i]) * scale + decay * C(p[i])));
-      return;
-    }
-    for (long i = begin; i < end; ++i) {
-      const C gradient = C(g[i]) * scale + decay * C(p[i]);
-      const C velocity = momentum * C(v[i]) + share * gradient;
-      v[i] = T(velocity);
-      if constexpr (Call::config().nesterov) p[i] = T(C(p[i]) - rate * (gradient + momentum * velocity));
-      else p[i] = T(C(p[i]) - rate * velocity);
-    }
+    const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };
+    if (momentum == 0) return kernel::update_elements(count, plain, gradient, changed[0]);
+    const auto step = [=]<class V>(V g, V& p, V& v) {
+      g = g * V(scale) + V(decay) * p;
+      v = V(momentum) * v + V(share) * g;
+      if constexpr (config.nesterov) p = p - V(rate) * (g + V(momentum) * v);
+      else p = p - V(rate) * v;
+    };
+    kernel::update_elements(count, step, gradient, changed[0], changed[1]);
   }
 };
 TENON_EXACT_END

@@ -1,0 +1,75 @@
+// The kernel of a product that computes a weight's gradient and of the weight's update, as one.
+#pragma once
+#include <tenon/kernel/cpu/gemm_update.hpp>
+#include <tenon/ops/matmul.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+namespace detail {
+template <class Call> using UpdateOf = OperatorById<Call::config().update>;
+template <class Call>
+constexpr auto update_settings() {
+  Attributes a;
+  for (int i = 0; i < max_attributes - 2; ++i) a.word[i] = Call::config().setting[i];
+  return unpack<typename UpdateOf<Call>::Config>(a);
+}
+// The gradient as a product.
+template <class Call>
+constexpr kernel::Gemm<typename Call::Result> gradient_layout(long n) {
+  const bool fa = MatMul::first({Call::config().transposed}), fb = MatMul::second({Call::config().transposed});
+  const long rows = Call::result.extent[0], columns = Call::result.extent[1], k = Call::operand(1).size(fa ? 0 : 1, n);
+  return {rows, columns, k, nullptr, fa ? 1 : k, fa ? rows : 1, nullptr, fb ? 1 : columns, fb ? k : 1, nullptr, columns};
+}
+template <class Call>
+constexpr auto small_gradient() {
+  constexpr int k = Call::operand(1).extent[MatMul::first({Call::config().transposed}) ? 0 : 1];
+  return kernel::SmallProduct<typename Call::Result, Call::result.extent[0], Call::result.extent[1], (k < 0 ? 0 : k), MatMul::second({Call::config().transposed})>();
+}
+// A small gradient has room on the stack.
+template <class Call>
+constexpr bool has_small_gradient() {
+  constexpr auto small = small_gradient<Call>();
+  return (small.by_rows || small.by_tiles) && Call::result.count(1) <= 256;
+}
+}  // namespace detail
+
+template <class Call>
+constexpr long ProductUpdate::items(long n) {
+  return detail::has_small_gradient<Call>() ? 1 : kernel::gemm_rows_items(detail::gradient_layout<Call>(n));
+}
+template <class Call>
+constexpr long ProductUpdate::cost(long n) {
+  return Call::result.count(1) * (detail::gradient_layout<Call>(n).k / 16 + 1) / items<Call>(n) + 1;
+}
+template <class Call>
+constexpr long ProductUpdate::workspace(long n) {
+  const auto g = detail::gradient_layout<Call>(n);
+  return detail::has_small_gradient<Call>() ? 0 : long(kernel::gemm_rows_workspace<typename Call::Result>(g.m, g.n, g.k));
+}
+
+TENON_EXACT_BEGIN
+template <class Call>
+void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
+  using T = typename Call::Result;
+  using Update = detail::UpdateOf<Call>;
+  constexpr auto settings = detail::update_settings<Call>();
+  kernel::Gemm<T> g = detail::gradient_layout<Call>(arguments.n);
+  g.a = arguments.operand<T>(1);
+  g.b = arguments.operand<T>(2);
+  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>, &Update::template apply<T, settings, kernel::GradientTimes<T>>,
+                                 arguments.operand<float>(Call::operands - 1), {arguments.target<T>(0)}, Call::operands - 3};
+  for (int k = 1; k < Call::operands - 3; ++k) update.changed[k] = arguments.target<T>(k + 2);
+  if constexpr (detail::has_small_gradient<Call>()) {
+    constexpr auto small = detail::small_gradient<Call>();
+    T gradient[Call::result.count(1)];
+    g.c = gradient;
+    if constexpr (small.by_rows) small.rows(g, 0, g.m);
+    else small.tiles(g);
+    update(0, g.m * g.n, kernel::GradientAt<T>{gradient});
+  } else {
+    kernel::update_by_product(g, begin, end, arguments.workspace, update);
+  }
+}
+TENON_EXACT_END
+
+}  // namespace tenon::ops

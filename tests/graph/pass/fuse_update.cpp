@@ -1,0 +1,93 @@
+// Updates join the products that compute their gradients, on graphs built by hand.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/nn/optim/momentum.hpp>
+#include <tenon/ops/matmul.hpp>
+
+#include "../interpreter.hpp"
+
+using namespace graph_test;
+
+namespace {
+using ops::ApplyMomentum, ops::MatMul, ops::ProductUpdate, ops::Relu, ops::Transposed;
+
+constexpr TensorType weight_type{{5, 4}, 2, Dtype::float32}, samples{{dyn, 5}, 2, Dtype::float32}, numbers{{8}, 1, Dtype::float32};
+
+/// weight [5,4] with the gradient gᵀ x, of g [n,5] and x [n,4].
+struct Training {
+  Maker<16> make;
+  int x = make.input(rows), g = make.input(samples, 1), weight = make.parameter(weight_type), velocity = make.state(weight_type, 64), number = make.state(numbers, 256);
+  int product = 0;
+
+  int gradient() { return product = make.call_with<MatMul>({Transposed::first}, g, x); }
+  int update(int gradient) { return make.call_with<ApplyMomentum>({1}, weight, gradient, velocity, number); }
+  Graph<16> fused() {
+    const Graph<16> after = fuse_update(make.graph);
+    CHECK(in_order(after));
+    return after;
+  }
+};
+}  // namespace
+
+TEST_CASE("fuse update: product and update become one node with the operands and settings of both") {
+  Training s;
+  s.update(s.gradient());
+  const Graph<16> after = s.fused();
+  REQUIRE(after.count == 6);
+  const Node& node = after[5];
+  REQUIRE(is<ProductUpdate>(node));
+  CHECK(node.operands == 5);
+  const int expected[]{s.weight, s.g, s.x, s.velocity, s.number};
+  for (int k = 0; k < 5; ++k) CHECK(node.operand[k] == expected[k]);
+  const auto config = unpack<ProductUpdate::Config>(node.attributes);
+  CHECK(config.transposed == Transposed::first);
+  CHECK(config.update == ApplyMomentum::id);
+  CHECK(config.setting[0] == 1);
+  CHECK(node.type == weight_type);
+}
+
+TEST_CASE("fuse update: a gradient that is read elsewhere, or an output, is stored") {
+  Training shown;
+  shown.update(shown.gradient());
+  shown.make.output(shown.product);
+  CHECK(shown.fused().count == 7);
+
+  Training read;
+  const int gradient = read.gradient();
+  read.make.output(read.make.call<Relu>(gradient));
+  read.update(gradient);
+  CHECK(count_of<ProductUpdate>(read.fused()) == 0);
+}
+
+TEST_CASE("fuse update: only what is a product of matrices and an update of each element joins") {
+  Training other;
+  other.update(other.make.call<Relu>(other.gradient()));
+  CHECK(count_of<ProductUpdate>(other.fused()) == 0);
+
+  Training unknown;
+  unknown.make.call<Update>(unknown.weight, unknown.gradient(), unknown.velocity);
+  CHECK(count_of<ProductUpdate>(unknown.fused()) == 0);
+
+  Training half;
+  for (int id = 0; id < half.make.graph.count; ++id) half.make.graph[id].type.dtype = Dtype::float16;
+  half.update(half.gradient());
+  CHECK(count_of<ProductUpdate>(half.fused()) == 0);
+}
+
+TEST_CASE("fuse update: what the product reads must be unchanged at the update, and not what it writes") {
+  constexpr TensorType square{{4, 4}, 2, Dtype::float32};
+  for (const int changed_first : {0, 1}) {
+    Maker<16> make;
+    const int x = make.input(square), other = make.parameter(square), weight = make.parameter(square, 1), velocity = make.state(square), number = make.state(numbers, 64);
+    const int gradient = make.call_with<MatMul>({Transposed::first}, x, other);
+    if (changed_first) make.call<Update>(other, x);
+    make.call<ApplyMomentum>(weight, gradient, velocity, number);
+    CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 1 - changed_first);
+  }
+  Maker<16> make;
+  const int x = make.input(square), weight = make.parameter(square), velocity = make.state(square), number = make.state(numbers, 64);
+  make.call<ApplyMomentum>(weight, make.call<MatMul>(x, weight), velocity, number);
+  make.call<ApplyMomentum>(weight, make.call<MatMul>(velocity, x), velocity, number);
+  CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 0);
+}
