@@ -23,7 +23,7 @@ inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, cons
 }
 
 /// Brings an operand into the layout of a call; `copy` holds the elements if they had to move.
-inline void bring_to(bool blocks, LaidOut& x, long n, Storage& copy) {
+[[gnu::noinline]] inline void bring_to(bool blocks, LaidOut& x, long n, Storage& copy) {
   if (!x.features || !x.storage || x.in_blocks() == blocks) return;
   copy = Storage(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
   const long count = whole_blocks(n) / block_samples;

@@ -136,6 +136,7 @@ template <int Id> using OperatorById = typename decltype(operator_of(detail::Ope
 ///   static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
 ///   template <class Call> static constexpr long items(long n);                           units of work that threads may share
 ///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end - 1
+///   static constexpr bool linear_work = true;                                           optional: items are a multiple of n and a constant, the rest is constant
 /// and, if `blocks` is not InBlocks::never, the same for images in blocks of samples:
 ///   template <class Call> static constexpr KernelWork block_work(long n);
 ///   template <class Call> static void run_blocks(const Arguments&, long begin, long end);

@@ -118,14 +118,21 @@ constexpr KernelWork block_kernel_work(long n) {
 }
 
 namespace detail {
+constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) { return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace}; }
+
 template <class C>
 constexpr KernelEntry make_kernel_entry() {
-  KernelEntry entry{&run_kernel<C>, &kernel_work<C>, nullptr, nullptr};
+  KernelEntry entry;
+  entry.run = &run_kernel<C>;
+  constexpr bool linear = requires { requires C::Op::linear_work; };
+  if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
+  else entry.work_of = &kernel_work<C>;
   if constexpr (C::Op::blocks != InBlocks::never) {
     if constexpr (C::Op::fits_blocks(C::result, C::description.operand, C::operands)) {
       if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_blocks = entry.run;
       else entry.run_blocks = &run_block_kernel<C>;
-      entry.block_work = &block_kernel_work<C>;
+      if constexpr (linear) entry.block_linear = linear_between(block_kernel_work<C>(block_samples), block_kernel_work<C>(2 * block_samples));
+      else entry.block_work_of = &block_kernel_work<C>;
     }
   }
   return entry;

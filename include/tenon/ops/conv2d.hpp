@@ -158,50 +158,49 @@ constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
 
 TENON_EXACT_BEGIN
 namespace detail {
-// Apply the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of samples.
+// What applies the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of samples; empty
+// without one.
 template <class Call>
-auto plane_epilogue(const Arguments& a) {
-  return [&a](long sample, long first, long count) {
+struct PlaneEpilogue {
+  const Arguments& arguments;
+  void operator()(long sample, long first, long count) const {
     constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
-    if constexpr (Call::description.steps > 0)
-      for (long c = first; c < first + count; ++c) kernel::apply_steps<Call>(a, (sample * channels + c) * plane, plane, c, 0);
-  };
-}
+    for (long c = first; c < first + count; ++c) kernel::apply_steps<Call>(arguments, (sample * channels + c) * plane, plane, c, 0);
+  }
+};
 template <class Call>
-auto block_epilogue(const Arguments& a) {
-  return [&a](long first, long channel, long count) { kernel::apply_steps<Call>(a, first, count, channel, 0); };
+struct BlockEpilogue {
+  const Arguments& arguments;
+  void operator()(long first, long channel, long count) const { kernel::apply_steps<Call>(arguments, first, count, channel, 0); }
+};
+template <class Call, class Epilogue>
+FunctionRef<long, long, long> epilogue_of(const Epilogue& epilogue) {
+  if constexpr (Call::description.steps > 0) return epilogue;
+  else return {};
 }
 }  // namespace detail
 
 template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::plane_epilogue<Call>(a));
+  const detail::PlaneEpilogue<Call> epilogue{a};
+  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
-  const float *const x = a.operand<float>(0), *const weight = a.operand<float>(1);
-  if constexpr (Call::description.steps > 0) {
-    const auto done = detail::block_epilogue<Call>(a);
-    kernel::block_conv2d(sizes<Call>(a.n), x, weight, a.result<float>(), begin, end, a.workspace, &done);
-  } else {
-    kernel::block_conv2d<void>(sizes<Call>(a.n), x, weight, a.result<float>(), begin, end, a.workspace, nullptr);
-  }
+  const detail::BlockEpilogue<Call> epilogue{a};
+  kernel::block_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::plane_epilogue<Call>(a));
+  const detail::PlaneEpilogue<Call> epilogue{a};
+  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
-  const float *const weight = a.operand<float>(0), *const dy = a.operand<float>(1);
-  if constexpr (Call::description.steps > 0) {
-    const auto done = detail::block_epilogue<Call>(a);
-    kernel::block_conv2d_backward_input(sizes<Call>(a.n), weight, dy, a.result<float>(), begin, end, a.workspace, &done);
-  } else {
-    kernel::block_conv2d_backward_input<void>(sizes<Call>(a.n), weight, dy, a.result<float>(), begin, end, a.workspace, nullptr);
-  }
+  const detail::BlockEpilogue<Call> epilogue{a};
+  kernel::block_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {

@@ -30,6 +30,7 @@ TENON_EXACT_BEGIN
 template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
   static constexpr bool elementwise = true;
+  static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
 
   static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&, Sentence& error) {

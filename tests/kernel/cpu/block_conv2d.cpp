@@ -75,9 +75,9 @@ struct Case {
         for (long i = first; i < first + elements; ++i) ++dx_done[std::size_t(i)];
       };
       reference::in_parts(kernel::block_conv2d_items(s), parts,
-                          [&](long begin, long end) { kernel::block_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, block_forward.data(), &count); });
+                          [&](long begin, long end) { kernel::block_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, block_forward.data(), count); });
       reference::in_parts(kernel::block_conv2d_backward_input_items(s), parts,
-                          [&](long begin, long end) { kernel::block_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end, block_input.data(), &count_dx); });
+                          [&](long begin, long end) { kernel::block_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end, block_input.data(), count_dx); });
       reference::in_parts(kernel::block_conv2d_backward_weight_items(s), parts,
                           [&](long begin, long end) { kernel::block_conv2d_backward_weight(s, x_blocks.data(), dy_blocks.data(), dw_blocks.data(), begin, end, block_gradient.data()); });
       CHECK(same(from_blocks(y_blocks, s.n, out), y));

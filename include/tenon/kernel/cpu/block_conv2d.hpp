@@ -1,5 +1,6 @@
 // Convolution and its gradient for the input on blocks of samples (core/sample_blocks.hpp): the same chains as conv2d.hpp.
 #pragma once
+#include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/block_tile.hpp>
 #include <tenon/kernel/cpu/correlate.hpp>
 
@@ -108,11 +109,8 @@ constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
     }
 }
 
-/// What happens to the rows of the result that are complete: call(context, first channel, channels, first pixel, pixels).
-struct RowsDone {
-  const void* context = nullptr;
-  void (*call)(const void*, long channel, long channels, long pixel, long pixels) = nullptr;
-};
+/// What happens to the rows of the result that are complete: (first channel, channels, first pixel, pixels).
+using RowsDone = FunctionRef<long, long, long, long>;
 
 class BlockCorrelator {
  public:
@@ -131,7 +129,7 @@ class BlockCorrelator {
 
   /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps that meet only
   /// padding are left out if `finite`: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
-  [[gnu::noinline]] void run(const float* weight, const float* from, float* to, long rows, bool finite, const RowsDone& done) {
+  [[gnu::noinline]] void run(const float* weight, const float* from, float* to, long rows, bool finite, RowsDone done) {
     const long blocks = ceil_div(rows, block_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
       const long band = c_.band < c_.grid_h - i0 ? c_.band : c_.grid_h - i0;
@@ -154,7 +152,7 @@ class BlockCorrelator {
     return finite ? Range{before - last * pixel, before + extent - begin * pixel} : Range{-(1L << 30), 1L << 30};
   }
 
-  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, bool finite, const RowsDone& done) {
+  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, bool finite, RowsDone done) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     if (band > grid_h - i0) band = grid_h - i0;
@@ -179,7 +177,7 @@ class BlockCorrelator {
         run_block_tile(tile, rows);
       }
       const long last = i + tile_h < band ? i + tile_h : band;
-      if (done.call) done.call(done.context, channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
+      if (done) done(channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
     }
   }
   // The taps whose rows and columns are needed; most tiles need those of the tile before.
@@ -224,29 +222,23 @@ constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) { return deta
 constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows); }
 constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::block_backward_input(s)).total; }
 
+/// Called with the place of the first element, its channel, and the number of elements of the channel that are complete.
+using ChannelDone = FunctionRef<long, long, long>;
+
 namespace detail {
-// (*done)(element, channel, elements) for each channel of rows that the correlator has finished.
-template <class Done>
+// Tells of each channel of the rows that the correlator has finished.
 struct EachChannel {
-  const Done* done;
+  ChannelDone done;
   long plane, first, channel;  // elements of a channel; of the first channel: the first element, its number
 
-  RowsDone rows() const {
-    if constexpr (std::is_same_v<Done, void>) return {};
-    else
-      return {this, [](const void* at, long channel, long channels, long pixel, long pixels) {
-                const EachChannel& here = *static_cast<const EachChannel*>(at);
-                for (long r = channel; r < channel + channels; ++r)
-                  (*here.done)(here.first + r * here.plane + pixel * block_samples, here.channel + r, pixels * block_samples);
-              }};
+  void operator()(long row, long rows, long pixel, long pixels) const {
+    for (long r = row; r < row + rows; ++r) done(first + r * plane + pixel * block_samples, channel + r, pixels * block_samples);
   }
 };
 }  // namespace detail
 
-/// y as by conv2d, x and y in blocks. As soon as some rows of channels are complete, (*done)(element, channel, elements) for each of
-/// them: the place of the first element, and how many.
-template <class Done>
-[[gnu::noinline]] void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, const Done* done) {
+/// y as by conv2d, x and y in blocks. `done` hears of rows of channels as soon as they are complete.
+[[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::block_forward(s);
   detail::BlockCorrelator correlator(c, workspace);
   for (long r = 0; r < s.kh; ++r)
@@ -256,14 +248,13 @@ template <class Done>
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
   detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
-    const detail::EachChannel<Done> channels{done, plane, (block * s.o + o) * plane, o};
-    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows, finite, channels.rows());
+    const detail::EachChannel channels{done, plane, (block * s.o + o) * plane, o};
+    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows, finite, done ? detail::RowsDone(channels) : detail::RowsDone());
   });
 }
 
 /// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
-template <class Done>
-[[gnu::noinline]] void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, const Done* done) {
+[[gnu::noinline]] inline void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::block_backward_input(s);
   detail::BlockCorrelator correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
@@ -277,11 +268,10 @@ template <class Done>
   const bool finite = detail::all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
   detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long first = group * c.rows + row0;
-    const detail::EachChannel<Done> channels{done, plane, (block * s.c + first) * plane, first};
-    const detail::RowsDone complete = channels.rows();
+    const detail::EachChannel channels{done, plane, (block * s.c + first) * plane, first};
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
-                   by_rows ? complete : detail::RowsDone{});
-    if (complete.call && !by_rows) complete.call(complete.context, 0, rows, 0, s.h * s.w);
+                   done && by_rows ? detail::RowsDone(channels) : detail::RowsDone());
+    if (done && !by_rows) channels(0, rows, 0, s.h * s.w);
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
 #include <tenon/kernel/cpu/correlate.hpp>
 
@@ -24,8 +25,8 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
-template <class T, class Finish>
-void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, Finish&& finish) {
+template <class T>
+[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::forward<Compute<T>>(s);
   detail::Correlator<T> correlator(c, workspace);
   for (long p = 0; p < s.group_inputs(); ++p)
@@ -35,15 +36,15 @@ void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin,
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows);
-    finish(sample, o, rows);
+    if (finish) finish(sample, o, rows);
   });
 }
 
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
 /// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
 /// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts and finish as for conv2d.
-template <class T, class Finish>
-void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace, Finish&& finish) {
+template <class T>
+[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::backward_input<Compute<T>>(s);
   detail::Correlator<T> correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
@@ -59,7 +60,7 @@ void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
                    dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows);
-    finish(sample, group * c.rows + row0, rows);
+    if (finish) finish(sample, group * c.rows + row0, rows);
   });
 }
 

@@ -22,6 +22,7 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
   static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  static constexpr bool linear_work = true;
   template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
   template <class Call> static constexpr long cost(long) { return 8; }
   template <class Call>

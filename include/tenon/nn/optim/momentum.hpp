@@ -18,6 +18,7 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   static constexpr bool effect = true, update = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  static constexpr bool linear_work = true;
   template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
