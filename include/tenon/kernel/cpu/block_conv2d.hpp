@@ -159,9 +159,9 @@ class BlockCorrelator {
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     if (band > grid_h - i0) band = grid_h - i0;
     if (band <= 0 || grid_w <= 0) return;
-    // Tiles of two rows or of one, whichever wastes less at the borders.
+    // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper and lower border.
     constexpr long half = block_pixels / 2;
-    const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) <= band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
+    const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
     BlockTile tile{list_, 0, c_.planes, c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}};
     for (long i = 0; i < band; i += tile_h) {
       Range rows_before{0, -1}, columns_before{0, -1};
