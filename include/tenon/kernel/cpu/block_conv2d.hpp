@@ -26,6 +26,7 @@ struct BlockCorrelation {
   long row_blocks;                   // items per block and group
   bool copied;                       // with zeros around it, or since it is larger than the cache
   long band, image_rows, pitch;      // rows of the grid per pass; of the copy
+  bool packed;                       // weights are copied: those of one row block lie far apart in each plane
 };
 
 inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
@@ -63,12 +64,13 @@ constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
   c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
   c.reach_h = h.before + h.after, c.reach_w = w.before + w.after;
   c.rows = s.group_inputs(), c.row_step = c.taps = s.taps(), c.plane_step = c.rows * s.taps();
+  c.packed = c.rows > block_rows;
   finish(c);
   return c;
 }
 
 struct BlockScratch {
-  std::size_t starts, list, image, total;
+  std::size_t starts, list, image, weights, total;
 };
 constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
@@ -76,7 +78,8 @@ constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   s.starts = bytes(c.taps, sizeof(BlockTap));
   s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
   s.image = s.list + bytes(c.taps, sizeof(Tap));
-  s.total = s.image + (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * block_pixel) : 0);
+  s.weights = s.image + (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * block_pixel) : 0);
+  s.total = s.weights + (c.packed ? bytes(block_rows * c.planes * c.taps, sizeof(float)) : 0);
   return s;
 }
 
@@ -123,6 +126,7 @@ class BlockCorrelator {
     starts_ = reinterpret_cast<long*>(base + scratch.starts);
     list_ = reinterpret_cast<Tap*>(base + scratch.list);
     image_ = reinterpret_cast<float*>(base + scratch.image);
+    weights_ = reinterpret_cast<float*>(base + scratch.weights);
     starts_[0] = 0;
   }
   /// Appends a tap of the phase that is being described.
@@ -139,13 +143,20 @@ class BlockCorrelator {
       if (c_.copied) fill_blocks(c_, c_.planes, from, i0 * c_.pixel_h - c_.top, image_), image = image_;
       for (long b = 0; b < blocks; ++b) {
         const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
+        const float* const weights = packed(weight + r * c_.row_step, count);
         for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
-          run_phase(weight + r * c_.row_step, image, to + r * c_.height * c_.width * block_samples, r, int(count), i0, band, phase, finite, done);
+          run_phase(weights, image, to + r * c_.height * c_.width * block_samples, r, int(count), i0, band, phase, finite, done);
       }
     }
   }
 
  private:
+  // The weights of some rows, side by side in each plane and the planes one after the other.
+  const float* packed(const float* weight, long rows) const {
+    if (!c_.packed) return weight;
+    for (long p = 0; p < c_.planes; ++p) copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
+    return weights_;
+  }
   struct Range {
     long begin, end;
   };
@@ -162,7 +173,7 @@ class BlockCorrelator {
     // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper and lower border.
     constexpr long half = block_pixels / 2;
     const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
-    BlockTile tile{list_, 0, c_.planes, c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}};
+    BlockTile tile{list_, 0, c_.planes, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}};
     for (long i = 0; i < band; i += tile_h) {
       Range rows_before{0, -1}, columns_before{0, -1};
       for (long j = 0; j < grid_w; j += tile_w) {
@@ -202,7 +213,7 @@ class BlockCorrelator {
   BlockTap* taps_;
   long* starts_;
   Tap* list_;
-  float* image_;
+  float *image_, *weights_;
 };
 
 // Walks the items [begin, end) of a call: neighbouring row blocks of one block of samples and group go in one run.

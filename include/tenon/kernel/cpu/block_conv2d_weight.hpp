@@ -113,7 +113,7 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
 }
 
 // The other way, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy for which the tap meets
-// padding, and nothing is copied. Rows of dy are walked in bands that stay in the first cache for all taps; the chains of several
+// padding, and nothing is copied. Rows of dy are walked in bands; the chains of several
 // tiles go on from band to band, so that large planes come from memory once for all of them.
 struct WeightPlanes {
   bool used;
@@ -132,7 +132,7 @@ constexpr WeightRange meets_image(long offset, long stride, long before, long ex
   return {begin, end < begin ? begin : end < outputs ? end : outputs};
 }
 constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
-  constexpr long band_pixels = 32, held_bytes = 192 << 10;
+  constexpr long band_pixels = 256, held_bytes = 384 << 10;
   long pixels = 0, all = ceil_div(s.group_inputs(), block_weight_taps);
   for (long r = 0; r < s.kh; ++r)
     for (long k = 0; k < s.kw; ++k) {
