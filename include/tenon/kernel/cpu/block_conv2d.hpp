@@ -154,7 +154,7 @@ class BlockCorrelator {
   // The weights of some rows, side by side in each plane and the planes one after the other.
   const float* packed(const float* weight, long rows) const {
     if (!c_.packed) return weight;
-    for (long p = 0; p < c_.planes; ++p) copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
+    for (long p = 0; p < c_.planes; ++p) kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
     return weights_;
   }
   struct Range {

@@ -223,7 +223,7 @@ class WeightByPlanes {
       if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
         const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;
         tile.dy_plane = p_.band * s_.ow * block_samples;
-        for (long o = 0; o < channels; ++o) copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane, rows * s_.ow * block_samples);
+        for (long o = 0; o < channels; ++o) kernel::copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane, rows * s_.ow * block_samples);
         list(band);
       }
       tile.begun = band > 0;
