@@ -208,7 +208,7 @@ class BlockCorrelator {
   }
   // The taps whose rows and columns are needed; most tiles need those of the tile before.
   void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before, Range& columns_before) const {
-    const auto same = [this](const Range& a, const Range& b, long reach) {
+    const auto same = [](const Range& a, const Range& b, long reach) {
       const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
       return clipped(a.begin) == clipped(b.begin) && clipped(a.end) == clipped(b.end) && b.begin <= b.end;
     };
