@@ -10,6 +10,7 @@
 #include <tenon/ops/constant.hpp>
 #include <tenon/ops/fused.hpp>
 #include <tenon/ops/mul.hpp>
+#include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/structural.hpp>
 
@@ -33,6 +34,25 @@ struct Norm {
 struct NormReluResidual {
   constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const { return ops::relu(ops::add(Norm<images>{}(x, gamma, beta), x)); }
 };
+
+// A window of one pixel changes nothing but the layout: pooling wants blocks of samples.
+struct InBlocks : NormReluResidual {
+  constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const { return NormReluResidual::operator()(ops::max_pool2d<1>(x), gamma, beta); }
+};
+template <class Image>
+void check_layouts() {
+  for (const long n : {9, 10, 16, 19, 26, 33}) {
+    CAPTURE(n);
+    const auto x = random_tensor<float, Image>(1, -2, 2, n);
+    using Channels = Shape<Image::dims[1]>;
+    const auto gamma = random_tensor<float, Channels>(2), beta = random_tensor<float, Channels>(3);
+    const auto rows = support::both_modes(NormReluResidual{}, x, gamma, beta), blocks = support::both_modes(InBlocks{}, x, gamma, beta);
+    CHECK(support::same_bits(rows.result, blocks.result));
+    CHECK(support::same_bits(std::get<0>(rows.gradient), std::get<0>(blocks.gradient)));
+    CHECK(support::same_bits(std::get<1>(rows.gradient), std::get<1>(blocks.gradient)));
+    CHECK(support::same_bits(std::get<2>(rows.gradient), std::get<2>(blocks.gradient)));
+  }
+}
 
 template <class T, class S, class G>
 void check_values(const Tensor<T, S>& x, const Tensor<G, Shape<S::dims[1]>>& gamma, const Tensor<G, Shape<S::dims[1]>>& beta) {
@@ -105,6 +125,11 @@ TEST_CASE("batch_norm: equal bits in both modes and with four threads, with and 
   };
   check(NormReluResidual{}, random_tensor<float, Shape<dyn, 6, 9, 9>>(1, -2, 2, 40), random_tensor<float, Shape<6>>(2), random_tensor<float, Shape<6>>(3));
   check(Norm<rows>{}, random_tensor<float, Shape<dyn, 130>>(4, -2, 2, 300), random_tensor<float, Shape<130>>(5), random_tensor<float, Shape<130>>(6));
+}
+
+TEST_CASE("batch_norm: equal bits with images in blocks of samples, statistics and gradients included") {
+  check_layouts<Shape<dyn, 5, 3, 7>>();
+  check_layouts<Shape<dyn, 70, 1, 1>>();
 }
 
 TEST_CASE("batch_norm: what follows element by element runs in its kernel") {

@@ -1,5 +1,6 @@
 // Batch normalization: statistics of a batch per channel, and what they do to it.
 #pragma once
+#include <tenon/kernel/cpu/block_batch_norm.hpp>
 #include <tenon/kernel/cpu/lanes.hpp>
 #include <tenon/kernel/cpu/math.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
@@ -39,19 +40,51 @@ struct ChannelLayout {
   static constexpr TensorType x = Call::operand(OperandNumber);
   static constexpr long channels = x[1], spatial = x.span(2, x.rank);
   static constexpr long samples(long n) { return x.size(0, n); }
+  // Sums of these keep the order of kernel/cpu/sample_blocks.hpp, in blocks or not.
+  static constexpr bool images = is_image(x);
+  static constexpr kernel::ImageBatch batch(long n, bool blocks) { return {samples(n), channels, spatial, blocks}; }
 };
+// The units of work of an operator that goes through planes in blocks of samples.
+template <class Call>
+constexpr KernelWork plane_block_work(long n) {
+  const long plane = ChannelLayout<Call>::spatial * block_samples;
+  return {whole_blocks(n) / block_samples * ChannelLayout<Call>::channels, plane, 0};
+}
+// Sums over a batch per channel: the units of work are channels.
+template <class Call>
+constexpr KernelWork channel_block_work(long n) {
+  return {ChannelLayout<Call>::channels, whole_blocks(n) * ChannelLayout<Call>::spatial / 4 + 1, 0};
+}
+// Elements that several passes go through while they are in the first cache.
+inline constexpr long norm_piece = 2048;
 }  // namespace detail
 
 TENON_EXACT_BEGIN
+namespace detail {
+// What a table says of its channels.
+template <class A>
+struct Normalization {
+  const A *mean, *variance, *gamma, *beta;
+  A epsilon;
+  Normalization(const A* table, long channels, A epsilon)
+      : mean(table + BatchNormTableRow::mean * channels), variance(table + BatchNormTableRow::variance * channels), gamma(table + BatchNormTableRow::gamma * channels),
+        beta(table + BatchNormTableRow::beta * channels), epsilon(epsilon) {}
+  A deviation(long c) const { return kernel::sqrt(variance[c] + epsilon); }
+  A scale(long c) const { return gamma[c] / deviation(c); }
+};
+}  // namespace detail
+
 /// Statistics of a batch beside gamma and beta, as one table of five rows. Not for users.
 ///
 /// x           [n, C, H, W] or [n, C]; floating-point
 /// gamma, beta [C]; float32, or float64 beside a float64 x
 /// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance (the biased one for a single element)
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
-/// order       each plane in 16 lanes, planes in order of samples; rows [n,C] in groups of 64. Two passes: mean, then deviations
+/// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other images: each
+///             plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   using Config = BatchNormAttributes;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType &x = in[0], &gamma = in[1];
     const char* const name = c.rank == 2 ? "BatchNorm1d" : "BatchNorm2d";
@@ -69,34 +102,34 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   }
   template <class Call> static constexpr long items(long) { return Call::result[1]; }
   template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / Call::result[1] * 2 + 1; }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using Layout = detail::ChannelLayout<Call>;
-    using A = typename Call::Result;
-    const long samples = Layout::samples(a.n), elements = samples * Layout::spatial;
-    const A *gamma = a.operand<A>(1), *beta = a.operand<A>(2);
-    A* const table = a.result<A>();
-    for (long first = begin; first < end; first += kernel::column_block) {
-      const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
-      A mean[kernel::column_block], variance[kernel::column_block];
-      statistics<Call>(a, samples, first, count, mean, variance);
-      for (long i = 0; i < count; ++i) {
-        A* const at = table + first + i;
-        at[BatchNormTableRow::mean * Layout::channels] = mean[i];
-        at[BatchNormTableRow::variance * Layout::channels] = variance[i] / static_cast<A>(elements);
-        at[BatchNormTableRow::gamma * Layout::channels] = gamma[first + i];
-        at[BatchNormTableRow::beta * Layout::channels] = beta[first + i];
-        at[BatchNormTableRow::unbiased_variance * Layout::channels] = variance[i] / static_cast<A>(elements > 1 ? elements - 1 : 1);
-      }
-    }
-  }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::channel_block_work<Call>(n); }
+  template <class Call> static void run(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, false); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, true); }
 
  private:
+  template <class Call>
+  static void fill(const Arguments& a, long begin, long end, bool blocks) {
+    using Layout = detail::ChannelLayout<Call>;
+    using A = typename Call::Result;
+    const long elements = Layout::samples(a.n) * Layout::spatial;
+    const auto row = [table = a.result<A>()](int r) { return table + r * Layout::channels; };
+    A *const mean = row(BatchNormTableRow::mean), *const variance = row(BatchNormTableRow::variance);
+    if constexpr (Layout::images) kernel::image_statistics(Layout::batch(a.n, blocks), a.operand<float>(0), mean, variance, begin, end);
+    else
+      for (long first = begin; first < end; first += kernel::column_block) statistics<Call>(a, first, end - first < kernel::column_block ? end - first : kernel::column_block, mean + first, variance + first);
+    for (long c = begin; c < end; ++c) {
+      row(BatchNormTableRow::unbiased_variance)[c] = variance[c] / static_cast<A>(elements > 1 ? elements - 1 : 1);
+      variance[c] = variance[c] / static_cast<A>(elements);
+      row(BatchNormTableRow::gamma)[c] = a.operand<A>(1)[c];
+      row(BatchNormTableRow::beta)[c] = a.operand<A>(2)[c];
+    }
+  }
   // Means, and sums of squared deviations, of `count` channels.
   template <class Call, class A>
-  static void statistics(const Arguments& a, long samples, long first, long count, A* mean, A* deviation) {
+  static void statistics(const Arguments& a, long first, long count, A* mean, A* deviation) {
     using Layout = detail::ChannelLayout<Call>;
     using T = typename Call::template Operand<0>;
+    const long samples = Layout::samples(a.n);
     const T* const x = a.operand<T>(0) + first * Layout::spatial;
     const A elements = static_cast<A>(samples * Layout::spatial);
     if constexpr (Layout::spatial == 1) {
@@ -136,6 +169,7 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
 /// source      Ioffe and Szegedy, arXiv 1502.03167; MindSpore's BatchNorm in training
 struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
   using Config = BatchNormAttributes;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
@@ -146,53 +180,71 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
     using Layout = detail::ChannelLayout<Call>;
     return Layout::spatial == 1 ? Layout::samples(n) : Layout::samples(n) * Layout::channels;
   }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::plane_block_work<Call>(n); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples); }
+
+ private:
+  template <class Call> static void run_planes(const Arguments& a, long begin, long end, long plane);
 };
 
 /// Sums for the gradients, as rows gamma and beta of a table: sum of dy xhat, and of dy. Operands: x, table, dy. Not for users.
 struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   using Config = BatchNormAttributes;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
   template <class Call> static constexpr long items(long) { return Call::result[1]; }
   template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / Call::result[1] * 2 + 1; }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::channel_block_work<Call>(n); }
+  template <class Call> static void run(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, false); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, true); }
+
+ private:
   template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
+  static void fill(const Arguments& a, long begin, long end, bool blocks) {
     using Layout = detail::ChannelLayout<Call>;
     using A = typename Call::Result;
+    const A* const table = a.operand<A>(1);
+    const A *const mean = table + BatchNormTableRow::mean * Layout::channels, *const variance = table + BatchNormTableRow::variance * Layout::channels;
+    const auto row = [result = a.result<A>()](int r) { return result + r * Layout::channels; };
+    A *const to_gamma = row(BatchNormTableRow::gamma), *const to_beta = row(BatchNormTableRow::beta);
+    if constexpr (Layout::images) kernel::image_gradient_sums(Layout::batch(a.n, blocks), a.operand<float>(0), a.operand<float>(2), mean, to_beta, to_gamma, begin, end);
+    else sums<Call>(a, begin, end, mean, to_beta, to_gamma);
+    for (long c = begin; c < end; ++c) {
+      for (int r : {BatchNormTableRow::mean, BatchNormTableRow::variance, BatchNormTableRow::unbiased_variance}) row(r)[c] = 0;
+      to_gamma[c] = to_gamma[c] / kernel::sqrt(variance[c] + A(Call::config().epsilon));
+    }
+  }
+  template <class Call, class A>
+  static void sums(const Arguments& a, long begin, long end, const A* mean, A* to_beta, A* to_gamma) {
+    using Layout = detail::ChannelLayout<Call>;
     using T = typename Call::template Operand<0>;
     const long samples = Layout::samples(a.n);
     const T *x = a.operand<T>(0), *dy = a.operand<T>(2);
-    const A* mean = a.operand<A>(1) + BatchNormTableRow::mean * Layout::channels;
-    const A* variance = a.operand<A>(1) + BatchNormTableRow::variance * Layout::channels;
-    A* const to_gamma = a.result<A>() + BatchNormTableRow::gamma * Layout::channels;
-    A* const to_beta = a.result<A>() + BatchNormTableRow::beta * Layout::channels;
-    for (long first = begin; first < end; first += kernel::column_block) {
-      const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
-      for (int row : {BatchNormTableRow::mean, BatchNormTableRow::variance, BatchNormTableRow::unbiased_variance})
-        for (long c = first; c < first + count; ++c) a.result<A>()[row * Layout::channels + c] = 0;
-      if constexpr (Layout::spatial == 1) {
+    if constexpr (Layout::spatial == 1) {
+      for (long first = begin; first < end; first += kernel::column_block) {
+        const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
         kernel::column_sums(samples, count, to_beta + first, [=](long r, long c) { return static_cast<A>(dy[r * Layout::channels + first + c]); });
         kernel::column_sums(samples, count, to_gamma + first, [=](long r, long c) {
           const long at = r * Layout::channels + first + c;
           return static_cast<A>(dy[at]) * (static_cast<A>(x[at]) - mean[first + c]);
         });
-      } else {
-        for (long c = first; c < first + count; ++c) {
-          kernel::TwoSums<A> total;
-          for (long sample = 0; sample < samples; ++sample) {
-            const long plane = (sample * Layout::channels + c) * Layout::spatial;
-            const auto sums = kernel::lane_sums<A>(
-                Layout::spatial, [=](long i) { return static_cast<A>(dy[plane + i]); },
-                [=, average = mean[c]](long i) { return static_cast<A>(dy[plane + i]) * (static_cast<A>(x[plane + i]) - average); });
-            total.first += sums.first;
-            total.second += sums.second;
-          }
-          to_beta[c] = total.first;
-          to_gamma[c] = total.second;
-        }
       }
-      for (long c = first; c < first + count; ++c) to_gamma[c] = to_gamma[c] / kernel::sqrt(variance[c] + A(Call::config().epsilon));
+    } else {
+      for (long c = begin; c < end; ++c) {
+        kernel::TwoSums<A> total;
+        for (long sample = 0; sample < samples; ++sample) {
+          const long plane = (sample * Layout::channels + c) * Layout::spatial;
+          const auto sums = kernel::lane_sums<A>(
+              Layout::spatial, [=](long i) { return static_cast<A>(dy[plane + i]); },
+              [=, average = mean[c]](long i) { return static_cast<A>(dy[plane + i]) * (static_cast<A>(x[plane + i]) - average); });
+          total.first += sums.first;
+          total.second += sums.second;
+        }
+        to_beta[c] = total.first;
+        to_gamma[c] = total.second;
+      }
     }
   }
 };
@@ -200,10 +252,17 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
 /// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)). Operands: x, table, dy, sums. Not for users.
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return BatchNorm::items<Call>(n); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::plane_block_work<Call>(n); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples); }
+
+ private:
+  template <class Call> struct Terms;
+  template <class Call> static void run_planes(const Arguments& a, long begin, long end, long plane);
 };
 
 constexpr void BatchNorm::derivative(Derivative& d) {
@@ -217,67 +276,78 @@ void BatchNorm::run(const Arguments& a, long begin, long end) {
   using Layout = detail::ChannelLayout<Call>;
   using T = typename Call::Result;
   using A = typename Call::template Operand<1>;
-  constexpr long channels = Layout::channels, spatial = Layout::spatial;
-  const A* const table = a.operand<A>(1);
-  const A *mean = table + BatchNormTableRow::mean * channels, *beta = table + BatchNormTableRow::beta * channels;
-  const auto scale_of = [table](long c) {
-    return table[BatchNormTableRow::gamma * channels + c] / kernel::sqrt(table[BatchNormTableRow::variance * channels + c] + A(Call::config().epsilon));
-  };
-  if constexpr (spatial == 1) {
+  constexpr long channels = Layout::channels;
+  if constexpr (Layout::spatial == 1) {
+    const detail::Normalization<A> of(a.operand<A>(1), channels, A(Call::config().epsilon));
     for (long first = 0; first < channels; first += kernel::column_block) {
       const long count = channels - first < kernel::column_block ? channels - first : kernel::column_block;
       A scale[kernel::column_block];
-      for (long c = 0; c < count; ++c) scale[c] = scale_of(first + c);
+      for (long c = 0; c < count; ++c) scale[c] = of.scale(first + c);
       for (long row = begin; row < end; ++row) {
         const T* x = a.operand<T>(0) + row * channels + first;
         T* y = a.result<T>() + row * channels + first;
-        for (long c = 0; c < count; ++c) y[c] = static_cast<T>((static_cast<A>(x[c]) - mean[first + c]) * scale[c] + beta[first + c]);
+        for (long c = 0; c < count; ++c) y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + of.beta[first + c]);
         if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, row * channels + first, count, first, 1);
       }
     }
   } else {
-    for (long plane = begin; plane < end; ++plane) {
-      const long c = plane % channels;
-      const A average = mean[c], scale = scale_of(c), shift = beta[c];
-      const T* x = a.operand<T>(0) + plane * spatial;
-      T* y = a.result<T>() + plane * spatial;
-      for (long i = 0; i < spatial; ++i) y[i] = static_cast<T>((static_cast<A>(x[i]) - average) * scale + shift);
-      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, plane * spatial, spatial, c, 0);
+    run_planes<Call>(a, begin, end, Layout::spatial);
+  }
+}
+template <class Call>
+void BatchNorm::run_planes(const Arguments& a, long begin, long end, long size) {
+  using T = typename Call::Result;
+  using A = typename Call::template Operand<1>;
+  constexpr long channels = detail::ChannelLayout<Call>::channels;
+  const detail::Normalization<A> of(a.operand<A>(1), channels, A(Call::config().epsilon));
+  for (long plane = begin; plane < end; ++plane) {
+    const long c = plane % channels;
+    const A average = of.mean[c], scale = of.scale(c), shift = of.beta[c];
+    for (long at = plane * size; at < (plane + 1) * size; at += detail::norm_piece) {
+      const long left = (plane + 1) * size - at, count = left < detail::norm_piece ? left : detail::norm_piece;
+      kernel::map_in_blocks<true>(a.result<T>() + at, count, [=](T x) { return (static_cast<A>(x) - average) * scale + shift; }, a.operand<T>(0) + at);
+      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, at, count, c, 0);
     }
   }
 }
+// What the gradient of one element needs of its channel.
+template <class Call>
+struct BatchNormInputGrad::Terms {
+  using T = typename Call::Result;
+  using A = typename Call::template Operand<1>;
+  A mean, scale, mean_dy, slope;  // slope: mean(dy xhat) / sqrt(variance + epsilon)
+
+  Terms(const Arguments& a, long c) {
+    using Layout = detail::ChannelLayout<Call>;
+    const detail::Normalization<A> of(a.operand<A>(1), Layout::channels, A(Call::config().epsilon));
+    const A* const sums = a.operand<A>(3);
+    const A elements = static_cast<A>(Layout::samples(a.n) * Layout::spatial);
+    mean = of.mean[c], scale = of.scale(c);
+    mean_dy = sums[BatchNormTableRow::beta * Layout::channels + c] / elements;
+    slope = sums[BatchNormTableRow::gamma * Layout::channels + c] / elements / of.deviation(c);
+  }
+  A operator()(T x, T dy) const { return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope); }
+};
 template <class Call>
 void BatchNormInputGrad::run(const Arguments& a, long begin, long end) {
   using Layout = detail::ChannelLayout<Call>;
   using T = typename Call::Result;
-  using A = typename Call::template Operand<1>;
-  constexpr long channels = Layout::channels, spatial = Layout::spatial;
-  const A *const table = a.operand<A>(1), *const sums = a.operand<A>(3);
-  const A elements = static_cast<A>(Layout::samples(a.n) * spatial);
-  struct Channel {
-    A mean, scale, mean_dy, slope;  // slope: mean(dy xhat) / sqrt(variance + epsilon)
-  };
-  const auto channel = [=](long c) {
-    const A deviation = kernel::sqrt(table[BatchNormTableRow::variance * channels + c] + A(Call::config().epsilon));
-    return Channel{table[BatchNormTableRow::mean * channels + c], table[BatchNormTableRow::gamma * channels + c] / deviation,
-                   sums[BatchNormTableRow::beta * channels + c] / elements, sums[BatchNormTableRow::gamma * channels + c] / elements / deviation};
-  };
-  const auto element = [](const Channel& k, T x, T dy) {
-    return static_cast<T>(k.scale * (static_cast<A>(dy) - k.mean_dy - (static_cast<A>(x) - k.mean) * k.slope));
-  };
-  const T *const x = a.operand<T>(0), *const dy = a.operand<T>(2);
-  T* const dx = a.result<T>();
-  if constexpr (spatial == 1) {
-    for (long c = 0; c < channels; ++c) {
-      const Channel k = channel(c);
-      for (long row = begin; row < end; ++row) dx[row * channels + c] = element(k, x[row * channels + c], dy[row * channels + c]);
+  if constexpr (Layout::spatial == 1) {
+    const T *const x = a.operand<T>(0), *const dy = a.operand<T>(2);
+    for (long c = 0; c < Layout::channels; ++c) {
+      const Terms<Call> element(a, c);
+      for (long i = begin * Layout::channels + c; i < end * Layout::channels; i += Layout::channels) a.result<T>()[i] = static_cast<T>(element(x[i], dy[i]));
     }
   } else {
-    for (long plane = begin; plane < end; ++plane) {
-      const Channel k = channel(plane % channels);
-      for (long i = plane * spatial; i < (plane + 1) * spatial; ++i) dx[i] = element(k, x[i], dy[i]);
-    }
+    run_planes<Call>(a, begin, end, Layout::spatial);
   }
+}
+template <class Call>
+void BatchNormInputGrad::run_planes(const Arguments& a, long begin, long end, long size) {
+  using T = typename Call::Result;
+  for (long plane = begin; plane < end; ++plane)
+    kernel::map_in_blocks<true, true>(a.result<T>() + plane * size, size, Terms<Call>(a, plane % detail::ChannelLayout<Call>::channels), a.operand<T>(0) + plane * size,
+                                      a.operand<T>(2) + plane * size);
 }
 
 /// moving = momentum moving + (1 - momentum) row of the table, in place. Operands: moving, table. Not for users.

@@ -118,6 +118,18 @@ TEST_CASE("block_conv2d: the layers of networks") {
   Case(sizes(16, 90, 10, 11, 8, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 4).check();   // an image larger than the cache
   Case(sizes(16, 16, 5, 5, 20, 5, 5, 1, 1, 1, 1, 1, 0, 0, 0, 0), 5).check();    // one pixel
   Case(sizes(16, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 6).check();      // more padding than kernel
+  Case(sizes(18, 130, 7, 7, 140, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 7).check();  // planes in several passes
+  Case(sizes(16, 260, 4, 4, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 8).check();
+  Case(sizes(16, 9, 8, 8, 131, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 9).check();
+}
+
+TEST_CASE("block_conv2d: weight gradients of many planes") {
+  Case(sizes(19, 20, 18, 17, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 1).check();   // bands of rows
+  Case(sizes(16, 30, 33, 30, 22, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 2).check();  // several row blocks share them
+  Case(sizes(31, 15, 21, 19, 6, 3, 5, 2, 3, 2, 1, 1, 3, 1, 2, 2), 3).check();
+  Case(sizes(16, 9, 3, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 4).check();
+  Case(sizes(16, 40, 2, 2, 10, 5, 5, 1, 1, 1, 1, 2, 4, 4, 4, 4), 5).check();     // taps that meet few pixels, groups
+  Case(sizes(16, 10, 4, 4, 3, 3, 3, 1, 1, 4, 4, 1, 4, 4, 4, 4), 6).check();
 }
 
 TEST_CASE("block_conv2d: an infinite weight meets the padding, an infinite pixel stays in its sample") {
@@ -128,5 +140,10 @@ TEST_CASE("block_conv2d: an infinite weight meets the padding, an infinite pixel
     c.weight[4] = 1;
     c.x[33] = odd, c.dy[17] = -odd;
     c.check();
+    Case planes(sizes(19, 20, 4, 4, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 8);
+    planes.dy[17] = odd, planes.dy[18 * planes.out + 3] = -odd;  // meets padding
+    planes.check();
+    planes.x[40] = odd, planes.weight[9] = odd;
+    planes.check();
   }
 }

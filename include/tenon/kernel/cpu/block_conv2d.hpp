@@ -27,18 +27,22 @@ struct BlockCorrelation {
   long row_blocks;                   // items per block and group
   bool copied;                       // with zeros around it, or since it is larger than the cache
   long band, image_rows, pitch;      // rows of the grid per pass; of the copy
+  long pass;                         // planes at a time; the chains of small results go on from pass to pass
+  bool packed;                       // weights are copied: those of one row block lie far apart in each plane
 };
 
 inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
+inline constexpr long small_result = 64;  // pixels up to which it costs less to load and store the result again than to cut the image in bands
 
 constexpr void finish(BlockCorrelation& c) {
   const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
   c.row_blocks = ceil_div(c.rows, block_rows);
   c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w || c.planes * c.h * c.w * block_pixel > block_image_bytes;
   c.pitch = c.copied ? columns : c.w;
-  c.band = c.grid_h;
+  c.band = c.grid_h, c.pass = c.planes;
+  if (c.copied && c.height * c.width <= small_result) c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, block_image_bytes));
   if (c.copied) {
-    const long fitting = (block_image_bytes / (c.planes * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
+    const long fitting = (block_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
   }
   c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
@@ -64,12 +68,13 @@ constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
   c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
   c.reach_h = h.before + h.after, c.reach_w = w.before + w.after;
   c.rows = s.group_inputs(), c.row_step = c.taps = s.taps(), c.plane_step = c.rows * s.taps();
+  c.packed = c.rows > block_rows;
   finish(c);
   return c;
 }
 
 struct BlockScratch {
-  std::size_t starts, list, image, total;
+  std::size_t starts, list, image, weights, total;
 };
 constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
@@ -77,7 +82,8 @@ constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   s.starts = bytes(c.taps, sizeof(BlockTap));
   s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
   s.image = s.list + bytes(c.taps, sizeof(Tap));
-  s.total = s.image + (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * block_pixel) : 0);
+  s.weights = s.image + (c.copied ? std::size_t(c.pass * c.image_rows * c.pitch * block_pixel) : 0);
+  s.total = s.weights + (c.packed ? bytes(block_rows * c.pass * c.taps, sizeof(float)) : 0);
   return s;
 }
 
@@ -121,6 +127,7 @@ class BlockCorrelator {
     starts_ = reinterpret_cast<long*>(base + scratch.starts);
     list_ = reinterpret_cast<Tap*>(base + scratch.list);
     image_ = reinterpret_cast<float*>(base + scratch.image);
+    weights_ = reinterpret_cast<float*>(base + scratch.weights);
     starts_[0] = 0;
   }
   /// Appends a tap of the phase that is being described.
@@ -131,19 +138,36 @@ class BlockCorrelator {
   /// padding are left out if `finite`: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
   [[gnu::noinline]] void run(const float* weight, const float* from, float* to, long rows, bool finite, RowsDone done) {
     const long blocks = ceil_div(rows, block_rows);
-    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
-      const long band = c_.band < c_.grid_h - i0 ? c_.band : c_.grid_h - i0;
-      const float* image = from + i0 * c_.pixel_h * c_.pitch * block_samples;
-      if (c_.copied) fill_blocks(c_, c_.planes, from, i0 * c_.pixel_h - c_.top, image_), image = image_;
-      for (long b = 0; b < blocks; ++b) {
-        const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
-        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
-          run_phase(weight + r * c_.row_step, image, to + r * c_.height * c_.width * block_samples, r, int(count), i0, band, phase, finite, done);
+    for (long p = 0; p < c_.planes; p += c_.pass, weight += c_.pass * c_.plane_step, from += c_.pass * c_.h * c_.w * block_samples) {
+      const Planes planes{p > 0, c_.pass < c_.planes - p ? c_.pass : c_.planes - p, finite};
+      const RowsDone last = p + c_.pass < c_.planes ? RowsDone() : done;
+      for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
+        const long band = c_.band < c_.grid_h - i0 ? c_.band : c_.grid_h - i0;
+        const float* image = from + i0 * c_.pixel_h * c_.pitch * block_samples;
+        if (c_.copied) fill_blocks(c_, planes.count, from, i0 * c_.pixel_h - c_.top, image_), image = image_;
+        for (long b = 0; b < blocks; ++b) {
+          const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
+          const float* const weights = packed(weight + r * c_.row_step, planes.count, count);
+          for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
+            run_phase(weights, image, to + r * c_.height * c_.width * block_samples, r, int(count), i0, band, phase, planes, last);
+        }
       }
     }
   }
 
  private:
+  // Planes of one pass.
+  struct Planes {
+    bool begun;
+    long count;
+    bool finite;
+  };
+  // The weights of some rows, side by side in each plane and the planes one after the other.
+  const float* packed(const float* weight, long planes, long rows) const {
+    if (!c_.packed) return weight;
+    for (long p = 0; p < planes; ++p) kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
+    return weights_;
+  }
   struct Range {
     long begin, end;
   };
@@ -152,21 +176,21 @@ class BlockCorrelator {
     return finite ? Range{before - last * pixel, before + extent - begin * pixel} : Range{-(1L << 30), 1L << 30};
   }
 
-  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, bool finite, RowsDone done) {
+  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, const Planes& planes, RowsDone done) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     if (band > grid_h - i0) band = grid_h - i0;
     if (band <= 0 || grid_w <= 0) return;
-    // Tiles of two rows or of one, whichever wastes less at the borders.
+    // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper and lower border.
     constexpr long half = block_pixels / 2;
-    const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) <= band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
-    BlockTile tile{list_, 0, c_.planes, c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}};
+    const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
+    BlockTile tile{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}, planes.begun};
     for (long i = 0; i < band; i += tile_h) {
       Range rows_before{0, -1}, columns_before{0, -1};
       for (long j = 0; j < grid_w; j += tile_w) {
-        const long x0 = j + tile_w <= grid_w || tile_w > grid_w ? j : grid_w - tile_w;
+        const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;  // a second pass must meet each pixel once
         const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1, x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
-        const Range rows_here = needed(i0 + i, i0 + y1, c_.pixel_h, c_.top, c_.h, finite), columns_here = needed(x0, x1, c_.pixel_w, c_.left, c_.w, finite);
+        const Range rows_here = needed(i0 + i, i0 + y1, c_.pixel_h, c_.top, c_.h, planes.finite), columns_here = needed(x0, x1, c_.pixel_w, c_.left, c_.w, planes.finite);
         list_taps(tile, phase, rows_here, columns_here, rows_before, columns_before);
         for (int q = 0; q < block_pixels; ++q) {
           const long y = i + q / tile_w < y1 ? i + q / tile_w : y1, x = x0 + q % tile_w < x1 ? x0 + q % tile_w : x1;
@@ -182,7 +206,7 @@ class BlockCorrelator {
   }
   // The taps whose rows and columns are needed; most tiles need those of the tile before.
   void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before, Range& columns_before) const {
-    const auto same = [this](const Range& a, const Range& b, long reach) {
+    const auto same = [](const Range& a, const Range& b, long reach) {
       const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
       return clipped(a.begin) == clipped(b.begin) && clipped(a.end) == clipped(b.end) && b.begin <= b.end;
     };
@@ -200,7 +224,7 @@ class BlockCorrelator {
   BlockTap* taps_;
   long* starts_;
   Tap* list_;
-  float* image_;
+  float *image_, *weights_;
 };
 
 // Walks the items [begin, end) of a call: neighbouring row blocks of one block of samples and group go in one run.

@@ -9,13 +9,18 @@ namespace detail {
 /// Output channels and taps of a tile of the weight's gradient.
 inline constexpr int block_weight_rows = 4, block_weight_taps = simd_bytes == 64 ? 5 : 2;
 
+// A pixel of dy and the place in the image that is multiplied with it, from the first ones on.
+struct WeightPixel {
+  std::int32_t dy, image;
+};
 // One tile: lanes[i * taps + k] = for each sample of a block the chain over pixels of dy(channel i) * image(tap k).
 struct BlockWeightTile {
   const float* dy;
   long dy_plane;
   const float* image;
   long tap[block_weight_taps];
-  long height, width, row, column;  // pixels of dy; distances in the image of neighbouring rows and columns
+  const WeightPixel *pixels, *end;
+  bool begun;  // the chains go on from what stands in lanes
   float* lanes;
 };
 
@@ -27,26 +32,26 @@ template <int Rows, int Taps>
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) sum[i][k] = V(0.0f);
-    const float *dy = t.dy + lane, *image_row = t.image + lane;
-    for (long y = 0; y < t.height; ++y, image_row += t.row) {
-      const float* image = image_row;
-      for (long x = 0; x < t.width; ++x, image += t.column, dy += block_samples) {
-        V pixel[Taps];
+      for (int k = 0; k < Taps; ++k) sum[i][k] = t.begun ? V::load(t.lanes + (i * Taps + k) * block_samples + lane) : V(0.0f);
+    const float *const first_dy = t.dy + lane, *const first_image = t.image + lane;
+    const long dy_plane = t.dy_plane;
+    for (const WeightPixel *at = t.pixels, *const end = t.end; at != end; ++at) {
+      const float *const dy = first_dy + at->dy, *const image = first_image + at->image;
+      V pixel[Taps];
 #pragma GCC unroll 8
-        for (int k = 0; k < Taps; ++k) pixel[k] = V::load(image + t.tap[k]);
+      for (int k = 0; k < Taps; ++k) pixel[k] = V::load(image + t.tap[k]);
 #pragma GCC unroll 8
-        for (int i = 0; i < Rows; ++i) {
-          const V gradient = V::load(dy + i * t.dy_plane);
+      for (int i = 0; i < Rows; ++i) {
+        const V gradient = V::load(dy + i * dy_plane);
 #pragma GCC unroll 8
-          for (int k = 0; k < Taps; ++k) sum[i][k] = fmadd(gradient, pixel[k], sum[i][k]);
-        }
+        for (int k = 0; k < Taps; ++k) sum[i][k] = fmadd(gradient, pixel[k], sum[i][k]);
       }
     }
+    float* const lanes = t.lanes + lane;
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) sum[i][k].store(t.lanes + (i * Taps + k) * block_samples + lane);
+      for (int k = 0; k < Taps; ++k) sum[i][k].store(lanes + (i * Taps + k) * block_samples);
   }
 }
 
@@ -78,11 +83,17 @@ constexpr BlockCorrelation block_weight_image(const Conv2dSizes& s) {
   return c;
 }
 
+// The pixels of dy, and where the first tap meets the image.
+inline void list_pixels(const Conv2dSizes& s, const BlockCorrelation& c, WeightPixel* to) {
+  for (long y = 0; y < s.oh; ++y)
+    for (long x = 0; x < s.ow; ++x) *to++ = {std::int32_t((y * s.ow + x) * block_samples), std::int32_t((y * c.pixel_h * c.pitch + x * c.pixel_w) * block_samples)};
+}
+
 // Adds the gradient of one block of samples for some planes of the image and some output channels.
-inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const float* image, const float* dy, float* dw, long planes, long channels, long count) {
+inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const float* image, const float* dy, float* dw, long planes, long channels, long count, const WeightPixel* pixels) {
   constexpr int most = (block_weight_rows * block_weight_taps + block_width - 1) / block_width * block_width;
   alignas(64) float lanes[most * block_samples]{}, sums[most];
-  BlockWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, s.oh, s.ow, c.pixel_h * c.pitch * block_samples, c.pixel_w * block_samples, lanes};
+  BlockWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels + s.oh * s.ow, false, lanes};
   const long taps = planes * s.taps(), width = taps < block_weight_taps ? 1 : block_weight_taps, row_blocks = ceil_div(channels, block_weight_rows);
   const auto& table = width == 1 ? block_weight_table<1>.kernel : block_weight_table<block_weight_taps>.kernel;
   for (long r = 0; r < row_blocks; ++r) {
@@ -100,32 +111,209 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
     }
   }
 }
+
+// The other way, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy for which the tap meets
+// padding, and nothing is copied. Rows of dy are walked in bands; the chains of several
+// tiles go on from band to band, so that large planes come from memory once for all of them.
+struct WeightPlanes {
+  bool used;
+  long band;                  // rows of dy
+  long tiles;                 // of neighbouring planes, whose chains are held
+  long row_blocks;            // that share them
+  long tile_lanes;            // numbers of one tile, all taps of it
+};
+struct WeightRange {
+  long begin, end;
+};
+// The rows (or columns) of dy for which a tap at `offset` meets the image.
+constexpr WeightRange meets_image(long offset, long stride, long before, long extent, long outputs) {
+  const long low = before - offset, high = extent - 1 + before - offset;
+  const long begin = low > 0 ? ceil_div(low, stride) : 0, end = high < 0 ? 0 : high / stride + 1;
+  return {begin, end < begin ? begin : end < outputs ? end : outputs};
+}
+constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
+  constexpr long band_pixels = 256, held_bytes = 384 << 10;
+  long pixels = 0, all = ceil_div(s.group_inputs(), block_weight_taps);
+  for (long r = 0; r < s.kh; ++r)
+    for (long k = 0; k < s.kw; ++k) {
+      const WeightRange y = meets_image(r * s.dilation_h, s.stride_h, s.pad_top, s.h, s.oh), x = meets_image(k * s.dilation_w, s.stride_w, s.pad_left, s.w, s.ow);
+      pixels += (y.end - y.begin) * (x.end - x.begin);
+    }
+  WeightPlanes p{};
+  p.used = 100 * all * block_weight_taps * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
+  p.tile_lanes = block_weight_rows * block_weight_taps * s.taps() * block_samples;
+  p.band = s.ow < band_pixels ? band_pixels / s.ow : 1;
+  p.tiles = p.row_blocks = 1;
+  if (p.band < s.oh) {
+    const long fitting = held_bytes / (p.tile_lanes * long(sizeof(float)));
+    while ((p.tiles + 1) * (p.tiles + 1) <= fitting && p.tiles < all) ++p.tiles;
+    p.row_blocks = fitting / p.tiles > 1 ? fitting / p.tiles : 1;
+  }
+  return p;
+}
+// Where they stand in the scratch memory of a thread, in floats; add_samples goes through whole groups of block_width vectors.
+struct WeightPlanesScratch {
+  long sums, dy, pixels, starts, total;
+};
+constexpr WeightPlanesScratch weight_planes_scratch(const Conv2dSizes& s, const WeightPlanes& p) {
+  const long band = (p.band < s.oh ? p.band : s.oh) * s.ow;
+  WeightPlanesScratch w{};
+  w.sums = p.tiles * p.row_blocks * p.tile_lanes + block_width * block_samples;
+  w.dy = w.sums + round_up(p.tile_lanes / block_samples, block_samples);
+  w.pixels = w.dy + (p.band < s.oh ? p.row_blocks * block_weight_rows * band * block_samples : 0);
+  w.starts = w.pixels + s.taps() * band * 2;
+  w.total = w.starts + (s.taps() + 1) * 2;
+  return w;
+}
+
+// 0 * dy of the pixels that a tap leaves out: NaN or 0, as the chain would have met it.
+inline float left_out(const Conv2dSizes& s, const WeightRange& rows, const WeightRange& columns, const float* dy, long count) {
+  float sum = 0;
+  for (long y = 0; y < s.oh; ++y)
+    for (long x = 0; x < s.ow; ++x, dy += block_samples)
+      if (y < rows.begin || y >= rows.end || x < columns.begin || x >= columns.end)
+        for (long lane = 0; lane < count; ++lane) sum += 0.0f * dy[lane];
+  return sum;
+}
+
+// Adds the gradient of one block of samples for the planes of a group and some output channels.
+class WeightByPlanes {
+ public:
+  WeightByPlanes(const Conv2dSizes& s, const WeightPlanes& p, void* workspace)
+      : s_(s), p_(p), at_(weight_planes_scratch(s, p)), chains_(static_cast<float*>(workspace)), pixels_(reinterpret_cast<WeightPixel*>(chains_ + at_.pixels)),
+        starts_(reinterpret_cast<long*>(chains_ + at_.starts)) {
+    if (p.band >= s.oh) list(0);
+  }
+
+  [[gnu::noinline]] void add(const float* x, const float* dy, float* dw, long channels, long count) {
+    const long row_blocks = ceil_div(channels, block_weight_rows), tiles = ceil_div(s_.group_inputs(), block_weight_taps);
+    for (long r = 0; r < row_blocks; r += p_.row_blocks)
+      for (long t = 0; t < tiles; t += p_.tiles) {
+        const long rows = row_blocks - r < p_.row_blocks ? row_blocks - r : p_.row_blocks, columns = tiles - t < p_.tiles ? tiles - t : p_.tiles;
+        const long row = border(channels, row_blocks, r), first = t * block_weight_taps;
+        add_group(x + first * s_.h * s_.w * block_samples, dy + row * s_.oh * s_.ow * block_samples, dw + (row * s_.group_inputs() + first) * s_.taps(), border(channels, row_blocks, r + rows) - row, rows,
+                  s_.group_inputs() - first, columns, count);
+      }
+    add_left_out(dy, dw, channels, count);
+  }
+
+ private:
+  // The pixels of a band that each tap meets, in order.
+  void list(long band) {
+    WeightPixel* to = pixels_;
+    long* start = starts_;
+    for (long r = 0; r < s_.kh; ++r)
+      for (long k = 0; k < s_.kw; ++k) {
+        *start++ = to - pixels_;
+        const WeightRange rows = meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh), columns = meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow);
+        const long end = rows.end < band + p_.band ? rows.end : band + p_.band;
+        for (long y = rows.begin > band ? rows.begin : band; y < end; ++y) {
+          const long image = (y * s_.stride_h - s_.pad_top + r * s_.dilation_h) * s_.w - s_.pad_left + k * s_.dilation_w;
+          for (long x = columns.begin; x < columns.end; ++x) *to++ = {std::int32_t(((y - band) * s_.ow + x) * block_samples), std::int32_t((image + x * s_.stride_w) * block_samples)};
+        }
+      }
+    *start = to - pixels_;
+  }
+  // `channels` of dy in row blocks, and `planes` of the image, of which so many tiles are taken.
+  void add_group(const float* x, const float* dy, float* dw, long channels, long row_blocks, long planes, long tiles, long count) {
+    const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
+    const bool whole = p_.band >= s_.oh;
+    BlockWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, nullptr};
+    for (long band = 0; band < s_.oh; band += p_.band) {
+      if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
+        const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;
+        tile.dy_plane = p_.band * s_.ow * block_samples;
+        for (long o = 0; o < channels; ++o) kernel::copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane, rows * s_.ow * block_samples);
+        list(band);
+      }
+      tile.begun = band > 0;
+      for (long r = 0; r < row_blocks; ++r) {
+        const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
+        tile.dy = (whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
+        for (long t = 0; t < tiles; ++t) {
+          const long first = t * block_weight_taps;
+          for (long k = 0; k < block_weight_taps; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;  // beyond the last plane, for nothing
+          tile.image = x + first * plane;
+          tile.lanes = chains_ + (r * tiles + t) * p_.tile_lanes;
+          for (long i = 0; i < taps; ++i, tile.lanes += rows * block_weight_taps * block_samples) {
+            tile.pixels = pixels_ + starts_[i], tile.end = pixels_ + starts_[i + 1];
+            block_weight_table<block_weight_taps>.kernel[rows - 1](tile);
+          }
+        }
+      }
+    }
+    float* const sums = chains_ + at_.sums;
+    for (long r = 0; r < row_blocks; ++r) {
+      const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
+      for (long t = 0; t < tiles; ++t) {
+        const long first = t * block_weight_taps, width = planes - first < block_weight_taps ? planes - first : block_weight_taps, step = rows * block_weight_taps;
+        add_samples(chains_ + (r * tiles + t) * p_.tile_lanes, taps * step, count, sums);
+        for (long i = 0; i < rows; ++i) {
+          float* to = dw + ((row + i) * s_.group_inputs() + first) * taps;
+          for (long k = 0; k < width; ++k)
+            for (long tap = 0, from = i * block_weight_taps + k; tap < taps; ++tap, from += step) *to++ += sums[from];
+        }
+      }
+    }
+  }
+  void add_left_out(const float* dy, float* dw, long channels, long count) const {
+    const long inputs = s_.group_inputs(), gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
+    if (all_finite(dy, channels * gradient)) return;
+    for (long r = 0, t = 0; r < s_.kh; ++r)
+      for (long k = 0; k < s_.kw; ++k, ++t)
+        for (long o = 0; o < channels; ++o) {
+          const float rest = left_out(s_, meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh), meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow), dy + o * gradient, count);
+          for (long c = 0; c < inputs; ++c) dw[(o * inputs + c) * taps + t] += rest;
+        }
+  }
+
+  const Conv2dSizes& s_;
+  const WeightPlanes& p_;
+  WeightPlanesScratch at_;
+  float* chains_;
+  WeightPixel* pixels_;
+  long* starts_;
+};
 }  // namespace detail
 
 /// Items are blocks of output channels; a thread should take neighbouring ones.
 constexpr long block_conv2d_backward_weight_items(const Conv2dSizes& s) { return s.groups * ceil_div(s.group_outputs(), detail::block_weight_rows); }
 constexpr std::size_t block_conv2d_backward_weight_workspace(const Conv2dSizes& s) {
+  if (const detail::WeightPlanes p = detail::weight_planes(s); p.used) return std::size_t(detail::weight_planes_scratch(s, p).total) * sizeof(float);
   const detail::BlockCorrelation c = detail::block_weight_image(s);
-  return c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0;
+  return std::size_t(s.oh * s.ow) * sizeof(detail::WeightPixel) + (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
 }
 
 /// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0, padding counts as 0;
 /// the samples of a block as a tree, then the blocks (kernel/cpu/sample_blocks.hpp).
 [[gnu::noinline]] inline void block_conv2d_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin, long end, void* workspace) {
   const detail::BlockCorrelation c = detail::block_weight_image(s);
+  const detail::WeightPlanes by_planes = detail::weight_planes(s);
   const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples, gradient = s.oh * s.ow * block_samples;
-  detail::each_block_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
-    const long o = group * c.rows + first;
-    float* const to = dw + o * weights;
-    for (long i = 0; i < channels * weights; ++i) to[i] = 0;
-    for (long b = 0; b < ceil_div(s.n, block_samples); ++b)
-      for (long p = 0; p < inputs; p += c.planes) {
-        const long planes = c.planes < inputs - p ? c.planes : inputs - p;
-        const float* from = x + (b * s.c + group * inputs + p) * image;
-        if (c.copied) detail::fill_blocks(c, planes, from, -c.top, static_cast<float*>(workspace)), from = static_cast<float*>(workspace);
-        const long count = s.n - b * block_samples;
-        detail::add_block(s, c, from, dy + (b * s.o + o) * gradient, to + p * s.taps(), planes, channels, count < block_samples ? count : block_samples);
+  const auto each_block = [&](auto body) {  // body(image of the group, dy and dw of some channels, channels, samples)
+    detail::each_block_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
+      const long o = group * c.rows + first;
+      for (long i = 0; i < channels * weights; ++i) dw[o * weights + i] = 0;
+      for (long b = 0; b < ceil_div(s.n, block_samples); ++b) {
+        const long left = s.n - b * block_samples;
+        body(x + (b * s.c + group * inputs) * image, dy + (b * s.o + o) * gradient, dw + o * weights, channels, left < block_samples ? left : block_samples);
       }
+    });
+  };
+  if (by_planes.used) {
+    detail::WeightByPlanes sums(s, by_planes, workspace);
+    each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) { sums.add(from, gradients, to, channels, count); });
+    return;
+  }
+  detail::WeightPixel* const pixels = static_cast<detail::WeightPixel*>(workspace);
+  detail::list_pixels(s, c, pixels);
+  float* const copy = reinterpret_cast<float*>(pixels + s.oh * s.ow);
+  each_block([&](const float* from, const float* gradients, float* to, long channels, long count) {
+    for (long p = 0; p < inputs; p += c.planes, from += c.planes * image) {
+      const long planes = c.planes < inputs - p ? c.planes : inputs - p;
+      if (c.copied) detail::fill_blocks(c, planes, from, -c.top, copy);
+      detail::add_block(s, c, c.copied ? copy : from, gradients, to + p * s.taps(), planes, channels, count, pixels);
+    }
   });
 }
 

@@ -61,16 +61,21 @@ template <int Width>
 /// register in both arrays.
 [[gnu::noinline]] inline void add_samples(const float* lanes, long vectors, long count, float* sums) {
   using V = Simd<float, block_width>;
-  for (long i = 0; i < vectors; i += block_width)
-    for (int lane = 0; lane < block_samples; lane += block_width) {
+  for (long i = 0; i < vectors; i += block_width) {
+    V part[block_vectors];
+    for (int v = 0; v < block_vectors; ++v) {
+      const int lane = v * block_width;
       V rows[block_width];
 #pragma GCC unroll 16
       for (int r = 0; r < block_width; ++r) rows[r] = V::load(lanes + (i + r) * block_samples + lane);
       if (lane + block_width > count)
         for (int r = 0; r < block_width; ++r) rows[r] = live_lanes(rows[r], lane, count);
-      const V sum = lane_sums(rows);
-      (lane ? V::load(sums + i) + sum : sum).store(sums + i);
+      part[v] = lane_sums(rows);
     }
+    for (int step = 1; step < block_vectors; step *= 2)
+      for (int v = 0; v < block_vectors; v += 2 * step) part[v] = part[v] + part[v + step];
+    part[0].store(sums + i);
+  }
 }
 
 }  // namespace tenon::kernel
