@@ -58,7 +58,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -94,7 +94,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -117,7 +117,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0, w = 0;
     constexpr Pool2dAttributes window() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
   };
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
     x.extent[2] = c.h, x.extent[3] = c.w;
@@ -149,7 +149,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 /// source      MindSpore's AvgPool
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);
