@@ -118,6 +118,7 @@ TEST_CASE("block_conv2d: the layers of networks") {
   Case(sizes(16, 90, 10, 11, 8, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 4).check();   // an image larger than the cache
   Case(sizes(16, 16, 5, 5, 20, 5, 5, 1, 1, 1, 1, 1, 0, 0, 0, 0), 5).check();    // one pixel
   Case(sizes(16, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 6).check();      // more padding than kernel
+  Case(sizes(35, 18, 9, 8, 18, 3, 3, 2, 1, 1, 1, 18, 1, 1, 1, 1), 8).check();   // depthwise
 }
 
 TEST_CASE("block_conv2d: an infinite weight meets the padding, an infinite pixel stays in its sample") {
