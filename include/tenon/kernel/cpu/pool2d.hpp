@@ -193,6 +193,11 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
     detail::each_band(s, grid, x, A(0), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
       grid.run(detail::fold_grid<detail::Sum, A>, cells, sums.cell, planes, rows);
       detail::pick_windows(sums.cell, planes * rows * pitch, s.stride_w);
+      if (detail::one_divisor(s, count_include_pad)) {
+        detail::divide_cells(sums.cell, planes * rows * pitch, static_cast<A>(long(s.kh) * s.kw));
+        for (long p = 0; p < planes; ++p) copy_matrix(sums.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+        return;
+      }
       for (long p = 0; p < planes; ++p)
         for (long i = 0; i < rows; ++i)
           detail::divide_row(s, i0 + i, sums.cell + (p * rows + i) * pitch, y + ((plane + p) * s.oh + i0 + i) * s.ow, 1, count_include_pad);

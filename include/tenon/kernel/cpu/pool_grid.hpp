@@ -126,12 +126,22 @@ template <class A, class T, class Body>
     }
 }
 
+/// True if all windows divide by the same number.
+constexpr bool one_divisor(const Pool2dSizes& s, bool count_include_pad) {
+  return count_include_pad || (s.pad_top == 0 && s.pad_left == 0 && (s.ow - 1) * s.stride_w + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h);
+}
+/// cells[q] = cells[q] / by.
+template <class A>
+[[gnu::noinline]] void divide_cells(A* cells, long count, A by) {
+  for (long q = 0; q < count; q += simd_width<A>) (Simd<A>::load(cells + q) / Simd<A>(by)).store(cells + q);
+}
+
 /// to[j * step] = from[j] / divisor(i, j) for row i of windows; between them may come zeros.
 template <class From, class To>
 [[gnu::noinline]] void divide_row(const Pool2dSizes& s, long i, const From* from, To* to, int step, bool count_include_pad) {
   using A = PoolValue<To>;
   const auto edge = [&](long j) { to[j * step] = static_cast<To>(static_cast<A>(from[j]) / static_cast<A>(divisor(s, window(s, i, j), count_include_pad))); };
-  const bool same = count_include_pad || (s.pad_top == 0 && s.pad_left == 0 && (s.ow - 1) * s.stride_w + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h);
+  const bool same = one_divisor(s, count_include_pad);
   const long first = same ? 0 : whole_begin(s), last = same ? s.ow : whole_end(s), begin = first < s.ow ? first : s.ow, end = last > begin ? last : begin;
   for (long j = 0; j < begin; ++j) edge(j);
   if (begin < end) {
