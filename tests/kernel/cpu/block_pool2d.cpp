@@ -72,7 +72,8 @@ void check(long n, const Pool2dSizes& s, bool count_include_pad, bool odd, std::
     CHECK(same(y, average, n, out));
     reference::in_parts(items, parts, [&](long begin, long end) { kernel::block_max_pool2d_backward(s, xb.data(), dyb.data(), dx.data(), begin, end); });
     CHECK(same(dx, from_maximum, n, in));
-    reference::in_parts(items, parts, [&](long begin, long end) { kernel::block_avg_pool2d_backward(s, dyb.data(), dx.data(), count_include_pad, begin, end); });
+    reference::in_parts(items, parts,
+                        [&](long begin, long end) { kernel::block_avg_pool2d_backward(s, dyb.data(), dx.data(), count_include_pad, begin, end); });
     CHECK(same(dx, from_average, n, in));
   }
 }
@@ -91,8 +92,8 @@ TEST_CASE("block_pool2d: random shapes") {
 
 TEST_CASE("block_pool2d: the layers of networks") {
   check(32, {6, 28, 28, 14, 14, 2, 2, 2, 2, 0, 0}, false, false, 1);
-  check(19, {3, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, true, 2);    // "same": the last row of windows hangs over
+  check(19, {3, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, true, 2);  // "same": the last row of windows hangs over
   check(16, {2, 56, 56, 28, 28, 3, 3, 2, 2, 1, 1}, true, true, 3);
-  check(16, {5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, true, 4);     // global
+  check(16, {5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, true, 4);  // global
   check(10, {2, 13, 112, 13, 112, 5, 5, 1, 1, 2, 2}, true, true, 5);
 }

@@ -61,8 +61,13 @@ struct DepthwiseTile {
 class DepthwiseGradient {
  public:
   DepthwiseGradient(const Conv2dSizes& s, void* workspace)
-      : s_(s), plan_(depthwise_plan(s)), count_(plan_.taps * depthwise_lanes), total_(static_cast<float*>(workspace)), samples_(total_ + count_),
-        dy_(samples_ + block_samples * count_), image_(dy_ + plan_.band * s.ow * depthwise_lanes) {}
+      : s_(s),
+        plan_(depthwise_plan(s)),
+        count_(plan_.taps * depthwise_lanes),
+        total_(static_cast<float*>(workspace)),
+        samples_(total_ + count_),
+        dy_(samples_ + block_samples * count_),
+        image_(dy_ + plan_.band * s.ow * depthwise_lanes) {}
 
   /// dw of the channels c .. c + channels - 1, at most depthwise_lanes, over all samples in the order of kernel/cpu/sample_blocks.hpp.
   [[gnu::noinline]] void run(const float* x, const float* dy, float* dw, long c, long channels) {
@@ -70,7 +75,8 @@ class DepthwiseGradient {
     for (long first = 0; first < s_.n; first += block_samples) {
       const long live = s_.n - first < block_samples ? s_.n - first : block_samples;
       clear(samples_, live * count_);
-      for (long i = 0; i < live; ++i) add_sample(x + ((first + i) * s_.c + c) * s_.h * s_.w, dy + ((first + i) * s_.c + c) * s_.oh * s_.ow, samples_ + i * count_, channels);
+      for (long i = 0; i < live; ++i)
+        add_sample(x + ((first + i) * s_.c + c) * s_.h * s_.w, dy + ((first + i) * s_.c + c) * s_.oh * s_.ow, samples_ + i * count_, channels);
       for (long step = 1; step < live; step *= 2)
         for (long i = 0; i + step < live; i += 2 * step) add(samples_ + i * count_, samples_ + (i + step) * count_);
       add(total_, samples_);
@@ -104,7 +110,8 @@ class DepthwiseGradient {
     clear(image_, plan_.image());
     for (long i = 0; i < plan_.image_rows && width > 0; ++i)
       if (const long y = first + i; y >= 0 && y < s_.h)
-        copy_matrix(x + y * s_.w, 1, s_.h * s_.w, image_ + (i * plan_.pitch + s_.pad_left) * depthwise_lanes, depthwise_lanes, width, channels, depthwise_lanes);
+        copy_matrix(x + y * s_.w, 1, s_.h * s_.w, image_ + (i * plan_.pitch + s_.pad_left) * depthwise_lanes, depthwise_lanes, width, channels,
+                    depthwise_lanes);
   }
   using BlockVector = Simd<float, block_width>;
 
@@ -122,7 +129,8 @@ constexpr std::size_t depthwise_backward_weight_workspace(const Conv2dSizes& s) 
 }
 
 /// conv2d_backward_weight of float32 for the channels [begin, end) of a depthwise convolution: the same chains.
-[[gnu::noinline]] inline void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin, long end, void* workspace) {
+[[gnu::noinline]] inline void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin, long end,
+                                                        void* workspace) {
   detail::DepthwiseGradient gradient(s, workspace);
   for (long c = begin; c < end; c += detail::depthwise_lanes) gradient.run(x, dy, dw, c, end - c < detail::depthwise_lanes ? end - c : detail::depthwise_lanes);
 }

@@ -125,7 +125,9 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
           const T* const from = x + (plane + p) * s.h * s.w;
           T* const to = y + (plane + p) * s.oh * s.ow;
           copy_matrix(best.cell + p * rows * pitch, pitch, 1, to + i0 * s.ow, s.ow, rows, s.ow, 0);
-          detail::each_doubtful<A>(s, from, i0, rows, [&](long i, long j, const detail::Window& at) { to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at)); });
+          detail::each_doubtful<A>(s, from, i0, rows, [&](long i, long j, const detail::Window& at) {
+            to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
+          });
         }
       });
       return;

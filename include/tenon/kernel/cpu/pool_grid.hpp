@@ -177,7 +177,8 @@ template <class T>
       if (plane == begin || rows < grid_h) clear(share.cell, together * cells + grid_step<A>);
       for (long p = 0; p < planes; ++p)
         for (long i = a0 > above ? a0 - above : 0; i < a0 + band && i < s.oh; ++i)
-          divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow, share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w, count_include_pad);
+          divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow, share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w,
+                     count_include_pad);
       for (int phase = 0; phase < s.stride_h; ++phase) {
         GridTap<A> tap[grid_taps];
         long taps = 0;

@@ -90,7 +90,8 @@ template <class A, class T, class R, class F, class Finish>
   const long width = w.length();
   if (!w.vertical()) {
     for (long kept = begin; kept < end; ++kept)
-      y[kept] = finish(reduce_runs<A>(x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f));
+      y[kept] = finish(reduce_runs<A>(
+          x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f));
     return;
   }
   for (long kept = begin; kept < end;) {
