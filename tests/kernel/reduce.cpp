@@ -91,6 +91,10 @@ TEST_CASE("every set of axes of every kind of shape") {
   check<Shape<2, 17, 1>>();
   check<Shape<dyn, 2, 5, 33>>();
   check<Shape<2, 3, 2, 130>>();
+  check<Shape<37, 13, 3>>();  // sixteen outer elements side by side
+  check<Shape<35, 40>>();
+  check<Shape<6, 13, 25>>();  // blocks filled up with neighbours
+  check<Shape<9, 700>>();
 }
 
 TEST_CASE("16-bit floats add up in float, integers in 64 bits") {

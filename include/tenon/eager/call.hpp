@@ -66,7 +66,8 @@ struct EagerResult {
   throw ValueError(text(call.name, " got operands of batch size ", n, " and ", operand.n, "."));
 }
 
-/// Records the call if one of its operands has a variable. An operand that was copied into the layout of the call is kept so.
+/// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout of the call,
+/// which are kept so.
 inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy, const Arguments& a, EagerResult& result) {
   int variable[max_operands];
   bool recorded = false;
@@ -79,22 +80,30 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
     if (!(call.rule->keeps >> k & 1)) continue;
-    if (copy[k]) value[k].data = copy[k].data(), value[k].storage = copy[k];
+    if (copy && copy[k]) value[k].data = copy[k].data(), value[k].storage = copy[k];
     else operand[k].keep_in(value[k]);
   }
   if (call.rule->keeps >> call.operands & 1) value[call.operands].data = result.storage.data(), value[call.operands].storage = result.storage;
 }
 
-/// Brings the images among the operands into the layout of the call; true if that is blocks of samples.
-[[gnu::noinline]] inline bool lay_out(const EagerInfo& call, const EagerOperand* operand, Arguments& a, Storage* copy) {
+/// The call with images among its operands or as its result: it brings them into one layout first.
+[[gnu::noinline]] inline void run_on_images(const EagerInfo& call, const EagerOperand* operand, Arguments& a, EagerResult& result) {
   eager::LaidOut x[max_operands];
   for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, operand[k].features};
   const bool blocks = call.kernel && eager::runs_in_blocks(*call.kernel, call.blocks, a.n, x, call.operands);
+  Storage copy[max_operands];
   for (int k = 0; k < call.operands; ++k) {
     eager::bring_to(blocks, x[k], a.n, copy[k]);
     a.buffer[k + 1] = x[k].data;
   }
-  return blocks;
+  if (call.effect) a.buffer[0] = a.buffer[1];
+  else if (!call.kernel) result.storage = copy[0] ? copy[0] : *operand[0].storage;
+  else a.buffer[0] = (result.storage = eager::result_storage(call.result, a.n, blocks)).data();
+  if (call.kernel) {
+    const FlushDenormals flush;
+    eager::launch_in(blocks, *call.kernel, a);
+  }
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result);
 }
 
 /// Runs an eager call and records it if a tape wants to know.
@@ -113,22 +122,23 @@ inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand,
   a.n = n < 0 ? 1 : n;
   EagerResult result;
   result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
-  Storage copy[max_operands];
-  const bool blocks = images && lay_out(call, operand, a, copy);
+  if (images) {
+    run_on_images(call, operand, a, result);
+    return result;
+  }
   if (call.effect) {
     a.buffer[0] = a.buffer[1];
   } else if (!call.kernel) {
-    result.storage = copy[0] ? copy[0] : *operand[0].storage;
+    result.storage = *operand[0].storage;
   } else {
-    result.storage = eager::result_storage(call.result, a.n, blocks);
+    result.storage = Storage(static_cast<std::size_t>(call.result.bytes(a.n)));
     a.buffer[0] = result.storage.data();
   }
   if (call.kernel) {
     const FlushDenormals flush;
-    if (blocks) eager::launch_in(true, *call.kernel, a);
-    else launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
+    launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
   }
-  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result);
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result);
   return result;
 }
 

@@ -244,8 +244,25 @@ class Tape {
       compute(rule, id, operand, r.n, node.immediate == same_stream ? r.immediate : node.immediate, value);
     }
   }
-  // The value of a node of a rule, in the layout that its operands ask for.
+  // The value of a node of a rule.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate, Value& value) {
+    const Node& node = rule.node[id];
+    for (int k = 0; k < node.operands; ++k)
+      if (is_image(rule.node[node.operand[k]].type)) return compute_images(rule, id, operand, n, immediate, value);
+    if (node.op->view) {
+      value = {operand[0]->data, operand[0]->storage, -1};
+      return;
+    }
+    Arguments a;
+    a.n = n;
+    a.immediate = immediate;
+    value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
+    a.buffer[0] = value.data = value.storage.data();
+    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
+    launch(*rule.entry[rule.kernel[id]], a);
+  }
+  // The same with images among the operands, in the layout that they ask for.
+  [[gnu::noinline]] static void compute_images(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate, Value& value) {
     const Node& node = rule.node[id];
     LaidOut x[max_operands];
     for (int k = 0; k < node.operands; ++k) {

@@ -59,7 +59,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -96,7 +96,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -120,7 +120,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     constexpr Pool2dAttributes window() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
   };
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
     x.extent[2] = c.h, x.extent[3] = c.w;
@@ -153,7 +153,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);

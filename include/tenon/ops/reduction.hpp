@@ -62,12 +62,20 @@ struct Reduction : Operator<Op, Name> {
   static void run(const Arguments& a, long begin, long end) {
     using A = decltype(accumulator<typename Call::Result>());
     const long count = reduced_count<Call>(a.n);
-    kernel::reduce<Call, A>(
-        a, begin, end, unsigned(Call::config().mask), Op::template start<A>(), [](A x, A y) { return Op::combine(x, y); },
-        [count](A total) { return static_cast<typename Call::Result>(Op::finish(total, count)); });
+    kernel::reduce(kernel::reduce_walk(Call::operand(0), unsigned(Call::config().mask), a.n), a.operand<typename Call::template Operand<0>>(0),
+                   a.result<typename Call::Result>(), begin, end, Op::template start<A>(), Combine{}, Finish<typename Call::Result>{count});
   }
 
  private:
+  // Named, so that a kernel is compiled once for all shapes.
+  struct Combine {
+    template <class A> A operator()(A x, A y) const { return Op::combine(x, y); }
+  };
+  template <class R>
+  struct Finish {
+    long count;
+    template <class A> R operator()(A total) const { return static_cast<R>(Op::finish(total, count)); }
+  };
   template <class T>
   static constexpr auto accumulator() {
     if constexpr (requires { typename Op::template Carried<T>; }) return typename Op::template Carried<T>{};

@@ -121,6 +121,7 @@ TEST_CASE("block_conv2d: the layers of networks") {
   Case(sizes(18, 130, 7, 7, 140, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 7).check();  // planes in several passes
   Case(sizes(16, 260, 4, 4, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 8).check();
   Case(sizes(16, 9, 8, 8, 131, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 9).check();
+  Case(sizes(35, 18, 9, 8, 18, 3, 3, 2, 1, 1, 1, 18, 1, 1, 1, 1), 8).check();   // depthwise
 }
 
 TEST_CASE("block_conv2d: weight gradients of many planes") {

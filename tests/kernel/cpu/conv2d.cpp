@@ -195,6 +195,14 @@ TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
 }
 
+TEST_CASE("conv2d: depthwise, several vectors of channels, samples, tiles of taps, and bands") {
+  check<float>(sizes(19, 18, 6, 7, 18, 3, 3, 1, 1, 1, 1, 18, 1, 1, 1, 1), 70);
+  check<float>(sizes(3, 35, 12, 11, 35, 5, 4, 2, 3, 1, 2, 35, 3, 2, 2, 3), 71);
+  check<float>(sizes(2, 3, 70, 90, 3, 3, 3, 1, 1, 1, 1, 3, 1, 1, 1, 1), 72);
+  check<float>(sizes(2, 16, 4, 4, 16, 2, 2, 3, 3, 1, 1, 16, 5, 0, 4, 0), 73);
+  check<double>(sizes(2, 5, 6, 7, 5, 3, 3, 1, 1, 1, 1, 5, 1, 1, 1, 1), 74);
+}
+
 TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
   for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37}) check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
 }

@@ -5,6 +5,7 @@
 
 #include <tenon/core/sample_blocks.hpp>
 #include <tenon/kernel/cpu/correlate.hpp>
+#include <tenon/kernel/cpu/depthwise.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -153,6 +154,7 @@ constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
 /// Bytes of scratch that one thread needs, aligned to 64 bytes.
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
+  if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
   return detail::weight_scratch<Compute<T>>(detail::weight_plan<Compute<T>>(s), s.ow, s.n).total;
 }
 
@@ -161,6 +163,11 @@ constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
 template <class T>
 void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
   const detail::WeightPlan plan = detail::weight_plan<Compute<T>>(s);
+  if constexpr (std::is_same_v<T, float>)
+    if (is_depthwise(s)) {  // a channel belongs to its first part
+      const long parts = plan.column_blocks * plan.row_blocks;
+      return depthwise_backward_weight(s, x, dy, dw, ceil_div(begin, parts), ceil_div(end, parts), workspace);
+    }
   detail::WeightGradient<T> gradient(s, plan, workspace);
   for (long item = begin; item < end;) {
     const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block;

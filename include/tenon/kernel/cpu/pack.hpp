@@ -5,15 +5,27 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// to[j] = from[j] for n elements, widened or rounded once.
+namespace detail {
+// n >= Width elements; the last vector overlaps the one before it.
+template <int Width, class A>
+[[gnu::always_inline]] inline void copy_vectors(const A* from, A* to, long n) {
+  using V = Simd<A, Width>;
+  for (long j = 0; j + Width < n; j += Width) V::load(from + j).store(to + j);
+  V::load(from + n - Width).store(to + n - Width);
+}
+}  // namespace detail
+
+/// to[j] = from[j] for n elements that do not overlap, widened or rounded once.
 template <class From, class To>
 [[gnu::always_inline]] inline void copy_row(const From* from, To* to, long n) {
   long j = 0;
   if constexpr (std::is_same_v<From, To>) {
-    using V = Simd<To>;
-    using Half = Simd<To, (V::width < packed_rows ? V::width : packed_rows / 2)>;  // short rows are common in images
-    for (; j + V::width <= n; j += V::width) V::load(from + j).store(to + j);
-    for (; j + Half::width <= n; j += Half::width) Half::load(from + j).store(to + j);
+    constexpr int width = simd_width<To>;  // short rows are common in images
+    if (n >= width) return detail::copy_vectors<width>(from, to, n);
+    if constexpr (width > 8)
+      if (n >= 8) return detail::copy_vectors<8>(from, to, n);
+    if constexpr (width > 4)
+      if (n >= 4) return detail::copy_vectors<4>(from, to, n);
     for (; j < n; ++j) to[j] = from[j];
   } else if constexpr (std::is_same_v<To, Compute<From>>) {
     for (; j < n; ++j) to[j] = widened(from[j]);

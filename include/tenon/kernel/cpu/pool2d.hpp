@@ -2,57 +2,12 @@
 #pragma once
 #include <cstddef>
 
-#include <tenon/kernel/cpu/tile.hpp>
+#include <tenon/kernel/cpu/pool_grid.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// x [planes, h, w], y [planes, oh, ow]; padding below and to the right follows from oh and ow. Planes are the items that threads
-/// divide. Each window must meet x (it does in MindSpore's pad modes "same" and "valid", and in "pad" up to half the window).
-struct Pool2dSizes {
-  long planes, h, w, oh, ow;
-  int kh, kw, stride_h, stride_w, pad_top, pad_left;
-};
-
 namespace detail {
-// 16-bit floats compare and add up in float, all others as they are.
-template <class T>
-using PoolValue = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
-
-// The rows and columns of x under one window.
-struct Window {
-  long top, bottom, left, right;
-};
-constexpr Window window(const Pool2dSizes& s, long i, long j) {
-  const long y = i * s.stride_h - s.pad_top, x = j * s.stride_w - s.pad_left;
-  return {y > 0 ? y : 0, y + s.kh < s.h ? y + s.kh : s.h, x > 0 ? x : 0, x + s.kw < s.w ? x + s.kw : s.w};
-}
-
-struct Maximum {
-  template <class V>
-  [[gnu::always_inline]] static V first(V x) {
-    return x;
-  }
-  template <class T>
-  [[gnu::always_inline]] static T next(T sum, T x) {
-    return x > sum ? x : sum;
-  }
-  template <class T, int W>
-  [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> sum, Simd<T, W> x) {
-    return max(x, sum);
-  }
-};
-struct Sum {
-  template <class V>
-  [[gnu::always_inline]] static V first(V x) {
-    return V(0) + x;
-  }
-  template <class V>
-  [[gnu::always_inline]] static V next(V sum, V x) {
-    return V(sum + x);
-  }
-};
-
 template <class Fold, class T>
 [[gnu::always_inline]] inline PoolValue<T> fold_window(const Pool2dSizes& s, const T* x, const Window& at) {
   using A = PoolValue<T>;
@@ -65,65 +20,20 @@ template <class Fold, class T>
   return sum;
 }
 
-// Lanes are neighbouring windows, none of them cut at the left or right. Strides 1 and 2.
-template <class Fold, class V>
-[[gnu::always_inline]] inline V fold_windows(const Pool2dSizes& s, const typename V::Element* x, long top, long bottom, long left) {
-  V sum{};
-  for (long y = top; y < bottom; ++y) {
-    const typename V::Element* const at = x + y * s.w + left;
-    const auto add = [&](V value, int k) __attribute__((always_inline)) { sum = y == top && k == 0 ? Fold::first(value) : Fold::next(sum, value); };
-    if (s.stride_w == 1)
-      for (int k = 0; k < s.kw; ++k) add(V::load(at + k), k);
-    else
-      for (int k = 0; k < s.kw; k += 2) {
-        const V a = V::load(at + k), b = V::load(at + k + V::width);
-        add(every_second(a, b, 0), k);
-        if (k + 1 < s.kw) add(every_second(a, b, 1), k + 1);
-      }
-  }
-  return sum;
-}
-
 template <class T>
 inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
 template <class T>
 inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
 
-// One row of windows; last(value, window) turns the fold into the result.
-template <class Fold, int Lanes, class T, class Last>
-void pool_row(const Pool2dSizes& s, const T* x, T* y, long i, Last last) {
-  using A = PoolValue<T>;
-  const auto one = [&](long j) {
-    const Window at = window(s, i, j);
-    y[j] = static_cast<T>(last(fold_window<Fold>(s, x, at), at));
-  };
-  long begin = (s.pad_left + s.stride_w - 1) / s.stride_w, end = s.w + s.pad_left < s.kw ? 0 : (s.w + s.pad_left - s.kw) / s.stride_w + 1;
-  if (end > s.ow) end = s.ow;
-  if constexpr (std::is_same_v<T, A> && std::is_floating_point_v<T>) {
-    using V = Simd<T, Lanes>;
-    const Window at = window(s, i, begin);
-    // A vector of stride 2 reads one element beyond its last window, which must still be in the plane.
-    const long beyond = (at.bottom - 1) * s.w + (end - 1) * s.stride_w - s.pad_left + s.kw + 1;
-    if (s.stride_w <= 2 && end - begin >= Lanes && beyond <= s.h * s.w) {
-      for (long j = 0; j < begin; ++j) one(j);
-      for (long j = begin; j < end; j += Lanes) {
-        const long start = j + Lanes <= end ? j : end - Lanes;  // the last vector overlaps the one before
-        V(last(fold_windows<Fold, V>(s, x, at.top, at.bottom, start * s.stride_w - s.pad_left), window(s, i, start))).store(y + start);
-      }
-      for (long j = end; j < s.ow; ++j) one(j);
-      return;
-    }
-    if constexpr (Lanes > half_lanes<A>) {
-      if (end - begin < Lanes) return pool_row<Fold, half_lanes<A>>(s, x, y, i, last);
-    }
-  }
-  for (long j = 0; j < s.ow; ++j) one(j);
-}
-
+// Window by window; last(value, window) turns the fold into the result.
 template <class Fold, class T, class Last>
 [[gnu::noinline]] void pool(const Pool2dSizes& s, const T* x, T* y, long begin, long end, Last last) {
   for (long plane = begin; plane < end; ++plane)
-    for (long i = 0; i < s.oh; ++i) pool_row<Fold, pool_lanes<PoolValue<T>>>(s, x + plane * s.h * s.w, y + (plane * s.oh + i) * s.ow, i, last);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const Window at = window(s, i, j);
+        y[(plane * s.oh + i) * s.ow + j] = static_cast<T>(last(fold_window<Fold>(s, x + plane * s.h * s.w, at), at));
+      }
 }
 
 // Position of the first maximum: the first element begins, a later one takes over only if it is greater.
@@ -191,10 +101,6 @@ template <class T, class Spread>
   }
 }
 
-// What an average divides by: the window with the padding, or only the elements of x in it.
-constexpr long divisor(const Pool2dSizes& s, const Window& at, bool count_include_pad) {
-  return count_include_pad ? long(s.kh) * s.kw : (at.bottom - at.top) * (at.right - at.left);
-}
 }  // namespace detail
 
 /// Bytes of scratch that the two gradients need per thread: sums of 16-bit floats are carried in float, others in dx itself.
@@ -207,6 +113,25 @@ constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
 /// a later one takes over only if it is greater: a NaN stays if it comes first, else it is passed over. T: any element type.
 template <class T>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
+  using A = detail::PoolValue<T>;
+  if constexpr (!std::is_integral_v<T>)
+    if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+      detail::GridCells<A> best;
+      const long pitch = grid.image.pitch / s.stride_w;
+      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
+        grid.run(detail::fold_grid<detail::Maximum, A>, cells, best.cell, planes, rows);
+        detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
+        for (long p = 0; p < planes; ++p) {
+          const T* const from = x + (plane + p) * s.h * s.w;
+          T* const to = y + (plane + p) * s.oh * s.ow;
+          copy_matrix(best.cell + p * rows * pitch, pitch, 1, to + i0 * s.ow, s.ow, rows, s.ow, 0);
+          detail::each_doubtful<A>(s, from, i0, rows, [&](long i, long j, const detail::Window& at) {
+            to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
+          });
+        }
+      });
+      return;
+    }
   detail::pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::Window&) { return value; });
 }
 
@@ -225,6 +150,33 @@ template <class T>
       }
       return;
     }
+  if constexpr (!std::is_integral_v<T>)
+    if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+      detail::GridCells<A> winner;
+      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
+        grid.run(detail::find_maxima<A>, cells, winner.cell, planes, rows);
+        for (long p = plane; p < plane + planes; ++p) {
+          A* const numbers = winner.cell + (p - plane) * rows * grid.image.pitch;
+          T* const to = dx + p * s.h * s.w;
+          A* sums = static_cast<A*>(workspace);
+          if constexpr (std::is_same_v<A, T>) sums = to;
+          if (i0 == 0) clear(sums, s.h * s.w);
+          detail::each_doubtful<A>(s, x + p * s.h * s.w, i0, rows, [&](long i, long j, const detail::Window& at) {
+            const long origin = (i * s.stride_h - s.pad_top) * s.w + j * s.stride_w - s.pad_left;
+            numbers[(i - i0) * grid.image.pitch + j * s.stride_w] = static_cast<A>(detail::first_maximum(s, x + p * s.h * s.w, at) - origin);
+          });
+          for (long i = i0; i < i0 + rows; ++i) {
+            const A* number = numbers + (i - i0) * grid.image.pitch;
+            const T* const gradient = dy + (p * s.oh + i) * s.ow;
+            long origin = (i * s.stride_h - s.pad_top) * s.w - s.pad_left;
+            for (long j = 0; j < s.ow; ++j, origin += s.stride_w, number += s.stride_w) sums[origin + long(*number)] += static_cast<A>(gradient[j]);
+          }
+          if constexpr (!std::is_same_v<A, T>)
+            if (i0 + rows == s.oh) copy_row(sums, to, s.h * s.w);
+        }
+      });
+      return;
+    }
   detail::pool_backward(s, dx, begin, end, workspace, [&](A* sums, long plane, long i, long j, const detail::Window& at) {
     A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
     to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
@@ -236,8 +188,25 @@ template <class T>
 template <class T>
 void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end) {
   static_assert(!std::is_integral_v<T>);
+  using A = detail::PoolValue<T>;
+  if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+    detail::GridCells<A> sums;
+    const long pitch = grid.image.pitch / s.stride_w;
+    detail::each_band(s, grid, x, A(0), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
+      grid.run(detail::fold_grid<detail::Sum, A>, cells, sums.cell, planes, rows);
+      detail::pick_windows(sums.cell, planes * rows * pitch, s.stride_w);
+      if (detail::one_divisor(s, count_include_pad)) {
+        detail::divide_cells(sums.cell, planes * rows * pitch, static_cast<A>(long(s.kh) * s.kw));
+        for (long p = 0; p < planes; ++p) copy_matrix(sums.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+        return;
+      }
+      for (long p = 0; p < planes; ++p)
+        for (long i = 0; i < rows; ++i)
+          detail::divide_row(s, i0 + i, sums.cell + (p * rows + i) * pitch, y + ((plane + p) * s.oh + i0 + i) * s.ow, 1, count_include_pad);
+    });
+    return;
+  }
   detail::pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::Window& at) {
-    using A = detail::PoolValue<T>;
     return value / decltype(value)(static_cast<A>(detail::divisor(s, at, count_include_pad)));
   });
 }
@@ -247,6 +216,7 @@ template <class T>
 [[gnu::noinline]] void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin, long end, void* workspace) {
   static_assert(!std::is_integral_v<T>);
   using A = detail::PoolValue<T>;
+  if (detail::gather_averages(s, dy, dx, count_include_pad, begin, end)) return;
   detail::pool_backward(s, dx, begin, end, workspace, [&](A* sums, long plane, long i, long j, const detail::Window& at) {
     const A share = static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]) / static_cast<A>(detail::divisor(s, at, count_include_pad));
     for (long y = at.top; y < at.bottom; ++y)

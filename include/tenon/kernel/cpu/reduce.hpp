@@ -1,23 +1,49 @@
 // Sums and other reductions over axes.
 #pragma once
 #include <tenon/kernel/cpu/blocks.hpp>
+#include <tenon/kernel/cpu/pack.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A reduction, seen from its kernel: the operand is walked as blocks of kept and reduced axes.
-/// Axes are given as a bit mask of the operand's axes.
-template <class Call>
-struct ReduceLayout {
-  static constexpr TensorType in = Call::operand(0);
-  static constexpr bool reduced(unsigned mask, int axis) { return mask >> axis & 1u; }
-  // Trailing axes that are reduced: one contiguous run per kept element.
-  static constexpr int first_run_axis(unsigned mask) {
-    int first = in.rank;
-    while (first > 0 && reduced(mask, first - 1)) --first;
-    return first;
+/// A reduction, seen from its kernel: neighbouring axes that are all kept or all reduced count as one, the outermost first.
+struct ReduceWalk {
+  int groups = 0;
+  long extent[max_rank]{}, stride[max_rank]{}, runs = 1, elements = 1;
+  bool reduced[max_rank]{};
+
+  /// True if the last axis is kept: one loop then serves neighbouring results, each with its own chain.
+  bool vertical() const { return groups > 0 && !reduced[groups - 1]; }
+  /// Neighbouring elements of one reduced run, or of one row of results.
+  long length() const { return groups > 0 ? extent[groups - 1] : 1; }
+  /// Offset of element `index` of the kept or the reduced axes, without those of the last group.
+  long offset(long index, bool of_reduced) const {
+    long sum = 0;
+    for (int g = groups - 2; g >= 0; --g) {
+      if (reduced[g] != of_reduced) continue;
+      if (g < 2) return sum + index * stride[g];
+      sum += index % extent[g] * stride[g];
+      index /= extent[g];
+    }
+    return sum;
   }
 };
+/// `mask`: a bit per axis that is reduced.
+[[gnu::noinline]] inline ReduceWalk reduce_walk(const TensorType& in, unsigned mask, long n) {
+  ReduceWalk w;
+  for (int axis = 0; axis < in.rank; ++axis) {
+    const bool reduced = mask >> axis & 1u;
+    const long extent = in.size(axis, n);
+    if (w.groups == 0 || w.reduced[w.groups - 1] != reduced) w.extent[w.groups] = 1, w.reduced[w.groups++] = reduced;
+    w.extent[w.groups - 1] *= extent;
+  }
+  for (int g = w.groups - 1; g >= 0; --g) {
+    w.stride[g] = w.elements;
+    w.elements *= w.extent[g];
+    if (w.reduced[g] && g < w.groups - 1) w.runs *= w.extent[g];
+  }
+  return w;
+}
 
 }  // namespace tenon::kernel
 
@@ -55,55 +81,93 @@ inline A reduce_runs(const T* x, long runs, long length, Start start, A initial,
   return combine_lanes(lane, f);
 }
 
-/// result[kept] = finish(reduction over the axes of `mask`), for kept elements begin .. end - 1.
-///
-/// `f(a, b)` combines, starting from `initial`; the elements of one result are taken in row-major order.
-template <class Call, class A, class F, class Finish>
-inline void reduce(const Arguments& a, long begin, long end, unsigned mask, A initial, F f, Finish finish) {
-  using Layout = ReduceLayout<Call>;
-  constexpr TensorType in = Layout::in;
-  const auto* x = a.operand<typename Call::template Operand<0>>(0);
-  auto* y = a.result<typename Call::Result>();
-  const int run_axis = Layout::first_run_axis(mask);
-  long length = 1, stride[max_rank]{}, extent[max_rank]{}, runs = 1, next = 1;
-  for (int axis = in.rank - 1; axis >= 0; --axis) {
-    extent[axis] = in.size(axis, a.n);
-    stride[axis] = next;
-    next *= extent[axis];
-    if (axis >= run_axis) length *= extent[axis];
-    else if (Layout::reduced(mask, axis)) runs *= extent[axis];
-  }
-  // One loop serves a block of neighbouring results when the last axis is kept: each has its own chain.
-  const bool vertical = run_axis == in.rank && in.rank > 0;
-  const long width = vertical ? extent[in.rank ? in.rank - 1 : 0] : 1;
-  const auto start_of = [&](long index, bool which) {  // offset of element `index` of the kept (false) or reduced (true) axes
-    long offset = 0;
-    for (int axis = (vertical ? in.rank - 1 : run_axis) - 1; axis >= 0; --axis) {
-      if (Layout::reduced(mask, axis) != which) continue;
-      offset += index % extent[axis] * stride[axis];
-      index /= extent[axis];
-    }
-    return offset;
-  };
-  if (!vertical) {
+namespace detail {
+inline constexpr long reduce_block = 512, reduce_cells = 128;
+
+// Results [begin, end) one after the other, or with the last axis kept a block of them at once.
+template <class A, class T, class R, class F, class Finish>
+[[gnu::noinline]] void reduce_range(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+  const long width = w.length();
+  if (!w.vertical()) {
     for (long kept = begin; kept < end; ++kept)
-      y[kept] = finish(reduce_runs<A>(x + start_of(kept, false), runs, length, [&](long r) { return start_of(r, true); }, initial, f));
+      y[kept] = finish(reduce_runs<A>(
+          x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f));
     return;
   }
-  constexpr long block = 64;
   for (long kept = begin; kept < end;) {
-    const long column = kept % width, count = width - column < block ? width - column : block;
-    const long stop = end - kept < count ? end - kept : count;
-    const auto* base = x + start_of(kept / width, false) + column;
-    A total[block];
-    for (long i = 0; i < stop; ++i) total[i] = initial;
-    for (long r = 0; r < runs; ++r) {
-      const auto* row = base + start_of(r, true);
-      in_blocks(stop, [&](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
+    const long column = kept % width, left = width - column < end - kept ? width - column : end - kept, count = left < reduce_block ? left : reduce_block;
+    const long start = w.offset(kept / width, false) + column, whole = (count + block_length - 1) / block_length * block_length;
+    A total[reduce_block];
+    for (long i = 0; i < whole; ++i) total[i] = initial;
+    long r = 0;
+    // Blocks are filled up with neighbours, which are there but in the last rows.
+    for (; r + 4 <= w.runs; r += 4) {
+      const long offset[4]{start + w.offset(r, true), start + w.offset(r + 1, true), start + w.offset(r + 2, true), start + w.offset(r + 3, true)};
+      const T *const a = x + offset[0], *const b = x + offset[1], *const c = x + offset[2], *const d = x + offset[3];
+      in_blocks(offset[3] + whole <= w.elements ? whole : count,
+                [&](long i) { total[i] = f(f(f(f(total[i], static_cast<A>(a[i])), static_cast<A>(b[i])), static_cast<A>(c[i])), static_cast<A>(d[i])); });
     }
-    for (long i = 0; i < stop; ++i) y[kept + i] = finish(total[i]);
-    kept += stop;
+    for (; r < w.runs; ++r) {
+      const long offset = start + w.offset(r, true);
+      in_blocks(offset + whole <= w.elements ? whole : count, [&, row = x + offset](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
+    }
+    for (long i = 0; i < count; ++i) y[kept + i] = finish(total[i]);
+    kept += count;
   }
+}
+
+// Sixteen neighbours along the outermost axis as the lanes of vectors, transposed chunk by chunk: for results of a few elements each.
+template <class A, class T, class R, class F, class Finish>
+[[gnu::noinline]] void reduce_across(const ReduceWalk& w, const T* x, R* y, A initial, const F& f, const Finish& finish) {
+  constexpr int lanes = reduce_lanes;
+  alignas(64) T cells[reduce_cells * lanes];
+  alignas(64) A part[lanes][lanes];
+  const long period = w.vertical() ? w.length() : lanes, elements = w.stride[0];
+  for (auto& row : part)
+    for (A& p : row) p = initial;
+  long at = 0;
+  for (long first = 0; first < elements; first += reduce_cells) {
+    const long count = elements - first < reduce_cells ? elements - first : reduce_cells;
+    copy_matrix(x + first, 1, elements, cells, lanes, count, lanes, lanes);
+    for (long e = 0; e < count; ++e) {
+      A* const sum = part[at];
+      const T* const cell = cells + e * lanes;
+      for (int v = 0; v < lanes; ++v) sum[v] = f(sum[v], static_cast<A>(cell[v]));
+      at = at + 1 < period ? at + 1 : 0;
+    }
+  }
+  const long results = w.vertical() ? period : 1;
+  if (!w.vertical())  // the tree of combine_lanes
+    for (int half = lanes / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i)
+        for (int v = 0; v < lanes; ++v) part[i][v] = f(part[i][v], part[i + half][v]);
+  for (int v = 0; v < lanes; ++v)
+    for (long c = 0; c < results; ++c) y[v * results + c] = finish(part[c][v]);
+}
+}  // namespace detail
+
+/// y[kept] = finish(reduction of x over the reduced axes), for kept elements begin .. end - 1.
+///
+/// `f(a, b)` combines, starting from `initial`. With the last axis kept the elements of one result are taken in row-major order, else
+/// as by reduce_runs.
+template <class A, class T, class R, class F, class Finish>
+void reduce(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+  if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4) {
+    const bool vertical = w.vertical(), narrow = vertical ? w.groups == 3 && w.length() <= reduce_lanes : w.groups == 2 && w.length() <= 4 * reduce_lanes;
+    const long results = vertical ? w.length() : 1;
+    if (narrow && w.elements > 0) {
+      const long first = (begin + results - 1) / results, count = (end / results - first) / reduce_lanes;
+      if (count > 0) {
+        detail::reduce_range(w, x, y, begin, first * results, initial, f, finish);
+        for (long k = 0; k < count; ++k) {
+          const long outer = first + k * reduce_lanes;
+          detail::reduce_across(w, x + outer * w.stride[0], y + outer * results, initial, f, finish);
+        }
+        begin = (first + count * reduce_lanes) * results;
+      }
+    }
+  }
+  detail::reduce_range(w, x, y, begin, end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel

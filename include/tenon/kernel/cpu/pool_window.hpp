@@ -1,0 +1,68 @@
+// What all pooling kernels share: the sizes, the rows and columns of a window, its folds.
+#pragma once
+#include <tenon/kernel/cpu/tile.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// x [planes, h, w], y [planes, oh, ow]; padding below and to the right follows from oh and ow. Planes are the items that threads
+/// divide. Each window must meet x (it does in MindSpore's pad modes "same" and "valid", and in "pad" up to half the window).
+struct Pool2dSizes {
+  long planes, h, w, oh, ow;
+  int kh, kw, stride_h, stride_w, pad_top, pad_left;
+};
+
+namespace detail {
+// 16-bit floats compare and add up in float, all others as they are.
+template <class T>
+using PoolValue = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
+
+// The rows and columns of x under one window.
+struct Window {
+  long top, bottom, left, right;
+};
+constexpr Window window(const Pool2dSizes& s, long i, long j) {
+  const long y = i * s.stride_h - s.pad_top, x = j * s.stride_w - s.pad_left;
+  return {y > 0 ? y : 0, y + s.kh < s.h ? y + s.kh : s.h, x > 0 ? x : 0, x + s.kw < s.w ? x + s.kw : s.w};
+}
+
+struct Maximum {
+  template <class V>
+  [[gnu::always_inline]] static V first(V x) {
+    return x;
+  }
+  template <class T>
+  [[gnu::always_inline]] static T next(T sum, T x) {
+    return x > sum ? x : sum;
+  }
+  template <class T, int W>
+  [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> sum, Simd<T, W> x) {
+    return max(x, sum);
+  }
+};
+struct Sum {
+  template <class V>
+  [[gnu::always_inline]] static V first(V x) {
+    return V(0) + x;
+  }
+  template <class V>
+  [[gnu::always_inline]] static V next(V sum, V x) {
+    return V(sum + x);
+  }
+};
+
+// The windows of a row that are not cut at the left or right: [whole_begin, whole_end).
+constexpr long whole_begin(const Pool2dSizes& s) { return (s.pad_left + s.stride_w - 1) / s.stride_w; }
+constexpr long whole_end(const Pool2dSizes& s) {
+  const long end = s.w + s.pad_left < s.kw ? 0 : (s.w + s.pad_left - s.kw) / s.stride_w + 1;
+  return end < s.ow ? end : s.ow;
+}
+
+// What an average divides by: the window with the padding, or only the elements of x in it.
+constexpr long divisor(const Pool2dSizes& s, const Window& at, bool count_include_pad) {
+  return count_include_pad ? long(s.kh) * s.kw : (at.bottom - at.top) * (at.right - at.left);
+}
+}  // namespace detail
+
+}  // namespace tenon::kernel
+TENON_EXACT_END
