@@ -26,6 +26,7 @@ struct EagerInfo {
   int operands;
   bool effect;                // the kernel changes operand 0 and has no result
   InBlocks blocks;
+  bool images;                // there are images among the operands
 };
 
 /// An operand of an eager call, whatever its type.
@@ -111,18 +112,16 @@ inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand,
   long n = -1;
   Arguments a;
   a.immediate = immediate;
-  bool images = false;
   for (int k = 0; k < call.operands; ++k) {
     const EagerOperand& x = operand[k];
     if ((x.storage && !*x.storage) || (x.parameter && !x.data) || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
     if (x.n >= 0) n = x.n;
-    images |= x.features > 0;
     a.buffer[k + 1] = const_cast<void*>(x.address());
   }
   a.n = n < 0 ? 1 : n;
   EagerResult result;
   result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
-  if (images) {
+  if (call.images) {
     run_on_images(call, operand, a, result);
     return result;
   }
