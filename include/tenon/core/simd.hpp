@@ -94,7 +94,7 @@ template <class T, int Width>
 #if defined(__clang__)
     return Simd<T, Width>(__builtin_elementwise_fma(a.lanes, b.lanes, c.lanes));
 #else
-    constexpr bool is_float = sizeof(T) == 4;
+    [[maybe_unused]] constexpr bool is_float = sizeof(T) == 4;
 #if defined(__AVX512F__)
     constexpr int current_rounding = 4;
     constexpr unsigned char all_lanes = 0xff;

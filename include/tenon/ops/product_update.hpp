@@ -15,15 +15,19 @@ constexpr auto update_settings() {
 }
 // The gradient as a product.
 template <class Call>
+constexpr MatMul::Config product_settings() {
+  return MatMul::Config{Call::config().transposed};
+}
+template <class Call>
 constexpr kernel::Gemm<typename Call::Result> gradient_layout(long n) {
-  const bool fa = MatMul::first({Call::config().transposed}), fb = MatMul::second({Call::config().transposed});
+  const bool fa = MatMul::first(product_settings<Call>()), fb = MatMul::second(product_settings<Call>());
   const long rows = Call::result.extent[0], columns = Call::result.extent[1], k = Call::operand(1).size(fa ? 0 : 1, n);
   return {rows, columns, k, nullptr, fa ? 1 : k, fa ? rows : 1, nullptr, fb ? 1 : columns, fb ? k : 1, nullptr, columns};
 }
 template <class Call>
 constexpr auto small_gradient() {
-  constexpr int k = Call::operand(1).extent[MatMul::first({Call::config().transposed}) ? 0 : 1];
-  return kernel::SmallProduct<typename Call::Result, Call::result.extent[0], Call::result.extent[1], (k < 0 ? 0 : k), MatMul::second({Call::config().transposed})>();
+  constexpr int k = Call::operand(1).extent[MatMul::first(product_settings<Call>()) ? 0 : 1];
+  return kernel::SmallProduct<typename Call::Result, Call::result.extent[0], Call::result.extent[1], (k < 0 ? 0 : k), MatMul::second(product_settings<Call>())>();
 }
 // A small gradient has room on the stack.
 template <class Call>

@@ -1,7 +1,5 @@
 // The outputs of one step, as callbacks and metrics see them.
 #pragma once
-#include <algorithm>
-#include <initializer_list>
 #include <tuple>
 
 #include <tenon/core/tensor.hpp>
@@ -20,10 +18,9 @@ class StepOutputs {
     count_ = executor.program().outputs;
     for (int k = 0; k < count_; ++k) view_[k] = executor.output_view(k);
   }
-  void view(std::initializer_list<AnyTensor> outputs) {
-    count_ = int(outputs.size());
-    std::copy(outputs.begin(), outputs.end(), view_);
-  }
+  /// Outputs that stay where they are, one after the other.
+  void clear() { count_ = 0; }
+  void add(const AnyTensor& output) { view_[count_++] = output; }
   /// Tensors, or tuples of them, from PyNative mode; they are kept alive here.
   template <class... V>
   void keep(const V&... values) {

@@ -165,7 +165,8 @@ class StepRunner {
   }
   template <class Graph, class Memory, int... K>
   static void view_outputs(StepOutputs& outputs, const Memory& memory, std::integer_sequence<int, K...>) {
-    outputs.view({AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))...});
+    outputs.clear();  // one by one: nvcc loses the pack of a braced list
+    (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))), ...);
   }
   void find_parameters() {
     if (parameters_at(*net_, base_)) return;
