@@ -8,7 +8,8 @@ namespace tenon::inline TENON_ABI::kernel {
 /// The steps of a fused kernel without its shapes: kernels that differ in shapes alone share the loop.
 template <int... Words>
 struct Steps {
-  static constexpr int count = sizeof...(Words) / 2, words[]{Words..., 0};
+  static constexpr int count = sizeof...(Words) / 2;
+  static constexpr int words[sizeof...(Words) + 1]{Words..., 0};
   static constexpr Step at(int index) { return Step::unpack(words[2 * index], words[2 * index + 1]); }
 };
 template <class Call, std::size_t... I> Steps<Call::description.program[I]...> steps_from(std::index_sequence<I...>);
