@@ -72,6 +72,22 @@ template <int Sums, class Term>
       for (int i = 0; i < N; ++i) to[k][i] += sum_of_samples(sample[k][i], b.n - first);
   }
 }
+
+// The sums of `count` channels of a few row-major samples: too few for vectors over samples, so the chains of the channels go side by side.
+inline void add_few_samples(const ImageBatch& b, const float* x, long c, long count, float (&to)[sum_channels]) {
+  float sample[sum_channels][block_samples]{};
+  for (long s = 0; s < b.n; ++s) {
+    const float* plane[sum_channels];
+    float sum[sum_channels]{};
+    for (int i = 0; i < sum_channels; ++i) plane[i] = x + (s * b.channels + c + (i < count ? i : 0)) * b.pixels;
+    for (long p = 0; p < b.pixels; ++p)
+#pragma GCC unroll 4
+      for (int i = 0; i < sum_channels; ++i) sum[i] += plane[i][p];
+    for (int i = 0; i < sum_channels; ++i) sample[i][s] = sum[i];
+  }
+  for (int i = 0; i < sum_channels; ++i) to[i] = 0 + sum_of_samples(sample[i], b.n);
+}
+inline constexpr long few_samples = 4;
 }  // namespace detail
 
 /// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
@@ -80,7 +96,8 @@ template <int Sums, class Term>
   for (long c = begin; c < end; c += detail::sum_channels) {
     const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;
     float total[1][detail::sum_channels];
-    detail::add_images(b, x, nullptr, c, count, total, [](V* sum, V v, V, int) { *sum = *sum + v; });
+    if (!b.blocks && b.n > 0 && b.n <= detail::few_samples) detail::add_few_samples(b, x, c, count, total[0]);
+    else detail::add_images(b, x, nullptr, c, count, total, [](V* sum, V v, V, int) { *sum = *sum + v; });
     for (long i = 0; i < count; ++i) y[c + i] = total[0][i];
   }
 }
