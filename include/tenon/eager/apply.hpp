@@ -94,8 +94,9 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
 
 template <class I>
 constexpr EagerInfo describe_eager() {
-  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, I::types.count, I::Op::effect, I::Op::blocks, false};
-  for (int k = 0; k < I::types.count; ++k) call.images |= is_image(I::types.type[k]);
+  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, I::types.count, I::Op::effect, I::Op::blocks};
+  for (int k = 0; k < I::types.count; ++k)
+    if (is_image(I::types.type[k])) call.images = true, call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;

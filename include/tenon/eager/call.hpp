@@ -26,7 +26,8 @@ struct EagerInfo {
   int operands;
   bool effect;                // the kernel changes operand 0 and has no result
   InBlocks blocks;
-  bool images;                // there are images among the operands
+  bool images = false;        // there are images among the operands
+  long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
 };
 
 /// An operand of an eager call, whatever its type.
@@ -36,11 +37,10 @@ struct EagerOperand {
   const ParameterHandle* parameter = nullptr;  // of a Parameter
   TapeVariable variable{};
   long n = -1;                                 // batch size, -1: none
-  long features = 0;                           // elements per sample of an image
   std::uint64_t number = 0;                    // the bytes of a Number
 
   template <class T, class S> EagerOperand(const Tensor<T, S>& x)
-      : data(x.storage().data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1), features(is_image(Tensor<T, S>::dims) ? Tensor<T, S>::dims.count(1) : 0) {}
+      : data(x.storage().data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
   template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
   template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
   template <class T> EagerOperand(const Number<T>& x) : number(constant_bytes(dtype_of<T>, x.value)) {}
@@ -90,7 +90,7 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
 /// The call with images among its operands or as its result: it brings them into one layout first.
 [[gnu::noinline]] inline void run_on_images(const EagerInfo& call, const EagerOperand* operand, Arguments& a, EagerResult& result) {
   eager::LaidOut x[max_operands];
-  for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, operand[k].features};
+  for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
   const bool blocks = call.kernel && eager::runs_in_blocks(*call.kernel, call.blocks, a.n, x, call.operands);
   Storage copy[max_operands];
   for (int k = 0; k < call.operands; ++k) {

@@ -89,9 +89,12 @@ inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std:
   using Rows = RowLayout<Call, blocks>;
   constexpr std::integer_sequence<bool, (Rows::step(K) != 0)...> moves;
   auto* result = a.result<typename Call::Result>();
-  if constexpr (Rows::flat && !Rows::out.batched() && Rows::out.count(1) <= block_length) {  // a call would take longer
-    for (long i = begin; i < end; ++i) result[i] = static_cast<typename Call::Result>(f(a.operand<typename Call::template Operand<K>>(K)[Rows::step(K) ? i : 0]...));
-  } else if constexpr (Rows::flat) {
+  if constexpr (Rows::flat && Rows::out.count(1) <= block_length)  // a call would take longer
+    if (!Rows::out.batched() || a.n == 1) {
+      for (long i = begin; i < end; ++i) result[i] = static_cast<typename Call::Result>(f(a.operand<typename Call::template Operand<K>>(K)[Rows::step(K) ? i : 0]...));
+      return;
+    }
+  if constexpr (Rows::flat) {
     map_row(f, moves, result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
   } else {
     const long inner = Rows::inner(blocks ? whole_blocks(a.n) / block_samples : a.n);
