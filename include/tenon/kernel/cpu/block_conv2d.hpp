@@ -227,17 +227,6 @@ class BlockCorrelator {
   float *image_, *weights_;
 };
 
-// Walks the items [begin, end) of a call: neighbouring row blocks of one block of samples and group go in one run.
-template <class Body>
-[[gnu::always_inline]] inline void each_block_run(const BlockCorrelation& c, int groups, long begin, long end, Body&& body) {
-  for (long item = begin; item < end;) {
-    const long block = item % c.row_blocks, plane = item / c.row_blocks;
-    const long left = c.row_blocks - block, run = end - item < left ? end - item : left;
-    const long row0 = border(c.rows, c.row_blocks, block);
-    body(plane / groups, plane % groups, row0, border(c.rows, c.row_blocks, block + run) - row0);
-    item += run;
-  }
-}
 }  // namespace detail
 
 /// Items and bytes of scratch per thread, as for conv2d.
@@ -270,7 +259,7 @@ struct EachChannel {
   correlator.end_phase();
   const bool finite = detail::all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
-  detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
+  detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.o + o) * plane, o};
     correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows, finite, done ? detail::RowsDone(channels) : detail::RowsDone());
@@ -290,7 +279,7 @@ struct EachChannel {
         }
   const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples, plane = s.h * s.w * block_samples;
   const bool finite = detail::all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
-  detail::each_block_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
+  detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long first = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.c + first) * plane, first};
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,

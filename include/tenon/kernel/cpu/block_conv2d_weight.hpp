@@ -291,7 +291,7 @@ constexpr std::size_t block_conv2d_backward_weight_workspace(const Conv2dSizes& 
   const detail::WeightPlanes by_planes = detail::weight_planes(s);
   const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples, gradient = s.oh * s.ow * block_samples;
   const auto each_block = [&](auto body) {  // body(image of the group, dy and dw of some channels, channels, samples)
-    detail::each_block_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
+    detail::each_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
       const long o = group * c.rows + first;
       for (long i = 0; i < channels * weights; ++i) dw[o * weights + i] = 0;
       for (long b = 0; b < ceil_div(s.n, block_samples); ++b) {

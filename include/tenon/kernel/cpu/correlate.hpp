@@ -221,8 +221,8 @@ class Correlator {
 };
 
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group, row0, rows).
-template <class Body>
-[[gnu::always_inline]] inline void each_run(const Correlation& c, int groups, long begin, long end, Body&& body) {
+template <class Geometry, class Body>
+[[gnu::always_inline]] inline void each_run(const Geometry& c, int groups, long begin, long end, Body&& body) {
   for (long item = begin; item < end;) {
     const long block = item % c.row_blocks, plane = item / c.row_blocks;
     const long left = c.row_blocks - block, run = end - item < left ? end - item : left;
