@@ -83,6 +83,7 @@ struct Normalization {
 /// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other images: each
 ///             plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
+  static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
