@@ -5,6 +5,7 @@
 
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
+#include <tenon/graph/guard.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>
 
@@ -15,6 +16,7 @@ struct Row {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
   bool blocks = false;  // images are in blocks of samples if the batch fills them
+  bool guarded = false; // left out if the training state's overflow flag is set
   std::uint64_t immediate = 0;
   Place buffer[max_operands + 1]{};
 
@@ -93,7 +95,7 @@ class Executor {
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
     for (Resolved& r : resolved_) {
-      if (!r.active || (r.reads_input && !take_inputs(r))) continue;
+      if (!r.active || (r.conditional && !ready(r))) continue;
       policy.before(program_->node[r.row->node]);
       run_row(r);
       policy.after(program_->node[r.row->node], r.arguments);
@@ -113,11 +115,12 @@ class Executor {
     void (*kernel)(const Arguments&, long begin, long end) = nullptr;
     Arguments arguments;
     long items = 0, parts = 1;
-    bool active = true, reads_input = false;
+    bool active = true, conditional = false;
   };
 
-  // False if an input that the row reads is missing.
-  bool take_inputs(Resolved& r) const {
+  // False if an input that the row reads is missing, or what it guards must not happen.
+  bool ready(Resolved& r) const {
+    if (r.row->guarded && *reinterpret_cast<const std::int32_t*>(base_[int(Region::state)] + overflow_state)) return false;
     for (int k = 0; k < r.row->buffers; ++k)
       if (r.row->buffer[k].region == Region::input && !(r.arguments.buffer[k] = const_cast<void*>(input_[r.row->buffer[k].offset]))) return false;
     return true;
@@ -148,8 +151,9 @@ class Executor {
       r.arguments.n = n;
       r.arguments.immediate = r.row->immediate;
       r.arguments.workspace = workspace;
+      r.conditional = r.row->guarded;
       for (int k = 0; k < r.row->buffers; ++k)
-        if (r.row->buffer[k].region == Region::input) r.reads_input = true;
+        if (r.row->buffer[k].region == Region::input) r.conditional = true;
         else r.arguments.buffer[k] = address(r.row->buffer[k], program_->samples(n));
       const KernelWork work = r.row->work(n);
       r.kernel = r.row->blocks && in_blocks(n) ? r.row->kernel->run_blocks : r.row->kernel->run;
@@ -185,7 +189,8 @@ class Executor {
       if (node.op->effect) {
         const Node* target = &program_->node[node.operand[0]];
         while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
-        needed[std::size_t(id)] = !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
+        // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are needed.
+        needed[std::size_t(id)] = is_overflow_flag(*target) ? needed[std::size_t(node.operand[1])] : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
       }
       if (needed[std::size_t(id)])
         for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;

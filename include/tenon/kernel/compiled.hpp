@@ -134,6 +134,7 @@ struct Compiled {
       row.node = id;
       row.buffers = node.operands + 1;
       row.blocks = laid_out.layouts.row[id];
+      row.guarded = guarded(graph, node);
       row.immediate = node.immediate;
       row.buffer[0] = plan.at[id];
       for (int k = 0; k < node.operands; ++k) row.buffer[k + 1] = plan.at[node.operand[k]];
