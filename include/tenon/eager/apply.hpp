@@ -32,7 +32,7 @@ inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> =
 template <class P, class S> inline constexpr bool is_float_parameter<ParameterView<P, S>> = is_float_parameter<P>;
 template <Dtype half, class Key> struct KeyAs;
 template <Dtype half, Dtype D, int... E> struct KeyAs<half, TypeKey<D, E...>> { using type = TypeKey<half, E...>; };
-template <Dtype half, class V, bool converts = is_half(half) && is_float_parameter<V>> struct KeyBeside : KeyFor<V> {};
+template <Dtype half, class V, bool converts = is_half_dtype(half) && is_float_parameter<V>> struct KeyBeside : KeyFor<V> {};
 template <Dtype half, class V> struct KeyBeside<half, V, true> : KeyAs<half, typename KeyFor<V>::type> {};
 
 /// The 16-bit dtype in which a call of Op takes its float32 parameters, float32 if it takes them as they are. Operators with
@@ -41,7 +41,7 @@ template <class Op, class... V>
 constexpr Dtype parameters_as() {
   Dtype half = Dtype::float32;
   if constexpr ((is_float_parameter<V> || ...))
-    if constexpr (!Op::effect && !requires { requires Op::float_parameters; }) ((half = is_half(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
+    if constexpr (!Op::effect && !requires { requires Op::float_parameters; }) ((half = is_half_dtype(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
   return half;
 }
 
@@ -78,13 +78,13 @@ template <class T, Dtype half, int... E> inline constexpr Dtype network_half<Ten
 template <class T, Dtype half, int... E> inline constexpr Dtype network_half<Traced<T, HalfShape<half, E...>>> = half;
 template <Dtype half, class I, int... K> HalfShape<half, I::result_type.extent[K]...> half_shape_from(std::integer_sequence<int, K...>);
 // The shape of a result in a network; integers remember its dtype.
-template <class I, class Plain, Dtype half, bool remembers = is_half(half) && !is_floating(I::result_type.dtype)> struct ShapeIn { using type = Plain; };
+template <class I, class Plain, Dtype half, bool remembers = is_half_dtype(half) && !is_floating(I::result_type.dtype)> struct ShapeIn { using type = Plain; };
 template <class I, class Plain, Dtype half>
 struct ShapeIn<I, Plain, half, true> { using type = decltype(half_shape_from<half, I>(std::make_integer_sequence<int, I::result_type.rank>{})); };
 template <class... V>
 constexpr Dtype half_among() {
   Dtype half = Dtype::float32;
-  ((half = is_half(network_half<V>) ? network_half<V> : half), ...);
+  ((half = is_half_dtype(network_half<V>) ? network_half<V> : half), ...);
   return half;
 }
 
@@ -205,7 +205,7 @@ constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&.
                   "a tensor with values cannot be used while a graph is traced: pass it in as an argument, or make it a parameter of the cell");
     constexpr bool traced = (detail::is_traced<V> || ...);
     constexpr Dtype half = detail::parameters_as<Op, V...>();
-    if constexpr (is_half(half)) {
+    if constexpr (is_half_dtype(half)) {
       [[maybe_unused]] Builder* b = nullptr;
       if constexpr (traced) ((b = b ? b : detail::builder_of(operands)), ...);
       return apply_with<Op, Config>(at, immediate, detail::beside_half<half, traced>(at, b, operands)...);

@@ -52,7 +52,7 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
   else if constexpr (!fits_batch_norm(X::dims, rank, features)) return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
   else {
     if (is_training(x)) return normalized_by_batch<attributes, config.momentum>(x, norm, at);
-    if constexpr (is_half(X::dims.dtype))  // in float32 and rounded once, as in training
+    if constexpr (is_half_dtype(X::dims.dtype))  // in float32 and rounded once, as in training
       return ops::cast<typename X::type>(normalized_by_moving<attributes, Channels>(ops::cast<float>(x, at), norm, at), at);
     else return normalized_by_moving<attributes, Channels>(x, norm, at);
   }

@@ -76,7 +76,7 @@ constexpr void GatherGrad::derivative(Derivative& d) { d.flows_to(1, d.call<Gath
 /// are cast: the table's gradient is summed in float32.
 template <Operand Table, Operand Numbers>
 constexpr auto gather(const Table& table, const Numbers& numbers, std::source_location at = std::source_location::current()) {
-  if constexpr (constexpr Dtype half = tenon::detail::network_half<Numbers>; is_half(half) && tenon::detail::is_float_parameter<Table>)
+  if constexpr (constexpr Dtype half = tenon::detail::network_half<Numbers>; is_half_dtype(half) && tenon::detail::is_float_parameter<Table>)
     return cast<CppType<half>>(apply<Gather>(at, table, numbers), at);
   else return apply<Gather>(at, table, numbers);
 }

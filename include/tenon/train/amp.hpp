@@ -92,7 +92,7 @@ constexpr Precision precision_of() {
 /// An input as a network of this precision sees it: floating-point values in the 16-bit dtype, integers in a shape that remembers it.
 template <Precision precision, class X>
 constexpr decltype(auto) entering(const X& x) {
-  if constexpr (!is_half(precision.values) || is_broken<X>) return (x);
+  if constexpr (!is_half_dtype(precision.values) || is_broken<X>) return (x);
   else if constexpr (is_floating(X::dims.dtype)) return ops::cast<CppType<precision.values>>(x);
   else {
     return [&x]<class T, int... E>(TypeKey<dtype_of<T>, E...>, T) {
@@ -105,9 +105,9 @@ constexpr decltype(auto) entering(const X& x) {
 /// An output of such a network as the loss and callers see it.
 template <Precision precision, class Y>
 constexpr auto leaving(const Y& y) {
-  if constexpr (!is_half(precision.values) || is_broken<Y>) return y;
+  if constexpr (!is_half_dtype(precision.values) || is_broken<Y>) return y;
   else if constexpr (requires { std::tuple_size<Y>::value; }) return std::apply([](const auto&... one) { return std::tuple(leaving<precision>(one)...); }, y);
-  else if constexpr (is_half(Y::dims.dtype)) return ops::cast<float>(y);
+  else if constexpr (is_half_dtype(Y::dims.dtype)) return ops::cast<float>(y);
   else return y;
 }
 

@@ -25,7 +25,7 @@ template <class... V> struct IsTuple<std::tuple<V...>> : std::true_type {};
 template <class Net, class Loss, Precision precision = Precision{}, class... X>
 constexpr auto predicted(const Net& net, const X&... x) {
   constexpr std::source_location nowhere;
-  if constexpr (is_half(precision.values)) {
+  if constexpr (is_half_dtype(precision.values)) {
     if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)..., nowhere));
     else return [&](const auto& first, const auto&...) { return leaving<precision>(net(entering<precision>(first), nowhere)); }(x...);
   } else {
@@ -86,7 +86,7 @@ constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
 /// A network of a 16-bit precision in which nothing has 16 bits is a mistake.
 template <Precision precision>
 constexpr void check_precision(Builder& b) {
-  if constexpr (is_half(precision.values)) {
+  if constexpr (is_half_dtype(precision.values)) {
     for (const Node& node : b.nodes)
       if (node.type.dtype == precision.values) return;
     b.fail(Sentence{} << "the amp level has no effect: the network has no floating-point input, and no embedding that it looks up by an integer one: cast<" << tenon::name(precision.values)
