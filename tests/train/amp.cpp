@@ -88,6 +88,8 @@ TEST_CASE("amp: predictions are float32, equal in both modes, and each sample ha
   for (const Mode mode : cells::modes) {
     const ContextScope scope({.mode = mode, .seed = 3});
     support::SmallResNet net;
+    Model half{net, NoLoss{}, NoOptimizer{}, amp<AmpLevel::O2, float16>};  // without an optimizer no loss is scaled
+    CHECK(half.predict(x).count() == 100);
     Model model{net, NoLoss{}, NoOptimizer{}, amp<AmpLevel::O2>};
     results.push_back(model.predict(x));
     const auto one = model.predict(Tensor<float, Shape<dyn, 3, 8, 8>>::from(std::vector<float>(x.data() + 192, x.data() + 384)));
@@ -96,21 +98,31 @@ TEST_CASE("amp: predictions are float32, equal in both modes, and each sample ha
   CHECK(bit_equal(results[0], results[1]));
 }
 
-TEST_CASE("amp: a network that returns its loss") {
-  struct Columns {
-    static auto data() {
-      std::vector<float> x(60);
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i % 7) * 0.25f - 0.75f;
-      return dataset::from_arrays(dataset::column<Shape<20>>(x)) | dataset::batch(3);
-    }
-  };
+namespace {
+/// Two losses of 16 bits, from two columns, the second of them numbers of classes.
+struct TwoLosses : nn::Cell<TwoLosses> {
+  nn::Dense<6, 3> fc;
+  constexpr auto construct(auto x, auto y) const {
+    auto logits = fc(x);
+    return std::tuple(reduce_mean(softmax_cross_entropy(logits, y)), reduce_mean(square(logits)) * 0.01);
+  }
+};
+}  // namespace
+
+TEST_CASE("amp: a network that returns its losses") {
   std::vector<std::string> bits;
   for (const Mode mode : cells::modes) {
     const ContextScope scope({.mode = mode, .seed = 3});
-    support::Mlp net;
-    Model model{net, NoLoss{}, nn::SGD{.learning_rate = 0.01f}, amp<AmpLevel::O2>};
-    cells::Losses losses;
-    model.train(10, Columns::data(), losses);  // the four outputs are the losses of a sample
+    TwoLosses net;
+    Model model{net, NoLoss{}, nn::SGD{.learning_rate = 0.1f}, amp<AmpLevel::O2>};
+    struct Dtypes : cells::Losses {
+      void step_end(RunInfo& run) {
+        cells::Losses::step_end(run);
+        CHECK(run.net_outputs.size() == 2);
+        for (const AnyTensor& loss : run.net_outputs) CHECK(loss.dtype == Dtype::float32);
+      }
+    } losses;
+    model.train(10, cells::samples<Shape<6>>(30) | dataset::batch(7), losses);
     CHECK(losses.value.back() < losses.value.front());
     bits.push_back(cells::bits(net));
   }

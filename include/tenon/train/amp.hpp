@@ -80,12 +80,13 @@ struct PartOfPrecision<DynamicLossScaleManager> {
 template <class P> inline constexpr bool is_precision = PartOfPrecision<P>::known;
 template <class P> inline constexpr bool is_loss_scale = PartOfPrecision<P>::scale;
 
-/// The precision that parts of a Model ask for; a manager goes before the default of a level.
+/// The precision that parts of a Model ask for; a manager goes before the default of a level. Without an optimizer nothing is scaled.
 template <class... P>
-constexpr Precision precision_of() {
+constexpr Precision precision_of(bool trains = true) {
   Precision p;
   ((is_loss_scale<P> ? void() : PartOfPrecision<P>::apply(p)), ...);
   ((is_loss_scale<P> ? PartOfPrecision<P>::apply(p) : void()), ...);
+  if (!trains) p.scales_loss = p.drops_overflow = false;
   return p;
 }
 

@@ -103,7 +103,7 @@ class Model {
   ///            {.dataset_sink_mode = true}, in front of them
   /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy does not
   ///            have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the update
-  ///            of that step is done by then); what a hook throws ends the run, without end()
+  ///            of that step is done by then), unless a loss scale skipped the update, and after 1000 skipped ones in a row; what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and prints few
@@ -241,7 +241,7 @@ class Model {
   }
 
  private:
-  static constexpr Precision precision = detail::precision_of<Parts...>();
+  static constexpr Precision precision = detail::precision_of<Parts...>(trains);
   using Runner = detail::StepRunner<Net, Loss, Optimizer, options, precision>;
   using Metrics = detail::MetricsAmong<Parts...>;
 
