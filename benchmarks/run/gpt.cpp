@@ -22,7 +22,8 @@ benchmark::Work training(const std::string& weights, Mode mode, long batch) {
   struct State {
     Net net;
     decltype(benchmark::model_of(net, Mode::graph, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{}, amp<level>)) model;
-    State(const std::string& weights, Mode mode) : model(benchmark::model_of(net, mode, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 1e-4}, amp<level>)) {
+    State(const std::string& weights, Mode mode)
+        : model(benchmark::model_of(net, mode, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 1e-4}, amp<level>)) {
       load_checkpoint(weights, net);
     }
     benchmark::Steps run(long batch, long steps) {

@@ -182,5 +182,6 @@ TEST_CASE("alloc: nor does one in mixed precision, with overflows and a growing 
   const auto many = data | dataset::repeat(epochs);
   for (const Mode mode : {Mode::graph, Mode::pynative})
     for (const int threads : {1, 2})
-      check_model<Small, Tensor<float, Shape<dyn, 1, 8, 8>>>(mode, threads, data, many, amp<AmpLevel::O2, float16>, DynamicLossScaleManager{.scale_window = 50});
+      check_model<Small, Tensor<float, Shape<dyn, 1, 8, 8>>>(mode, threads, data, many, amp<AmpLevel::O2, float16>,
+                                                             DynamicLossScaleManager{.scale_window = 50});
 }

@@ -73,8 +73,20 @@ void check(const X& given, double tolerance) {
   Net net;
   net.init_parameters();
   net.set_train();
-  const auto [loss, half] = parameter_gradients(net, [&](const Half& v) { const auto y = cast<float>(net(v)); return reduce_mean(y * y); }, x);
-  const auto [same, full] = parameter_gradients(net, [&](const X& v) { const auto y = net(v); return reduce_mean(y * y); }, given);
+  const auto [loss, half] = parameter_gradients(
+      net,
+      [&](const Half& v) {
+        const auto y = cast<float>(net(v));
+        return reduce_mean(y * y);
+      },
+      x);
+  const auto [same, full] = parameter_gradients(
+      net,
+      [&](const X& v) {
+        const auto y = net(v);
+        return reduce_mean(y * y);
+      },
+      given);
   CHECK(std::abs(loss.item() - same.item()) < tolerance);
   for (const auto& [name, parameter] : net.parameters_and_names()) {
     if (!parameter.trainable()) continue;

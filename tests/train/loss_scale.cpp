@@ -76,7 +76,8 @@ TEST_CASE("loss scale: without drop_overflow_update the optimizer divides") {
   for (const Mode mode : cells::modes) {
     Seen seen;
     const std::string expected = after(mode, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, without, seen);
-    CHECK(expected == after(mode, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f, .loss_scale = 64}, without, seen, FixedLossScaleManager<false>{.loss_scale = 64}));
+    CHECK(expected ==
+          after(mode, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f, .loss_scale = 64}, without, seen, FixedLossScaleManager<false>{.loss_scale = 64}));
     CHECK(seen.scale.back() == 64);
     CHECK(seen.overflow.back() == 0);
   }
@@ -110,7 +111,8 @@ TEST_CASE("loss scale: more than 1000 overflows in a row end the training") {
     model.train(1, rows({1}));  // one good step, and they count anew
     model.train(1000, data);
     CHECK_THROWS_WITH_AS(model.train(1, data),
-                         "Model.train: the gradients overflowed in 1001 steps in a row, the loss scale is 1. Lower the learning rate, or look for bad input or an operator that leaves the range of "
+                         "Model.train: the gradients overflowed in 1001 steps in a row, the loss scale is 1. Lower the learning rate, or look for bad input or "
+                         "an operator that leaves the range of "
                          "the 16-bit type.",
                          RuntimeError);
   }
@@ -207,9 +209,12 @@ TEST_CASE("loss scale: numbers that cannot be right") {
   };
   refuse(nn::SGD{}, FixedLossScaleManager{.loss_scale = 0.5f}, "FixedLossScaleManager: loss_scale must be a finite number, 1 or more, got 0.5.");
   refuse(nn::SGD{}, DynamicLossScaleManager{.init_loss_scale = 0}, "DynamicLossScaleManager: init_loss_scale must be a finite number, 1 or more, got 0.");
-  refuse(nn::SGD{}, DynamicLossScaleManager{.scale_factor = std::numeric_limits<float>::quiet_NaN()}, "DynamicLossScaleManager: scale_factor must be a finite number, 1 or more, got nan.");
+  refuse(nn::SGD{}, DynamicLossScaleManager{.scale_factor = std::numeric_limits<float>::quiet_NaN()},
+         "DynamicLossScaleManager: scale_factor must be a finite number, 1 or more, got nan.");
   refuse(nn::SGD{}, DynamicLossScaleManager{.scale_window = 0}, "DynamicLossScaleManager: scale_window must be 1 or more, got 0.");
-  refuse(nn::SGD{}, FixedLossScaleManager<false>{}, "FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be 128, too, got 1.");
-  refuse(nn::SGD{.loss_scale = 128}, FixedLossScaleManager{},
-         "FixedLossScaleManager divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of 128: leave that at 1.");
+  refuse(nn::SGD{}, FixedLossScaleManager<false>{},
+         "FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be 128, too, got 1.");
+  refuse(
+      nn::SGD{.loss_scale = 128}, FixedLossScaleManager{},
+      "FixedLossScaleManager divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of 128: leave that at 1.");
 }

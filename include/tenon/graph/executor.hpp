@@ -15,8 +15,8 @@ namespace tenon::inline TENON_ABI {
 struct Row {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
-  bool blocks = false;  // images are in blocks of samples if the batch fills them
-  bool guarded = false; // left out if the training state's overflow flag is set
+  bool blocks = false;   // images are in blocks of samples if the batch fills them
+  bool guarded = false;  // left out if the training state's overflow flag is set
   std::uint64_t immediate = 0;
   Place buffer[max_operands + 1]{};
 
@@ -190,7 +190,8 @@ class Executor {
         const Node* target = &program_->node[node.operand[0]];
         while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
         // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are needed.
-        needed[std::size_t(id)] = is_overflow_flag(*target) ? needed[std::size_t(node.operand[1])] : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
+        needed[std::size_t(id)] =
+            is_overflow_flag(*target) ? needed[std::size_t(node.operand[1])] : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
       }
       if (needed[std::size_t(id)])
         for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;

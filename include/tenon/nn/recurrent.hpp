@@ -83,7 +83,9 @@ template <class F, class X, class... States>
 constexpr auto in_float(const F& f, const X& x, const States&... initial) {
   if constexpr (is_broken<X>) return f(x, initial...);
   else if constexpr (!is_half_dtype(X::dims.dtype)) return f(x, initial...);
-  else return std::apply([](const auto&... result) { return std::tuple(ops::cast<typename X::type>(result)...); }, f(ops::cast<float>(x), ops::cast<float>(initial)...));
+  else
+    return std::apply([](const auto&... result) { return std::tuple(ops::cast<typename X::type>(result)...); },
+                      f(ops::cast<float>(x), ops::cast<float>(initial)...));
 }
 
 /// Initial state number `index` of all layers and directions, [n, 1, H].

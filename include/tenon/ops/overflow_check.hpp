@@ -12,7 +12,10 @@ namespace kernel {
 template <class T>
 bool all_finite(const T* x, long count) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  constexpr Bits exponent = sizeof(T) == 8 ? Bits(0x7ff0000000000000) : sizeof(T) == 4 ? Bits(0x7f800000) : std::is_same_v<T, float16> ? Bits(0x7c00) : Bits(0x7f80);
+  constexpr Bits exponent = sizeof(T) == 8               ? Bits(0x7ff0000000000000)
+                            : sizeof(T) == 4             ? Bits(0x7f800000)
+                            : std::is_same_v<T, float16> ? Bits(0x7c00)
+                                                         : Bits(0x7f80);
   Bits most = 0;
   for (long i = 0; i < count; ++i) {
     const Bits bits = static_cast<Bits>(std::bit_cast<Bits>(x[i]) & exponent);
@@ -28,8 +31,14 @@ struct OverflowCheck : Operator<OverflowCheck, "OverflowCheck"> {
   static constexpr bool effect = true, linear_work = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long) { return Call::operand(1).count(1); }
-  template <class Call> static constexpr long cost(long) { return 1; }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::operand(1).count(1);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 1;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     // Threads share the flag, and all that set it write the same.

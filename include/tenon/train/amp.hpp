@@ -23,7 +23,8 @@ template <AmpLevel level, class T = bfloat16>
 struct Amp {
   static_assert(std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, "amp<level, T> computes in bfloat16 or float16");
 };
-template <AmpLevel level, class T = bfloat16> inline constexpr Amp<level, T> amp{};
+template <AmpLevel level, class T = bfloat16>
+inline constexpr Amp<level, T> amp{};
 
 /// A constant factor for the loss, so that small gradients do not vanish in 16 bits: `FixedLossScaleManager{.loss_scale = 1024}`.
 ///
@@ -55,7 +56,8 @@ struct Precision {
 namespace detail {
 
 /// What stands behind a Model's optimizer: metrics, or what this file has.
-template <class P> struct PartOfPrecision {
+template <class P>
+struct PartOfPrecision {
   static constexpr bool known = false, scale = false, automatic = false;
   static constexpr void apply(Precision&) {}
 };
@@ -77,8 +79,10 @@ struct PartOfPrecision<DynamicLossScaleManager> {
   static constexpr bool known = true, scale = true, automatic = false;
   static constexpr void apply(Precision& p) { p.scales_loss = p.drops_overflow = true; }
 };
-template <class P> inline constexpr bool is_precision = PartOfPrecision<P>::known;
-template <class P> inline constexpr bool is_loss_scale = PartOfPrecision<P>::scale;
+template <class P>
+inline constexpr bool is_precision = PartOfPrecision<P>::known;
+template <class P>
+inline constexpr bool is_loss_scale = PartOfPrecision<P>::scale;
 
 /// The precision that parts of a Model ask for; a manager goes before the default of a level. Without an optimizer nothing is scaled.
 template <class... P>

@@ -19,9 +19,11 @@ class LossScale {
     check("FixedLossScaleManager: loss_scale", manager.loss_scale);
     if (drop) check_divided_once("FixedLossScaleManager", divisor);
     else if (divisor != manager.loss_scale)
-      throw ValueError(text("FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be ", manager.loss_scale, ", too, got ", divisor, "."));
+      throw ValueError(text("FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be ",
+                            manager.loss_scale, ", too, got ", divisor, "."));
   }
-  LossScale(const DynamicLossScaleManager& manager, float divisor) : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
+  LossScale(const DynamicLossScaleManager& manager, float divisor)
+      : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
     check("DynamicLossScaleManager: init_loss_scale", manager.init_loss_scale);
     check("DynamicLossScaleManager: scale_factor", manager.scale_factor);
     if (manager.scale_window < 1) throw ValueError(text("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window, "."));
@@ -52,7 +54,9 @@ class LossScale {
     if (!(value >= 1 && std::isfinite(value))) throw ValueError(text(what, " must be a finite number, 1 or more, got ", value, "."));
   }
   static void check_divided_once(std::string_view manager, float divisor) {
-    if (divisor != 1) throw ValueError(text(manager, " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ", divisor, ": leave that at 1."));
+    if (divisor != 1)
+      throw ValueError(text(manager, " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ", divisor,
+                            ": leave that at 1."));
   }
 
   float value_ = 1, factor_ = 1;
@@ -63,7 +67,8 @@ class LossScale {
 struct NoLossScale {
   static constexpr long skipped() { return 0; }
 };
-template <Precision precision> using ScaleOf = std::conditional_t<precision.scales_loss, LossScale, NoLossScale>;
+template <Precision precision>
+using ScaleOf = std::conditional_t<precision.scales_loss, LossScale, NoLossScale>;
 
 /// The loss scale that the parts of a Model ask for.
 template <Precision precision, class Optimizer, class... Parts>
