@@ -78,6 +78,7 @@ TEST_CASE("amp: the graph computes where the level says") {
   for (int id = 0; id < Graph::graph.count; ++id) {
     const Node& node = Graph::graph[id];
     if (is<ops::MatMul>(node) || is<ops::Attention>(node) || is<ops::LayerNorm>(node)) CHECK(node.type.dtype == Dtype::bfloat16);
+    if (is<ops::ApplySgd>(node)) CHECK(!is<ops::Cast>(Graph::graph[node.operand[1]]));  // widened where it is read
     if (is<ops::SoftmaxCrossEntropy>(node) || is<ops::GatherGrad>(node) || is<ops::ApplySgd>(node)) CHECK(node.type.dtype == Dtype::float32);
   }
 }

@@ -86,6 +86,7 @@ struct OperatorInfo {
                              // such an operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool takes_update = false; // a product of two matrices that can be merged with an update
   InBlocks blocks = InBlocks::never;
+  bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
 
@@ -179,7 +180,7 @@ template <class Op>
 inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf,
                                             Op::effect,   Op::view,     Op::elementwise,
                                             Op::epilogue, detail::channel_axis_of<Op>(), Op::update, requires { typename Op::WithUpdate; },
-                                            Op::blocks,   detail::has_derivative<Op>(), requires { Op::fold; }};
+                                            Op::blocks,   requires { requires Op::half_gradient; }, detail::has_derivative<Op>(), requires { Op::fold; }};
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
 inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>()};

@@ -28,7 +28,7 @@ bool all_finite(const T* x, long count) {
 namespace ops {
 /// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for users.
 struct OverflowCheck : Operator<OverflowCheck, "OverflowCheck"> {
-  static constexpr bool effect = true, linear_work = true;
+  static constexpr bool effect = true, linear_work = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   template <class Call>

@@ -9,7 +9,15 @@ namespace tenon::inline TENON_ABI::kernel {
 template <class T>
 struct GradientAt {
   const T* elements;
-  template <class V> [[gnu::always_inline]] V load(long i) const { return V::load(elements + i); }
+  template <class V>
+  [[gnu::always_inline]] V load(long i) const {
+    if constexpr (std::is_same_v<Compute<T>, T>) return V::load(elements + i);
+    else {
+      float wide[V::width];
+      for (int l = 0; l < V::width; ++l) wide[l] = widened(elements[i + l]);
+      return V::load(wide);
+    }
+  }
   [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
 };
 template <class T>

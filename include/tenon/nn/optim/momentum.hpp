@@ -15,7 +15,7 @@ TENON_EXACT_BEGIN
 /// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers. 16-bit floats compute in float.
 struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   using Config = ApplyMomentumConfig;
-  static constexpr bool effect = true, update = true;
+  static constexpr bool effect = true, update = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr bool linear_work = true;
@@ -23,8 +23,9 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    using G = typename Call::template Operand<1>;
     T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>

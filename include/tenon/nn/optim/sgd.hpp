@@ -16,7 +16,7 @@ TENON_EXACT_BEGIN
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
 struct ApplySgd : Operator<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
-  static constexpr bool effect = true, update = true;
+  static constexpr bool effect = true, update = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr bool linear_work = true;
@@ -24,8 +24,9 @@ struct ApplySgd : Operator<ApplySgd, "SGD"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    using G = typename Call::template Operand<1>;
     T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
