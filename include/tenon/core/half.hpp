@@ -2,6 +2,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include <tenon/core/config.hpp>
 
@@ -34,7 +35,7 @@ struct float16 {
   }
   TENON_DEVICE static constexpr float to_float(std::uint16_t h) {
     const std::uint32_t sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
+    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0u));  // every NaN is quiet
     if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112u) << 23 | fraction << 13);
     const float tiny = static_cast<float>(fraction) * 0x1p-24f;
     return sign ? -tiny : tiny;
@@ -56,5 +57,7 @@ struct bfloat16 {
     return static_cast<std::uint16_t>((f + 0x7fffu + (f >> 16 & 1u)) >> 16);
   }
 };
+
+template <class T> inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 }  // namespace tenon
