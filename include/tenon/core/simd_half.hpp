@@ -29,8 +29,16 @@ template <int Width>
 template <int Width>
 [[gnu::always_inline]] inline Simd<float, Width> load_float(const bfloat16* from) {
   using Bits = Simd<std::uint32_t, Width>;
-  const auto bits = __builtin_convertvector(detail::load_bits<Width>(from).lanes, typename Bits::Vector);
-  return detail::same_lanes<Simd<float, Width>>(Bits(bits << 16));
+  const auto halves = detail::load_bits<Width>(from).lanes;
+#if defined(__AVX512F__) && !defined(__clang__)  // g++ would widen one half after the other
+  if constexpr (Width == 16) {
+    using Words = typename detail::SimdStorage<short, 16>::Type;
+    using Numbers = typename detail::SimdStorage<int, 16>::Type;
+    const auto bits = __builtin_ia32_pmovzxwd512_mask(reinterpret_cast<Words>(halves), Numbers{}, -1);
+    return Simd<float, 16>(reinterpret_cast<typename Simd<float, 16>::Vector>(bits << 16));
+  } else
+#endif
+    return detail::same_lanes<Simd<float, Width>>(Bits(__builtin_convertvector(halves, typename Bits::Vector) << 16));
 }
 template <int Width>
 [[gnu::always_inline]] inline Simd<float, Width> load_float(const float16* from) {
@@ -59,9 +67,11 @@ template <int Width>
 [[gnu::always_inline]] inline void store_float(Simd<float, Width> values, bfloat16* to) {
   using Bits = Simd<std::uint32_t, Width>;
   const auto f = detail::same_lanes<Bits>(values).lanes;
-  const auto rounded = f + 0x7fffu + (f >> 16 & 1u), quiet = f | 0x400000u;
-  const auto bits = ((f & 0x7fffffffu) > 0x7f800000u ? quiet : rounded) >> 16;
-  detail::store_bits(Simd<std::uint16_t, Width>(__builtin_convertvector(bits, typename Simd<std::uint16_t, Width>::Vector)), to);
+  const auto rounded = f + 0x7fffu + (f >> 16 & 1u);
+  const Bits bits(values.lanes != values.lanes ? f | 0x400000u : rounded);
+  constexpr auto upper_halves = [](int lane) { return 2 * lane + 1; };
+  const auto halves = detail::same_lanes<Simd<std::uint16_t, 2 * Width>>(bits);
+  detail::store_bits(detail::shuffled<Simd<std::uint16_t, Width>>(halves, halves, detail::Order<Width, upper_halves>()), to);
 }
 /// The same for what arithmetic has just computed: none of it is denormal, which vcvtneps2bf16 would make zero.
 template <int Width>
