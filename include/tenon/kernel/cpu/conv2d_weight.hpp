@@ -64,9 +64,38 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
   return s;
 }
 
+// to[j * pitch + i] = the pair of first[i * row + j] and second[i * row + j] for i < rows, and zero up to the pitch; no second: zero.
+[[gnu::noinline]] inline void transpose_pairs(const bfloat16* first, const bfloat16* second, long row, Bfloat16Pair* to, long pitch, long rows, long columns) {
+  constexpr int side = simd_width<float> < 8 ? simd_width<float> : 8;
+  long i = 0;
+  for (; i + side <= rows; i += side) {
+    long j = 0;
+    for (; j + side <= columns; j += side) {
+      Simd<Bfloat16Pair, side> square[side];
+#pragma GCC unroll 8
+      for (int s = 0; s < side; ++s) {
+        Bfloat16Pair pairs[side];
+        pack_pairs(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr, side, 0, pairs);
+        square[s] = Simd<Bfloat16Pair, side>::load(pairs);
+      }
+      transpose(square);
+#pragma GCC unroll 8
+      for (int s = 0; s < side; ++s) square[s].store(to + (j + s) * pitch + i);
+    }
+    for (; j < columns; ++j)
+      for (int s = 0; s < side; ++s) pack_pairs(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr, 1, 0, to + j * pitch + i + s);
+  }
+  for (long j = 0; j < columns; ++j) {
+    for (long k = i; k < rows; ++k) pack_pairs(first + k * row + j, second ? second + k * row + j : nullptr, 1, 0, to + j * pitch + k);
+    for (long k = rows; k < pitch; ++k) to[j * pitch + k] = 0;
+  }
+}
+
 template <class T>
 class WeightGradient {
   using A = Compute<T>;
+  using P = Packed<T>;
+  static constexpr long unit = steps_per_unit<T>;  // samples that are taken together
 
  public:
   WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, void* workspace) : s_(s), plan_(plan) {
@@ -76,8 +105,8 @@ class WeightGradient {
     row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
     for (int level = 0; level < weight_levels<A>(s.n); ++level)
       level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(weight_levels<A>(s.n)));
-    panel_ = reinterpret_cast<A*>(base + scratch.panel);
-    image_ = reinterpret_cast<A*>(base + scratch.image);
+    panel_ = reinterpret_cast<P*>(base + scratch.panel);
+    image_ = reinterpret_cast<P*>(base + scratch.image);
   }
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
@@ -93,12 +122,16 @@ class WeightGradient {
     for (long y = 0; y < plan_.band; ++y)
       for (long x1 = 0; x1 < s_.ow; ++x1) taps_[y * s_.ow + x1] = {std::int32_t(y * image.pitch + x1), std::int32_t((y * s_.ow + x1) * pitch)};
     if (s_.n == 0) clear(level_[0], rows * pitch);
-    for (long sample = 0; sample < s_.n; ++sample) {
+    for (long sample = 0; sample < s_.n; sample += unit) {
+      const bool second = sample + 1 < s_.n;
+      const PlaneSource source{s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0};
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
         if ((sample == 0 && y == 0) || plan_.band < s_.oh) clear(image_, image.elements());
-        fill_padded(image, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_);
-        copy_matrix(dy + ((sample * s_.o + o) * s_.oh + y) * s_.ow, 1, s_.oh * s_.ow, panel_, pitch, band * s_.ow, columns, pitch);
+        fill_padded(image, source, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_);
+        const T* const from = dy + ((sample * s_.o + o) * s_.oh + y) * s_.ow;
+        if constexpr (unit == 2) transpose_pairs(from, second ? from + s_.o * s_.oh * s_.ow : nullptr, s_.oh * s_.ow, panel_, pitch, columns, band * s_.ow);
+        else copy_matrix(from, 1, s_.oh * s_.ow, panel_, pitch, band * s_.ow, columns, pitch);
         add(band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
       if constexpr (std::is_same_v<T, float>) add_sample(sample, rows * pitch);
@@ -132,7 +165,7 @@ class WeightGradient {
     for (long block = 0; block < blocks; ++block) {
       const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
       for (long j = 0; j < pitch;) {
-        const Tile<A> tile{taps_, pixels, image_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
+        const Tile<A, P> tile{taps_, pixels, image_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
         j += run_tile(tile, int(count), filled_columns<A>(pitch - j));
       }
     }
@@ -142,7 +175,8 @@ class WeightGradient {
   const WeightPlan& plan_;
   Tap* taps_;
   std::int32_t* row_;
-  A *level_[sample_levels]{}, *panel_, *image_;
+  A* level_[sample_levels]{};
+  P *panel_, *image_;
 };
 }  // namespace detail
 
@@ -159,7 +193,7 @@ constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
-/// rounded once to T. float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
+/// rounded once to T. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
 template <class T>
 void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
   const detail::WeightPlan plan = detail::weight_plan<Compute<T>>(s);

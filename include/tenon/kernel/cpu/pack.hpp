@@ -127,6 +127,24 @@ template <class From, class To>
   }
 }
 
+/// to[j] = the pair of first[j] and second[j], or of first[j] and 0 where there is no second; zero for j from lanes to padded - 1.
+inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes, long padded, Bfloat16Pair* to) {
+  long j = 0;
+  const auto blocks = [&]<int width>(std::integral_constant<int, width>) __attribute__((always_inline)) {
+    for (; j + 2 * width <= lanes; j += 2 * width) {
+      using Bits = Simd<std::uint16_t, 2 * width>;
+      const Bits a = tenon::detail::load_bits<2 * width>(first + j), b = second ? tenon::detail::load_bits<2 * width>(second + j) : Bits(std::uint16_t(0));
+      tenon::detail::same_lanes<Simd<Bfloat16Pair, width>>(interleaved(a, b, false)).store(to + j);
+      tenon::detail::same_lanes<Simd<Bfloat16Pair, width>>(interleaved(a, b, true)).store(to + j + width);
+    }
+  };
+  blocks(std::integral_constant<int, simd_width<float>>());
+  if constexpr (simd_width<float> > 8) blocks(std::integral_constant<int, 8>());
+  if constexpr (simd_width<float> > 4) blocks(std::integral_constant<int, 4>());
+  for (; j < lanes; ++j) to[j] = Bfloat16Pair(first[j].bits) | (second ? Bfloat16Pair(second[j].bits) << 16 : 0);
+  for (; j < padded; ++j) to[j] = 0;
+}
+
 /// to[j] = sums[j], rounded once. The sums are fresh: none is denormal.
 template <class T>
 inline void round_sums(const Compute<T>* sums, T* to, long n) {
