@@ -73,20 +73,16 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
     for (; j + side <= columns; j += side) {
       Simd<Bfloat16Pair, side> square[side];
 #pragma GCC unroll 8
-      for (int s = 0; s < side; ++s) {
-        Bfloat16Pair pairs[side];
-        pack_pairs(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr, side, 0, pairs);
-        square[s] = Simd<Bfloat16Pair, side>::load(pairs);
-      }
+      for (int s = 0; s < side; ++s) square[s] = load_pairs<side>(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
       transpose(square);
 #pragma GCC unroll 8
       for (int s = 0; s < side; ++s) square[s].store(to + (j + s) * pitch + i);
     }
     for (; j < columns; ++j)
-      for (int s = 0; s < side; ++s) pack_pairs(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr, 1, 0, to + j * pitch + i + s);
+      for (int s = 0; s < side; ++s) to[j * pitch + i + s] = one_pair(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
   }
   for (long j = 0; j < columns; ++j) {
-    for (long k = i; k < rows; ++k) pack_pairs(first + k * row + j, second ? second + k * row + j : nullptr, 1, 0, to + j * pitch + k);
+    for (long k = i; k < rows; ++k) to[j * pitch + k] = one_pair(first + k * row + j, second ? second + k * row + j : nullptr);
     for (long k = rows; k < pitch; ++k) to[j * pitch + k] = 0;
   }
 }

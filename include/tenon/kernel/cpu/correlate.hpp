@@ -204,7 +204,7 @@ class Correlator {
         return;
       }
       const long last = c_.source.seconds * unit * c_.plane_step;  // weights from here on have no partner
-      for (long t = 0; t < count_; ++t) pack_pairs(weight + source_[t], source_[t] < last ? weight + source_[t] + c_.plane_step : nullptr, 1, 0, to + t);
+      for (long t = 0; t < count_; ++t) to[t] = one_pair(weight + source_[t], source_[t] < last ? weight + source_[t] + c_.plane_step : nullptr);
     } else {
       for (long t = 0; t < count_; ++t) to[t] = widened(weight[source_[t]]);
     }

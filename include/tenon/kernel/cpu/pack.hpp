@@ -127,6 +127,20 @@ template <class From, class To>
   }
 }
 
+/// The pair of *first and *second, or of *first and 0 where there is no second.
+[[gnu::always_inline]] inline Bfloat16Pair one_pair(const bfloat16* first, const bfloat16* second) {
+  return Bfloat16Pair(first->bits) | (second ? Bfloat16Pair(second->bits) << 16 : 0);
+}
+/// Width such pairs of neighbours.
+template <int Width>
+[[gnu::always_inline]] inline Simd<Bfloat16Pair, Width> load_pairs(const bfloat16* first, const bfloat16* second) {
+  using Bits = Simd<std::uint16_t, Width>;
+  const Bits a = tenon::detail::load_bits<Width>(first), b = second ? tenon::detail::load_bits<Width>(second) : Bits(std::uint16_t(0));
+  constexpr auto lane_of = [](int lane) { return lane / 2 + (lane & 1) * Width; };
+  return tenon::detail::same_lanes<Simd<Bfloat16Pair, Width>>(
+      tenon::detail::shuffled<Simd<std::uint16_t, 2 * Width>>(a, b, tenon::detail::Order<2 * Width, lane_of>()));
+}
+
 /// to[j] = the pair of first[j] and second[j], or of first[j] and 0 where there is no second; zero for j from lanes to padded - 1.
 inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes, long padded, Bfloat16Pair* to) {
   long j = 0;
@@ -141,8 +155,22 @@ inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes
   blocks(std::integral_constant<int, simd_width<float>>());
   if constexpr (simd_width<float> > 8) blocks(std::integral_constant<int, 8>());
   if constexpr (simd_width<float> > 4) blocks(std::integral_constant<int, 4>());
-  for (; j < lanes; ++j) to[j] = Bfloat16Pair(first[j].bits) | (second ? Bfloat16Pair(second[j].bits) << 16 : 0);
+  for (; j < lanes; ++j) to[j] = one_pair(first + j, second ? second + j : nullptr);
   for (; j < padded; ++j) to[j] = 0;
+}
+/// The same for first[step * j] and second[step * j]. Nothing behind the last of them is read.
+inline void pack_pairs_apart(const bfloat16* first, const bfloat16* second, long step, long lanes, Bfloat16Pair* to) {
+  constexpr int width = simd_width<float> < 8 ? simd_width<float> : 8;
+  long j = 0;
+  if (step == 2)
+    for (; j + width < lanes; j += width) {
+      using Pairs = Simd<Bfloat16Pair, width>;
+      const auto two = [j](const bfloat16* from) { return load_lanes<width, Bfloat16Pair>(from + 2 * j); };
+      Pairs pairs(two(first).lanes & 0xffffu);
+      if (second) pairs.lanes |= two(second).lanes << 16;
+      pairs.store(to + j);
+    }
+  for (; j < lanes; ++j) to[j] = one_pair(first + j * step, second ? second + j * step : nullptr);
 }
 
 /// to[j] = sums[j], rounded once. The sums are fresh: none is denormal.

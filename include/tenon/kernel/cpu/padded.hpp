@@ -43,8 +43,7 @@ template <class T, class To>
           if constexpr (elements_per_lane<T, To> == 2) {
             const T* const second = p < source.seconds ? row + source.distance : nullptr;
             if (s.step_w == 1) pack_pairs(row + begin, second ? second + begin : nullptr, end - begin, 0, to + begin);
-            else
-              for (long j = begin; j < end; ++j) pack_pairs(row + j * s.step_w, second ? second + j * s.step_w : nullptr, 1, 0, to + j);
+            else pack_pairs_apart(row + begin * s.step_w, second ? second + begin * s.step_w : nullptr, s.step_w, end - begin, to + begin);
           } else if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
           else
             for (long j = begin; j < end; ++j) to[j] = widened(row[j * s.step_w]);
