@@ -212,6 +212,10 @@ TEST_CASE("conv2d: layers of bfloat16") {
   check<bfloat16>(sizes(2, 13, 10, 11, 13, 3, 3, 1, 1, 1, 1, 13, 1, 1, 1, 1), 46);  // depthwise
   check<bfloat16>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 47);    // a row that is wider than a band
   check<bfloat16>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 48);
+  check<bfloat16>(sizes(3, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 60);   // small images: channels in lanes
+  check<bfloat16>(sizes(2, 130, 8, 8, 67, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 61);
+  check<bfloat16>(sizes(2, 140, 7, 5, 110, 3, 5, 1, 2, 1, 1, 2, 1, 1, 2, 2), 62);
+  check<bfloat16>(sizes(1, 1500, 3, 3, 100, 3, 3, 1, 1, 2, 1, 1, 2, 2, 1, 1), 63);
   for (long n : {1, 2, 7, 16, 17}) check<bfloat16>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 50 + std::uint64_t(n));
   check<float16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 49);
 }

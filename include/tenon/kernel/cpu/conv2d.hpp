@@ -40,7 +40,7 @@ template <class T>
     if (finish) finish(sample, o, rows);
   };
   if constexpr (correlator.widen)
-    detail::each_packed_run(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + (group * c.rows + row0) * c.row_step, rows); }, run);
+    detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + (group * c.rows + row0) * c.row_step, rows); }, run);
   else detail::each_run(c, s.groups, begin, end, run);
 }
 
@@ -67,7 +67,7 @@ template <class T>
     if (finish) finish(sample, group * c.rows + row0, rows);
   };
   if constexpr (correlator.widen)
-    detail::each_packed_run(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + group * group_weights + row0 * c.row_step, rows); }, run);
+    detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + group * group_weights + row0 * c.row_step, rows); }, run);
   else detail::each_run(c, s.groups, begin, end, run);
 }
 

@@ -118,16 +118,35 @@ constexpr long sums_pitch(const Correlation& c) {
   return round_up((c.band - 1) * c.image.pitch + c.grid_w, tile_columns<A>(1));
 }
 
+// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
+// the lanes then, and the pixels the rows of a tile: the same chains.
+inline constexpr long most_pixels = 128;
+template <class T>
+constexpr bool channels_in_lanes(const Correlation& c) {
+  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
+  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 20 < covered * 17 && c.rows >= 2 * simd_width<Compute<T>>;
+}
 // Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
+template <class T>
 constexpr long packed_blocks(const Correlation& c) {
+  if (channels_in_lanes<T>(c)) {
+    constexpr long most = tile_columns<Compute<T>>(2) / tile_rows;
+    const long fitting = 2 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
+    return fitting < 1 ? 1 : fitting < most ? fitting : most;
+  }
   const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
   return fitting < 1 ? 1 : fitting < c.row_blocks ? fitting : c.row_blocks;
 }
 
 // Parts of the workspace, in bytes from its start.
 struct ConvScratch {
-  std::size_t starts, source, sums, weight, image, total;
+  std::size_t starts, source, sums, weight, rows, image, total;
 };
+// Lanes of one step, where result channels are lanes.
+template <class T>
+constexpr long lane_pitch(const Correlation& c) {
+  return packed_blocks<T>(c) * tile_rows + tile_step<Compute<T>>;
+}
 template <class T>
 constexpr ConvScratch conv_scratch(const Correlation& c) {
   using A = Compute<T>;
@@ -137,8 +156,11 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   s.starts = bytes(c.steps, sizeof(Tap));
   s.source = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
   s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
-  s.weight = s.sums + bytes(tile_rows * sums_pitch<A>(c), sizeof(A));
-  s.image = s.weight + (widen ? bytes(packed_blocks(c) * tile_rows * c.steps, sizeof(A)) : 0);
+  const bool lanes = channels_in_lanes<T>(c);
+  const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
+  s.weight = s.sums + bytes(lanes ? c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
+  s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
+  s.image = s.rows + (lanes ? bytes(packed_rows * c.steps, sizeof(A)) : 0);
   s.total = s.image + bytes(c.image.elements() + conv_slack<A>, sizeof(A));
   return s;
 }
@@ -152,7 +174,7 @@ class Correlator {
  public:
   static constexpr bool widen = !std::is_same_v<A, T>;
 
-  Correlator(const Correlation& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)) {
+  Correlator(const Correlation& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)), lane_pitch_(lane_pitch<T>(c)), lanes_(channels_in_lanes<T>(c)) {
     const ConvScratch scratch = conv_scratch<T>(c);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
@@ -160,30 +182,45 @@ class Correlator {
     source_ = reinterpret_cast<std::int32_t*>(base + scratch.source);
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
     weight_ = reinterpret_cast<P*>(base + scratch.weight);
+    rows_ = reinterpret_cast<P*>(base + scratch.rows);
     image_ = reinterpret_cast<P*>(base + scratch.image);
     starts_[0] = 0;
   }
 
   /// Appends a tap to the phase that is being described: where its weight is, where its pixel is. Planes ascend.
   void add(long weight, long pixel) {
-    const auto at = std::int32_t(widen ? count_ - starts_[phase_] : weight);
+    const long step = count_ - starts_[phase_];
     if (widen) source_[count_] = std::int32_t(weight);
-    taps_[count_++] = {at, std::int32_t(pixel)};
+    taps_[count_++] = lanes_ ? Tap{std::int32_t(pixel), std::int32_t(step * lane_pitch_)} : Tap{std::int32_t(widen ? step : weight), std::int32_t(pixel)};
   }
   void end_phase() { starts_[++phase_] = count_; }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
+    if constexpr (unit == 2)
+      if (lanes_) {
+        for (long first = 0; first < rows; first += packed_rows) {
+          const long count = rows - first < packed_rows ? rows - first : packed_rows;
+          for (long i = 0; i < count; ++i, weight += c_.row_step) pack_row(weight, rows_ + i * count_);
+          transpose_copy(rows_, count_, weight_ + first, lane_pitch_, count, count_, packed_rows);
+        }
+        return;
+      }
     for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
   }
 
   /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0.
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
     const long blocks = ceil_div(rows, tile_rows);
-    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
+    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
       if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
       cleared_ = true;
       fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      if constexpr (unit == 2)
+        if (lanes_) {
+          for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
+          return;
+        }
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
@@ -232,6 +269,28 @@ class Correlator {
       }
   }
 
+  // The same for a whole phase with channels in lanes: `rows` of them, which are more than tile_rows.
+  void run_pixels(const P* weight, T* to, long rows, int phase) {
+    const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
+    const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w), pixels = grid_h * grid_w;
+    if (grid_h <= 0 || grid_w <= 0) return;
+    const long first = starts_[phase], count = starts_[phase + 1] - first, blocks = ceil_div(pixels, tile_rows), lanes = round_up(rows, tile_step<A>);
+    std::int32_t row[most_pixels];
+    for (long i = 0; i < pixels; ++i) row[i] = std::int32_t(i / grid_w * c_.image.pitch + i % grid_w);
+    for (long block = 0; block < blocks; ++block) {
+      const long i = border(pixels, blocks, block), own = border(pixels, blocks, block + 1) - i;
+      for (long j = 0; j < lanes;)
+        j += run_tile(Tile<A, P>{taps_ + first, count, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), filled_columns<A>(lanes - j));
+    }
+    const long plane = c_.height * c_.width;
+    if (c_.step_h * c_.step_w == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
+    for (long y = 0; y < grid_h; ++y)
+      for (long x = 0; x < grid_w; ++x) {
+        T* const out = to + (y * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w;
+        for (long r = 0; r < rows; ++r) out[r * plane] = narrowed<T>(sums_[(y * grid_w + x) * lane_pitch_ + r]);
+      }
+  }
+
   // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
   template <class V>
   static V plus_zero(V sum) {
@@ -252,14 +311,15 @@ class Correlator {
   }
 
   const Correlation& c_;
-  long pitch_, count_ = 0;
+  long pitch_, lane_pitch_, count_ = 0;
   int phase_ = 0;
+  bool lanes_;  // result channels are lanes
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   Tap* taps_;
   long* starts_;
   std::int32_t* source_;
   A* sums_;
-  P *weight_, *image_;
+  P *weight_, *rows_, *image_;
 };
 
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group, row0, rows).
@@ -275,9 +335,9 @@ template <class Geometry, class Body>
 }
 // The same items where weights are packed: pack(group, row0, rows) for as many rows as fit, then the runs within them of all samples,
 // body(sample, group, row0, rows, rows behind the first packed one).
-template <class Pack, class Body>
+template <class T, class Pack, class Body>
 [[gnu::always_inline]] inline void each_packed_run(const Correlation& c, int groups, long begin, long end, Pack&& pack, Body&& body) {
-  const long blocks = packed_blocks(c), row_blocks = c.row_blocks;
+  const long blocks = packed_blocks<T>(c), row_blocks = c.row_blocks;
   for (long group = 0; group < groups; ++group)
     for (long first = 0; first < row_blocks; first += blocks) {
       const long last = first + blocks < row_blocks ? first + blocks : row_blocks;
