@@ -55,7 +55,7 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     if constexpr (constexpr TensorType x = Call::operand(0); fits_blocks(Call::result, &x, 1)) kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
     else
       kernel::reduce(kernel::reduce_walk(Call::operand(0), mask<Call>(), a.n), a.operand<typename Call::template Operand<0>>(0), a.result<typename Call::Result>(), begin, end, A(0),
-                     Plus{}, Narrow<typename Call::Result>{});
+                     kernel::Plus{}, kernel::DivideBy<typename Call::Result>{1});
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return {Call::result.count(1), whole_blocks(n) * Call::operand(0).span(2, 4) / 8 + 1, 0}; }
   template <class Call>
@@ -63,15 +63,6 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     constexpr TensorType x = Call::operand(0);
     kernel::block_channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
   }
-
- private:
-  struct Plus {
-    template <class A> A operator()(A s, A x) const { return s + x; }
-  };
-  template <class R>
-  struct Narrow {
-    template <class A> R operator()(A s) const { return static_cast<R>(s); }
-  };
 };
 TENON_EXACT_END
 

@@ -52,6 +52,20 @@ namespace tenon::inline TENON_ABI::kernel {
 
 inline constexpr int reduce_lanes = 16;
 
+/// What sums and means share, so that they are compiled once: a + b of numbers or of vectors, and the division by a number, 1 for a sum.
+struct Plus {
+  template <class V> [[gnu::always_inline]] V operator()(V a, V b) const { return a + b; }
+};
+template <class R>
+struct DivideBy {
+  long count;
+  template <class A>
+  R operator()(A total) const {
+    if constexpr (std::is_floating_point_v<A>) return static_cast<R>(total / static_cast<A>(count));
+    else return static_cast<R>(total);
+  }
+};
+
 /// Combines 16 partial results in a fixed tree: 8 and 8, 4 and 4, 2 and 2, 1 and 1.
 template <class A, class F>
 inline A combine_lanes(A* lane, F f) {
