@@ -19,7 +19,7 @@ struct Conv2dSizes {
 };
 
 namespace detail {
-inline constexpr long conv_columns = 1024, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
+inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
 
 // A convolution and its gradient for the input are the same computation, a correlation:
 //   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight * image(plane, i + .., j + ..)
@@ -120,11 +120,11 @@ constexpr long sums_pitch(const Correlation& c) {
 
 // Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
 // the lanes then, and the pixels the rows of a tile: the same chains.
-inline constexpr long most_pixels = 128;
+inline constexpr long most_pixels = 256;
 template <class T>
 constexpr bool channels_in_lanes(const Correlation& c) {
   const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
-  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 20 < covered * 17 && c.rows >= 2 * simd_width<Compute<T>>;
+  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
 }
 // Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
 template <class T>
@@ -237,7 +237,7 @@ class Correlator {
       const long taps = count_ / c_.image.planes;
       if (phase_ == 1) {  // all taps of a channel follow each other
         for (long p = 0; p < c_.image.planes; ++p, weight += unit * c_.plane_step)
-          pack_pairs(weight, p < c_.source.seconds ? weight + c_.plane_step : nullptr, taps, 0, to + p * taps);
+          pack_short_pairs(weight, p < c_.source.seconds ? weight + c_.plane_step : nullptr, taps, to + p * taps);
         return;
       }
       const long last = c_.source.seconds * unit * c_.plane_step;  // weights from here on have no partner

@@ -141,7 +141,23 @@ template <int Width>
       tenon::detail::shuffled<Simd<std::uint16_t, 2 * Width>>(a, b, tenon::detail::Order<2 * Width, lane_of>()));
 }
 
-/// to[j] = the pair of first[j] and second[j], or of first[j] and 0 where there is no second; zero for j from lanes to padded - 1.
+/// to[j] = the pair of first[j] and second[j], or of first[j] and 0 where there is no second.
+[[gnu::always_inline]] inline void pack_short_pairs(const bfloat16* first, const bfloat16* second, long lanes, Bfloat16Pair* to) {
+  const auto pairs = [&]<int width>(long j, std::integral_constant<int, width>) __attribute__((always_inline)) {
+    load_pairs<width>(first + j, second ? second + j : nullptr).store(to + j);
+  };
+  constexpr std::integral_constant<int, 8> eight;
+  constexpr std::integral_constant<int, 4> four;
+  if (lanes >= 8) {
+    for (long j = 0; j + 8 < lanes; j += 8) pairs(j, eight);
+    pairs(lanes - 8, eight);  // overlaps the ones before
+  } else if (lanes >= 4) {
+    pairs(0, four);
+    pairs(lanes - 4, four);
+  } else
+    for (long j = 0; j < lanes; ++j) to[j] = one_pair(first + j, second ? second + j : nullptr);
+}
+/// The same for long rows; zero for j from lanes to padded - 1.
 inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes, long padded, Bfloat16Pair* to) {
   long j = 0;
   const auto blocks = [&]<int width>(std::integral_constant<int, width>) __attribute__((always_inline)) {

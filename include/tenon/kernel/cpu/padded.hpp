@@ -42,7 +42,7 @@ template <class T, class To>
           const T* const row = from + p * source.step + y * s.w - lead;
           if constexpr (elements_per_lane<T, To> == 2) {
             const T* const second = p < source.seconds ? row + source.distance : nullptr;
-            if (s.step_w == 1) pack_pairs(row + begin, second ? second + begin : nullptr, end - begin, 0, to + begin);
+            if (s.step_w == 1) pack_short_pairs(row + begin, second ? second + begin : nullptr, end - begin, to + begin);
             else pack_pairs_apart(row + begin * s.step_w, second ? second + begin * s.step_w : nullptr, s.step_w, end - begin, to + begin);
           } else if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
           else
