@@ -174,19 +174,27 @@ inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes
   for (; j < lanes; ++j) to[j] = one_pair(first + j, second ? second + j : nullptr);
   for (; j < padded; ++j) to[j] = 0;
 }
-/// The same for first[step * j] and second[step * j]. Nothing behind the last of them is read.
-inline void pack_pairs_apart(const bfloat16* first, const bfloat16* second, long step, long lanes, Bfloat16Pair* to) {
-  constexpr int width = simd_width<float> < 8 ? simd_width<float> : 8;
+/// The same for first[2 * j] and second[2 * j]. `before`, `after`: the element before the first one, or after the last one, may be read.
+inline void pack_every_second(const bfloat16* first, const bfloat16* second, long lanes, bool before, bool after, Bfloat16Pair* to) {
   long j = 0;
-  if (step == 2)
-    for (; j + width < lanes; j += width) {
-      using Pairs = Simd<Bfloat16Pair, width>;
-      const auto two = [j](const bfloat16* from) { return load_lanes<width, Bfloat16Pair>(from + 2 * j); };
-      Pairs pairs(two(first).lanes & 0xffffu);
-      if (second) pairs.lanes |= two(second).lanes << 16;
-      pairs.store(to + j);
-    }
-  for (; j < lanes; ++j) to[j] = one_pair(first + j * step, second ? second + j * step : nullptr);
+  const auto pairs = [&]<int width>(long at, std::integral_constant<int, width>) __attribute__((always_inline)) {
+    using Pairs = Simd<Bfloat16Pair, width>;
+    const auto two = [&](const bfloat16* from) { return load_lanes<width, Bfloat16Pair>(from + 2 * at - before).lanes; };
+    Pairs pair(before ? two(first) >> 16 : two(first) & 0xffffu);
+    if (second) pair.lanes |= before ? two(second) & 0xffff0000u : two(second) << 16;
+    pair.store(to + at);
+  };
+  constexpr std::integral_constant<int, 8> eight;
+  constexpr std::integral_constant<int, 4> four;
+  const long whole = before || after ? lanes : lanes - 1;
+  if (whole >= 8) {
+    for (; j + 8 < whole; j += 8) pairs(j, eight);
+    pairs(whole - 8, eight), j = whole;
+  } else if (whole >= 4) {
+    pairs(0, four);
+    pairs(whole - 4, four), j = whole;
+  }
+  for (; j < lanes; ++j) to[j] = one_pair(first + 2 * j, second ? second + 2 * j : nullptr);
 }
 
 /// to[j] = sums[j], rounded once. The sums are fresh: none is denormal.

@@ -43,7 +43,9 @@ template <class T, class To>
           if constexpr (elements_per_lane<T, To> == 2) {
             const T* const second = p < source.seconds ? row + source.distance : nullptr;
             if (s.step_w == 1) pack_short_pairs(row + begin, second ? second + begin : nullptr, end - begin, to + begin);
-            else pack_pairs_apart(row + begin * s.step_w, second ? second + begin * s.step_w : nullptr, s.step_w, end - begin, to + begin);
+            else if (s.step_w == 2) pack_every_second(row + 2 * begin, second ? second + 2 * begin : nullptr, end - begin, 2 * begin > lead, 2 * end - 1 - lead < s.w, to + begin);
+            else
+              for (long j = begin; j < end; ++j) to[j] = one_pair(row + j * s.step_w, second ? second + j * s.step_w : nullptr);
           } else if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
           else
             for (long j = begin; j < end; ++j) to[j] = widened(row[j * s.step_w]);
