@@ -36,7 +36,7 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
 ///             broadcast against each other; floating-point or integer, one dtype
 /// result      [..., M, N]
 /// derivative  two products, summed where an operand was broadcast
-/// order       one chain of fused multiply-adds over ascending k per element
+/// order       one chain of fused multiply-adds over ascending k per element; of bfloat16 the second of two steps comes first: 1, 0, 3, 2, ...
 /// source      MindSpore's MatMul and BatchMatMul
 struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
