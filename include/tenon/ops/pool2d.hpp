@@ -60,6 +60,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -97,6 +98,7 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -121,6 +123,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
   };
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
     x.extent[2] = c.h, x.extent[3] = c.w;
@@ -154,6 +157,7 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);
