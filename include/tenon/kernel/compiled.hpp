@@ -109,17 +109,27 @@ struct Compiled {
     else return {};
   }
   static constexpr Layouts<N> choice = make_choice();
-  // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not where one is checked.
-  static constexpr auto laid_out = lay_out<N + choice.conversions>(ordered, choice);
+  static constexpr StageChoice<N> make_stage_choice() {
+    if constexpr (passes.stages && choice.conversions > 0) return choose_stages(ordered, choice);
+    else return {};
+  }
+  static constexpr StageChoice<N> stage_choice = make_stage_choice();
   static constexpr auto make_staged() {
-    Staged<N + choice.conversions> staged{laid_out.graph, laid_out.layouts};
-    if constexpr (passes.stages && choice.conversions > 0) staged = make_stages(laid_out);
-    for (int id = 0; id < staged.graph.count; ++id) staged.graph[id].op = rules_of(staged.graph[id].op).run_time;
-    return staged;
+    if constexpr (stage_choice.count > 0) return make_stages(ordered, choice, stage_choice);
+    else return 0;
   }
   static constexpr auto staged = make_staged();
-  static constexpr const auto& graph = staged.graph;
-  static constexpr const auto& stages = staged.stages;
+  // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not where one is checked.
+  static constexpr auto make_laid_out() {
+    LaidOut<N + choice.conversions> laid_out;
+    if constexpr (stage_choice.count > 0) laid_out = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
+    else laid_out = lay_out<N + choice.conversions>(ordered, choice);
+    for (int id = 0; id < laid_out.graph.count; ++id) laid_out.graph[id].op = rules_of(laid_out.graph[id].op).run_time;
+    return laid_out;
+  }
+  static constexpr auto laid_out = make_laid_out();
+  static constexpr const auto& graph = laid_out.graph;
+  static constexpr const auto& stages = laid_out.stages;
 
   static constexpr auto lives = lifetimes(graph, stages);
   struct Nothing { static constexpr auto plan = Plan<graph.capacity>{}; };
@@ -138,7 +148,7 @@ struct Compiled {
       row.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
       row.node = id;
       row.buffers = node.operands + 1;
-      row.blocks = staged.layouts.row[id];
+      row.blocks = laid_out.layouts.row[id];
       row.stage = stages.of[id];
       row.sums = stages.sums[id];
       row.immediate = node.immediate;

@@ -19,9 +19,9 @@ struct Total : Operator<Total, "TestTotal"> {
 // As if the layout pass had put everything in blocks.
 template <int N>
 Staged<N> staged(const Graph<N>& graph, bool blocks = true) {
-  LaidOut<N> from{graph, {}};
-  for (int id = 0; id < graph.count; ++id) from.layouts.row[id] = blocks;
-  const Staged<N> after = make_stages(from);
+  Layouts<N> layouts;
+  for (int id = 0; id < graph.count; ++id) layouts.row[id] = blocks;
+  const Staged<N> after = make_stages(graph, layouts, choose_stages(graph, layouts));
   CHECK(after.graph.count == graph.count);
   CHECK(in_order(after.graph));
   CHECK(interpret(after.graph) == interpret(graph));
@@ -150,9 +150,10 @@ TEST_CASE("stages of random graphs: nothing changes what they compute, every nod
         node.operand[0] = node.operand[1], node.operands = 1;
         node.op = &info<Total>;
       }
-    LaidOut<size> from{early_update(graph), {}};
-    for (int id = 0; id < graph.count; ++id) from.layouts.row[id] = true;
-    const Staged<size> after = make_stages(from);
+    const Graph<size> before = early_update(graph);
+    Layouts<size> layouts;
+    for (int id = 0; id < graph.count; ++id) layouts.row[id] = true;
+    const Staged<size> after = make_stages(before, layouts, choose_stages(before, layouts));
     REQUIRE(in_order(after.graph));
     REQUIRE(wrong(after) == "");
     REQUIRE(interpret(after.graph) == interpret(graph));
@@ -172,7 +173,7 @@ TEST_CASE("stages of random graphs: nothing changes what they compute, every nod
       REQUIRE(overlap(after.graph, plan, n, after.stages) == "");
       REQUIRE(joint_bound(after.graph, lives, n) == independent_bound(after.graph, n, after.stages));
     }
-    saved += joint_bound(after.graph, lives, 256) < joint_bound(from.graph, lifetimes(from.graph), 256);
+    saved += joint_bound(after.graph, lives, 256) < joint_bound(before, lifetimes(before), 256);
   }
   MESSAGE(with_stages, " of ", graphs, " graphs have stages, ", several, " several, with ", sums, " sums; ", saved, " need less memory for it");
   CHECK(with_stages > graphs / 10);

@@ -6,12 +6,15 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// A graph of capacity M with its layouts and stages.
-template <int M>
-struct Staged {
-  Graph<M> graph{};
-  Layouts<M> layouts{};
-  Stages<M> stages{};
+/// What becomes of a node: it runs before the stage around it or behind it, for the whole batch, or in it.
+enum class StagePart : signed char { before, block, sum, behind };
+
+/// The stages of a graph that pay: from which node of it to which they take theirs.
+template <int N>
+struct StageChoice {
+  StagePart part[N + 1]{};
+  int begin[N + 1]{}, end[N + 1]{};
+  int count = 0;
 };
 
 namespace detail {
@@ -22,39 +25,36 @@ inline constexpr long most_summed = 64 << 10;
 // The values of a block: no more bytes per sample than this, or they do not stay in any cache.
 inline constexpr long most_per_sample = 256 << 10;
 
-/// Collects the nodes of one stage after the other. Between the first node of a stage and its last there can be nodes that need
+/// Looks for the nodes of one stage after the other. Between the first node of a stage and its last there can be nodes that need
 /// the whole batch. Those that need nothing of the stage run before it, the others behind it; a node of blocks that needs one of the
 /// others begins the next stage.
-template <int M>
-class StageMaker {
+template <int N>
+class StageFinder {
  public:
-  explicit constexpr StageMaker(const LaidOut<M>& from) : from_(from), graph_(from.graph), buffers_(buffers_of(from.graph)) {
-    for (int id = 0; id < graph_.count; ++id)
-      for (int k = 0; k < graph_[id].operands; ++k) last_use_[buffers_.owner[graph_[id].operand[k]]] = id;
-    for (int k = 0; k < graph_.outputs; ++k) last_use_[buffers_.owner[graph_.output[k]]] = graph_.count;
+  constexpr StageFinder(const Graph<N>& graph, const Layouts<N>& layouts) : graph_(graph), layouts_(layouts), buffers_(buffers_of(graph)) {
+    for (int id = 0; id < graph.count; ++id)
+      for (int k = 0; k < graph[id].operands; ++k) last_use_[buffers_.owner[graph[id].operand[k]]] = id;
+    for (int k = 0; k < graph.outputs; ++k) last_use_[buffers_.owner[graph.output[k]]] = graph.count;
   }
 
-  constexpr Staged<M> make() {
+  constexpr StageChoice<N> find() {
     for (int id = 0; id < graph_.count; ++id) {
-      const Kind kind = kind_of(id);
-      if (kind == Kind::whole) kind_[id] = waits(id) ? Kind::behind : Kind::before;
-      else {
+      const StagePart part = part_of(id);
+      if (part == StagePart::before) {
+        if (waits(id)) at(id) = StagePart::behind;
+      } else {
         if (needs_behind(id)) close(id);
-        kind_[id] = kind;
+        at(id) = part;
       }
       note(id);
     }
     close(graph_.count);
-    result_.graph.outputs = graph_.outputs;
-    for (int k = 0; k < graph_.outputs; ++k) result_.graph.output[k] = position_[graph_.output[k]];
-    for (int i = 0; i < graph_.program_length; ++i) result_.graph.program[i] = graph_.program[i];
-    result_.graph.program_length = graph_.program_length;
-    return result_;
+    return choice_;
   }
 
  private:
-  enum class Kind : signed char { whole, before, block, sum, behind };
-
+  constexpr StagePart& at(int id) { return choice_.part[id]; }
+  constexpr StagePart part(int id) const { return choice_.part[id]; }
   constexpr bool fits(int id) const {
     for (int k = 0; k < graph_[id].operands; ++k)
       if (const TensorType& t = graph_[graph_[id].operand[k]].type; !t.batched() && t.bytes(1) > most_read_again) return false;
@@ -67,19 +67,19 @@ class StageMaker {
     for (int k = 0; k < node.operands; ++k) operand[k] = graph_[node.operand[k]].type;
     return rules_of(node.op).fits_blocks(node.type, operand, node.operands);
   }
-  constexpr Kind kind_of(int id) const {
+  constexpr StagePart part_of(int id) const {
     const Node& node = graph_[id];
-    if (node.op->leaf || node.op->effect) return Kind::whole;
-    if (node.op->view) return node.type.batched() && in_stage(node.operand[0]) ? Kind::block : Kind::whole;
-    if (node.op->per_sample && node.type.batched()) return fits(id) ? Kind::block : Kind::whole;
-    return is_sum(id) && fits(id) ? Kind::sum : Kind::whole;
+    if (node.op->leaf || node.op->effect) return StagePart::before;
+    if (node.op->view) return node.type.batched() && in_stage(node.operand[0]) ? StagePart::block : StagePart::before;
+    if (node.op->per_sample && node.type.batched()) return fits(id) ? StagePart::block : StagePart::before;
+    return is_sum(id) && fits(id) ? StagePart::sum : StagePart::before;
   }
-  constexpr bool in_stage(int id) const { return id >= begin_ && kind_[id] == Kind::block; }
+  constexpr bool in_stage(int id) const { return id >= begin_ && part(id) == StagePart::block; }
   // True if an operand is there, or has changed, only when the stage is over.
   constexpr bool needs_behind(int id) const {
     for (int k = 0; k < graph_[id].operands; ++k) {
       const int operand = graph_[id].operand[k];
-      if (operand >= begin_ && (kind_[operand] == Kind::behind || kind_[operand] == Kind::sum)) return true;
+      if (operand >= begin_ && (part(operand) == StagePart::behind || part(operand) == StagePart::sum)) return true;
       if (written_[buffers_.owner[operand]] > begin_) return true;
     }
     return false;
@@ -92,10 +92,11 @@ class StageMaker {
     return false;
   }
   constexpr void note(int id) {
-    if (kind_[id] == Kind::before) return;
+    if (part(id) == StagePart::before) return;
     for (int k = 0; k < graph_[id].operands; ++k) {
       const int owner = buffers_.owner[graph_[id].operand[k]];
       read_[owner] = id + 1;
+      if (part(id) == StagePart::behind) used_behind_[owner] = id + 1;
       if (writes(graph_, buffers_, graph_[id], k)) written_[owner] = id + 1;
     }
   }
@@ -103,62 +104,76 @@ class StageMaker {
   // True if it pays to run the nodes of the stage block by block: some are for images in blocks, and most of what they compute
   // nothing else needs.
   constexpr bool pays(int end) const {
-    bool leaves[M + 1]{}, blocks = false;
-    for (int id = begin_; id < end; ++id)
-      for (int k = 0; k < graph_[id].operands && kind_[id] == Kind::behind; ++k) leaves[buffers_.owner[graph_[id].operand[k]]] = true;
+    bool blocks = false;
     long all = 0, kept = 0;
     for (int id = begin_; id < end; ++id) {
-      if (kind_[id] != Kind::block && kind_[id] != Kind::sum) continue;
-      blocks |= from_.layouts.row[id];
-      if (kind_[id] == Kind::sum || graph_[id].op->view) continue;
+      if (part(id) != StagePart::block && part(id) != StagePart::sum) continue;
+      blocks |= layouts_.row[id];
+      if (part(id) == StagePart::sum || graph_[id].op->view) continue;
       all += graph_[id].type.bytes(1);
-      if (leaves[id] || last_use_[id] >= end) kept += graph_[id].type.bytes(1);
+      if (used_behind_[id] > begin_ || last_use_[id] >= end) kept += graph_[id].type.bytes(1);
     }
     return blocks && 2 * kept < all && all <= most_per_sample;
   }
-  constexpr void emit(int id, int stage) {
-    const int to = position_[id] = result_.graph.count++;
-    Node& node = result_.graph[to];
-    node = graph_[id];
-    for (int k = 0; k < node.operands; ++k) node.operand[k] = position_[node.operand[k]];
-    result_.layouts.row[to] = from_.layouts.row[id], result_.layouts.value[to] = from_.layouts.value[id];
-    result_.stages.of[to] = stage, result_.stages.sums[to] = stage && kind_[id] == Kind::sum;
-  }
   // Ends the stage before node `end`.
   constexpr void close(int end) {
-    Stages<M>& stages = result_.stages;
-    if (!pays(end)) {
-      for (int id = begin_; id < end; ++id) emit(id, 0);
-    } else {
-      const int stage = ++stages.count;
-      for (int id = begin_; id < end; ++id)
-        if (kind_[id] == Kind::before) emit(id, 0);
-      stages.first[stage] = result_.graph.count;
-      for (int id = begin_; id < end; ++id)
-        if (kind_[id] == Kind::block || kind_[id] == Kind::sum) emit(id, stage);
-      stages.last[stage] = result_.graph.count - 1;
-      for (int id = begin_; id < end; ++id)
-        if (kind_[id] == Kind::behind) emit(id, 0);
-    }
+    if (pays(end)) choice_.begin[choice_.count] = begin_, choice_.end[choice_.count++] = end;
     begin_ = end;
   }
 
-  const LaidOut<M>& from_;
-  const Graph<M>& graph_;
-  const Buffers<M> buffers_;
-  Staged<M> result_{};
-  Kind kind_[M + 1]{};
-  int position_[M + 1]{}, begin_ = 0;
-  int last_use_[M + 1]{};                 // of each buffer
-  int read_[M + 1]{}, written_[M + 1]{};  // of each buffer, 1 + the last node of the stage or behind it
+  const Graph<N>& graph_;
+  const Layouts<N>& layouts_;
+  const Buffers<N> buffers_;
+  StageChoice<N> choice_{};
+  int begin_ = 0;
+  int last_use_[N + 1]{};                                        // of each buffer
+  int read_[N + 1]{}, written_[N + 1]{}, used_behind_[N + 1]{};  // of each buffer, 1 + the last node of the stage or behind it that does so
 };
 }  // namespace detail
 
-/// Moves the nodes that work sample by sample, and sums over the batch of images, into stages. All other nodes keep their order;
-/// where no stage pays, everything stays. O(nodes).
-template <int M>
-constexpr Staged<M> make_stages(const LaidOut<M>& from) {
-  return detail::StageMaker<M>(from).make();
+/// Finds the nodes that work sample by sample, and sums over the batch of images, that are better off in a stage. O(nodes).
+template <int N>
+constexpr StageChoice<N> choose_stages(const Graph<N>& graph, const Layouts<N>& layouts) {
+  return detail::StageFinder<N>(graph, layouts).find();
+}
+
+/// A graph with its layouts and stages.
+template <int N>
+struct Staged {
+  Graph<N> graph{};
+  Layouts<N> layouts{};
+  Stages<N> stages{};
+};
+
+/// Puts the nodes of each stage side by side. All other nodes keep their order. O(nodes).
+template <int N>
+constexpr Staged<N> make_stages(const Graph<N>& graph, const Layouts<N>& layouts, const StageChoice<N>& choice) {
+  Staged<N> result{graph, layouts, {}};
+  int position[N + 1]{}, count = 0;
+  const auto emit = [&](int id, int stage) {
+    const int to = position[id] = count++;
+    Node& node = result.graph[to] = graph[id];
+    for (int k = 0; k < node.operands; ++k) node.operand[k] = position[node.operand[k]];
+    result.layouts.row[to] = layouts.row[id], result.layouts.value[to] = layouts.value[id];
+    result.stages.of[to] = stage, result.stages.sums[to] = stage && choice.part[id] == StagePart::sum;
+  };
+  int id = 0;
+  for (int c = 0; c <= choice.count; ++c) {
+    const int begin = c < choice.count ? choice.begin[c] : graph.count, end = c < choice.count ? choice.end[c] : graph.count;
+    while (id < begin) emit(id++, 0);
+    if (begin == end) break;
+    for (id = begin; id < end; ++id)
+      if (choice.part[id] == StagePart::before) emit(id, 0);
+    const int stage = ++result.stages.count;
+    result.stages.first[stage] = count;
+    for (id = begin; id < end; ++id)
+      if (choice.part[id] == StagePart::block || choice.part[id] == StagePart::sum) emit(id, stage);
+    result.stages.last[stage] = count - 1;
+    for (id = begin; id < end; ++id)
+      if (choice.part[id] == StagePart::behind) emit(id, 0);
+  }
+  for (int k = 0; k < graph.outputs; ++k) result.graph.output[k] = position[graph.output[k]];
+  return result;
 }
 
 }  // namespace tenon
