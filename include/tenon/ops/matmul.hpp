@@ -43,7 +43,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     Transposed transposed = Transposed::none;
   };
   using WithUpdate = ProductUpdate;
-  static constexpr bool epilogue = true;
+  static constexpr bool epilogue = true, per_sample = true;
   static constexpr int operands_before_epilogue = 2;
   static constexpr bool first(const Config& c) { return c.transposed == Transposed::first || c.transposed == Transposed::both; }
   static constexpr bool second(const Config& c) { return c.transposed == Transposed::second || c.transposed == Transposed::both; }
