@@ -89,6 +89,13 @@ struct Call {
   static constexpr typename Op::Config config() { return unpack<typename Op::Config>(description.attributes); }
 };
 
+/// The same where the kernel is a part of straight code (kernel/straight.hpp): the batch size is 1, and the whole call is done at once.
+template <class C>
+struct StraightCall : C {
+  static constexpr bool straight = true;
+};
+template <class C> inline constexpr bool is_straight = requires { C::straight; };
+
 template <class C>
 constexpr KernelWork kernel_work(long n) {
   KernelWork work;

@@ -61,9 +61,12 @@ struct Reduction : Operator<Op, Name> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = decltype(accumulator<typename Call::Result>());
-    const long count = reduced_count<Call>(a.n);
-    kernel::reduce(kernel::reduce_walk(Call::operand(0), unsigned(Call::config().mask), a.n), a.operand<typename Call::template Operand<0>>(0),
-                   a.result<typename Call::Result>(), begin, end, Op::template start<A>(), Combine{}, Finish<typename Call::Result>{count});
+    const auto* const x = a.operand<typename Call::template Operand<0>>(0);
+    auto* const y = a.result<typename Call::Result>();
+    const Finish<typename Call::Result> finish{reduced_count<Call>(a.n)};
+    constexpr unsigned mask = unsigned(Call::config().mask);
+    if constexpr (kernel::is_small_reduction<Call>()) kernel::reduce_small<Call, mask>(x, y, begin, end, Op::template start<A>(), Combine{}, finish);
+    else kernel::reduce(kernel::reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, Op::template start<A>(), Combine{}, finish);
   }
 
  private:
