@@ -164,8 +164,11 @@ class Tape {
   using Variable = TapeMemory::Variable;
 
   static unsigned next_generation() {
+    constexpr unsigned many = 256;  // a thread takes so many at once: an atomic step takes as long as a small operator
     static std::atomic<unsigned> last{0};
-    return ++last;
+    static constinit thread_local unsigned next = 0;
+    if (next % many == 0) next = last.fetch_add(many);
+    return ++next;
   }
   int new_variable() {
     memory_->variables.emplace_back();
