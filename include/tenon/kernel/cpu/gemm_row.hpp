@@ -19,12 +19,12 @@ inline constexpr bool by_pieces = std::is_same_v<T, Compute<T>> && sizeof(T) == 
 template <class A>
 inline constexpr int piece_lanes = simd_width<A> < 8 ? 4 : 8;
 
-// The pieces of rows 0 and (of a longer vector) 4, as one vector.
+// Two pieces (of a vector of four only the first) as one vector.
 template <class A>
-[[gnu::always_inline]] inline Simd<A, piece_lanes<A>> load_pieces(const A* from, [[maybe_unused]] long row) {
-  if constexpr (piece_lanes<A> == 4) return Simd<A, 4>::load(from);
+[[gnu::always_inline]] inline Simd<A, piece_lanes<A>> load_pieces(const A* first, [[maybe_unused]] const A* second) {
+  if constexpr (piece_lanes<A> == 4) return Simd<A, 4>::load(first);
   else {
-    const auto low = Simd<A, 4>::load(from), high = Simd<A, 4>::load(from + 4 * row);
+    const auto low = Simd<A, 4>::load(first), high = Simd<A, 4>::load(second);
 #if defined(__AVX__) && !defined(__clang__)  // g++ would shuffle two registers
     if constexpr (std::is_same_v<A, float>) return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(low.lanes), high.lanes, 1);
 #endif
@@ -32,9 +32,9 @@ template <class A>
   }
 }
 
-// Four steps of piece_lanes rows: lane j of square[p] = from[j * row + p].
+// Four steps of piece_lanes rows: lane j of square[p] = from[j * row + p]. `other` is from + 4 * row, row_3 is 3 * row.
 template <class A>
-[[gnu::always_inline]] inline void load_pieces_transposed(const A* from, long row, Simd<A, piece_lanes<A>> (&square)[4]) {
+[[gnu::always_inline]] inline void load_pieces_transposed(const A* from, const A* other, long row, long row_3, Simd<A, piece_lanes<A>> (&square)[4]) {
   constexpr int width = piece_lanes<A>;
   constexpr auto low = [](int lane) { return lane / 4 * 4 + lane % 4 / 2 + lane % 2 * width; };
   constexpr auto high = [](int lane) { return lane / 4 * 4 + lane % 4 / 2 + lane % 2 * width + 2; };
@@ -42,7 +42,7 @@ template <class A>
   constexpr auto high_pair = [](int lane) { return lane / 4 * 4 + lane % 2 + lane % 4 / 2 * width + 2; };
   using V = Simd<A, width>;
   using tenon::detail::Order, tenon::detail::shuffled;
-  const V r0 = load_pieces(from, row), r1 = load_pieces(from + row, row), r2 = load_pieces(from + 2 * row, row), r3 = load_pieces(from + 3 * row, row);
+  const V r0 = load_pieces(from, other), r1 = load_pieces(from + row, other + row), r2 = load_pieces(from + 2 * row, other + 2 * row), r3 = load_pieces(from + row_3, other + row_3);
   const V a = shuffled<V>(r0, r1, Order<width, low>()), b = shuffled<V>(r2, r3, Order<width, low>());
   const V c = shuffled<V>(r0, r1, Order<width, high>()), d = shuffled<V>(r2, r3, Order<width, high>());
   square[0] = shuffled<V>(a, b, Order<width, low_pair>());
@@ -64,6 +64,8 @@ template <class A, int Groups>
   constexpr int side = piece_lanes<A>, fetched = Groups * side / 4;
   constexpr long ahead = 32;
   using V = Simd<A, side>;
+  long row = b_column, row_3 = 3 * b_column;
+  asm("" : "+r"(row), "+r"(row_3));
   V sum[Groups];
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g) sum[g] = V::load(sums + g * side);
@@ -72,15 +74,15 @@ template <class A, int Groups>
     const V f0(a[p * a_step]), f1(a[(p + 1) * a_step]), f2(a[(p + 2) * a_step]), f3(a[(p + 3) * a_step]);
     const A* from = b + p;
     // So many rows are more streams than a processor follows by itself. A quarter of them is fetched in each quarter of a cache line.
-    const A* const next = from + ahead + p % 16 / 4 * fetched * b_column;
+    const A* next = from + ahead + p % 16 / 4 * fetched * row;
 #pragma GCC unroll 8
-    for (int s = 0; s < fetched; ++s) __builtin_prefetch(next + s * b_column);
+    for (int s = 0; s < fetched; ++s, next += row) __builtin_prefetch(next);
 #pragma GCC unroll 4
     for (int g = 0; g < Groups; ++g, from += group * b_column) {
-      long row = b_column;
-      asm("" : "+r"(from), "+r"(row));  // else the compiler keeps an address per row, which are more than it has registers
+      const A* other = from + 4 * row;
+      asm("" : "+r"(from), "+r"(other));  // else the compiler keeps an address per row, which are more than it has registers
       V square[4];
-      load_pieces_transposed(from, row, square);
+      load_pieces_transposed(from, other, row, row_3, square);
       sum[g] = fmadd(f3, square[3], fmadd(f2, square[2], fmadd(f1, square[1], fmadd(f0, square[0], sum[g]))));
     }
   }
