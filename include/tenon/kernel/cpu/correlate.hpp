@@ -268,18 +268,22 @@ class Correlator {
 
   // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
   template <class V>
-  static V plus_zero(V sum) {
+  [[gnu::always_inline]] static V plus_zero(V sum) {
     if constexpr (std::is_same_v<T, float>) return sum + V(0.0f);
     else return sum;
   }
   static void copy_sums(const A* sums, T* out, long count) {
-    long x = 0;
     if constexpr (std::is_same_v<T, float>) {
       using V = Simd<float>;
       using Half = Simd<float, (V::width < packed_rows ? V::width : packed_rows / 2)>;
-      for (; x + V::width <= count; x += V::width) plus_zero(V::load(sums + x)).store(out + x);
-      for (; x + Half::width <= count; x += Half::width) plus_zero(Half::load(sums + x)).store(out + x);
-      for (; x < count; ++x) out[x] = plus_zero(sums[x]);
+      const auto vectors = [&]<class W>(W) __attribute__((always_inline)) {  // the last one overlaps the one before it
+        for (long x = 0; x + W::width < count; x += W::width) plus_zero(W::load(sums + x)).store(out + x);
+        plus_zero(W::load(sums + count - W::width)).store(out + count - W::width);
+      };
+      if (count >= V::width) vectors(V());
+      else if (count >= Half::width) vectors(Half());
+      else
+        for (long x = 0; x < count; ++x) out[x] = plus_zero(sums[x]);
     } else {
       kernel::copy_row(sums, out, count);
     }
