@@ -23,7 +23,7 @@ struct AnyTensor {
 
   AnyTensor() = default;
   AnyTensor(Dtype dtype, std::span<const std::int64_t> extents, void* data, Device device = {}) : dtype(dtype), rank(int(extents.size())), device(device), data(data) {
-    if (extents.size() > max_axes) throw ValueError(text("A tensor has at most ", max_axes, " axes, got ", extents.size(), "."));
+    if (extents.size() > max_axes) throw_error<ValueError>("A tensor has at most ", max_axes, " axes, got ", extents.size(), ".");
     for (std::size_t axis = 0; axis < extents.size(); ++axis) extent[axis] = extents[axis];
   }
   /// View of data of a TensorType for a batch of n.
@@ -42,7 +42,7 @@ struct AnyTensor {
   /// The elements as T. Throws TypeError if the dtype is another one.
   template <Element T>
   std::span<T> as() const {
-    if (dtype_of<T> != dtype) throw TypeError(text("This tensor holds ", name(dtype), ", asked for ", name(dtype_of<T>), "."));
+    if (dtype_of<T> != dtype) throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(dtype_of<T>), ".");
     return {static_cast<T*>(data), static_cast<std::size_t>(count())};
   }
 };

@@ -45,13 +45,13 @@ inline const std::array<std::string, 5>& context_keys() {
 }
 [[noreturn]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
   const auto& keys = context_keys();
-  throw ValueError(text(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys)));
+  throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys));
 }
 inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
-    throw ValueError(text("set_context: ", key, " must be an integer in ", least, " .. ", most, ", got '", value, "'."));
+    throw_error<ValueError>("set_context: ", key, " must be an integer in ", least, " .. ", most, ", got '", value, "'.");
   return number;
 }
 
@@ -61,15 +61,15 @@ inline Context& process_context() {
 }
 inline void check_device_target(std::string_view target) {
   const std::array<std::string, 3> known{"CPU", "GPU", "Ascend"};
-  if (target == "Ascend") throw ValueError("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
+  if (target == "Ascend") throw_error<ValueError>("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
   if (target == "GPU") {
 #if !defined(__CUDACC__)
-    throw ValueError("set_context: device_target 'GPU' needs a program compiled by nvcc (CUDA 13 or newer), this one was compiled without it: use 'CPU'.");
+    throw_error<ValueError>("set_context: device_target 'GPU' needs a program compiled by nvcc (CUDA 13 or newer), this one was compiled without it: use 'CPU'.");
 #else
-    throw ValueError("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not have (kernels compile, steps run on the CPU): use 'CPU'.");
+    throw_error<ValueError>("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not have (kernels compile, steps run on the CPU): use 'CPU'.");
 #endif
   }
-  if (target != "CPU") throw ValueError(text("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".", did_you_mean(target, known)));
+  if (target != "CPU") throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".", did_you_mean(target, known));
 }
 }  // namespace detail
 
@@ -93,12 +93,12 @@ inline std::string get_context(const std::string& key) {
 inline void set_context(const ContextChange& change) {
   Context& context = detail::process_context();
   if (change.mode && *change.mode != Mode::graph && *change.mode != Mode::pynative)
-    throw ValueError(text("set_context: unknown mode ", int(*change.mode), ", legal are Mode::graph (0) and Mode::pynative (1)."));
+    throw_error<ValueError>("set_context: unknown mode ", int(*change.mode), ", legal are Mode::graph (0) and Mode::pynative (1).");
   if (change.device_target) detail::check_device_target(*change.device_target);
   if (change.device_id && (*change.device_id < 0 || *change.device_id > detail::last_device_id))
-    throw ValueError(text("set_context: device_id must be in 0 .. ", detail::last_device_id, ", got ", *change.device_id, "."));
+    throw_error<ValueError>("set_context: device_id must be in 0 .. ", detail::last_device_id, ", got ", *change.device_id, ".");
   if (change.num_threads && (*change.num_threads < 1 || *change.num_threads > detail::most_threads))
-    throw ValueError(text("set_context: num_threads must be in 1 .. ", detail::most_threads, ", got ", *change.num_threads, "."));
+    throw_error<ValueError>("set_context: num_threads must be in 1 .. ", detail::most_threads, ", got ", *change.num_threads, ".");
   if (change.mode) context.mode = *change.mode;
   if (change.device_target) context.device_target = *change.device_target;
   if (change.device_id) context.device_id = *change.device_id;
@@ -113,7 +113,7 @@ inline void set_context(const std::string& key, const std::string& value) {
   if (key == "mode") {
     if (value == "graph" || value == "0") set_context({.mode = Mode::graph});
     else if (value == "pynative" || value == "1") set_context({.mode = Mode::pynative});
-    else throw ValueError(text("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'."));
+    else throw_error<ValueError>("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'.");
   } else if (key == "device_target") set_context({.device_target = value});
   else if (key == "device_id") set_context({.device_id = int(number(0, detail::last_device_id))});
   else if (key == "num_threads") set_context({.num_threads = int(number(1, detail::most_threads))});

@@ -89,6 +89,21 @@ std::string text(const Parts&... parts) {
   }
 }
 
+namespace detail {
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_joined(const TextPart* part, std::size_t count) {
+  throw E(join(part, count));
+}
+}  // namespace detail
+
+/// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What remains at the
+/// place of the call is a list of the parts.
+template <class E, class... Parts>
+[[noreturn]] void throw_error(const Parts&... parts) {
+  const detail::TextPart part[]{parts...};
+  detail::throw_joined<E>(part, sizeof...(parts));
+}
+
 /// Number of single-character edits that turn a into b (Levenshtein).
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);

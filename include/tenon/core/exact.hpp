@@ -19,7 +19,7 @@ inline void check_exact_rounding() {
     return sum == 0.0f;
   }();
   if (!exact)
-    throw RuntimeError("This program rounds a * b + c in one step, or with more than float's precision, where Tenon rounds twice: graph and PyNative mode would differ. "
+    throw_error<RuntimeError>("This program rounds a * b + c in one step, or with more than float's precision, where Tenon rounds twice: graph and PyNative mode would differ. "
                        "Compile without -ffast-math, -ffp-contract=fast (clang), -funsafe-math-optimizations, -mfpmath=387, and without pragmas that switch contraction on.");
 }
 

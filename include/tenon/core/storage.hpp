@@ -84,7 +84,7 @@ class Storage {
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
-    throw RuntimeError(text("A tensor of ", bytes, " bytes was asked for, more than any memory holds: look for a negative or overflowing extent."));
+    throw_error<RuntimeError>("A tensor of ", bytes, " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
   }
   static constexpr int size_class(std::size_t bytes) {
     if (bytes > max_bytes) refuse(bytes);

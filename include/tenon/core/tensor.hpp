@@ -153,7 +153,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
 
   /// The only element. Throws ValueError if there are more.
   T item() const {
-    if (count() != 1) throw ValueError(text("item() needs a tensor of one element, this one has the shape ", shape_text(view().shape()), "."));
+    if (count() != 1) throw_error<ValueError>("item() needs a tensor of one element, this one has the shape ", shape_text(view().shape()), ".");
     return data()[0];
   }
 
@@ -253,7 +253,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   }
   // n, of a tensor that has elements.
   long needed() const {
-    if (!storage_) throw ValueError("This tensor has no elements: assign to it first.");
+    if (!storage_) throw_error<ValueError>("This tensor has no elements: assign to it first.");
     return n_;
   }
   std::size_t checked(long i, int axis) const { return static_cast<std::size_t>(detail::checked_index(i, axis, dims.size(axis, needed()))); }

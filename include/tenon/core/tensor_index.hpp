@@ -19,8 +19,8 @@ struct Range {
 namespace detail {
 
 [[noreturn]] inline void throw_bad_index(long index, int axis, long extent) {
-  if (extent == 0) throw ValueError(text("Index ", index, " into axis ", axis, ", which has the extent 0."));
-  throw ValueError(text("Index ", index, " is outside axis ", axis, " of extent ", extent, ", legal are ", -extent, " .. ", extent - 1, "."));
+  if (extent == 0) throw_error<ValueError>("Index ", index, " into axis ", axis, ", which has the extent 0.");
+  throw_error<ValueError>("Index ", index, " is outside axis ", axis, " of extent ", extent, ", legal are ", -extent, " .. ", extent - 1, ".");
 }
 /// The index from 0 on.
 inline long checked_index(long index, int axis, long extent) {
@@ -31,7 +31,7 @@ inline long checked_index(long index, int axis, long extent) {
 inline Range checked_range(Range asked, long extent) {
   const Range r{asked.begin < 0 ? asked.begin + extent : asked.begin, asked.end == Range::open ? extent : asked.end < 0 ? asked.end + extent : asked.end};
   if (r.begin < 0 || r.begin > r.end || r.end > extent)
-    throw ValueError(
+    throw_error<ValueError>(
         text("Range ", asked.begin, " .. ", asked.end == Range::open ? std::string("end") : text(asked.end), " is outside axis 0 of extent ", extent, "."));
   return r;
 }

@@ -39,7 +39,7 @@ long xtensor_batch(const TensorType& type, const Expression& e) {
   AnyTensor shape;
   shape.dtype = type.dtype;
   if (e.dimension() > AnyTensor::max_axes)
-    throw ValueError(text("A tensor ", type_text(type), " cannot be made from an xtensor with ", e.dimension(), " axes."));
+    throw_error<ValueError>("A tensor ", type_text(type), " cannot be made from an xtensor with ", e.dimension(), " axes.");
   shape.rank = int(e.dimension());
   for (int axis = 0; axis < shape.rank; ++axis) shape.extent[axis] = extent(axis);
   return batch_of_view(type, shape);

@@ -17,9 +17,9 @@ struct Batched : Stage<Batched<D, Extent>> {
 
   Batched(const D& data, long batch_size, bool drop_remainder) : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
     if (size() == 0)
-      throw ValueError(text("A batch of ", batch_size, " of ", data.size(),
+      throw_error<ValueError>("A batch of ", batch_size, " of ", data.size(),
           " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
-                            data.size(), ", or batch(n), which keeps a short one."));
+                            data.size(), ", or batch(n), which keeps a short one.");
   }
 
   long size() const {

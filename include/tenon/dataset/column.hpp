@@ -63,7 +63,7 @@ struct Row {
 
   /// Column i as a run-time view: dtype, extents, data. Throws ValueError if there is no such column.
   AnyTensor operator[](int i) const {
-    if (i < 0 || i >= count) throw ValueError(text("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, "."));
+    if (i < 0 || i >= count) throw_error<ValueError>("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, ".");
     return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
   }
   /// The elements of column I: n samples, one after the other.

@@ -70,7 +70,7 @@ TENON_EXACT_END
 struct SampleCount {
   long value;
   SampleCount(long count) : value(count) {
-    if (count < 1) throw ValueError(text("Digits with .size = ", count, ": the number of samples must be 1 or more."));
+    if (count < 1) throw_error<ValueError>("Digits with .size = ", count, ": the number of samples must be 1 or more.");
   }
   long operator()() const { return value; }
 };

@@ -30,10 +30,10 @@ ArrayColumn<T, S> column(std::vector<T> values) {
   static_assert(Element<T>, "a column holds integers, float16, bfloat16, float or double");
   constexpr long count = S::dims.count(1);
   static_assert(!S::dims.batched() && count > 0, "column<Shape<...>>: give the shape of one sample, with extents of 1 or more");
-  if (values.empty()) throw ValueError("A column got an empty array; a data set needs at least one sample.");
+  if (values.empty()) throw_error<ValueError>("A column got an empty array; a data set needs at least one sample.");
   if (values.size() % count != 0)
-    throw ValueError(text("A column got ", values.size(), " values, which is no multiple of the ", count,
-                          " values of one sample; check the shape in column<Shape<...>>."));
+    throw_error<ValueError>("A column got ", values.size(), " values, which is no multiple of the ", count,
+                          " values of one sample; check the shape in column<Shape<...>>.");
   return {std::make_shared<const std::vector<T>>(std::move(values))};
 }
 
@@ -58,8 +58,8 @@ auto from_arrays(ArrayColumn<T, S>... columns) {
   const long sizes[]{columns.size()...};
   for (std::size_t i = 1; i < sizeof...(T); ++i)
     if (sizes[i] != sizes[0])
-      throw ValueError(text("from_arrays got columns of different length: column 0 has ", sizes[0], " samples, column ", i,
-                            " has ", sizes[i], "; all must be equal."));
+      throw_error<ValueError>("from_arrays got columns of different length: column 0 has ", sizes[0], " samples, column ", i,
+                            " has ", sizes[i], "; all must be equal.");
   return Arrays<ArrayColumn<T, S>...>(std::move(columns)...);
 }
 

@@ -20,7 +20,7 @@ class Idx {
 
   /// Takes the content of a file; path is for messages.
   Idx(const std::string& path, std::string content, int rank) : content_(std::move(content)), rank_(rank) {
-    if (rank < 1 || rank > AnyTensor::max_axes) throw ValueError(text("An IDX file was asked for ", rank, " axes, legal are 1 .. ", +AnyTensor::max_axes, "."));
+    if (rank < 1 || rank > AnyTensor::max_axes) throw_error<ValueError>("An IDX file was asked for ", rank, " axes, legal are 1 .. ", +AnyTensor::max_axes, ".");
     if (content_.size() >= 4) check_magic(path);
     if (content_.size() < header_bytes()) fail(path, text("it has ", bytes(content_.size()), ", the header alone takes ", header_bytes()));
     const std::uint64_t held = content_.size() - header_bytes();
@@ -48,7 +48,7 @@ class Idx {
     return value;
   }
   [[noreturn]] static void fail(const std::string& path, const std::string& found, std::string_view next = "Download or copy it again.") {
-    throw RuntimeError(text("Cannot use '", path, "' as an IDX file: ", found, ". ", next));
+    throw_error<RuntimeError>("Cannot use '", path, "' as an IDX file: ", found, ". ", next);
   }
   static std::string bytes(std::uint64_t n) { return text(n, n == 1 ? " byte" : " bytes"); }
   static std::string axes(std::uint64_t n) { return text(n, n == 1 ? " axis" : " axes"); }

@@ -32,7 +32,7 @@ class Mnist : public Source<Mnist> {
 
   Mnist(const std::string& directory, Usage usage) {
     if (!io::directory_exists(directory))
-      throw RuntimeError(text("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ", file_names(usage), "."));
+      throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ", file_names(usage), ".");
     const std::string images = find(directory, usage, images_suffix), labels = find(directory, usage, labels_suffix);
     files_ = std::make_shared<const Files>(Files{Idx(images, 3, file_limit), Idx(labels, 1, file_limit)});
     check(images, labels);
@@ -61,19 +61,19 @@ class Mnist : public Source<Mnist> {
     std::string plain = io::join_path(directory, text(prefix(usage), suffix));
     if (io::file_exists(plain)) return plain;
     if (io::file_exists(plain + ".gz")) return plain + ".gz";
-    throw RuntimeError(text("Cannot open MNIST: the directory '", directory, "' has no '", prefix(usage), suffix, "', plain or .gz. It must hold ",
-        file_names(usage), "."));
+    throw_error<RuntimeError>("Cannot open MNIST: the directory '", directory, "' has no '", prefix(usage), suffix, "', plain or .gz. It must hold ",
+        file_names(usage), ".");
   }
   void check(const std::string& images, const std::string& labels) const {
     const auto shape = files_->images.shape();
     const auto values = files_->labels.values();
     if (shape[1] != 28 || shape[2] != 28)
-      throw RuntimeError(text("The images in '", images, "' are ", shape[1], " x ", shape[2], " pixels; those of MNIST are 28 x 28."));
-    if (shape[0] == 0) throw RuntimeError(text("The file '", images, "' holds no image; a data set needs at least one."));
+      throw_error<RuntimeError>("The images in '", images, "' are ", shape[1], " x ", shape[2], " pixels; those of MNIST are 28 x 28.");
+    if (shape[0] == 0) throw_error<RuntimeError>("The file '", images, "' holds no image; a data set needs at least one.");
     if (shape[0] != files_->labels.shape()[0])
-      throw RuntimeError(text("'", images, "' holds ", shape[0], " images, '", labels, "' holds ", values.size(), " labels; both must be from the same set."));
+      throw_error<RuntimeError>("'", images, "' holds ", shape[0], " images, '", labels, "' holds ", values.size(), " labels; both must be from the same set.");
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (values[i] > 9) throw RuntimeError(text("Label ", i, " in '", labels, "' is ", +values[i], "; legal are 0 .. 9."));
+      if (values[i] > 9) throw_error<RuntimeError>("Label ", i, " in '", labels, "' is ", +values[i], "; legal are 0 .. 9.");
   }
 
   std::shared_ptr<const Files> files_;

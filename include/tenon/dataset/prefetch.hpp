@@ -141,7 +141,7 @@ struct PrefetchMaker {
 /// same as without it. The thread lives as long as the iterator that open() returns. Costs depth + 1 rows of memory.
 /// Throws ValueError if depth is outside 1 .. 1024.
 inline PrefetchMaker prefetch(long depth = 2) {
-  if (depth < 1 || depth > 1024) throw ValueError(text("prefetch(", depth, "): the depth must be in 1 .. 1024; 2 is usual."));
+  if (depth < 1 || depth > 1024) throw_error<ValueError>("prefetch(", depth, "): the depth must be in 1 .. 1024; 2 is usual.");
   return {depth};
 }
 

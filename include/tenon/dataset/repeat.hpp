@@ -14,7 +14,7 @@ struct Repeated : Stage<Repeated<D>> {
   Repeated(const D& data, long count) : data(data), count(count) {
     long product = 0;
     if (__builtin_mul_overflow(data.size(), count, &product))
-      throw ValueError(text("repeat(", count, ") of ", data.size(), " rows makes more rows than can be counted; use fewer."));
+      throw_error<ValueError>("repeat(", count, ") of ", data.size(), " rows makes more rows than can be counted; use fewer.");
   }
 
   long size() const { return count * data.size(); }

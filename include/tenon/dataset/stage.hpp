@@ -84,7 +84,7 @@ std::default_sentinel_t end(const D&) {
 namespace detail {
 /// Throws ValueError unless low <= value.
 inline void check_at_least(const char* stage, long value, long low, const char* meaning) {
-  if (value < low) throw ValueError(text(stage, "(", value, "): ", meaning, " must be ", low, " or more."));
+  if (value < low) throw_error<ValueError>(stage, "(", value, "): ", meaning, " must be ", low, " or more.");
 }
 }  // namespace detail
 

@@ -55,9 +55,9 @@ struct EagerOperand {
 };
 
 [[gnu::cold, gnu::noinline]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
-  if (operand.storage && !*operand.storage) throw ValueError(text(call.name, " got a tensor without elements (operand ", k, "): assign to it first."));
-  if (operand.parameter) throw RuntimeError(text(call.name, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it."));
-  throw ValueError(text(call.name, " got operands of batch size ", n, " and ", operand.n, "."));
+  if (operand.storage && !*operand.storage) throw_error<ValueError>(call.name, " got a tensor without elements (operand ", k, "): assign to it first.");
+  if (operand.parameter) throw_error<RuntimeError>(call.name, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it.");
+  throw_error<ValueError>(call.name, " got operands of batch size ", n, " and ", operand.n, ".");
 }
 
 /// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout of the call,

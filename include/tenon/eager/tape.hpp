@@ -52,7 +52,7 @@ class Tape {
   void resume() {
     if (active() == this) return;
     for (const Tape* on_chain = active(); on_chain; on_chain = on_chain->outer_)
-      if (on_chain == this) throw RuntimeError("Tape::resume: another tape was started inside of this one and is still active: end it first.");
+      if (on_chain == this) throw_error<RuntimeError>("Tape::resume: another tape was started inside of this one and is still active: end it first.");
     outer_ = active();
     active() = this;
   }
@@ -120,8 +120,8 @@ class Tape {
   template <class T, class S>
   void backward(const Tensor<T, S>& loss, Tensor<T, S> seed) {
     const int root = variable(loss);
-    if (root < 0) throw ValueError("backward: this value does not depend on a watched input or a trainable parameter, or was made before the tape was started.");
-    if (!seed.storage() || seed.n() != loss.n()) throw ValueError(text("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ", seed.storage() ? text("one of ", seed.n()) : "no elements", "."));
+    if (root < 0) throw_error<ValueError>("backward: this value does not depend on a watched input or a trainable parameter, or was made before the tape was started.");
+    if (!seed.storage() || seed.n() != loss.n()) throw_error<ValueError>("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ", seed.storage() ? text("one of ", seed.n()) : "no elements", ".");
     const FlushDenormals flush;
     const NoGrad no_recording;  // derivatives of derivatives: use grad(grad(f)), which is traced
     for (Variable& v : memory_->variables) v.gradient = Value{};
@@ -222,7 +222,7 @@ class Tape {
   // Runs one derivative rule and adds its results to the gradients of the operands.
   void replay(const Record& r, const Value& gradient) {
     const Rule& rule = *r.rule;
-    if (!rule.op->has_derivative) throw RuntimeError(text(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative."));
+    if (!rule.op->has_derivative) throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative.");
     const Value* const recorded = values_of(r);
     unsigned wanted = 0;
     for (int k = 0; k < rule.operands; ++k)

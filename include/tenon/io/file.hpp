@@ -46,13 +46,13 @@ class FileHandle {
 /// "Cannot <act> '<path>': <text of errno>." as an exception. Call it before anything else can change errno.
 [[noreturn]] inline void throw_system_error(std::string_view act, const std::string& path, std::string_view hint = "") {
   const int reason = errno;
-  throw RuntimeError(text("Cannot ", act, " '", path, "': ", std::strerror(reason), ".", hint));
+  throw_error<RuntimeError>("Cannot ", act, " '", path, "': ", std::strerror(reason), ".", hint);
 }
 
 /// Throws ValueError if a path cannot be handed to the system: it is empty or has a zero byte inside.
 inline void check_path(const std::string& path) {
-  if (path.empty()) throw ValueError("The path of a file is empty; pass the file's name.");
-  if (path.find('\0') != std::string::npos) throw ValueError(text("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name."));
+  if (path.empty()) throw_error<ValueError>("The path of a file is empty; pass the file's name.");
+  if (path.find('\0') != std::string::npos) throw_error<ValueError>("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name.");
 }
 
 /// True if the path names something that exists and is not a directory.
@@ -85,7 +85,7 @@ inline FileHandle open_to_read(const std::string& path) {
   if (!file.valid()) throw_system_error("open", path);
   struct stat status;
   if (::fstat(file.get(), &status) != 0) throw_system_error("open", path);
-  if (S_ISDIR(status.st_mode)) throw RuntimeError(text("Cannot read '", path, "': it is a directory; pass the path of a file."));
+  if (S_ISDIR(status.st_mode)) throw_error<RuntimeError>("Cannot read '", path, "': it is a directory; pass the path of a file.");
   return file;
 }
 
@@ -97,7 +97,7 @@ inline std::uint64_t size_of_file(const FileHandle& file, const std::string& pat
 }
 
 [[noreturn]] inline void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit) {
-  throw RuntimeError(text("Cannot read '", path, "': it has ", found, " bytes, at most ", limit, " are allowed here; is it the right file?"));
+  throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit, " are allowed here; is it the right file?");
 }
 
 /// The whole content of a file or of a stream such as a pipe.
@@ -155,7 +155,7 @@ class TemporaryFile {
   /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
   FileHandle create() {
     check_path(final_path_);
-    if (directory_exists(final_path_)) throw RuntimeError(text("Cannot write '", final_path_, "': it is a directory; pass the path of a file."));
+    if (directory_exists(final_path_)) throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
     static std::atomic<unsigned> counter{0};
     for (;;) {
       path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));

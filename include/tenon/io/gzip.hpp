@@ -24,7 +24,7 @@ namespace detail {
 class Inflater {
  public:
   explicit Inflater(const std::string& path) : path_(path) {
-    if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw RuntimeError(text("Cannot read '", path, "': zlib did not start; is memory exhausted?"));
+    if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw_error<RuntimeError>("Cannot read '", path, "': zlib did not start; is memory exhausted?");
   }
   Inflater(const Inflater&) = delete;
   ~Inflater() { ::inflateEnd(&stream_); }
@@ -43,9 +43,9 @@ class Inflater {
     room -= offered - stream_.avail_out;
     if (code == Z_STREAM_END) return true;
     if (code == Z_BUF_ERROR || (code == Z_OK && input.empty() && room > 0))
-      throw RuntimeError(text("The gzip file '", path_, "' ends too early: it was cut off. Download or copy it again."));
+      throw_error<RuntimeError>("The gzip file '", path_, "' ends too early: it was cut off. Download or copy it again.");
     if (code != Z_OK)
-      throw RuntimeError(text("The gzip file '", path_, "' is damaged: ", stream_.msg ? stream_.msg : "zlib refuses it", ". Download or copy it again."));
+      throw_error<RuntimeError>("The gzip file '", path_, "' is damaged: ", stream_.msg ? stream_.msg : "zlib refuses it", ". Download or copy it again.");
     return false;
   }
   /// Makes ready for the next member.
@@ -57,7 +57,7 @@ class Inflater {
 };
 
 [[noreturn]] inline void throw_inflates_too_far(const std::string& path, std::uint64_t limit) {
-  throw RuntimeError(text("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?"));
+  throw_error<RuntimeError>("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?");
 }
 
 }  // namespace detail
@@ -75,7 +75,7 @@ inline std::string gunzip(std::string_view compressed, const std::string& path, 
     if (member_ended) {
       if (compressed.find_first_not_of('\0') == std::string_view::npos) break;
       if (!is_gzip(compressed))
-        throw RuntimeError(text("The gzip file '", path, "' is damaged: ", compressed.size(), " bytes of something else follow its end."));
+        throw_error<RuntimeError>("The gzip file '", path, "' is damaged: ", compressed.size(), " bytes of something else follow its end.");
       inflater.restart();
     }
     if (filled == content.size()) {
@@ -96,8 +96,8 @@ inline std::string gunzip(std::string_view compressed, const std::string& path, 
 #else
 
 inline std::string gunzip(std::string_view, const std::string& path, std::uint64_t) {
-  throw RuntimeError(text("Cannot read '", path, "': it is compressed with gzip, and this program was built without zlib. Install the package zlib1g-dev and "
-                          "define TENON_WITH_ZLIB (CMake: find_package(tenon COMPONENTS zlib)), or unpack the file with gunzip."));
+  throw_error<RuntimeError>("Cannot read '", path, "': it is compressed with gzip, and this program was built without zlib. Install the package zlib1g-dev and "
+                          "define TENON_WITH_ZLIB (CMake: find_package(tenon COMPONENTS zlib)), or unpack the file with gunzip.");
 }
 
 #endif

@@ -80,8 +80,8 @@ class Safetensors {
 
  private:
   [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const {
-    throw TypeError(text("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
-                         ", which Tenon does not have; save it as float32 or read its bytes with foreign()."));
+    throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
+                         ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
   }
 
   struct Release {
@@ -154,7 +154,7 @@ namespace detail {
 inline void check_view(std::string_view act, const std::string& path, const NamedTensor& named) {
   const AnyTensor& tensor = named.tensor;
   auto fail = [&](const std::string& reason) {
-    throw ValueError(text("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", reason, "."));
+    throw_error<ValueError>("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", reason, ".");
   };
   if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes) fail(text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes));
   std::uint64_t bytes = 0;
@@ -167,7 +167,7 @@ inline void check_view(std::string_view act, const std::string& path, const Name
 /// Throws ValueError if two of the tensors have the same name.
 inline void check_names_differ(std::string_view act, const std::string& path, std::vector<std::string_view> names) {
   if (const std::string_view* twice = find_duplicate(names))
-    throw ValueError(text("Cannot ", act, " '", path, "': the name ", printable(*twice), " is there twice; names must be unique."));
+    throw_error<ValueError>("Cannot ", act, " '", path, "': the name ", printable(*twice), " is there twice; names must be unique.");
 }
 
 inline std::vector<std::string_view> names_of(std::span<const NamedTensor> tensors) {
@@ -178,14 +178,14 @@ inline std::vector<std::string_view> names_of(std::span<const NamedTensor> tenso
 
 inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
   if (const std::size_t bad = find_bad_utf8(s); bad != s.npos)
-    throw ValueError(text("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad, "."));
+    throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad, ".");
 }
 
 inline void check_before_save(const std::string& path, std::span<const NamedTensor> tensors,
                               std::span<const std::pair<std::string, std::string>> metadata) {
   for (const NamedTensor& named : tensors) {
-    if (named.name.empty()) throw ValueError(text("Cannot save '", path, "': a tensor has an empty name; give it one."));
-    if (named.name == "__metadata__") throw ValueError(text("Cannot save '", path, "': the name '__metadata__' belongs to the format; choose another one."));
+    if (named.name.empty()) throw_error<ValueError>("Cannot save '", path, "': a tensor has an empty name; give it one.");
+    if (named.name == "__metadata__") throw_error<ValueError>("Cannot save '", path, "': the name '__metadata__' belongs to the format; choose another one.");
     check_text(path, "name", named.name);
     check_view("save", path, named);
   }
@@ -228,18 +228,18 @@ inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTe
 }
 
 [[noreturn]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
-  throw KeyError(text("Cannot load '", path, "', its names are not those of the parameters.",
+  throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.",
                       list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
-                      list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing), " Pass strict = false to load what matches."));
+                      list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing), " Pass strict = false to load what matches.");
 }
 
 inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
   if (found.dtype != needed.tensor.dtype)
-    throw TypeError(text("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype), " in the file, the parameter needs ",
-                         name(needed.tensor.dtype), "."));
+    throw_error<TypeError>("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype), " in the file, the parameter needs ",
+                         name(needed.tensor.dtype), ".");
   if (!std::equal(found.shape().begin(), found.shape().end(), needed.tensor.shape().begin(), needed.tensor.shape().end()))
-    throw ValueError(text("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ", shape_text(found.shape()),
-                          " in the file, the parameter needs ", shape_text(needed.tensor.shape()), "."));
+    throw_error<ValueError>("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ", shape_text(found.shape()),
+                          " in the file, the parameter needs ", shape_text(needed.tensor.shape()), ".");
 }
 
 }  // namespace detail
@@ -274,8 +274,8 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
   const std::string json = write_safetensors_header(header);
   const std::uint64_t length = json.size();
   if (length > safetensors_header_limit)
-    throw ValueError(text("Cannot save '", path, "': the header has ", length, " bytes, at most ", safetensors_header_limit,
-                          " are allowed; save fewer tensors per file."));
+    throw_error<ValueError>("Cannot save '", path, "': the header has ", length, " bytes, at most ", safetensors_header_limit,
+                          " are allowed; save fewer tensors per file.");
   parts[0] = std::as_bytes(std::span(&length, 1));
   parts[1] = std::as_bytes(std::span(json.data(), json.size()));
   write_file(path, parts);

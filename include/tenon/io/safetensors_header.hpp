@@ -125,7 +125,7 @@ inline const std::string_view* find_duplicate(std::vector<std::string_view>& nam
 }
 
 [[noreturn]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
-  throw RuntimeError(text("Cannot read '", path, "' as safetensors: ", reason, ". The file is damaged or of another format: save or download it again."));
+  throw_error<RuntimeError>("Cannot read '", path, "' as safetensors: ", reason, ". The file is damaged or of another format: save or download it again.");
 }
 
 namespace detail {

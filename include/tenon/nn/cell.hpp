@@ -287,7 +287,7 @@ auto Cell<Self>::run_outermost(const Location& at, const X&... x) const {
   else {
     using Graph = Compiled<tenon::detail::Forward<Self, typename tenon::detail::KeyFor<X>::type...>>;
     if constexpr (Graph::asks_values) {
-      if (get_context().mode == Mode::graph) throw RuntimeError(text(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative})."));
+      if (get_context().mode == Mode::graph) throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
       return run_by_operators(training, x...);
     }
     else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {

@@ -45,8 +45,8 @@ struct Dropout : Cell<Dropout<config>> {
 
   /// Changes p. Throws ValueError unless 0 <= p < 1, RuntimeError before the network is bound.
   void set_rate(float p) const {
-    if (!(p >= 0 && p < 1)) throw ValueError(text("Dropout.set_rate: p must be in [0, 1), got ", p, "."));
-    if (!rate.data) throw RuntimeError("Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.");
+    if (!(p >= 0 && p < 1)) throw_error<ValueError>("Dropout.set_rate: p must be in [0, 1), got ", p, ".");
+    if (!rate.data) throw_error<RuntimeError>("Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.");
     rate.values()[0] = p;
   }
 };

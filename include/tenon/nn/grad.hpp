@@ -144,7 +144,7 @@ class ParameterGradients {
       names.push_back(parameter_name(list_.table(), e));
       if (names.back() == name) return AnyTensor(list_.table()[e].dims, 1, gradients_[std::size_t(e)].data());
     }
-    throw KeyError(text("There is no parameter '", name, "'.", did_you_mean(name, names)));
+    throw_error<KeyError>("There is no parameter '", name, "'.", did_you_mean(name, names));
   }
 
  private:

@@ -89,7 +89,7 @@ struct Jit {
     const eager::Tape* tape = eager::Tape::active();
     const bool recorded = tape && ((tape->variable(x) >= 0) || ...);
     if constexpr (requires { requires F::only_compiled; }) {
-      if (recorded) throw RuntimeError("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into the function, jit(grad(...)).");
+      if (recorded) throw_error<RuntimeError>("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into the function, jit(grad(...)).");
     } else if (recorded || (detail::draws(Graph::graph) && eager::Frame::of_thread().root)) {
       return plain<Graph>(outputs, x...);
     }

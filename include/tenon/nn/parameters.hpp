@@ -28,9 +28,9 @@ class ParameterRef {
   void set_data(const AnyTensor& values) const {
     const AnyTensor own = view();
     if (values.dtype != own.dtype)
-      throw TypeError(text("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ", tenon::name(values.dtype), ": cast the values."));
+      throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ", tenon::name(values.dtype), ": cast the values.");
     if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
-      throw ValueError(text("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ", shape_text(values.shape()), "."));
+      throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ", shape_text(values.shape()), ".");
     std::memmove(own.data, values.data, own.bytes());
   }
 
@@ -53,7 +53,7 @@ class ParameterDict {
     if (const auto found = find(name); found != list_.end()) return found->second;
     std::vector<std::string> names;
     for (const auto& [known, parameter] : list_) names.push_back(known);
-    throw KeyError(text("The network has no parameter '", name, "'.", did_you_mean(name, names)));
+    throw_error<KeyError>("The network has no parameter '", name, "'.", did_you_mean(name, names));
   }
 
  private:

@@ -205,7 +205,7 @@ void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d_backward_weight(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+  kernel::conv2d_backward_weight<T, kernel::is_depthwise(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
 }
 template <class Call>
 void Conv2dBackwardWeight::run_blocks(const Arguments& a, long begin, long end) {

@@ -177,19 +177,27 @@ template <class Call>
 void MatMul::run(const Arguments& arguments, long begin, long end) {
   constexpr auto small = MatMul::small<Call>();
   const auto s = matrices<Call>(arguments.n);
-  const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : items<Call>(arguments.n) / s.stack;
   constexpr bool one = matrices<Call>(1).stack == 1 && matrices<Call>(2).stack == 1;
-  for (long item = begin; item < end;) {
-    const long index = one ? 0 : item / parts, from = one ? item : item % parts, to = end - item < parts - from ? from + (end - item) : parts;
-    const auto g = product<Call>(arguments, index);
-    const auto finish = [&](long row, long rows, long column, long columns) {
-      if constexpr (Call::description.steps > 0)
-        for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call>(arguments, (index * s.m + r) * s.n + column, columns, column, 1);
-    };
-    if constexpr (small.by_rows) small.rows(g, from, to), finish(from, to - from, 0, s.n);
-    else if constexpr (small.by_tiles) small.tiles(g), finish(0, s.m, 0, s.n);
-    else kernel::gemm(g, from, to, arguments.workspace, finish);
-    item += to - from;
+  long index = 0;
+  const auto finish = [&](long row, long rows, long column, long columns) {
+    for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call>(arguments, (index * s.m + r) * s.n + column, columns, column, 1);
+  };
+  FunctionRef<long, long, long, long> epilogue;
+  if constexpr (Call::description.steps > 0) epilogue = finish;
+  if constexpr (one && !small.by_rows && !small.by_tiles) kernel::gemm(product<Call>(arguments, 0), begin, end, arguments.workspace, epilogue);
+  else {
+    const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : items<Call>(arguments.n) / s.stack;
+    for (long item = begin; item < end;) {
+      index = one ? 0 : item / parts;
+      const long from = item - index * parts, to = end - item < parts - from ? from + (end - item) : parts;
+      const auto g = product<Call>(arguments, index);
+      if constexpr (small.by_rows || small.by_tiles) {
+        if constexpr (small.by_rows) small.rows(g, from, to);
+        else small.tiles(g);
+        if constexpr (Call::description.steps > 0) finish(small.by_rows ? from : 0, small.by_rows ? to - from : s.m, 0, s.n);
+      } else kernel::gemm(g, from, to, arguments.workspace, epilogue);
+      item += to - from;
+    }
   }
 }
 TENON_EXACT_END

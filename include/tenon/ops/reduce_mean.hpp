@@ -31,9 +31,7 @@ struct ReduceMean : Reduction<ReduceMean, "ReduceMean"> {
     error << "ReduceMean needs floating-point operands, got " << tenon::name(in[0].dtype) << " " << in[0] << ": cast it";
     return in[0];
   }
-  template <class A> static constexpr A start() { return A(0); }
-  template <class A> static constexpr A combine(A a, A b) { return a + b; }
-  template <class A> static constexpr A finish(A total, long count) { return total / static_cast<A>(count); }
+  static constexpr long divisor(long count) { return count; }
   static constexpr void derivative(Derivative& d) {
     const TensorType x = d.type(0), kept = ReduceMean::kept(x, d.config<ReduceMean>());
     const int g = d.call_with<Reshape>(Reshape::to(kept), d.gradient());

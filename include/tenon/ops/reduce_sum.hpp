@@ -12,9 +12,7 @@ TENON_EXACT_BEGIN
 /// derivative  dy repeated along the reduced axes
 /// source      MindSpore's ReduceSum
 struct ReduceSum : Reduction<ReduceSum, "ReduceSum"> {
-  template <class A> static constexpr A start() { return A(0); }
-  template <class A> static constexpr A combine(A a, A b) { return a + b; }
-  template <class A> static constexpr A finish(A total, long) { return total; }
+  static constexpr long divisor(long) { return 1; }
   static constexpr void derivative(Derivative& d) {
     const TensorType x = d.type(0), kept = ReduceSum::kept(x, d.config<ReduceSum>());
     const int g = d.call_with<Reshape>(Reshape::to(kept), d.gradient());

@@ -25,7 +25,7 @@ constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
 
 TENON_EXACT_BEGIN
 /// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A,
-/// which is `Op::Carried<T>` if there is such a type.
+/// which is `Op::Carried<T>` if there is such a type; or, if it is a sum, `divisor(count)` alone.
 ///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. The shape alone decides, so threads and batch size change no bit.
@@ -60,13 +60,12 @@ struct Reduction : Operator<Op, Name> {
   template <class Call> static constexpr long cost(long n) { return reduced_count<Call>(n) + 1; }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    using A = decltype(accumulator<typename Call::Result>());
-    const auto* const x = a.operand<typename Call::template Operand<0>>(0);
-    auto* const y = a.result<typename Call::Result>();
-    const Finish<typename Call::Result> finish{reduced_count<Call>(a.n)};
+    using R = typename Call::Result;
+    using A = decltype(accumulator<R>());
     constexpr unsigned mask = unsigned(Call::config().mask);
-    if constexpr (kernel::is_small_reduction<Call>()) kernel::reduce_small<Call, mask>(x, y, begin, end, Op::template start<A>(), Combine{}, finish);
-    else kernel::reduce(kernel::reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, Op::template start<A>(), Combine{}, finish);
+    const long count = reduced_count<Call>(a.n);
+    if constexpr (requires { Op::divisor(count); }) kernel::reduce_call<Call, mask>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
+    else kernel::reduce_call<Call, mask>(a, begin, end, Op::template start<A>(), Combine{}, Finish<R>{count});
   }
 
  private:

@@ -9,7 +9,7 @@ namespace detail {
 inline void check_checkpoint_path(std::string_view act, const std::string& path) {
   constexpr std::string_view suffix = ".safetensors";
   if (path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix) return;
-  throw ValueError(text("Cannot ", act, " '", path, "': the name of a checkpoint ends with '.safetensors', the format that is written and read here."));
+  throw_error<ValueError>("Cannot ", act, " '", path, "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
 }
 }  // namespace detail
 

@@ -36,8 +36,8 @@ constexpr LabelledLogits<columns> labelled_logits(const Graph<N>& g) {
   place << "step " << run.step_in_epoch();
   if (run.training) place << " (epoch " << run.cur_epoch_num << ")";
   shape << logits;
-  throw ValueError(text(run.training ? "Model.train" : "Model.eval", ": label ", label, " in sample ", sample, " of ", place.view(), " is outside of 0 .. ", logits.last() - 1, ", the ",
-                        logits.last(), " classes of the prediction ", shape.view(), ". Correct the label, or give the last layer more outputs."));
+  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": label ", label, " in sample ", sample, " of ", place.view(), " is outside of 0 .. ", logits.last() - 1, ", the ",
+                        logits.last(), " classes of the prediction ", shape.view(), ". Correct the label, or give the last layer more outputs.");
 }
 
 /// Throws ValueError for the first class number of a row that its logits do not have. Samples count from 0 in the row.

@@ -26,7 +26,7 @@ namespace detail {
 class Busy {
  public:
   Busy(bool& flag, std::string_view what) : flag_(flag) {
-    if (flag) throw RuntimeError(text(what, " was called by a callback of ", what, " of the same Model: run it before or after."));
+    if (flag) throw_error<RuntimeError>(what, " was called by a callback of ", what, " of the same Model: run it before or after.");
     flag = true;
   }
   ~Busy() { flag_ = false; }
@@ -46,7 +46,7 @@ void check_loss(const Loss& loss) {
       if constexpr (std::is_arithmetic_v<M>)
         for_each_member(prototype<Loss>, [&]<class P>(const P& initial, int k) {
           if constexpr (std::is_same_v<P, M>)
-            if (i == k && mine != initial) throw ValueError(text("Model: the loss function got a number ", mine, " at run time, its graph knows the initial ", initial, ": make it a template argument."));
+            if (i == k && mine != initial) throw_error<ValueError>("Model: the loss function got a number ", mine, " at run time, its graph knows the initial ", initial, ": make it a template argument.");
         });
     });
   }
@@ -118,8 +118,8 @@ class Model {
       using Wrong = Mistake<Checked>;
       static_cast<void>(Wrong::corrected);
     } else {
-      if (epochs < 1) throw ValueError(text("Model.train: epoch must be 1 or more, got ", epochs, "."));
-      if (data.size() == 0) throw ValueError("Model.train: there is no valid data in the data set: it has no batch.");
+      if (epochs < 1) throw_error<ValueError>("Model.train: epoch must be 1 or more, got ", epochs, ".");
+      if (data.size() == 0) throw_error<ValueError>("Model.train: there is no valid data in the data set: it has no batch.");
       const detail::Busy busy(training_, "Model.train");
       runner_.bind();
       Run<Model> run(*this);
@@ -157,7 +157,7 @@ class Model {
       using Wrong = Mistake<Checked>;
       static_cast<void>(Wrong::corrected);
     } else {
-      if (data.size() == 0) throw ValueError("Model.eval: there is no valid data in the data set: it has no batch.");
+      if (data.size() == 0) throw_error<ValueError>("Model.eval: there is no valid data in the data set: it has no batch.");
       const detail::Busy busy(evaluating_, "Model.eval");
       runner_.bind();
       Run<Model> run(*this);
@@ -297,7 +297,7 @@ class Model {
       const long n = detail::batch_size_of(x...);
       const auto check = [&](const auto& one) {
         if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
-          throw ValueError(text("Model.predict_into: a result has the shape ", shape_text(one.view().shape()), ", the inputs' batch size is ", n, ": make it with empty(n)."));
+          throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()), ", the inputs' batch size is ", n, ": make it with empty(n).");
       };
       std::apply([&](const auto&... one) { (check(one), ...); }, results);
       const auto into = std::apply([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
@@ -308,8 +308,8 @@ class Model {
   static void check_finite(const RunInfo& run) {
     for (const AnyTensor& output : run.net_outputs)
       if (const double loss = mean_of(output); !std::isfinite(loss))
-        throw RuntimeError(text("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                                "). Lower the learning rate, or look for bad input."));
+        throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
+                                "). Lower the learning rate, or look for bad input.");
   }
   template <class M, class Row>
   void update_metric(M& metric, const Row& row) {

@@ -56,9 +56,9 @@ template <class... X>
 long batch_size_of(const X&... x) {
   long n = -1;
   const auto take = [&](const auto& v) {
-    if (!v.storage()) throw ValueError("Model.predict got a tensor without elements: assign to it first.");
+    if (!v.storage()) throw_error<ValueError>("Model.predict got a tensor without elements: assign to it first.");
     if (!std::remove_cvref_t<decltype(v)>::dims.batched()) return;
-    if (n >= 0 && n != v.n()) throw ValueError(text("Model.predict got inputs of batch size ", n, " and ", v.n(), ": they must agree."));
+    if (n >= 0 && n != v.n()) throw_error<ValueError>("Model.predict got inputs of batch size ", n, " and ", v.n(), ": they must agree.");
     n = v.n();
   };
   (take(x), ...);

@@ -164,10 +164,11 @@ constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
 /// rounded once to T. float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
-template <class T>
+/// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
+template <class T, bool depthwise = true>
 void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
   const detail::WeightPlan plan = detail::weight_plan<Compute<T>>(s);
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (depthwise && std::is_same_v<T, float>)
     if (is_depthwise(s)) {  // a channel belongs to its first part
       const long parts = plan.column_blocks * plan.row_blocks;
       return depthwise_backward_weight(s, x, dy, dw, ceil_div(begin, parts), ceil_div(end, parts), workspace);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/gemm_block.hpp>
 
 TENON_EXACT_BEGIN
@@ -25,14 +26,15 @@ constexpr std::size_t gemm_workspace(long m, long n, long k) {
 
 /// Computes the parts [begin, end) of gemm_items(g). After a block of C is complete, finish(row0, rows, column0, columns) is called,
 /// so that a bias or an activation can be applied while the block is in the cache; each element is in exactly one block.
-template <class T, class Finish>
-void gemm(const Gemm<T>& g, long begin, long end, void* workspace, Finish&& finish) {
+template <class T>
+[[gnu::noinline]] void gemm(const Gemm<T>& g, long begin, long end, void* workspace, FunctionRef<long, long, long, long> finish = {}) {
   using namespace detail;
   const GemmPlan<T> plan = gemm_plan(g);
   for (long item = begin; item < end;) {
     const GemmPart part = gemm_part(plan, item, end);
     gemm_block(plan, g, workspace, part);
-    if (plan.swapped) finish(part.column0, part.columns, part.row0, part.rows);
+    if (!finish) {
+    } else if (plan.swapped) finish(part.column0, part.columns, part.row0, part.rows);
     else finish(part.row0, part.rows, part.column0, part.columns);
     item += part.items;
   }

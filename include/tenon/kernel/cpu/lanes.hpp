@@ -6,10 +6,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// a + b, and the larger of a and b, of numbers or of vectors. Where b is NaN, a is the larger.
-struct Plus {
-  template <class V> [[gnu::always_inline]] V operator()(V a, V b) const { return a + b; }
-};
+/// The larger of a and b, of numbers or of vectors. Where b is NaN, a is the larger.
 struct Larger {
   template <class A> [[gnu::always_inline]] A operator()(A a, A b) const { return b > a ? b : a; }
   template <class A, int Width> [[gnu::always_inline]] Simd<A, Width> operator()(Simd<A, Width> a, Simd<A, Width> b) const { return max(b, a); }

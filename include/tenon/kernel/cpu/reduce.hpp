@@ -1,5 +1,7 @@
 // Sums and other reductions over axes.
 #pragma once
+#include <bit>
+
 #include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/pack.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -51,6 +53,20 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 inline constexpr int reduce_lanes = 16;
+
+/// What sums and means share, so that they are compiled once: a + b of numbers or of vectors, and the division by a number, 1 for a sum.
+struct Plus {
+  template <class V> [[gnu::always_inline]] V operator()(V a, V b) const { return a + b; }
+};
+template <class R>
+struct DivideBy {
+  long count;
+  template <class A>
+  R operator()(A total) const {
+    if constexpr (std::is_floating_point_v<A>) return static_cast<R>(total / static_cast<A>(count));
+    else return static_cast<R>(total);
+  }
+};
 
 /// Combines 16 partial results in a fixed tree: 8 and 8, 4 and 4, 2 and 2, 1 and 1.
 template <class A, class F>
@@ -197,6 +213,15 @@ template <class Call, unsigned mask, class A, class T, class R, class F, class F
       for (long i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
     y[kept] = finish(lane[0]);
   }
+}
+
+/// The reduction of operand 0 of a call over the axes of `mask`, in the way that its size asks for.
+template <class Call, unsigned mask, class A, class F, class Finish>
+inline void reduce_call(const Arguments& a, long begin, long end, A initial, const F& f, const Finish& finish) {
+  const auto* const x = a.operand<typename Call::template Operand<0>>(0);
+  auto* const y = a.result<typename Call::Result>();
+  if constexpr (is_small_reduction<Call>()) reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
+  else reduce(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel

@@ -33,7 +33,7 @@ class Accuracy {
   void clear() { right_ = total_ = 0; }
   /// Throws ValueError with the sentence of check().
   void update(const AnyTensor& prediction, const AnyTensor& label) {
-    if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty()) throw ValueError(text(wrong.view(), "."));
+    if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty()) throw_error<ValueError>(wrong.view(), ".");
     const bool one_hot = label.rank == 2;
     const long classes = prediction.extent[1];
     for (long i = 0; i < prediction.extent[0]; ++i) {
@@ -44,7 +44,7 @@ class Accuracy {
   }
   /// Throws RuntimeError if nothing was counted.
   double eval() const {
-    if (total_ == 0) throw RuntimeError("Accuracy cannot be computed: update() was not called, or with 0 samples.");
+    if (total_ == 0) throw_error<RuntimeError>("Accuracy cannot be computed: update() was not called, or with 0 samples.");
     return static_cast<double>(right_) / static_cast<double>(total_);
   }
 

@@ -18,7 +18,7 @@ class Loss {
   }
   /// Throws RuntimeError if nothing was counted.
   double eval() const {
-    if (count_ == 0) throw RuntimeError("Loss cannot be computed: update() was not called.");
+    if (count_ == 0) throw_error<RuntimeError>("Loss cannot be computed: update() was not called.");
     return sum_ / static_cast<double>(count_);
   }
 

@@ -17,7 +17,7 @@ class LearningRate {
   /// Throws ValueError for a negative, infinite, or NaN value; so do the others, a function when it returns one.
   LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
   LearningRate(std::vector<float> values) : list_(std::move(values)) {
-    if (list_.empty()) throw ValueError("A learning rate list needs at least one value.");
+    if (list_.empty()) throw_error<ValueError>("A learning rate list needs at least one value.");
     for (float v : list_) checked(v);
   }
   LearningRate(const std::vector<double>& values) : LearningRate(std::vector<float>(values.begin(), values.end())) {}
@@ -33,7 +33,7 @@ class LearningRate {
   float at(long step) const {
     if (function_) return checked(function_->at(step));
     if (list_.empty()) return value_;
-    if (step >= length()) throw ValueError(text("The learning rate list has ", list_.size(), " values, step ", step, " needs one more: make it as long as the training."));
+    if (step >= length()) throw_error<ValueError>("The learning rate list has ", list_.size(), " values, step ", step, " needs one more: make it as long as the training.");
     return list_[std::size_t(step)];
   }
   /// Number of values of a list, 0 if it is none.
@@ -51,7 +51,7 @@ class LearningRate {
     float at(long step) const override { return static_cast<float>(f(step)); }
   };
   static float checked(float v) {
-    if (!(v >= 0 && v <= std::numeric_limits<float>::max())) throw ValueError(text("A learning rate must be a finite number, 0 or more, got ", v, "."));
+    if (!(v >= 0 && v <= std::numeric_limits<float>::max())) throw_error<ValueError>("A learning rate must be a finite number, 0 or more, got ", v, ".");
     return v;
   }
 

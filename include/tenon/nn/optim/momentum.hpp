@@ -63,7 +63,7 @@ struct Momentum {
   static constexpr std::string_view slot_names[1]{"moments"};
   void check() const {
     if (momentum == not_given)
-      throw ValueError("Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, or nn::SGD to do without.");
+      throw_error<ValueError>("Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, or nn::SGD to do without.");
     check_not_negative(name, "momentum", momentum);
   }
   void numbers(long, Numbers& n) const { n.value[3] = momentum; }

@@ -52,15 +52,15 @@ inline constexpr float not_given = std::numeric_limits<float>::lowest();
 /// Throws ValueError unless `value` is finite and 0 or more; NaN is refused, too.
 inline void check_not_negative(std::string_view optimizer, std::string_view number, float value) {
   if (!(value >= 0 && value <= std::numeric_limits<float>::max()))
-    throw ValueError(text(optimizer, ": ", number, " must be a finite number, 0 or more, got ", value, "."));
+    throw_error<ValueError>(optimizer, ": ", number, " must be a finite number, 0 or more, got ", value, ".");
 }
 /// Throws ValueError unless 0 < value < 1.
 inline void check_inside_unit(std::string_view optimizer, std::string_view number, float value) {
-  if (!(value > 0 && value < 1)) throw ValueError(text(optimizer, ": ", number, " must be between 0 and 1, both excluded, got ", value, "."));
+  if (!(value > 0 && value < 1)) throw_error<ValueError>(optimizer, ": ", number, " must be between 0 and 1, both excluded, got ", value, ".");
 }
 /// Throws ValueError unless `value` is finite and above 0.
 inline void check_positive(std::string_view optimizer, std::string_view number, float value) {
-  if (!(value > 0 && value <= std::numeric_limits<float>::max())) throw ValueError(text(optimizer, ": ", number, " must be a finite number above 0, got ", value, "."));
+  if (!(value > 0 && value <= std::numeric_limits<float>::max())) throw_error<ValueError>(optimizer, ": ", number, " must be a finite number above 0, got ", value, ".");
 }
 
 }  // namespace tenon::nn

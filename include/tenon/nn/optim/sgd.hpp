@@ -70,7 +70,7 @@ struct SGD {
     check_not_negative(name, "momentum", momentum);
     check_not_negative(name, "dampening", dampening);
     if (nesterov && !(momentum > 0 && dampening == 0))
-      throw ValueError(text("SGD: nesterov needs a momentum above 0 and a dampening of 0, got ", momentum, " and ", dampening, "."));
+      throw_error<ValueError>("SGD: nesterov needs a momentum above 0 and a dampening of 0, got ", momentum, " and ", dampening, ".");
   }
   void numbers(long step, Numbers& n) const {
     n.value[3] = momentum;

@@ -44,7 +44,7 @@ class UpdateRules {
   template <Optimizer O, class Write>
   void each(const O& optimizer, long step, Write write) {
     if (optimizer.groups.size() + first_group != numbers_.size())
-      throw RuntimeError(text(O::name, ": the groups have changed since the Model was made: make a new Model with them."));
+      throw_error<RuntimeError>(O::name, ": the groups have changed since the Model was made: make a new Model with them.");
     for (std::size_t r = 0; r < numbers_.size(); ++r) {
       const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
       Numbers& n = numbers_[r] = Numbers{};
@@ -67,11 +67,11 @@ class UpdateRules {
     long length = 0;
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
       const ParameterGroup& group = optimizer.groups[g];
-      if (group.params.empty()) throw ValueError(text(O::name, ": group ", g, " has no params: give names, or patterns such as \"*.bias\"."));
+      if (group.params.empty()) throw_error<ValueError>(O::name, ": group ", g, " has no params: give names, or patterns such as \"*.bias\".");
       if (group.weight_decay) check_not_negative(O::name, text("weight_decay of group ", g), *group.weight_decay);
       const long own_length = group.learning_rate ? group.learning_rate->length() : 0;
       if (length && own_length && own_length != length)
-        throw ValueError(text(O::name, ": the learning rate lists of the groups have ", length, " and ", own_length, " values; they must be equally long."));
+        throw_error<ValueError>(O::name, ": the learning rate lists of the groups have ", length, " and ", own_length, " values; they must be equally long.");
       length = own_length ? own_length : length;
     }
   }
@@ -84,11 +84,11 @@ class UpdateRules {
       const std::string& name = names[next++];
       if (!matches(pattern, name)) continue;
       if (rule >= first_group && rule != g + first_group)
-        throw RuntimeError(text(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ", g, "; it may be in one."));
+        throw_error<RuntimeError>(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ", g, "; it may be in one.");
       rule = g + first_group;
       found = true;
     }
-    if (!found) throw KeyError(text(optimizer, ": '", pattern, "' in group ", g, " matches no trainable parameter of the network.", did_you_mean(pattern, names)));
+    if (!found) throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g, " matches no trainable parameter of the network.", did_you_mean(pattern, names));
   }
 
   std::vector<int> rule_;         // of each entry: an index into numbers_
