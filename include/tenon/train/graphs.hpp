@@ -2,6 +2,7 @@
 #pragma once
 #include <tuple>
 
+#include <tenon/core/spread.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/train/amp.hpp>
 #include <tenon/train/state.hpp>
@@ -47,7 +48,7 @@ constexpr auto total_of(const A& a, const B& b, const C&... c) { return total_of
 /// Each loss brought to one number and all of them added: the root of the backward pass.
 template <class L>
 constexpr auto total_loss(const L& loss) {
-  if constexpr (IsTuple<L>::value) return std::apply([](const auto&... one) { return total_of(total_loss(one)...); }, loss);
+  if constexpr (IsTuple<L>::value) return detail::spread([](const auto&... one) { return total_of(total_loss(one)...); }, loss);
   else if constexpr (is_broken<L>) return loss;
   else if constexpr (L::dims.rank == 0) return loss;
   else return ops::reduce_sum(loss);
@@ -55,7 +56,7 @@ constexpr auto total_loss(const L& loss) {
 
 template <class L>
 constexpr void output_losses(Builder& b, const L& loss) {
-  if constexpr (IsTuple<L>::value) std::apply([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
+  if constexpr (IsTuple<L>::value) detail::spread([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
   else if constexpr (!is_broken<L>) {
     if (int(b.outputs.size()) < max_outputs) {  // a parameter that is an output is copied: the step changes it
       b.outputs.push_back(b.nodes[std::size_t(loss.id)].op->leaf ? b.template call<ops::Identity>(NoConfig{}, loss.id) : loss.id);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include <tenon/core/spread.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/callback/callback.hpp>
@@ -174,7 +175,7 @@ class Model {
       run.batch_num = data.size();
       detail::CallbackList<Run<Model>, std::remove_reference_t<Callbacks>...> list{run, {callbacks...}};
       run_evaluation(data, run, list);
-      std::apply([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
+      detail::spread([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
       run.metrics = &result;
       list.end();
     }
@@ -197,8 +198,8 @@ class Model {
         result = decltype(result)::empty(n);
         predict_into(result, x...);
       } else {
-        std::apply([&](auto&... one) { ((one = std::remove_cvref_t<decltype(one)>::empty(n)), ...); }, result);
-        std::apply([&](auto&... one) { predict_into(std::tie(one...), x...); }, result);
+        detail::spread([&](auto&... one) { ((one = std::remove_cvref_t<decltype(one)>::empty(n)), ...); }, result);
+        detail::spread([&](auto&... one) { predict_into(std::tie(one...), x...); }, result);
       }
       return result;
     }
@@ -212,7 +213,7 @@ class Model {
       using Wrong = Mistake<Graph>;
       static_cast<void>(Wrong::corrected);
     } else if constexpr (detail::is_tensor<std::remove_cvref_t<Result>>) write_results<Graph>(std::tie(result), x...);
-    else std::apply([&](auto&... one) { write_results<Graph>(std::tie(one...), x...); }, result);
+    else detail::spread([&](auto&... one) { write_results<Graph>(std::tie(one...), x...); }, result);
   }
 
   Mode mode() const { return runner_.mode(); }
@@ -280,7 +281,7 @@ class Model {
   }
   template <class Data, class List>
   void run_evaluation(const Data& data, Run<Model>& run, List& list) {
-    std::apply([](auto&... m) { (m.clear(), ...); }, metrics_);
+    detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
     auto rows = data.open();
     list.begin();
     rows.start(0);
@@ -292,7 +293,7 @@ class Model {
       run.net_outputs = eval_outputs_.views();
       run.step_seconds = detail::now() - step_start;
       list.step_end();
-      std::apply([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
+      detail::spread([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
       if (run.stop_requested) break;
     }
   }
@@ -309,8 +310,8 @@ class Model {
         if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
           throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()), ", the inputs' batch size is ", n, ": make it with empty(n).");
       };
-      std::apply([&](const auto&... one) { (check(one), ...); }, results);
-      const auto into = std::apply([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+      detail::spread([&](const auto&... one) { (check(one), ...); }, results);
+      const auto into = detail::spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
       runner_.predict(into.data(), n, x...);
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <tuple>
 
+#include <tenon/core/spread.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/graph/executor.hpp>
 
@@ -36,7 +37,7 @@ class StepOutputs {
   }
   template <class... V>
   void add(const std::tuple<V...>& values) {
-    std::apply([&](const auto&... v) { (add(v), ...); }, values);
+    detail::spread([&](const auto&... v) { (add(v), ...); }, values);
   }
 
   AnyTensor view_[max_outputs];

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include <tenon/core/spread.hpp>
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/nn/metric/mean_of.hpp>
@@ -119,7 +120,7 @@ struct CallbackList {
         for (auto& one : c) f(one);
       } else f(c);
     };
-    std::apply([&](auto&... c) { (visit(c), ...); }, callbacks);
+    detail::spread([&](auto&... c) { (visit(c), ...); }, callbacks);
   }
   void begin() { each([&](auto& c) { if constexpr (HasBegin<decltype(c), Run>) c.begin(run); }); }
   void epoch_begin() { each([&](auto& c) { if constexpr (HasEpochBegin<decltype(c), Run>) c.epoch_begin(run); }); }
