@@ -19,7 +19,7 @@ def mean(rival):
 # Results are rounded to 8 bits.
 def product_bf16(n):
     return Work(f"gemm_bf16/{n}x{n}x{n}", f"matrix product {n} x {n} x {n} of bfloat16", ("pytorch",), ("pynative", "graph"), 2 * n**3, 1e-2,
-                (Bar("16", "pytorch", ours="pynative"),))
+                (Bar("16", "pytorch", 1.0, 1.5, "pynative"),))
 
 
 # The small ones are measured against the libraries called from C++ (run/blas.cpp) too: from Python the call itself is most of the time.

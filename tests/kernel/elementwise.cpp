@@ -2,9 +2,13 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <limits>
 #include <tuple>
 #include <vector>
 
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/cast.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 using namespace tenon;
@@ -115,4 +119,31 @@ TEST_CASE("three operands, and other dtypes") {
   check<Two, std::int64_t, Shape<dyn, 3>, Shape<3>>();
   check<Two, float16, Shape<dyn, 3>, Shape<3>>();
   check<Two, bfloat16, Shape<dyn, 3>, Shape<dyn, 1>>();
+}
+
+namespace {
+template <class Half, int length>
+void check_half(bool flat) {
+  Tensor<Half, Shape<length>> a = Tensor<Half, Shape<length>>::empty(1), b = Tensor<Half, Shape<length>>::empty(1);
+  for (int i = 0; i < length; ++i) a.data()[i] = Half(0.37f * float(i) - 5), b.data()[i] = Half(1.7f - 0.01f * float(i * i));
+  a.data()[length / 2] = Half(std::numeric_limits<float>::infinity()), a.data()[length / 3] = Half(std::numeric_limits<float>::quiet_NaN());
+  b.data()[0].bits = 5, a.data()[0].bits = 9;  // denormal
+  const Half one = b.data()[1];
+  const auto sum = flat ? a + b : a + Tensor<Half, Shape<1>>::full(one);
+  const auto widened = cast<float>(a);
+  for (int i = 0; i < length; ++i) {
+    const FlushDenormals flush;
+    CHECK(sum.data()[i].bits == Half(float(a.data()[i]) + float(flat ? b.data()[i] : one)).bits);
+    CHECK(std::bit_cast<std::uint32_t>(widened.data()[i]) == std::bit_cast<std::uint32_t>(float(a.data()[i])));
+    CHECK(cast<Half>(widened).data()[i].bits == Half(widened.data()[i]).bits);
+  }
+}
+}  // namespace
+
+TEST_CASE_TEMPLATE("16-bit floats: elements of whole blocks and those after them are rounded alike", Half, float16, bfloat16) {
+  for (const bool flat : {true, false}) {
+    check_half<Half, 7>(flat);
+    check_half<Half, 16>(flat);
+    check_half<Half, 53>(flat);
+  }
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include <tenon/core/config.hpp>
 
@@ -15,29 +16,30 @@ struct float16 {
   TENON_DEVICE constexpr float16(float value) : bits(from_float(value)) {}
   TENON_DEVICE constexpr operator float() const { return to_float(bits); }
 
+  /// float(float16(value)) in float's own format, which takes fewer steps.
+  TENON_DEVICE static constexpr float rounded(float value) { return to_float(from_float(value)); }
+
  private:
+  // Without branches, so that loops of conversions become vectors.
   TENON_DEVICE static constexpr std::uint16_t from_float(float value) {
+    constexpr std::uint32_t least_normal = 0x38800000u, too_large = 0x47800000u, infinity = 0x7f800000u;  // 2^-14, 65536
     const auto f = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = f >> 16 & 0x8000u, magnitude = f & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);   // NaN stays NaN
-    if (magnitude >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65536 and more, infinity
-    if (magnitude < 0x38800000u) {                                                    // below 2^-14: subnormal
-      if (magnitude < 0x33000000u) return static_cast<std::uint16_t>(sign);
-      const std::uint32_t fraction = (magnitude & 0x7fffffu) | 0x800000u, shift = 126u - (magnitude >> 23);
-      return static_cast<std::uint16_t>(sign | round_shift(fraction, shift));
-    }
-    return static_cast<std::uint16_t>(sign | (round_shift(magnitude, 13) - (112u << 10)));
-  }
-  TENON_DEVICE static constexpr std::uint32_t round_shift(std::uint32_t value, std::uint32_t shift) {
-    const std::uint32_t kept = value >> shift, rest = value & ((1u << shift) - 1), half = 1u << (shift - 1);
-    return kept + (rest > half || (rest == half && (kept & 1u)) ? 1u : 0u);
+    const std::uint32_t normal = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
+    // The last place of 0.5 is the smallest subnormal: the addition rounds to a multiple of it.
+    const float small = std::bit_cast<float>(magnitude < least_normal ? magnitude : 0u) + 0.5f;
+    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(small) - std::bit_cast<std::uint32_t>(0.5f);
+    const std::uint32_t finite = magnitude < least_normal ? subnormal : normal, other = magnitude > infinity ? 0x7e00u : 0x7c00u;  // NaN stays NaN
+    return static_cast<std::uint16_t>(sign | (magnitude >= too_large ? other : finite));
   }
   TENON_DEVICE static constexpr float to_float(std::uint16_t h) {
-    const std::uint32_t sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
-    if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112u) << 23 | fraction << 13);
-    const float tiny = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -tiny : tiny;
+    const std::uint32_t sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, bits = (h & 0x7fffu) << 13;
+    // Subnormal: the fraction moves below the leading bit of 2^-14, which is then taken off. Only integers are chosen: a choice of
+    // floats would be a branch.
+    const std::uint32_t bias = exponent == 0 ? 113u << 23 : 112u << 23, lead = exponent == 0 ? 113u << 23 : 0u;
+    const float finite = std::bit_cast<float>(bits + bias) - std::bit_cast<float>(lead);
+    const std::uint32_t infinite = exponent == 31 ? 112u << 23 : 0u, quiet = bits > 0x0f800000u ? 0x400000u : 0u;  // every NaN is quiet
+    return std::bit_cast<float>(sign | quiet | (std::bit_cast<std::uint32_t>(finite) + infinite));
   }
 };
 
@@ -49,12 +51,21 @@ struct bfloat16 {
   TENON_DEVICE constexpr bfloat16(float value) : bits(from_float(value)) {}
   TENON_DEVICE constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
+  /// float(bfloat16(value)) in float's own format, which takes fewer steps.
+  TENON_DEVICE static constexpr float rounded(float value) {
+    const auto f = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t nearest = f + 0x7fffu + (f >> 16 & 1u), nan = f | 0x400000u;
+    return std::bit_cast<float>(((f & 0x7fffffffu) > 0x7f800000u ? nan : nearest) & 0xffff0000u);
+  }
+
  private:
   TENON_DEVICE static constexpr std::uint16_t from_float(float value) {
     const auto f = std::bit_cast<std::uint32_t>(value);
-    if ((f & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>(f >> 16 | 0x40u);
-    return static_cast<std::uint16_t>((f + 0x7fffu + (f >> 16 & 1u)) >> 16);
+    const std::uint32_t nearest = (f + 0x7fffu + (f >> 16 & 1u)) >> 16, nan = f >> 16 | 0x40u;
+    return static_cast<std::uint16_t>((f & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
   }
 };
+
+template <class T> inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 }  // namespace tenon

@@ -306,7 +306,7 @@ void BatchNorm::run_planes(const Arguments& a, long begin, long end, long size) 
     const A average = of.mean[c], scale = of.scale(c), shift = of.beta[c];
     for (long at = plane * size; at < (plane + 1) * size; at += detail::norm_piece) {
       const long left = (plane + 1) * size - at, count = left < detail::norm_piece ? left : detail::norm_piece;
-      kernel::map_in_blocks<true>(a.result<T>() + at, count, [=](T x) { return (static_cast<A>(x) - average) * scale + shift; }, a.operand<T>(0) + at);
+      kernel::map_in_blocks<true>(a.result<T>() + at, count, [=](auto x) { return (static_cast<A>(x) - average) * scale + shift; }, a.operand<T>(0) + at);
       if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, at, count, c, 0);
     }
   }
@@ -327,7 +327,7 @@ struct BatchNormInputGrad::Terms {
     mean_dy = sums[BatchNormTableRow::beta * Layout::channels + c] / elements;
     slope = sums[BatchNormTableRow::gamma * Layout::channels + c] / elements / of.deviation(c);
   }
-  A operator()(T x, T dy) const { return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope); }
+  A operator()(auto x, auto dy) const { return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope); }
 };
 template <class Call>
 void BatchNormInputGrad::run(const Arguments& a, long begin, long end) {

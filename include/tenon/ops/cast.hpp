@@ -23,7 +23,10 @@ struct Cast : Operator<Cast, "Cast"> {
   template <class Result>
   struct To {
     template <class X>
-    [[gnu::always_inline]] Result operator()(X x) const { return kernel::convert<Result>(x); }
+    [[gnu::always_inline]] auto operator()(X x) const {
+      if constexpr (is_half<Result> && (is_half<X> || std::is_same_v<X, float>)) return static_cast<float>(x);  // who stores it rounds
+      else return kernel::convert<Result>(x);
+    }
   };
   template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
   template <class Call>

@@ -22,7 +22,7 @@ constexpr bool foldable(double v) {
 // As constant_bytes rounds: 16-bit floats by way of float.
 template <class T>
 constexpr T constant_as(double v) {
-  if constexpr (kernel::is_half<T>) return T(static_cast<float>(v));
+  if constexpr (is_half<T>) return T(static_cast<float>(v));
   else return static_cast<T>(v);
 }
 template <class Op, class T, int Operands>

@@ -36,14 +36,14 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
 ///             broadcast against each other; floating-point or integer, one dtype
 /// result      [..., M, N]
 /// derivative  two products, summed where an operand was broadcast
-/// order       one chain of fused multiply-adds over ascending k per element
+/// order       one chain of fused multiply-adds over ascending k per element; of bfloat16 the second of two steps comes first: 1, 0, 3, 2, ...
 /// source      MindSpore's MatMul and BatchMatMul
 struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
     Transposed transposed = Transposed::none;
   };
   using WithUpdate = ProductUpdate;
-  static constexpr bool epilogue = true;
+  static constexpr bool epilogue = true, per_sample = true;
   static constexpr int operands_before_epilogue = 2;
   static constexpr bool first(const Config& c) { return c.transposed == Transposed::first || c.transposed == Transposed::both; }
   static constexpr bool second(const Config& c) { return c.transposed == Transposed::second || c.transposed == Transposed::both; }

@@ -8,6 +8,7 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// dlogits = (softmax(logits) - target) * dy, per row. Operands: logits, labels, dy. Not for users.
 struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCrossEntropyGrad"> {
+  static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::operand(2).count(n); }
@@ -50,6 +51,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 /// order       sums over classes in 16 lanes, as softmax
 /// source      MindSpore's SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits
 struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyWithLogits"> {
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     const TensorType &x = in[0], &labels = in[1];
     const bool classes = labels.dtype == Dtype::int32 || labels.dtype == Dtype::int64;

@@ -16,6 +16,7 @@ struct Case {
   Conv2dSizes s;
   std::vector<T> x, weight, dy;
   bool near = true;
+  static constexpr long unit = kernel::steps_per_unit<T>;  // channels, or samples, that a chain meets at each tap: the last one first
 
   Case(const Conv2dSizes& sizes, std::uint64_t seed) : s(sizes) {
     Random random(seed);
@@ -42,11 +43,13 @@ struct Case {
         for (long i = 0; i < s.oh; ++i)
           for (long j = 0; j < s.ow; ++j) {
             Chain<T> chain;
-            for (long c = 0; c < cg(); ++c)
+            for (long pair = 0; pair < cg(); pair += unit)
               for (long r = 0; r < s.kh; ++r)
                 for (long k = 0; k < s.kw; ++k)
-                  chain.add(tap(o, c, r, k),
-                            image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left));
+                  for (long c = pair + unit - 1; c >= pair; --c)
+                    if (c < cg())
+                      chain.add(tap(o, c, r, k),
+                                image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left));
             y.push_back(take(chain, cg() * s.taps()));
           }
     return y;
@@ -58,11 +61,13 @@ struct Case {
         for (long i = 0; i < s.h; ++i)
           for (long j = 0; j < s.w; ++j) {
             Chain<T> chain;
-            for (long o = c / cg() * og(); o < (c / cg() + 1) * og(); ++o)
+            const long end = (c / cg() + 1) * og();
+            for (long pair = c / cg() * og(); pair < end; pair += unit)
               for (long r = 0; r < s.kh; ++r)
                 for (long k = 0; k < s.kw; ++k) {
                   const long y = i + s.pad_top - r * s.dilation_h, x1 = j + s.pad_left - k * s.dilation_w;
-                  if (y % s.stride_h == 0 && x1 % s.stride_w == 0) chain.add(tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
+                  for (long o = pair + unit - 1; o >= pair; --o)
+                    if (o < end && y % s.stride_h == 0 && x1 % s.stride_w == 0) chain.add(tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
                 }
             dx.push_back(take(chain, og() * s.taps()));
           }
@@ -76,13 +81,15 @@ struct Case {
           for (long k = 0; k < s.kw; ++k) {
             Chain<T> chain;
             SumOfSamples samples;
-            for (long n = 0; n < s.n; ++n) {
+            for (long pair = 0; pair < s.n; pair += unit) {
               Chain<T> sample;
               for (long i = 0; i < s.oh; ++i)
-                for (long j = 0; j < s.ow; ++j) {
-                  const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left);
-                  chain.add(x, gradient(n, o, i, j)), sample.add(x, gradient(n, o, i, j));
-                }
+                for (long j = 0; j < s.ow; ++j)
+                  for (long n = pair + unit - 1; n >= pair; --n) {
+                    if (n >= s.n) continue;
+                    const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left);
+                    chain.add(x, gradient(n, o, i, j)), sample.add(x, gradient(n, o, i, j));
+                  }
               if constexpr (std::is_same_v<T, float>) samples.add(sample.rounded());
             }
             const T one_chain = take(chain, s.n * s.oh * s.ow);
@@ -195,6 +202,26 @@ TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
 }
 
+TEST_CASE("conv2d: layers of bfloat16") {
+  check<bfloat16>(sizes(3, 3, 11, 10, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 40);    // odd channels and samples
+  check<bfloat16>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 41);    // several bands
+  check<bfloat16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 42);   // weights that are packed in several parts
+  check<bfloat16>(sizes(3, 90, 3, 3, 1101, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 43);   // so, for the input's gradient
+  check<bfloat16>(sizes(5, 70, 5, 7, 41, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 44);     // several passes over the taps of the weight
+  check<bfloat16>(sizes(2, 20, 8, 8, 21, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 45);     // pointwise with stride
+  check<bfloat16>(sizes(2, 13, 10, 11, 13, 3, 3, 1, 1, 1, 1, 13, 1, 1, 1, 1), 46);  // depthwise
+  check<bfloat16>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 47);    // a row that is wider than a band
+  check<bfloat16>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 48);
+  check<bfloat16>(sizes(3, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 60);   // small images: channels in lanes
+  check<bfloat16>(sizes(2, 130, 8, 8, 67, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 61);
+  check<bfloat16>(sizes(2, 140, 7, 5, 110, 3, 5, 1, 2, 1, 1, 2, 1, 1, 2, 2), 62);
+  check<bfloat16>(sizes(1, 1500, 3, 3, 100, 3, 3, 1, 1, 2, 1, 1, 2, 2, 1, 1), 63);
+  for (long n : {1, 9, 24, 31}) check<bfloat16>(sizes(n, 3, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 64 + std::uint64_t(n));  // several samples at once
+  check<bfloat16>(sizes(2, 30, 17, 16, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 65);
+  for (long n : {1, 2, 7, 16, 17}) check<bfloat16>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 50 + std::uint64_t(n));
+  check<float16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 49);
+}
+
 TEST_CASE("conv2d: depthwise, several vectors of channels, samples, tiles of taps, and bands") {
   check<float>(sizes(19, 18, 6, 7, 18, 3, 3, 1, 1, 1, 1, 18, 1, 1, 1, 1), 70);
   check<float>(sizes(3, 35, 12, 11, 35, 5, 4, 2, 3, 1, 2, 35, 3, 2, 2, 3), 71);
@@ -207,14 +234,14 @@ TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
   for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37}) check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
 }
 
-TEST_CASE("conv2d: a sample alone and in a batch has the same bits") {
+TEST_CASE_TEMPLATE("conv2d: a sample alone and in a batch has the same bits", T, float, bfloat16) {
   const Conv2dSizes batch = sizes(5, 3, 11, 13, 7, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1);
   Conv2dSizes single = batch;
   single.n = 1;
-  Case<float> data(batch, 20);
-  reference::Workspace workspace(kernel::conv2d_workspace<float>(batch));
+  Case<T> data(batch, 20);
+  reference::Workspace workspace(kernel::conv2d_workspace<T>(batch));
   const long in = batch.c * batch.h * batch.w, out = batch.o * batch.oh * batch.ow;
-  std::vector<float> y(size_t(batch.n * out)), alone(y.size());
+  std::vector<T> y(size_t(batch.n * out)), alone(y.size());
   const auto nothing = [](long, long, long) {};
   kernel::conv2d(batch, data.x.data(), data.weight.data(), y.data(), 0, kernel::conv2d_items(batch), workspace.data(), nothing);
   for (long n = 0; n < batch.n; ++n)

@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/core/denormals.hpp>
 #include <tenon/kernel/cpu/gemm.hpp>
 
 #include "reference.hpp"
@@ -30,7 +31,8 @@ void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
   for (long i = 0; i < m; ++i)
     for (long j = 0; j < n; ++j) {
       reference::Chain<T> chain;
-      for (long p = 0; p < k; ++p) chain.add(a[size_t(i * g.a_row + p * g.a_col)], b[size_t(p * g.b_row + j * g.b_col)]);
+      for (long p = 0; p < k; ++p) chain.add_in_pairs(a[size_t(i * g.a_row + p * g.a_col)], b[size_t(p * g.b_row + j * g.b_col)]);
+      chain.finish();
       expected[size_t(i * c_columns + j)] = chain.rounded();
       near = near && chain.near(chain.rounded(), k);
     }
@@ -114,6 +116,10 @@ TEST_CASE("gemm: sizes around the borders of tiles, blocks and packing") {
     check<float>(200, 300, 520, form, 1, 9);  // more than one block in each direction
     check<double>(100, 260, 300, form, 0, 10);
     check<float16>(20, 33, 600, form, 0, 11);
+    check<bfloat16>(200, 300, 1031, form, 1, 9);
+    check<bfloat16>(20, 33, 600, form, 0, 11);
+    check<bfloat16>(7, 5, 0, form, 0, 12);
+    for (long k : {1L, 2L, 3L, 5L, 7L, 17L}) check<bfloat16>(k, 18 - k, k, form, k % 2, 13);
     check<float>(7, 5, 0, form, 0, 12);  // an empty chain is +0
   }
   check<float>(0, 5, 3, 0, 0, 13);
@@ -126,11 +132,15 @@ TEST_CASE("gemm: one row or one column, steps of the other operand next to each 
       check<float>(1, columns, k, 2, columns % 3, 14);
       check<float>(columns, 1, k, 0, columns % 3, 15);
       check<std::int32_t>(1, columns, k, 2, 0, 16);
+      check<bfloat16>(1, columns, k, 2, columns % 3, 14);
+      check<bfloat16>(columns, 1, k, 0, columns % 3, 15);
       check<double>(1, columns, k, 2, 0, 17);
     }
   check<float>(1, 77, 510, 2, 2, 18);  // rows 2 KB apart
   check<float>(1, 77, 1021, 2, 3, 19);  // 4 KB
   check<float>(50, 1, 1024, 0, 0, 20);
+  check<bfloat16>(1, 77, 1022, 2, 2, 18);
+  check<bfloat16>(1, 77, 2045, 2, 3, 19);
 }
 
 TEST_CASE("gemm: several blocks of columns, panels that overlap, sums that are resumed") {
@@ -138,27 +148,49 @@ TEST_CASE("gemm: several blocks of columns, panels that overlap, sums that are r
     check<float>(37, 1100, 300, form, 1, 21);
     check<float>(3, 75, 600, form, 0, 22);
     check<bfloat16>(17, 560, 270, form, 0, 23);
+    check<bfloat16>(37, 1100, 301, form, 1, 24);
+    check<bfloat16>(3, 75, 1201, form, 0, 25);
   }
 }
 
-TEST_CASE("gemm: rows of a batch have the same bits as single rows") {
+TEST_CASE_TEMPLATE("gemm: rows of a batch have the same bits as single rows", T, float, bfloat16, float16) {
   Random random(20);
-  const long m = 37, n = 50, k = 130;
-  const std::vector<float> a = reference::numbers<float>(m * k, random), b = reference::numbers<float>(n * k, random);
-  std::vector<float> batch(size_t(m * n)), single(batch.size());
-  reference::Workspace workspace(kernel::gemm_workspace<float>(m, n, k));
+  const long m = 37, n = 50, k = 131;
+  const std::vector<T> a = reference::numbers<T>(m * k, random), b = reference::numbers<T>(n * k, random);
+  std::vector<T> batch(size_t(m * n)), single(batch.size());
+  reference::Workspace workspace(kernel::gemm_workspace<T>(m, n, k));
   const auto nothing = [](long, long, long, long) {};
-  const Gemm<float> whole{m, n, k, a.data(), k, 1, b.data(), 1, k, batch.data(), n};
+  const Gemm<T> whole{m, n, k, a.data(), k, 1, b.data(), 1, k, batch.data(), n};
   kernel::gemm(whole, 0, kernel::gemm_items(whole), workspace.data(), nothing);
   for (long i = 0; i < m; ++i) {
-    const Gemm<float> row{1, n, k, a.data() + i * k, k, 1, b.data(), 1, k, single.data() + i * n, n};
+    const Gemm<T> row{1, n, k, a.data() + i * k, k, 1, b.data(), 1, k, single.data() + i * n, n};
     kernel::gemm(row, 0, kernel::gemm_items(row), workspace.data(), nothing);
   }
   CHECK(reference::same_bits(batch, single));
 }
 
+TEST_CASE("gemm: bfloat16 that is NaN, infinite, or denormal") {
+  const FlushDenormals flush;
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const long k : {1L, 2L, 7L, 40L})
+    for (const long n : {1L, 9L, 40L}) {
+      std::vector<bfloat16> a(size_t(3 * k), 1.0f), b(size_t(k * n), 2.0f), c(size_t(3 * n));
+      a[0] = inf, a[size_t(k)] = nan;
+      for (long p = 0; p < k; ++p) a[size_t(2 * k + p)].bits = 3;  // denormal: counts as zero
+      Gemm<bfloat16> g{3, n, k, a.data(), k, 1, b.data(), n, 1, c.data(), n};
+      reference::Workspace workspace(kernel::gemm_workspace<bfloat16>(3, n, k));
+      kernel::gemm(g, 0, kernel::gemm_items(g), workspace.data(), [](long, long, long, long) {});
+      for (long j = 0; j < n; ++j) {
+        CHECK(float(c[size_t(j)]) == inf);
+        CHECK(float(c[size_t(n + j)]) != float(c[size_t(n + j)]));
+        CHECK(c[size_t(2 * n + j)].bits == 0);
+      }
+    }
+}
+
 TEST_CASE("gemm: the workspace is bounded, whatever the size") {
   static_assert(kernel::gemm_workspace<float>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
+  static_assert(kernel::gemm_workspace<bfloat16>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
   static_assert(kernel::gemm_workspace<double>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
   static_assert(kernel::gemm_workspace<float>(4, 4, 4) < 16 << 10);
   CHECK(kernel::gemm_workspace<float>(32, 120, 400) < 512 << 10);

@@ -62,6 +62,19 @@ struct Chain {
     const double product = double(a) * double(b);
     exact += product, magnitude += product < 0 ? -product : product;
   }
+  /// The next step of a sum whose steps pair up: of bfloat16, the second of a pair comes first. `finish` says that no partner follows.
+  void add_in_pairs(T a, T b) {
+    if constexpr (!std::is_same_v<T, tenon::bfloat16>) return add(a, b);
+    if (!waiting) first[0] = a, first[1] = b, waiting = true;
+    else add(a, b), finish();
+  }
+  void finish() {
+    if (waiting) add(first[0], first[1]);
+    waiting = false;
+  }
+  T first[2]{};
+  bool waiting = false;
+
   T rounded() const { return narrowed<T>(sum); }
   /// Is `value` as near to the exact sum as the format allows?
   bool near(T value, long steps) const {

@@ -16,52 +16,59 @@ constexpr long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * 
 /// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB unless one row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
-  return detail::conv_scratch<T>(detail::forward<Compute<T>>(s)).total;
+  return detail::conv_scratch<T>(detail::forward<T>(s)).total;
 }
 template <class T>
 constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
-  return detail::conv_scratch<T>(detail::backward_input<Compute<T>>(s)).total;
+  return detail::conv_scratch<T>(detail::backward_input<T>(s)).total;
 }
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
+/// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 template <class T>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
-  const detail::Correlation c = detail::forward<Compute<T>>(s);
+  const detail::Correlation c = detail::forward<T>(s);
   detail::Correlator<T> correlator(c, workspace);
-  for (long p = 0; p < s.group_inputs(); ++p)
+  for (long p = 0; p < c.image.planes; ++p)
     for (long r = 0; r < s.kh; ++r)
-      for (long k = 0; k < s.kw; ++k) correlator.add((p * s.kh + r) * s.kw + k, c.image.offset(p, r * s.dilation_h, k * s.dilation_w));
+      for (long k = 0; k < s.kw; ++k) correlator.add((p * steps_per_unit<T> * s.kh + r) * s.kw + k, c.image.offset(p, r * s.dilation_h, k * s.dilation_w));
   correlator.end_phase();
-  detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
+  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     const long o = group * c.rows + row0;
-    correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows);
+    correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed);
     if (finish) finish(sample, o, rows);
-  });
+  };
+  if constexpr (correlator.widen)
+    detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + (group * c.rows + row0) * c.row_step, rows); }, run);
+  else detail::each_run(c, s.groups, begin, end, run);
 }
 
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
 /// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
-/// inserts into dy) is left out; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts and finish as for conv2d.
+/// inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts and finish as for conv2d.
 template <class T>
 [[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
-  const detail::Correlation c = detail::backward_input<Compute<T>>(s);
+  const detail::Correlation c = detail::backward_input<T>(s);
   detail::Correlator<T> correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
     for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlator.end_phase())
-      for (long o = 0; o < s.group_outputs(); ++o)
+      for (long o = 0; o < c.image.planes; ++o)
         for (long r = 0; r < s.kh; ++r)
           for (long k = 0; k < s.kw; ++k) {
             const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
             if (y % s.stride_h != 0 || x % s.stride_w != 0) continue;
-            correlator.add((o * c.rows * s.kh + r) * s.kw + k, c.image.offset(o, y / s.stride_h + c.image.top, x / s.stride_w + c.image.left));
+            correlator.add((o * steps_per_unit<T> * c.rows * s.kh + r) * s.kw + k, c.image.offset(o, y / s.stride_h + c.image.top, x / s.stride_w + c.image.left));
           }
   const long group_weights = s.group_outputs() * c.rows * s.taps();
-  detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
+  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
-                   dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows);
+                   dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed);
     if (finish) finish(sample, group * c.rows + row0, rows);
-  });
+  };
+  if constexpr (correlator.widen)
+    detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + group * group_weights + row0 * c.row_step, rows); }, run);
+  else detail::each_run(c, s.groups, begin, end, run);
 }
 
 }  // namespace tenon::kernel

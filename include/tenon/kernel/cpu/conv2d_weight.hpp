@@ -20,10 +20,12 @@ struct WeightPlan {
   long row_blocks, column_blocks;  // items per group
   long pass;                       // row blocks that are computed together
   long band;                       // output rows per visit of an image
+  long images;                     // visited at once: several pairs of small images make longer chains
 };
 
-template <class A>
+template <class T>
 constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
+  using A = Compute<T>;
   WeightPlan p{};
   const Correlation c = forward<A>(s);
   p.image = c.image;
@@ -40,6 +42,12 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   if (band > s.oh) band = s.oh;
   p.band = band < 1 ? 1 : ceil_div(s.oh, ceil_div(s.oh, band));
   p.image.rows = p.band + more;
+  p.images = 1;
+  if (steps_per_unit<T> > 1 && p.band == s.oh) {
+    constexpr long enough = 128;  // steps of a chain
+    const long fitting = weight_panel / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow), most = fitting < wanted ? fitting : wanted;
+    p.images = most < 1 ? 1 : most;
+  }
   return p;
 }
 
@@ -56,17 +64,42 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   const long columns = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_columns<A>(1));
   WeightScratch s{};
-  s.row = bytes(p.band * ow, sizeof(Tap));
+  s.row = bytes(p.images * p.band * ow, sizeof(Tap));
   s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
   s.panel = s.sums + std::size_t(weight_levels<A>(n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
-  s.image = s.panel + bytes(p.band * ow * columns, sizeof(A));
-  s.total = s.image + bytes(p.image.elements() + conv_slack<A>, sizeof(A));
+  s.image = s.panel + bytes(p.images * p.band * ow * columns, sizeof(A));
+  s.total = s.image + bytes(p.images * p.image.elements() + conv_slack<A>, sizeof(A));
   return s;
+}
+
+// to[j * pitch + i] = the pair of first[i * row + j] and second[i * row + j] for i < rows, and zero up to the pitch; no second: zero.
+[[gnu::noinline]] inline void transpose_pairs(const bfloat16* first, const bfloat16* second, long row, Bfloat16Pair* to, long pitch, long rows, long columns) {
+  constexpr int side = simd_width<float> < 8 ? simd_width<float> : 8;
+  long i = 0;
+  for (; i + side <= rows; i += side) {
+    long j = 0;
+    for (; j + side <= columns; j += side) {
+      Simd<Bfloat16Pair, side> square[side];
+#pragma GCC unroll 8
+      for (int s = 0; s < side; ++s) square[s] = load_pairs<side>(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
+      transpose(square);
+#pragma GCC unroll 8
+      for (int s = 0; s < side; ++s) square[s].store(to + (j + s) * pitch + i);
+    }
+    for (; j < columns; ++j)
+      for (int s = 0; s < side; ++s) to[j * pitch + i + s] = one_pair(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
+  }
+  for (long j = 0; j < columns; ++j) {
+    for (long k = i; k < rows; ++k) to[j * pitch + k] = one_pair(first + k * row + j, second ? second + k * row + j : nullptr);
+    for (long k = rows; k < pitch; ++k) to[j * pitch + k] = 0;
+  }
 }
 
 template <class T>
 class WeightGradient {
   using A = Compute<T>;
+  using P = Packed<T>;
+  static constexpr long unit = steps_per_unit<T>;  // samples that are taken together
 
  public:
   WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, void* workspace) : s_(s), plan_(plan) {
@@ -76,8 +109,8 @@ class WeightGradient {
     row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
     for (int level = 0; level < weight_levels<A>(s.n); ++level)
       level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(weight_levels<A>(s.n)));
-    panel_ = reinterpret_cast<A*>(base + scratch.panel);
-    image_ = reinterpret_cast<A*>(base + scratch.image);
+    panel_ = reinterpret_cast<P*>(base + scratch.panel);
+    image_ = reinterpret_cast<P*>(base + scratch.image);
   }
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
@@ -90,16 +123,24 @@ class WeightGradient {
       row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w));
     }
     const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
-    for (long y = 0; y < plan_.band; ++y)
-      for (long x1 = 0; x1 < s_.ow; ++x1) taps_[y * s_.ow + x1] = {std::int32_t(y * image.pitch + x1), std::int32_t((y * s_.ow + x1) * pitch)};
+    const long pixels = plan_.band * s_.ow;
+    for (long k = 0; k < plan_.images; ++k)
+      for (long y = 0; y < plan_.band; ++y)
+        for (long x1 = 0; x1 < s_.ow; ++x1)
+          taps_[k * pixels + y * s_.ow + x1] = {std::int32_t(k * image.elements() + y * image.pitch + x1), std::int32_t((k * pixels + y * s_.ow + x1) * pitch)};
     if (s_.n == 0) clear(level_[0], rows * pitch);
-    for (long sample = 0; sample < s_.n; ++sample) {
+    const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
+    for (long sample = 0; sample < s_.n; sample += unit * plan_.images) {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        if ((sample == 0 && y == 0) || plan_.band < s_.oh) clear(image_, image.elements());
-        fill_padded(image, x + (sample * s_.c + group * s_.group_inputs() + first_plane) * s_.h * s_.w, y * image.step_h, image_);
-        copy_matrix(dy + ((sample * s_.o + o) * s_.oh + y) * s_.ow, 1, s_.oh * s_.ow, panel_, pitch, band * s_.ow, columns, pitch);
-        add(band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
+        if ((sample == 0 && y == 0) || plan_.band < s_.oh) clear(image_, plan_.images * image.elements());
+        long count = 0;
+        for (long own = sample; count < plan_.images && own < s_.n; ++count, own += unit) {
+          const bool second = own + 1 < s_.n;
+          fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, images + own * s_.c * s_.h * s_.w, y * image.step_h, image_ + count * image.elements());
+          fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch, band * s_.ow, columns);
+        }
+        add(count * band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
       if constexpr (std::is_same_v<T, float>) add_sample(sample, rows * pitch);
     }
@@ -107,6 +148,10 @@ class WeightGradient {
   }
 
  private:
+  void fill_panel(const T* from, [[maybe_unused]] bool second, P* to, long pitch, long pixels, long columns) const {
+    if constexpr (unit == 2) transpose_pairs(from, second ? from + s_.o * s_.oh * s_.ow : nullptr, s_.oh * s_.ow, to, pitch, columns, pixels);
+    else copy_matrix(from, 1, s_.oh * s_.ow, to, pitch, pixels, columns, pitch);
+  }
   // Joins the sums of a sample with those before it, in the order of kernel/cpu/sample_blocks.hpp: level l holds 2^l samples, until
   // their neighbours are there as well.
   void add_sample(long sample, long count) {
@@ -132,7 +177,7 @@ class WeightGradient {
     for (long block = 0; block < blocks; ++block) {
       const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
       for (long j = 0; j < pitch;) {
-        const Tile<A> tile{taps_, pixels, image_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
+        const Tile<A, P> tile{taps_, pixels, image_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
         j += run_tile(tile, int(count), filled_columns<A>(pitch - j));
       }
     }
@@ -142,7 +187,8 @@ class WeightGradient {
   const WeightPlan& plan_;
   Tap* taps_;
   std::int32_t* row_;
-  A *level_[sample_levels]{}, *panel_, *image_;
+  A* level_[sample_levels]{};
+  P *panel_, *image_;
 };
 }  // namespace detail
 
@@ -155,15 +201,15 @@ constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<Compute<T>>(s), s.ow, s.n).total;
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(s), s.ow, s.n).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
-/// rounded once to T. float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
+/// rounded once to T. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
 /// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
 template <class T, bool depthwise = true>
 void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
-  const detail::WeightPlan plan = detail::weight_plan<Compute<T>>(s);
+  const detail::WeightPlan plan = detail::weight_plan<T>(s);
   if constexpr (depthwise && std::is_same_v<T, float>)
     if (is_depthwise(s)) {  // a channel belongs to its first part
       const long parts = plan.column_blocks * plan.row_blocks;

@@ -31,8 +31,6 @@ TENON_DEVICE constexpr double odd_double(I x) {
   return static_cast<double>(x);
 }
 
-template <class T> inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-
 /// x as To.
 ///
 /// to floating-point   nearest, ties to even; values too large become infinite

@@ -19,19 +19,21 @@ struct Conv2dSizes {
 };
 
 namespace detail {
-inline constexpr long conv_columns = 1024, conv_image_bytes = 512 << 10;
+inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
 
 // A convolution and its gradient for the input are the same computation, a correlation:
 //   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight * image(plane, i + .., j + ..)
 // The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
 // zeros which a stride puts between the elements of dy are never multiplied.
 struct Correlation {
-  Padded image;         // planes: input channels of one group
+  Padded image;         // planes: input channels of one group, of bfloat16 pairs of them
+  PlaneSource source;   // of these planes
   int step_h, step_w;   // phases of the result
   long height, width;   // of the result
   long grid_h, grid_w;  // of one phase, the larger ones
   long band;            // rows of the grid per pass
   long rows, row_step;  // result channels of one group; distance of their weights
+  long plane_step;      // distance of the weights of two input channels
   long steps;           // of all phases together
   long row_blocks;      // items per sample and group
 };
@@ -50,11 +52,21 @@ constexpr void choose_band(Correlation& c, long more_rows) {
 // Remainders by the stride that the taps of a kernel meet.
 constexpr int phases(int kernel, int stride, int dilation) { return dilation == 1 && kernel < stride ? kernel : stride; }
 
-template <class A>
+// The source of `channels` planes that lie one behind the other, and how many planes they become.
+template <class T>
+constexpr PlaneSource channel_source(long channels, long plane) {
+  return {plane * steps_per_unit<T>, plane, channels / 2};
+}
+template <class T>
+constexpr long channel_planes(long channels) {
+  return ceil_div(channels, steps_per_unit<T>);
+}
+
+template <class T>
 constexpr Correlation forward(const Conv2dSizes& s) {
   Correlation c{};
   const long reach_h = long(s.kh - 1) * s.dilation_h, reach_w = long(s.kw - 1) * s.dilation_w;
-  c.image = {s.group_inputs(),
+  c.image = {channel_planes<T>(s.group_inputs()),
              s.h,
              s.w,
              s.pad_top,
@@ -67,9 +79,10 @@ constexpr Correlation forward(const Conv2dSizes& s) {
              s.ow + reach_w / s.stride_w};
   c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
-  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.steps = c.row_step;
+  c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
+  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
-  choose_band<A>(c, reach_h / s.stride_h);
+  choose_band<Compute<T>>(c, reach_h / s.stride_h);
   return c;
 }
 
@@ -82,17 +95,18 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
   return {back > 0 ? back / stride : 0, ahead > 0 ? ahead / stride : 0};
 }
 
-template <class A>
+template <class T>
 constexpr Correlation backward_input(const Conv2dSizes& s) {
   Correlation c{};
   const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.step_h = s.stride_h, c.step_w = s.stride_w;
   c.height = s.h, c.width = s.w;
   c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
-  c.image = {s.group_outputs(), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0, c.grid_w + w.before + w.after};
-  c.rows = s.group_inputs(), c.row_step = s.taps(), c.steps = s.group_outputs() * s.taps();
+  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0, c.grid_w + w.before + w.after};
+  c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
+  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
-  choose_band<A>(c, h.before + h.after);
+  choose_band<Compute<T>>(c, h.before + h.after);
   return c;
 }
 
@@ -104,10 +118,35 @@ constexpr long sums_pitch(const Correlation& c) {
   return round_up((c.band - 1) * c.image.pitch + c.grid_w, tile_columns<A>(1));
 }
 
-// Parts of the workspace, in bytes from its start. 16-bit floats and integers need their weights widened first.
+// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
+// the lanes then, and the pixels the rows of a tile: the same chains.
+inline constexpr long most_pixels = 256;
+template <class T>
+constexpr bool channels_in_lanes(const Correlation& c) {
+  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
+  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
+}
+// Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
+template <class T>
+constexpr long packed_blocks(const Correlation& c) {
+  if (channels_in_lanes<T>(c)) {
+    constexpr long most = tile_columns<Compute<T>>(2) / tile_rows;
+    const long fitting = 2 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
+    return fitting < 1 ? 1 : fitting < most ? fitting : most;
+  }
+  const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
+  return fitting < 1 ? 1 : fitting < c.row_blocks ? fitting : c.row_blocks;
+}
+
+// Parts of the workspace, in bytes from its start.
 struct ConvScratch {
-  std::size_t starts, source, sums, weight, image, total;
+  std::size_t starts, source, sums, weight, rows, image, total;
 };
+// Lanes of one step, where result channels are lanes.
+template <class T>
+constexpr long lane_pitch(const Correlation& c) {
+  return packed_blocks<T>(c) * tile_rows + tile_step<Compute<T>>;
+}
 template <class T>
 constexpr ConvScratch conv_scratch(const Correlation& c) {
   using A = Compute<T>;
@@ -117,8 +156,11 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   s.starts = bytes(c.steps, sizeof(Tap));
   s.source = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
   s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
-  s.weight = s.sums + bytes(tile_rows * sums_pitch<A>(c), sizeof(A));
-  s.image = s.weight + (widen ? bytes(tile_rows * c.steps, sizeof(A)) : 0);
+  const bool lanes = channels_in_lanes<T>(c);
+  const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
+  s.weight = s.sums + bytes(lanes ? c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
+  s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
+  s.image = s.rows + (lanes ? bytes(packed_rows * c.steps, sizeof(A)) : 0);
   s.total = s.image + bytes(c.image.elements() + conv_slack<A>, sizeof(A));
   return s;
 }
@@ -126,61 +168,97 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
 template <class T>
 class Correlator {
   using A = Compute<T>;
-  static constexpr bool widen = !std::is_same_v<A, T>;
+  using P = Packed<T>;
+  static constexpr long unit = steps_per_unit<T>;
 
  public:
-  Correlator(const Correlation& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)) {
+  static constexpr bool widen = !std::is_same_v<A, T>;
+
+  Correlator(const Correlation& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)), lane_pitch_(lane_pitch<T>(c)), lanes_(channels_in_lanes<T>(c)) {
     const ConvScratch scratch = conv_scratch<T>(c);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     starts_ = reinterpret_cast<long*>(base + scratch.starts);
     source_ = reinterpret_cast<std::int32_t*>(base + scratch.source);
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
-    weight_ = reinterpret_cast<A*>(base + scratch.weight);
-    image_ = reinterpret_cast<A*>(base + scratch.image);
+    weight_ = reinterpret_cast<P*>(base + scratch.weight);
+    rows_ = reinterpret_cast<P*>(base + scratch.rows);
+    image_ = reinterpret_cast<P*>(base + scratch.image);
     starts_[0] = 0;
   }
 
-  /// Appends a tap to the phase that is being described: where its weight is, where its pixel is.
+  /// Appends a tap to the phase that is being described: where its weight is, where its pixel is. Planes ascend.
   void add(long weight, long pixel) {
-    const auto at = std::int32_t(widen ? count_ - starts_[phase_] : weight);
+    const long step = count_ - starts_[phase_];
     if (widen) source_[count_] = std::int32_t(weight);
-    taps_[count_++] = {at, std::int32_t(pixel)};
+    taps_[count_++] = lanes_ ? Tap{std::int32_t(pixel), std::int32_t(step * lane_pitch_)} : Tap{std::int32_t(widen ? step : weight), std::int32_t(pixel)};
   }
   void end_phase() { starts_[++phase_] = count_; }
 
+  /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
+  [[gnu::noinline]] void pack(const T* weight, long rows) {
+    if constexpr (unit == 2)
+      if (lanes_) {
+        for (long first = 0; first < rows; first += packed_rows) {
+          const long count = rows - first < packed_rows ? rows - first : packed_rows;
+          for (long i = 0; i < count; ++i, weight += c_.row_step) pack_row(weight, rows_ + i * count_);
+          transpose_copy(rows_, count_, weight_ + first, lane_pitch_, count, count_, packed_rows);
+        }
+        return;
+      }
+    for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
+  }
+
   /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0.
-  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows) {
+  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
     const long blocks = ceil_div(rows, tile_rows);
-    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
+    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
       if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
       cleared_ = true;
-      fill_padded(c_.image, from, i0 * c_.image.step_h, image_);
+      fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      if constexpr (unit == 2)
+        if (lanes_) {
+          for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
+          return;
+        }
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
-        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(weight + r * c_.row_step, to + r * c_.height * c_.width, int(count), i0, phase);
+        const P* operand;
+        if constexpr (widen) operand = weight_ + (packed + r) * count_;
+        else operand = weight + r * c_.row_step;
+        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to + r * c_.height * c_.width, int(count), i0, phase);
       }
     }
   }
 
  private:
-  void run_phase(const T* weight, T* to, int rows, long i0, int phase) {
+  void pack_row(const T* weight, P* to) const {
+    if constexpr (unit == 2) {
+      const long taps = count_ / c_.image.planes;
+      if (phase_ == 1) {  // all taps of a channel follow each other
+        for (long p = 0; p < c_.image.planes; ++p, weight += unit * c_.plane_step)
+          pack_short_pairs(weight, p < c_.source.seconds ? weight + c_.plane_step : nullptr, taps, to + p * taps);
+        return;
+      }
+      const long last = c_.source.seconds * unit * c_.plane_step;  // weights from here on have no partner
+      for (long t = 0; t < count_; ++t) to[t] = one_pair(weight + source_[t], source_[t] < last ? weight + source_[t] + c_.plane_step : nullptr);
+    } else {
+      for (long t = 0; t < count_; ++t) to[t] = widened(weight[source_[t]]);
+    }
+  }
+
+  void run_phase(const P* weight, T* to, int rows, long i0, int phase) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
     if (band <= 0 || grid_w <= 0) return;
     const long first = starts_[phase], count = starts_[phase + 1] - first;
     std::int32_t row[tile_rows];
-    const A* operand = weight_;
-    for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(widen ? i * count : i * c_.row_step);
-    if constexpr (widen) {
-      for (int i = 0; i < rows; ++i)
-        for (long t = 0; t < count; ++t) weight_[i * count + t] = widened(weight[i * c_.row_step + source_[first + t]]);
-    } else {
-      operand = weight;
-    }
+    const P* operand = weight;
+    if constexpr (widen) operand += first;
+    for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
-    for (long q = 0; q < columns;) q += run_tile(Tile<A>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+    for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -188,6 +266,28 @@ class Correlator {
         if (c_.step_w == 1) copy_sums(sums, out, grid_w);
         else
           for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
+      }
+  }
+
+  // The same for a whole phase with channels in lanes: `rows` of them, which are more than tile_rows.
+  void run_pixels(const P* weight, T* to, long rows, int phase) {
+    const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
+    const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w), pixels = grid_h * grid_w;
+    if (grid_h <= 0 || grid_w <= 0) return;
+    const long first = starts_[phase], count = starts_[phase + 1] - first, blocks = ceil_div(pixels, tile_rows), lanes = round_up(rows, tile_step<A>);
+    std::int32_t row[most_pixels];
+    for (long i = 0; i < pixels; ++i) row[i] = std::int32_t(i / grid_w * c_.image.pitch + i % grid_w);
+    for (long block = 0; block < blocks; ++block) {
+      const long i = border(pixels, blocks, block), own = border(pixels, blocks, block + 1) - i;
+      for (long j = 0; j < lanes;)
+        j += run_tile(Tile<A, P>{taps_ + first, count, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), filled_columns<A>(lanes - j));
+    }
+    const long plane = c_.height * c_.width;
+    if (c_.step_h * c_.step_w == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
+    for (long y = 0; y < grid_h; ++y)
+      for (long x = 0; x < grid_w; ++x) {
+        T* const out = to + (y * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w;
+        for (long r = 0; r < rows; ++r) out[r * plane] = narrowed<T>(sums_[(y * grid_w + x) * lane_pitch_ + r]);
       }
   }
 
@@ -206,18 +306,20 @@ class Correlator {
       for (; x + Half::width <= count; x += Half::width) plus_zero(Half::load(sums + x)).store(out + x);
       for (; x < count; ++x) out[x] = plus_zero(sums[x]);
     } else {
-      kernel::copy_row(sums, out, count);
+      round_sums(sums, out, count);
     }
   }
 
   const Correlation& c_;
-  long pitch_, count_ = 0;
+  long pitch_, lane_pitch_, count_ = 0;
   int phase_ = 0;
+  bool lanes_;  // result channels are lanes
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   Tap* taps_;
   long* starts_;
   std::int32_t* source_;
-  A *sums_, *weight_, *image_;
+  A* sums_;
+  P *weight_, *rows_, *image_;
 };
 
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group, row0, rows).
@@ -230,6 +332,26 @@ template <class Geometry, class Body>
     body(plane / groups, plane % groups, row0, border(c.rows, c.row_blocks, block + run) - row0);
     item += run;
   }
+}
+// The same items where weights are packed: pack(group, row0, rows) for as many rows as fit, then the runs within them of all samples,
+// body(sample, group, row0, rows, rows behind the first packed one).
+template <class T, class Pack, class Body>
+[[gnu::always_inline]] inline void each_packed_run(const Correlation& c, int groups, long begin, long end, Pack&& pack, Body&& body) {
+  const long blocks = packed_blocks<T>(c), row_blocks = c.row_blocks;
+  for (long group = 0; group < groups; ++group)
+    for (long first = 0; first < row_blocks; first += blocks) {
+      const long last = first + blocks < row_blocks ? first + blocks : row_blocks;
+      const long packed0 = border(c.rows, row_blocks, first);
+      bool packed = false;
+      for (long plane = begin / row_blocks / groups * groups + group; plane * row_blocks < end; plane += groups) {
+        const long at = plane * row_blocks, from = begin > at + first ? begin - at : first, to = end < at + last ? end - at : last;
+        if (from >= to) continue;
+        if (!packed) pack(group, packed0, border(c.rows, row_blocks, last) - packed0);
+        packed = true;
+        const long row0 = border(c.rows, row_blocks, from);
+        body(plane / groups, group, row0, border(c.rows, row_blocks, to) - row0, row0 - packed0);
+      }
+    }
 }
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// Matrix product with any transposition: C = A * B, every element one chain of fmadd over ascending k.
+// Matrix product with any transposition: C = A * B, every element one chain of fmadd along k.
 #pragma once
 #include <cstddef>
 
@@ -19,8 +19,8 @@ constexpr long gemm_items(const Gemm<T>& g) {
 template <class T>
 constexpr std::size_t gemm_workspace(long m, long n, long k) {
   using namespace detail;
-  const std::size_t straight = gemm_scratch<T>(m, n, k, std::is_same_v<Compute<T>, T> ? 0 : at_most(m, gemm_most_aside<Compute<T>>(n))).total;
-  const std::size_t swapped = gemm_scratch<T>(n, m, k, at_most(n, gemm_most_aside<Compute<T>>(m))).total;
+  const std::size_t straight = gemm_scratch<T>(m, n, k, std::is_same_v<Compute<T>, T> ? 0 : at_most(m, gemm_most_aside<T>(n))).total;
+  const std::size_t swapped = gemm_scratch<T>(n, m, k, at_most(n, gemm_most_aside<T>(m))).total;
   return straight > swapped ? straight : swapped;
 }
 

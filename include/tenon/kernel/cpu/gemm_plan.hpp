@@ -8,7 +8,8 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// C[m,n] = A[m,k] * B[k,n]; A(i,p) = a[i * a_row + p * a_col], B(p,j) = b[p * b_row + j * b_col], C(i,j) = c[i * c_row + j].
-/// C(i,j) is the chain fmadd(A(i,p), B(p,j), sum) for p = 0 .. k-1 from +0 in Accumulator<T>, rounded once to T.
+/// C(i,j) is the chain fmadd(A(i,p), B(p,j), sum) for p = 0 .. k-1 from +0 in Accumulator<T>, rounded once to T. Of bfloat16, p runs
+/// in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an odd last one.
 /// T: float16, bfloat16, float, double, integers (which wrap around). C must not overlap A or B.
 template <class T>
 struct Gemm {
@@ -27,11 +28,13 @@ template <class A>
 inline constexpr long gemm_panel = tile_columns<A>(2);
 // The caches are used so: a packed block of B (half a MB) stays in the second level while all rows pass, a packed tile of A (8 KB)
 // stays in the first while all panels of the block pass, and a panel streams from the second level. In bytes, whatever the type:
-inline constexpr long gemm_depth_bytes = 1024, gemm_width_bytes = 2112;
+// Pairs of bfloat16 compute twice as fast, and all their sums take scratch: a narrower block leaves room for more rows of them, so that
+// it is packed less often.
+inline constexpr long gemm_depth_bytes = 1024, gemm_width_bytes = 2112, gemm_pairs_width_bytes = 1536;
 template <class A>
 inline constexpr long gemm_depth = gemm_depth_bytes / sizeof(A);  // steps of k between two visits to the sums
-template <class A>
-inline constexpr long gemm_columns = gemm_width_bytes / sizeof(A) / gemm_panel<A>* gemm_panel<A>;
+template <class T>
+inline constexpr long gemm_columns = (steps_per_unit<T> > 1 ? gemm_pairs_width_bytes : gemm_width_bytes) / sizeof(Compute<T>) / gemm_panel<Compute<T>>* gemm_panel<Compute<T>>;
 // Tiles of A that are packed together, and elements between two panels of B.
 inline constexpr long gemm_group = 4;
 template <class A>
@@ -39,17 +42,19 @@ inline constexpr long gemm_gap = 64 / sizeof(A);
 // B stays as it is where the nearest caches hold all of it.
 inline constexpr long gemm_near_bytes = 64 << 10;
 // Rows of one item, and of one block. Sums that do not fit into C, because it has another type or order, take scratch.
-inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 64 * gemm_row_chunk, gemm_rows_aside = 8 * gemm_row_chunk;
+inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 64 * gemm_row_chunk;
+template <class T>
+inline constexpr long gemm_rows_aside = (steps_per_unit<T> > 1 ? 16 : 8) * gemm_row_chunk;
 
 constexpr long at_most(long a, long b) { return a < b ? a : b; }
 // Columns that scratch has room for, and rows of sums aside: the more, the fewer columns there are.
-template <class A>
-constexpr long gemm_width(long columns, long most_columns = gemm_columns<A>) {
-  return round_up(at_most(columns, most_columns), gemm_panel<A>);
+template <class T>
+constexpr long gemm_width(long columns, long most_columns = gemm_columns<T>) {
+  return round_up(at_most(columns, most_columns), gemm_panel<Compute<T>>);
 }
-template <class A>
+template <class T>
 constexpr long gemm_most_aside(long columns) {
-  return at_most(gemm_rows, gemm_rows_aside * gemm_columns<A> / gemm_width<A>(columns > 1 ? columns : 1) / gemm_row_chunk * gemm_row_chunk);
+  return at_most(gemm_rows, gemm_rows_aside<T> * gemm_columns<T> / gemm_width<T>(columns > 1 ? columns : 1) / gemm_row_chunk * gemm_row_chunk);
 }
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
@@ -66,12 +71,16 @@ struct GemmPlan {
   // The sums of unrounded elements are C itself.
   constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped && !by_rows; }
   // A tile has all its steps at once.
-  constexpr bool at_once() const { return k <= gemm_depth<Compute<T>>; }
-  constexpr long most_rows() const { return in_place() || (by_rows && at_once()) ? gemm_rows : gemm_most_aside<Compute<T>>(columns); }
+  constexpr bool at_once() const { return units() <= gemm_depth<Compute<T>>; }
+  // Steps of k as they are packed.
+  constexpr long units() const { return ceil_div(k, steps_per_unit<T>); }
+  // Sums of a row of tiles are complete, and stored or handed out, before those of the next one begin.
+  constexpr bool row_by_row() const { return !in_place() && !swapped && at_once(); }
+  constexpr long most_rows() const { return in_place() || row_by_row() ? gemm_rows : gemm_most_aside<T>(columns); }
   // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is done with them.
-  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * gemm_columns<Compute<T>>; }
+  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * gemm_columns<T>; }
   // Rows of sums that take scratch.
-  constexpr long rows_aside() const { return in_place() ? 0 : by_rows && at_once() ? tile_rows : at_most(rows, most_rows()); }
+  constexpr long rows_aside() const { return in_place() ? 0 : row_by_row() ? tile_rows : at_most(rows, most_rows()); }
 };
 
 // Costs in vector steps: lanes that hold no column are computed too, packing across the rows costs a third per element.
@@ -114,9 +123,9 @@ struct GemmScratch {
   std::size_t a, b, sums, total;
 };
 template <class T>
-constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<Compute<T>>) {
+constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<T>) {
   using A = Compute<T>;
-  const long depth = at_most(k, gemm_depth<A>), whole = gemm_width<A>(columns, most_columns);
+  const long depth = at_most(ceil_div(k, steps_per_unit<T>), gemm_depth<A>), whole = gemm_width<T>(columns, most_columns);
   const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   GemmScratch s{};

@@ -12,29 +12,32 @@ inline constexpr int row_groups = 4;
 // Rows of b a power of two apart compete for the same places of the nearest cache: so many steps of them are copied first.
 inline constexpr long row_copied_steps = 64, row_gap = 16;
 
-// Four-byte elements are transposed in pieces of 16 bytes: a piece goes to its place while it is loaded, and what is left to do
+// Units of four bytes, elements or pairs, are transposed in pieces of 16 bytes: a piece goes to its place while it is loaded, and what is left to do
 // inside of pieces needs the cheapest shuffles only.
 template <class T>
-inline constexpr bool by_pieces = std::is_same_v<T, Compute<T>> && sizeof(T) == 4;
+inline constexpr bool by_pieces = (std::is_same_v<T, Compute<T>> && sizeof(T) == 4) || steps_per_unit<T> == 2;
 template <class A>
 inline constexpr int piece_lanes = simd_width<A> < 8 ? 4 : 8;
 
 // The pieces of rows 0 and (of a longer vector) 4, as one vector.
-template <class A>
-[[gnu::always_inline]] inline Simd<A, piece_lanes<A>> load_pieces(const A* from, [[maybe_unused]] long row) {
-  if constexpr (piece_lanes<A> == 4) return Simd<A, 4>::load(from);
+template <class T>
+[[gnu::always_inline]] inline auto load_pieces(const T* from, [[maybe_unused]] long row) {
+  using A = Packed<T>;
+  if constexpr (piece_lanes<A> == 4) return load_lanes<4, A>(from);
   else {
-    const auto low = Simd<A, 4>::load(from), high = Simd<A, 4>::load(from + 4 * row);
+    const auto low = load_lanes<4, A>(from), high = load_lanes<4, A>(from + 4 * row);
 #if defined(__AVX__) && !defined(__clang__)  // g++ would shuffle two registers
-    if constexpr (std::is_same_v<A, float>) return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(low.lanes), high.lanes, 1);
+    if constexpr (std::is_same_v<A, float>) return Simd<float, 8>(__builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(low.lanes), high.lanes, 1));
+    else
 #endif
     return joined(low, high);
   }
 }
 
-// Four steps of piece_lanes rows: lane j of square[p] = from[j * row + p].
-template <class A>
-[[gnu::always_inline]] inline void load_pieces_transposed(const A* from, long row, Simd<A, piece_lanes<A>> (&square)[4]) {
+// Four units of piece_lanes rows: lane j of square[p] = unit p of from[j * row].
+template <class T>
+[[gnu::always_inline]] inline void load_pieces_transposed(const T* from, long row, Simd<Packed<T>, piece_lanes<Packed<T>>> (&square)[4]) {
+  using A = Packed<T>;
   constexpr int width = piece_lanes<A>;
   constexpr auto low = [](int lane) { return lane / 4 * 4 + lane % 4 / 2 + lane % 2 * width; };
   constexpr auto high = [](int lane) { return lane / 4 * 4 + lane % 4 / 2 + lane % 2 * width + 2; };
@@ -59,72 +62,81 @@ constexpr bool is_row_product(const GemmPlan<T>& p) {
 
 // Adds k steps to Groups * piece_lanes sums: those of group g continue the chains of the columns from g * group on, a chain being
 // over a[p * a_step] * b[column * b_column + p].
-template <class A, int Groups>
-[[gnu::noinline]] void add_row_product(const A* a, long a_step, const A* b, long b_column, long k, long group, A* sums) {
-  constexpr int side = piece_lanes<A>, fetched = Groups * side / 4;
-  constexpr long ahead = 32;
-  using V = Simd<A, side>;
+template <class T, int Groups>
+[[gnu::noinline]] void add_row_product(const T* a, long a_step, const T* b, long b_column, long k, long group, Compute<T>* sums) {
+  constexpr int side = piece_lanes<Compute<T>>, unit = steps_per_unit<T>, fetched = Groups * side / 4;
+  constexpr long ahead = 32 * unit;
+  using V = Simd<Compute<T>, side>;
+  using Operand = Simd<Packed<T>, side>;
+  const auto factor = [&](long p) __attribute__((always_inline)) {
+    if constexpr (unit == 2) return Operand(Bfloat16Pair(a[p * a_step].bits) | Bfloat16Pair(a[(p + 1) * a_step].bits) << 16);
+    else return Operand(a[p * a_step]);
+  };
   V sum[Groups];
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g) sum[g] = V::load(sums + g * side);
   long p = 0;
-  for (; p + 4 <= k; p += 4) {
-    const V f0(a[p * a_step]), f1(a[(p + 1) * a_step]), f2(a[(p + 2) * a_step]), f3(a[(p + 3) * a_step]);
-    const A* from = b + p;
+  for (; p + 4 * unit <= k; p += 4 * unit) {
+    const Operand f0 = factor(p), f1 = factor(p + unit), f2 = factor(p + 2 * unit), f3 = factor(p + 3 * unit);
+    const T* from = b + p;
     // So many rows are more streams than a processor follows by itself. A quarter of them is fetched in each quarter of a cache line.
-    const A* const next = from + ahead + p % 16 / 4 * fetched * b_column;
+    const T* const next = from + ahead + p / unit % 16 / 4 * fetched * b_column;
 #pragma GCC unroll 8
     for (int s = 0; s < fetched; ++s) __builtin_prefetch(next + s * b_column);
 #pragma GCC unroll 4
     for (int g = 0; g < Groups; ++g, from += group * b_column) {
       long row = b_column;
       asm("" : "+r"(from), "+r"(row));  // else the compiler keeps an address per row, which are more than it has registers
-      V square[4];
+      Operand square[4];
       load_pieces_transposed(from, row, square);
       sum[g] = fmadd(f3, square[3], fmadd(f2, square[2], fmadd(f1, square[1], fmadd(f0, square[0], sum[g]))));
     }
   }
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g) sum[g].store(sums + g * side);
-  for (; p < k; ++p)
-    for (long s = 0; s < long{Groups} * side; ++s) sums[s] = fmadd(a[p * a_step], b[(s / side * group + s % side) * b_column + p], sums[s]);
+  for (; p < k; p += unit)
+    for (long s = 0; s < long{Groups} * side; ++s)
+      for (int q = unit - 1; q >= 0; --q)
+        if (p + q < k) sums[s] = fmadd(widened(a[(p + q) * a_step]), widened(b[(s / side * group + s % side) * b_column + p + q]), sums[s]);
 }
 
 // The same for row_groups groups side by side whose rows compete.
-template <class A>
-void add_row_product_copied(const A* a, long a_step, const A* b, long b_column, long k, A* sums) {
-  constexpr int rows = row_groups * piece_lanes<A>;
-  constexpr long copied_row = row_copied_steps + row_gap;
-  A copied[rows * copied_row];
-  for (long p = 0; p < k; p += row_copied_steps) {
-    const long steps = at_most(row_copied_steps, k - p);
+template <class T>
+void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, long k, Compute<T>* sums) {
+  constexpr int rows = row_groups * piece_lanes<Compute<T>>;
+  constexpr long copied_steps = row_copied_steps * steps_per_unit<T>, copied_row = copied_steps + row_gap * steps_per_unit<T>;
+  T copied[rows * copied_row];
+  for (long p = 0; p < k; p += copied_steps) {
+    const long steps = at_most(copied_steps, k - p);
     for (int s = 0; s < rows; ++s) {
-      const A* const from = b + s * b_column + p;
-      for (long q = 0; q < row_copied_steps; q += 64 / long(sizeof(A))) __builtin_prefetch(from + 2 * row_copied_steps + q, 0, 2);
-      copy_row(from, copied + s * copied_row, steps);
+      const T* const from = b + s * b_column + p;
+      for (long q = 0; q < copied_steps; q += 64 / long(sizeof(T))) __builtin_prefetch(from + 2 * copied_steps + q, 0, 2);
+      if constexpr (is_half<T>) __builtin_memcpy(copied + s * copied_row, from, std::size_t(steps) * sizeof(T));
+      else copy_row(from, copied + s * copied_row, steps);
     }
-    add_row_product<A, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<A>, sums);
+    add_row_product<T, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<Compute<T>>, sums);
   }
 }
 
 /// c[j * c_step] = chain over a[p * a_step] * b[j * b_column + p], for at least piece_lanes columns.
-template <class A>
-[[gnu::noinline]] void row_product(const A* a, long a_step, const A* b, long b_column, long k, long columns, A* c, long c_step) {
+template <class T>
+[[gnu::noinline]] void row_product(const T* a, long a_step, const T* b, long b_column, long k, long columns, T* c, long c_step) {
+  using A = Compute<T>;
   constexpr int side = piece_lanes<A>, wide = row_groups * side;
   // 32 rows find no place if they are 4 KB apart, 16 do if they are 2 KB apart.
-  const bool compete = b_column * long(sizeof(A)) % 4096 == 0, half = !compete && b_column * long(sizeof(A)) % 2048 == 0;
+  const bool compete = b_column * long(sizeof(T)) % 4096 == 0, half = !compete && b_column * long(sizeof(T)) % 2048 == 0;
   for (long j = 0, width; j < columns; j += width) {
     const long left = columns - j, groups = left > 2L * side && columns >= wide && !half ? row_groups : 2;
     const long group = columns < 2L * side ? columns - side : side;  // of fewer columns some are computed twice: the same bits
     width = (groups - 1) * group + side;
     const long from = at_most(j, columns - width);
-    const A* const own = b + from * b_column;
+    const T* const own = b + from * b_column;
     A sums[wide];
     clear(sums, wide);
-    if (groups == 2) add_row_product<A, 2>(a, a_step, own, b_column, k, group, sums);
+    if (groups == 2) add_row_product<T, 2>(a, a_step, own, b_column, k, group, sums);
     else if (compete) add_row_product_copied(a, a_step, own, b_column, k, sums);
-    else add_row_product<A, row_groups>(a, a_step, own, b_column, k, group, sums);
-    for (long s = 0; s < groups * side; ++s) c[(from + s / side * group + s % side) * c_step] = sums[s];
+    else add_row_product<T, row_groups>(a, a_step, own, b_column, k, group, sums);
+    for (long s = 0; s < groups * side; ++s) c[(from + s / side * group + s % side) * c_step] = narrowed<T>(sums[s]);
   }
 }
 

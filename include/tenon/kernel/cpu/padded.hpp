@@ -20,10 +20,16 @@ struct Padded {
   }
 };
 
-/// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened. Writes nothing where the padding is: the caller
-/// has cleared it, once if the same rows are filled again and again.
-template <class T>
-[[gnu::noinline]] void fill_padded(const Padded& s, const T* from, long first, Compute<T>* to) {
+/// Where the planes of an image come from: plane p from element p * step on. Of pairs, the second ones lie `distance` further; the
+/// first `seconds` planes have such, the others 0 instead.
+struct PlaneSource {
+  long step, distance = 0, seconds = 0;
+};
+
+/// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened or in pairs. Writes nothing where the padding is:
+/// the caller has cleared it, once if the same rows are filled again and again.
+template <class T, class To>
+[[gnu::noinline]] void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to) {
   for (long p = 0; p < s.planes; ++p)
     for (int ph = 0; ph < s.phases_h; ++ph)
       for (int pw = 0; pw < s.phases_w; ++pw) {
@@ -33,8 +39,14 @@ template <class T>
         for (long i = 0; i < s.rows; ++i, to += s.pitch) {
           const long y = first + i * s.step_h + ph - s.top;
           if (y < 0 || y >= s.h || begin >= end) continue;
-          const T* const row = from + (p * s.h + y) * s.w - lead;
-          if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
+          const T* const row = from + p * source.step + y * s.w - lead;
+          if constexpr (elements_per_lane<T, To> == 2) {
+            const T* const second = p < source.seconds ? row + source.distance : nullptr;
+            if (s.step_w == 1) pack_short_pairs(row + begin, second ? second + begin : nullptr, end - begin, to + begin);
+            else if (s.step_w == 2) pack_every_second(row + 2 * begin, second ? second + 2 * begin : nullptr, end - begin, 2 * begin > lead, 2 * end - 1 - lead < s.w, to + begin);
+            else
+              for (long j = begin; j < end; ++j) to[j] = one_pair(row + j * s.step_w, second ? second + j * s.step_w : nullptr);
+          } else if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
           else
             for (long j = begin; j < end; ++j) to[j] = widened(row[j * s.step_w]);
         }

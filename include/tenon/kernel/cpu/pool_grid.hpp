@@ -78,7 +78,7 @@ template <class A, class T, class Body>
     for (long i = 0; i < s.oh; i += grid.rows) {
       if (grid.rows < s.oh || plane == begin)
         for (long c = 0; c < used; c += simd_width<A>) Simd<A>(padding).store(band.cell + c);
-      fill_padded(image, x + plane * s.h * s.w, i * s.stride_h, band.cell);
+      fill_padded(image, {s.h * s.w}, x + plane * s.h * s.w, i * s.stride_h, band.cell);
       body(plane, image.planes, i, grid.rows < s.oh - i ? grid.rows : s.oh - i, static_cast<const A*>(band.cell));
     }
   }

@@ -16,22 +16,29 @@ template <class Call, std::size_t... I> Steps<Call::description.program[I]...> s
 template <class Call> using StepsOf = decltype(steps_from<Call>(std::make_index_sequence<2 * std::size_t(Call::description.steps)>{}));
 
 // The value a step's argument has: an operand's element, or what an earlier step left. Every step rounds to the dtype
-// it would have had as a kernel of its own, which for all operands of one fused node is T.
-template <int Source, class T>
-[[gnu::always_inline]] TENON_DEVICE inline T step_argument(const T* operands, const T* results) {
+// it would have had as a kernel of its own, which for all operands of one fused node is T. 16-bit floats stay in float32 meanwhile, and
+// who stores the last one rounds it.
+template <class T>
+using StepValue = std::conditional_t<is_half<T>, float, T>;
+template <int Source, class V>
+[[gnu::always_inline]] TENON_DEVICE inline V step_argument(const V* operands, const V* results) {
   if constexpr (Source >= step_result) return results[Source - step_result];
   else return operands[Source];
 }
-template <class Program, int Index, class T>
-[[gnu::always_inline]] TENON_DEVICE inline void run_steps(const T* operands, T* results) {
+template <class Program, class T, int Index>
+[[gnu::always_inline]] TENON_DEVICE inline void run_steps(const StepValue<T>* operands, StepValue<T>* results) {
   if constexpr (Index < Program::count) {
     constexpr Step step = Program::at(Index);
     using Op = OperatorById<step.op>;
-    const T a = step_argument<step.source[0]>(operands, results);
-    if constexpr (step.source[1] == no_source) results[Index] = static_cast<T>(Op::evaluate(a));
-    else if constexpr (step.source[2] == no_source) results[Index] = static_cast<T>(Op::evaluate(a, step_argument<step.source[1]>(operands, results)));
-    else results[Index] = static_cast<T>(Op::evaluate(a, step_argument<step.source[1]>(operands, results), step_argument<step.source[2]>(operands, results)));
-    run_steps<Program, Index + 1>(operands, results);
+    const auto keep = [results](auto value) __attribute__((always_inline)) {
+      if constexpr (is_half<T> && Index < Program::count - 1) results[Index] = T::rounded(value);
+      else results[Index] = static_cast<StepValue<T>>(value);
+    };
+    const StepValue<T> a = step_argument<step.source[0]>(operands, results);
+    if constexpr (step.source[1] == no_source) keep(Op::evaluate(a));
+    else if constexpr (step.source[2] == no_source) keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results)));
+    else keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results), step_argument<step.source[2]>(operands, results)));
+    run_steps<Program, T, Index + 1>(operands, results);
   }
 }
 
@@ -39,10 +46,10 @@ template <class Program, int Index, class T>
 template <class T, class Program>
 struct FusedFunction {
   template <class... V>
-  [[gnu::always_inline]] TENON_DEVICE T operator()(V... v) const {
-    const T operands[]{v...};
-    T results[Program::count];
-    run_steps<Program, 0>(operands, results);
+  [[gnu::always_inline]] TENON_DEVICE StepValue<T> operator()(V... v) const {
+    const StepValue<T> operands[]{static_cast<StepValue<T>>(v)...};
+    StepValue<T> results[Program::count];
+    run_steps<Program, T, 0>(operands, results);
     return results[Program::count - 1];
   }
 };

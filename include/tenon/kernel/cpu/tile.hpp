@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include <tenon/core/dtype.hpp>
-#include <tenon/core/simd.hpp>
+#include <tenon/core/simd_half.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -12,6 +12,13 @@ namespace tenon::inline TENON_ABI::kernel {
 /// The type that products of T are added in. Integers go through unsigned 64-bit numbers, which wrap around.
 template <class T>
 using Compute = std::conditional_t<std::is_integral_v<Accumulator<T>>, std::uint64_t, Accumulator<T>>;
+
+/// The type of packed operands of products of T: bfloat16 lies in pairs of two steps, which multiply in one instruction. A step
+/// that has no partner gets a zero.
+template <class T>
+using Packed = std::conditional_t<std::is_same_v<T, bfloat16>, Bfloat16Pair, Compute<T>>;
+template <class T>
+inline constexpr int steps_per_unit = std::is_same_v<T, bfloat16> ? 2 : 1;
 
 template <class T>
 [[gnu::always_inline]] inline Compute<T> widened(T value) {
@@ -62,23 +69,25 @@ struct Tap {
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from out.
-/// All columns of a tile are read and written.
-template <class A>
+/// All columns of a tile are read and written. Packed operands P have the size of the sums' type A.
+template <class A, class P = A>
 struct Tile {
   const Tap* taps;
   long count;
-  const A* a;
+  const P* a;
   const std::int32_t* row;
-  const A* b;
+  const P* b;
   A* out;
   long out_row;
   bool resume;
 };
 
 namespace detail {
-template <class A, int Width, int Rows, int Vectors>
-[[gnu::noinline]] inline void run_tile(const Tile<A>& tile) {
+template <class A, class P, int Width, int Rows, int Vectors>
+[[gnu::noinline]] inline void run_tile(const Tile<A, P>& tile) {
+  static_assert(sizeof(A) == sizeof(P));
   using V = Simd<A, Width>;
+  using Operand = Simd<P, Width>;
   constexpr int width = V::width;
   V sum[Rows][Vectors];
   A* const out = tile.out;
@@ -97,15 +106,18 @@ template <class A, int Width, int Rows, int Vectors>
   long row[Rows];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i) row[i] = tile.row[i];
-  const A *const a = tile.a, *const b = tile.b;
+  const P *const a = tile.a, *const b = tile.b;
   for (const Tap *tap = tile.taps, *end = tap + tile.count; tap != end; ++tap) {
-    const A *ak = a + tap->a, *bk = b + tap->b;
-    V bv[Vectors];
+    const P *ak = a + tap->a, *bk = b + tap->b;
+    Operand bv[Vectors];
 #pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) bv[j] = V::load(bk + j * width);
+    for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) {
-      const V av(ak[row[i]]);
+      P value;
+      if constexpr (std::is_same_v<A, P>) value = ak[row[i]];
+      else __builtin_memcpy(&value, ak + row[i], sizeof(P));  // two elements of another type, if they are not packed
+      const Operand av(value);
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
@@ -116,37 +128,37 @@ template <class A, int Width, int Rows, int Vectors>
     for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
 }
 
-template <class A>
-using TileKernel = void (*)(const Tile<A>&);
+template <class A, class P>
+using TileKernel = void (*)(const Tile<A, P>&);
 // Half a vector, then 1 .. tile_vectors vectors; for each 1 .. tile_rows rows.
-template <class A>
+template <class A, class P>
 struct TileTable {
-  TileKernel<A> half[tile_rows], whole[tile_vectors][tile_rows];
+  TileKernel<A, P> half[tile_rows], whole[tile_vectors][tile_rows];
 };
-template <class A, int... Row, int... Vectors>
-constexpr TileTable<A> tile_table(std::integer_sequence<int, Row...>, std::integer_sequence<int, Vectors...>) {
-  constexpr auto rows_of = []<int vectors>(TileKernel<A>(&kernels)[tile_rows], std::integral_constant<int, vectors>) {
-    ((kernels[Row] = &run_tile<A, simd_width<A>, Row + 1, vectors>), ...);
+template <class A, class P, int... Row, int... Vectors>
+constexpr TileTable<A, P> tile_table(std::integer_sequence<int, Row...>, std::integer_sequence<int, Vectors...>) {
+  constexpr auto rows_of = []<int vectors>(TileKernel<A, P>(&kernels)[tile_rows], std::integral_constant<int, vectors>) {
+    ((kernels[Row] = &run_tile<A, P, simd_width<A>, Row + 1, vectors>), ...);
   };
-  TileTable<A> table{{&run_tile<A, tile_step<A>, Row + 1, 1>...}, {}};
+  TileTable<A, P> table{{&run_tile<A, P, tile_step<A>, Row + 1, 1>...}, {}};
   (rows_of(table.whole[Vectors], std::integral_constant<int, Vectors + 1>()), ...);
   return table;
 }
-template <class A>
-inline constexpr TileTable<A> tiles = tile_table<A>(std::make_integer_sequence<int, tile_rows>(), std::make_integer_sequence<int, tile_vectors>());
+template <class A, class P>
+inline constexpr TileTable<A, P> tiles = tile_table<A, P>(std::make_integer_sequence<int, tile_rows>(), std::make_integer_sequence<int, tile_vectors>());
 }  // namespace detail
 
 /// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered: covered_columns, or for a
 /// single row that fills more, tile_columns(1).
-template <class A>
-inline long run_tile(const Tile<A>& tile, int rows, long columns) {
+template <class A, class P>
+inline long run_tile(const Tile<A, P>& tile, int rows, long columns) {
   if (rows == 1 && columns > tile_columns<A>(2)) {
-    detail::run_tile<A, simd_width<A>, 1, row_vectors>(tile);
+    detail::run_tile<A, P, simd_width<A>, 1, row_vectors>(tile);
     return tile_columns<A>(1);
   }
   const long covered = covered_columns<A>(columns);
-  if (covered < simd_width<A>) detail::tiles<A>.half[rows - 1](tile);
-  else detail::tiles<A>.whole[covered / simd_width<A> - 1][rows - 1](tile);
+  if (covered < simd_width<A>) detail::tiles<A, P>.half[rows - 1](tile);
+  else detail::tiles<A, P>.whole[covered / simd_width<A> - 1][rows - 1](tile);
   return covered;
 }
 

@@ -1,0 +1,134 @@
+// Vectors of 16-bit floats: to float32 and back with the bits of core/half.hpp, and products of pairs of bfloat16.
+#pragma once
+#include <cstdint>
+
+#include <tenon/core/half.hpp>
+#include <tenon/core/simd.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+template <class To, class From>
+[[gnu::always_inline]] inline To same_lanes(From v) {
+  return To(reinterpret_cast<typename To::Vector>(v.lanes));
+}
+template <int Width>
+[[gnu::always_inline]] inline Simd<std::uint16_t, Width> load_bits(const void* from) {
+  return Simd<std::uint16_t, Width>(*static_cast<const typename Simd<std::uint16_t, Width>::Unaligned*>(from));
+}
+template <int Width>
+[[gnu::always_inline]] inline void store_bits(Simd<std::uint16_t, Width> bits, void* to) {
+  *static_cast<typename Simd<std::uint16_t, Width>::Unaligned*>(to) = bits.lanes;
+}
+}  // namespace detail
+
+/// Width elements of float32 or of a 16-bit type as float32.
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> load_float(const float* from) { return Simd<float, Width>::load(from); }
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> load_float(const bfloat16* from) {
+  using Bits = Simd<std::uint32_t, Width>;
+  const auto halves = detail::load_bits<Width>(from).lanes;
+#if defined(__AVX512F__) && !defined(__clang__)  // g++ would widen one half after the other
+  if constexpr (Width == 16) {
+    using Words = typename detail::SimdStorage<short, 16>::Type;
+    using Numbers = typename detail::SimdStorage<int, 16>::Type;
+    const auto bits = __builtin_ia32_pmovzxwd512_mask(reinterpret_cast<Words>(halves), Numbers{}, -1);
+    return Simd<float, 16>(reinterpret_cast<typename Simd<float, 16>::Vector>(bits << 16));
+  } else
+#endif
+    return detail::same_lanes<Simd<float, Width>>(Bits(__builtin_convertvector(halves, typename Bits::Vector) << 16));
+}
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> load_float(const float16* from) {
+#if defined(__F16C__)
+  const auto bits = detail::load_bits<Width>(from).lanes;
+#if defined(__AVX512F__)
+  constexpr int current_rounding = 4;
+  using Halves = typename detail::SimdStorage<short, 16>::Type;
+  if constexpr (Width == 16) return Simd<float, 16>(__builtin_ia32_vcvtph2ps512_mask(reinterpret_cast<Halves>(bits), Simd<float, 16>(0.0f).lanes, -1, current_rounding));
+  else
+#endif
+  if constexpr (Width == 8) return Simd<float, 8>(__builtin_ia32_vcvtph2ps256(reinterpret_cast<typename detail::SimdStorage<short, 8>::Type>(bits)));
+  else
+#endif
+  {
+    Simd<float, Width> values;
+    for (int lane = 0; lane < Width; ++lane) values.lanes[lane] = float(from[lane]);
+    return values;
+  }
+}
+
+/// Writes float32 lanes as float32 or rounded to a 16-bit type.
+template <int Width>
+[[gnu::always_inline]] inline void store_float(Simd<float, Width> values, float* to) { values.store(to); }
+template <int Width>
+[[gnu::always_inline]] inline void store_float(Simd<float, Width> values, bfloat16* to) {
+  using Bits = Simd<std::uint32_t, Width>;
+  const auto f = detail::same_lanes<Bits>(values).lanes;
+  const auto rounded = f + 0x7fffu + (f >> 16 & 1u);
+  const Bits bits(values.lanes != values.lanes ? f | 0x400000u : rounded);
+  constexpr auto upper_halves = [](int lane) { return 2 * lane + 1; };
+  const auto halves = detail::same_lanes<Simd<std::uint16_t, 2 * Width>>(bits);
+  detail::store_bits(detail::shuffled<Simd<std::uint16_t, Width>>(halves, halves, detail::Order<Width, upper_halves>()), to);
+}
+/// The same for what arithmetic has just computed: none of it is denormal, which vcvtneps2bf16 would make zero.
+template <int Width>
+[[gnu::always_inline]] inline void store_sums(Simd<float, Width> sums, bfloat16* to) {
+#if defined(__AVX512BF16__) && defined(__AVX512VL__)
+  if constexpr (Width >= 8) {
+    typename Simd<std::uint16_t, Width>::Vector bits;
+    asm("vcvtneps2bf16 {%1, %0|%0, %1}" : "=v"(bits) : "v"(sums.lanes));
+    return detail::store_bits(Simd<std::uint16_t, Width>(bits), to);
+  } else
+#endif
+    store_float(sums, to);
+}
+template <int Width>
+[[gnu::always_inline]] inline void store_float(Simd<float, Width> values, float16* to) {
+#if defined(__F16C__)
+  using Bits = Simd<std::uint16_t, Width>;
+  // All NaNs become one, as in core/half.hpp.
+  const auto stored = [to](auto converted) __attribute__((always_inline)) {
+    const auto bits = reinterpret_cast<typename Bits::Vector>(converted);
+    const typename Bits::Vector nan = (bits & std::uint16_t(0x8000)) | std::uint16_t(0x7e00);
+    detail::store_bits(Bits((bits & std::uint16_t(0x7fff)) > std::uint16_t(0x7c00) ? nan : bits), to);
+  };
+  constexpr int nearest = 0;
+#if defined(__AVX512F__)
+  if constexpr (Width == 16) stored(__builtin_ia32_vcvtps2ph512_mask(values.lanes, nearest, typename detail::SimdStorage<short, 16>::Type{}, -1));
+  else
+#endif
+  if constexpr (Width == 8) stored(__builtin_ia32_vcvtps2ph256(values.lanes, nearest));
+  else
+#endif
+  {
+    for (int lane = 0; lane < Width; ++lane) to[lane] = float16(float(values.lanes[lane]));
+  }
+}
+
+/// Two bfloat16 that follow each other along the sum of a product: the first in the lower half.
+using Bfloat16Pair = std::uint32_t;
+
+/// In each lane sum + the products of a's and b's second elements, then + those of the first, rounded after each. A product of
+/// two bfloat16 is exact in float32, so that vdpbf16ps, a fused and a separate multiply-add agree; denormals count as zero.
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> fmadd(Simd<Bfloat16Pair, Width> a, Simd<Bfloat16Pair, Width> b, Simd<float, Width> sum) {
+#if defined(__AVX512BF16__) && defined(__AVX512VL__)
+  if constexpr (Width >= 4) {  // by its name: the builtin is called differently by every version of every compiler
+    asm("vdpbf16ps {%2, %1, %0|%0, %1, %2}" : "+v"(sum.lanes) : "v"(a.lanes), "v"(b.lanes));
+    return sum;
+  } else
+#endif
+  {
+    using Value = Simd<float, Width>;
+    using Pairs = Simd<Bfloat16Pair, Width>;
+    const auto first = [](Pairs p) { return detail::same_lanes<Value>(Pairs(p.lanes << 16)); };
+    const auto second = [](Pairs p) { return detail::same_lanes<Value>(Pairs(p.lanes & 0xffff0000u)); };
+    return fmadd(first(a), first(b), fmadd(second(a), second(b), sum));
+  }
+}
+
+}  // namespace tenon
+TENON_EXACT_END
