@@ -133,15 +133,40 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
 
 template <class I>
 constexpr EagerInfo describe_eager() {
-  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, I::types.count, I::Op::effect, I::Op::blocks};
+  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, Storage::class_of(std::size_t(I::result_type.bytes(1))), I::types.count, I::Op::effect, I::Op::blocks};
   for (int k = 0; k < I::types.count; ++k)
-    if (is_image(I::types.type[k])) call.images = true, call.features[k] = I::types.type[k].count(1);
+    if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;
 }
 template <class I> inline constexpr EagerInfo eager_info = describe_eager<I>();
 
+// The function that runs a call.
+template <class I>
+constexpr auto* eager_runner() {
+  bool images = false, batch = I::result_type.batched();
+  for (int k = 0; k < I::types.count; ++k) images |= is_image(I::types.type[k]), batch |= I::types.type[k].batched();
+  const KernelWork& work = eager_info<I>.single;
+  if (images) return &run_image_call;
+  return batch || I::Op::view || I::Op::effect || work.workspace || work.items * work.cost > cost_per_thread ? &run_call : &run_small_call;
+}
+// The operand that has the batch size of the result, -1: none has one.
+template <class I>
+constexpr int batched_operand() {
+  for (int k = 0; I::result_type.batched() && k < I::types.count; ++k)
+    if (I::types.type[k].batched()) return k;
+  return -1;
+}
+
+// A function of its own, so that the result is made where the caller wants it.
+template <class I, class Result>
+[[gnu::always_inline]] inline Result eager_result(std::uint64_t immediate, const EagerOperand* operand) {
+  constexpr int batched = batched_operand<I>();  // a mean over the batch has no batch size
+  Result result(Storage(), batched < 0 ? 1 : operand[batched < 0 ? 0 : batched].n);
+  eager_runner<I>()(eager_info<I>, operand, immediate, result.storage(), result.variable);
+  return result;
+}
 template <class I, class... V>
 auto apply_eager(std::uint64_t immediate, const V&... v) {
   if constexpr (!I::ok) {
@@ -149,13 +174,13 @@ auto apply_eager(std::uint64_t immediate, const V&... v) {
     return Wrong::corrected;
   } else {
     const EagerOperand operand[]{v...};
-    EagerResult made = run_eager(eager_info<I>, operand, immediate);
-    if constexpr (!I::Op::effect) {
+    if constexpr (I::Op::effect) {
+      Storage none;
+      TapeVariable no_variable;
+      eager_runner<I>()(eager_info<I>, operand, immediate, none, no_variable);
+    } else {
       using Plain = std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>;
-      using Result = Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>;
-      Result result(std::move(made.storage), made.n);
-      result.variable = made.variable;
-      return result;
+      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(immediate, operand);
     }
   }
 }

@@ -14,7 +14,7 @@ inline constexpr long straight_bytes = 4096;
 template <class Graph>
 class Straight {
   static constexpr auto& graph = Graph::graph;
-  template <int id> using CallAt = CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>;
+  template <int id> using CallAt = StraightCall<CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>>;
   static constexpr int most_nodes = 64;
   static constexpr long most_elements = 64;  // of a kernel's result
 

@@ -24,9 +24,9 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
       const T* x = a.operand<T>(0) + row * classes;
       const L* label = a.operand<L>(1) + (sparse ? row : row * classes);
       T* dx = a.result<T>() + row * classes;
-      const C gradient = static_cast<C>(a.operand<T>(2)[row]), largest = kernel::row_maximum<C>(x, classes);
+      const C gradient = static_cast<C>(a.operand<T>(2)[row]), largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
       constexpr bool keep = std::is_same_v<T, C>;
-      const C sum = kernel::exponentials<keep>(x, dx, classes, largest);
+      const C sum = kernel::exponentials<keep, kernel::lanes_reached<classes>>(x, dx, classes, largest);
       const auto share = [=](long i) { return (keep ? static_cast<C>(dx[i]) : kernel::exp(static_cast<C>(x[i]) - largest)) / sum; };
       if constexpr (sparse) {
         const long number = static_cast<long>(label[0]);
@@ -76,8 +76,8 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     constexpr long classes = Call::operand(0).last();
     for (long row = begin; row < end; ++row) {
       const T* x = a.operand<T>(0) + row * classes;
-      const C largest = kernel::row_maximum<C>(x, classes);
-      const C total = kernel::log(kernel::exponentials<false>(x, static_cast<T*>(nullptr), classes, largest)) + largest;
+      const C largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
+      const C total = kernel::log(kernel::exponentials<false, kernel::lanes_reached<classes>>(x, static_cast<T*>(nullptr), classes, largest)) + largest;
       if constexpr (Call::operand(1).rank < Call::operand(0).rank) {
         const long label = static_cast<long>(a.operand<L>(1)[row]);
         a.result<T>()[row] = static_cast<T>(total - (label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0)));

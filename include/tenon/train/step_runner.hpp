@@ -129,26 +129,14 @@ class StepRunner {
   template <class... X>
   void predict(void* const* results, long n, const X&... x) {
     using Graph = PredictGraph<X...>;
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) {
-        StepOutputs outputs;
-        bind();
-        pynative_predict(outputs, x...);
-        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
-      }
-    if constexpr (options.graph)
-      if (mode_ == Mode::graph) {
-        const void* inputs[]{x.data()...};
+    if constexpr (options.graph && Straight<Graph>::possible)
+      if (mode_ == Mode::graph && n == 1 && (!Straight<Graph>::changes || none_frozen())) {
         find_parameters();
-        if constexpr (Straight<Graph>::possible)
-          if (n == 1 && (!Straight<Graph>::changes || none_frozen())) {
-            const FlushDenormals flush;
-            return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
-          }
-        Executor& executor = bound(Graph::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
-        executor.run(inputs, n);
-        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+        const void* inputs[]{x.data()...};
+        const FlushDenormals flush;
+        return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
       }
+    predict_by_kernels(results, n, x...);
   }
 
  private:
@@ -169,6 +157,25 @@ class StepRunner {
       std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n);
     });
   }
+  // A function of its own, for its registers would be saved in front of straight code, too.
+  template <class... X>
+  [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) {
+    if constexpr (options.pynative)
+      if (mode_ == Mode::pynative) {
+        StepOutputs outputs;
+        bind();
+        pynative_predict(outputs, x...);
+        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
+      }
+    if constexpr (options.graph)
+      if (mode_ == Mode::graph) {
+        const void* inputs[]{x.data()...};
+        find_parameters();
+        Executor& executor = bound(PredictGraph<X...>::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
+        executor.run(inputs, n);
+        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+      }
+  }
   Executor& bound(const Program& program) { return bound(program, executors_); }
   Executor& bound(const Program& program, ExecutorCache& cache) {
     Executor& executor = cache.get(program);
@@ -183,7 +190,9 @@ class StepRunner {
     (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))), ...);
   }
   void find_parameters() {
-    if (parameters_at(*net_, base_)) return;
+    if (!parameters_at(*net_, base_)) find_again();
+  }
+  [[gnu::noinline]] void find_again() {
     bind();
     base_ = ParameterList(*net_).base();
   }

@@ -87,18 +87,6 @@ constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   return s;
 }
 
-/// True if no element is infinite or NaN.
-[[gnu::noinline]] inline bool all_finite(const float* x, long count) {
-  using V = Simd<float>;
-  V sum(0.0f);
-  float rest = 0;
-  long i = 0;
-  for (; i + V::width <= count; i += V::width) sum = sum + V::load(x + i) * V(0.0f);
-  for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
-  for (; i < count; ++i) rest += x[i] * 0.0f;
-  return rest == 0;
-}
-
 // The rows of some planes from `first` on, with zeros around, as the correlation wants them.
 [[gnu::noinline]] inline void fill_blocks(const BlockCorrelation& c, long planes, const float* from, long first, float* to) {
   const long row = c.pitch * block_samples, right = c.pitch - c.left, left = c.left * block_samples;

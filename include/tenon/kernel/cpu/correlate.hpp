@@ -19,6 +19,18 @@ struct Conv2dSizes {
 };
 
 namespace detail {
+/// True if no element is infinite or NaN.
+[[gnu::noinline]] inline bool all_finite(const float* x, long count) {
+  using V = Simd<float>;
+  V sum(0.0f);
+  float rest = 0;
+  long i = 0;
+  for (; i + V::width <= count; i += V::width) sum = sum + V::load(x + i) * V(0.0f);
+  for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
+  for (; i < count; ++i) rest += x[i] * 0.0f;
+  return rest == 0;
+}
+
 inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
 
 // A convolution and its gradient for the input are the same computation, a correlation:
@@ -35,6 +47,9 @@ struct Correlation {
   long rows, row_step;  // result channels of one group; distance of their weights
   long plane_step;      // distance of the weights of two input channels
   long steps;           // of all phases together
+  long kernel_h, kernel_w;      // taps of a plane, rows by columns; of one phase only
+  long first_row, row_distance; // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
+  bool by_rows;                 // a tile for each row of the result
   long row_blocks;      // items per sample and group
 };
 
@@ -47,6 +62,23 @@ constexpr void choose_band(Correlation& c, long more_rows) {
   if (band > c.grid_h) band = c.grid_h;
   c.band = band < 1 ? 1 : band;
   c.image.rows = c.band + more_rows;
+}
+
+// Tiles of neighbouring columns go on from row to row, through the columns between rows. Tiles of one row each waste other lanes, but
+// leave out the taps that meet only rows of padding. Which of the two is less work?
+template <class T>
+constexpr void choose_tiles(Correlation& c) {
+  constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
+  if (!std::is_same_v<T, float> || c.grid_w > width || c.image.step_h * c.image.step_w * c.step_h * c.step_w != 1) return;
+  if (c.grid_w <= step) return;  // narrow tiles are slow
+  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, step) * c.kernel_h;
+  long met = 0;  // rows of taps that meet the image, for all rows of the result
+  for (long r = 0; r < c.kernel_h; ++r) {
+    const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0, last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
+    met += end > begin ? end - begin : 0;
+  }
+  const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;  // to hide the latency of an addition
+  c.by_rows = width * met * (chains < needed ? needed : chains) < together * chains;
 }
 
 // Remainders by the stride that the taps of a kernel meet.
@@ -82,7 +114,9 @@ constexpr Correlation forward(const Conv2dSizes& s) {
   c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
   c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
+  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
   choose_band<Compute<T>>(c, reach_h / s.stride_h);
+  choose_tiles<T>(c);
   return c;
 }
 
@@ -106,7 +140,9 @@ constexpr Correlation backward_input(const Conv2dSizes& s) {
   c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
   c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
+  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
   choose_band<Compute<T>>(c, h.before + h.after);
+  choose_tiles<T>(c);
   return c;
 }
 
@@ -115,7 +151,7 @@ template <class A>
 inline constexpr long conv_slack = tile_columns<A>(1);
 template <class A>
 constexpr long sums_pitch(const Correlation& c) {
-  return round_up((c.band - 1) * c.image.pitch + c.grid_w, tile_columns<A>(1));
+  return round_up((c.band - 1) * c.image.pitch + c.grid_w + simd_width<A>, tile_columns<A>(1));
 }
 
 // Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
@@ -140,7 +176,7 @@ constexpr long packed_blocks(const Correlation& c) {
 
 // Parts of the workspace, in bytes from its start.
 struct ConvScratch {
-  std::size_t starts, source, sums, weight, rows, image, total;
+  std::size_t starts, list, source, sums, weight, rows, image, total;
 };
 // Lanes of one step, where result channels are lanes.
 template <class T>
@@ -154,7 +190,8 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   ConvScratch s{};
   s.starts = bytes(c.steps, sizeof(Tap));
-  s.source = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.source = s.list + (c.by_rows ? bytes(c.steps, sizeof(Tap)) : 0);
   s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
   const bool lanes = channels_in_lanes<T>(c);
   const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
@@ -179,6 +216,7 @@ class Correlator {
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     starts_ = reinterpret_cast<long*>(base + scratch.starts);
+    list_ = reinterpret_cast<Tap*>(base + scratch.list);
     source_ = reinterpret_cast<std::int32_t*>(base + scratch.source);
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
     weight_ = reinterpret_cast<P*>(base + scratch.weight);
@@ -193,7 +231,15 @@ class Correlator {
     if (widen) source_[count_] = std::int32_t(weight);
     taps_[count_++] = lanes_ ? Tap{std::int32_t(pixel), std::int32_t(step * lane_pitch_)} : Tap{std::int32_t(widen ? step : weight), std::int32_t(pixel)};
   }
+  /// Repeats the taps of this phase, which are those of plane 0, for the other planes: divisions are slow, and a tap needs several.
+  void repeat_for_planes(long weight_step) {
+    const long first = starts_[phase_], each = count_ - first;
+    for (long p = 1; p < c_.image.planes; ++p)
+      for (long t = first; t < first + each; ++t) add((widen ? source_[t] : taps_[t].a) + p * weight_step, (lanes_ ? taps_[t].a : taps_[t].b) + p * c_.image.plane());
+  }
   void end_phase() { starts_[++phase_] = count_; }
+  /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
+  void leave_out_padding() { finite_ = true; }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
@@ -258,7 +304,9 @@ class Correlator {
     if constexpr (widen) operand += first;
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
-    for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, image_, sums_, pitch_, false}, rows, i0, band);
+    else
+      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -290,21 +338,51 @@ class Correlator {
         for (long r = 0; r < rows; ++r) out[r * plane] = narrowed<T>(sums_[(y * grid_w + x) * lane_pitch_ + r]);
       }
   }
+  // Rows i0 .. i0 + band - 1 of the result, a tile each.
+  [[gnu::noinline]] void run_rows(Tile<A, P> tile, int rows, long i0, long band) {
+    const long kh = c_.kernel_h;
+    long begin = 0, end = kh;  // rows of taps in the tile's list
+    for (long i = i0; i < i0 + band; ++i, tile.b += c_.image.pitch, tile.out += c_.image.pitch) {
+      const auto meets = [&](long r) {
+        const long y = i + c_.first_row + r * c_.row_distance - c_.image.top;
+        return !finite_ || (y >= 0 && y < c_.image.h);
+      };
+      long from = 0, to = kh;
+      while (from < to && !meets(from)) ++from;
+      while (from < to && !meets(to - 1)) --to;
+      if (from != begin || to != end) list_taps(tile, begin = from, end = to);
+      run_tile(tile, rows, c_.grid_w);
+    }
+  }
+  // The taps of kernel rows begin .. end - 1.
+  void list_taps(Tile<A, P>& tile, long begin, long end) {
+    const long kh = c_.kernel_h, kw = c_.kernel_w;
+    tile.taps = end - begin == kh ? taps_ : list_;
+    tile.count = (end - begin) * kw * c_.image.planes;
+    if (end - begin == kh) return;
+    Tap* to = list_;
+    for (long p = 0; p < c_.image.planes; ++p)
+      for (const Tap *tap = taps_ + (p * kh + begin) * kw, *last = taps_ + (p * kh + end) * kw; tap != last; ++tap) *to++ = *tap;
+  }
 
   // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
   template <class V>
-  static V plus_zero(V sum) {
+  [[gnu::always_inline]] static V plus_zero(V sum) {
     if constexpr (std::is_same_v<T, float>) return sum + V(0.0f);
     else return sum;
   }
   static void copy_sums(const A* sums, T* out, long count) {
-    long x = 0;
     if constexpr (std::is_same_v<T, float>) {
       using V = Simd<float>;
       using Half = Simd<float, (V::width < packed_rows ? V::width : packed_rows / 2)>;
-      for (; x + V::width <= count; x += V::width) plus_zero(V::load(sums + x)).store(out + x);
-      for (; x + Half::width <= count; x += Half::width) plus_zero(Half::load(sums + x)).store(out + x);
-      for (; x < count; ++x) out[x] = plus_zero(sums[x]);
+      const auto vectors = [&]<class W>(W) __attribute__((always_inline)) {  // the last one overlaps the one before it
+        for (long x = 0; x + W::width < count; x += W::width) plus_zero(W::load(sums + x)).store(out + x);
+        plus_zero(W::load(sums + count - W::width)).store(out + count - W::width);
+      };
+      if (count >= V::width) vectors(V());
+      else if (count >= Half::width) vectors(Half());
+      else
+        for (long x = 0; x < count; ++x) out[x] = plus_zero(sums[x]);
     } else {
       round_sums(sums, out, count);
     }
@@ -315,7 +393,8 @@ class Correlator {
   int phase_ = 0;
   bool lanes_;  // result channels are lanes
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
-  Tap* taps_;
+  bool finite_ = false;
+  Tap *taps_, *list_;
   long* starts_;
   std::int32_t* source_;
   A* sums_;

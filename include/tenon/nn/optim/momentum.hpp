@@ -29,16 +29,17 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
-  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
-    const auto step = [=]<class V>(V g, V& p, V& v) {
-      g = g * V(scale) + V(decay) * p;
+    const auto step = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) {
       v = V(momentum) * v + g;
       if constexpr (config.use_nesterov) p = p - (V(rate) * g + V(rate * momentum) * v);
       else p = p - V(rate) * v;
     };
-    kernel::update_elements(count, step, gradient, changed[0], changed[1]);
+    const auto decaying = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) { step(g * V(scale) + V(decay) * p, p, v); };
+    if (scale == 1 && decay == 0) kernel::update_elements(count, step, gradient, changed[0], changed[1]);  // products are what an update waits for
+    else kernel::update_elements(count, decaying, gradient, changed[0], changed[1]);
   }
 };
 TENON_EXACT_END
@@ -48,7 +49,7 @@ namespace nn {
 
 /// v = momentum v + g;  p = p - lr v, or with Nesterov's look-ahead p = p - lr (g + momentum v).
 ///
-/// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
+/// g is the gradient / loss_scale + weight_decay p, the gradient itself where they are 1 and 0. Without groups, weight decay skips parameters with beta or gamma in
 /// their names. A Model throws ValueError for a negative momentum, or if none is given. Source: MindSpore nn.Momentum.
 template <bool use_nesterov = false>
 struct Momentum {

@@ -30,7 +30,7 @@ struct ApplySgd : Operator<ApplySgd, "SGD"> {
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
-  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
     const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };
