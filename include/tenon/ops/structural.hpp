@@ -3,6 +3,7 @@
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/blocks.hpp>
 #include <tenon/ops/broadcast_to.hpp>
+#include <tenon/ops/cast.hpp>
 #include <tenon/ops/constant.hpp>
 #include <tenon/ops/fused.hpp>
 #include <tenon/ops/mul.hpp>

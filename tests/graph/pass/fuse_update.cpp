@@ -91,3 +91,23 @@ TEST_CASE("fuse update: what the product reads must be unchanged at the update, 
   make.call<ApplyMomentum>(weight, make.call<MatMul>(velocity, x), velocity, number);
   CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 0);
 }
+
+TEST_CASE("fuse update: a gradient that was widened is read in 16 bits, unless it changes in between, or was rounded") {
+  constexpr TensorType square{{4, 4}, 2, Dtype::float32};
+  const auto casts_after = [&](Dtype before, bool changes, bool shown) {
+    Maker<16> make;
+    const int half = make.input(square.with(before)), weight = make.parameter(square), velocity = make.state(square), number = make.state(numbers, 64);
+    const int gradient = make.call_with<ops::Cast>({Dtype::float32}, half);
+    if (changes) make.call<Update>(half, half);
+    if (shown) make.output(gradient);
+    make.call<ApplyMomentum>(weight, gradient, velocity, number);
+    const Graph<16> after = fuse_update(make.graph);
+    CHECK(in_order(after));
+    return count_of<ops::Cast>(after);
+  };
+  CHECK(casts_after(Dtype::bfloat16, false, false) == 0);
+  CHECK(casts_after(Dtype::float16, false, false) == 0);
+  CHECK(casts_after(Dtype::bfloat16, false, true) == 1);
+  CHECK(casts_after(Dtype::bfloat16, true, false) == 1);
+  CHECK(casts_after(Dtype::float64, false, false) == 1);
+}

@@ -76,6 +76,14 @@ inline void each_block(long begin, long end, F f) {
   for (long i = whole; i < end; ++i) f(i, std::integral_constant<int, 1>());
 }
 
+/// values[l] = from[l]; 16-bit floats widened.
+template <class T, class C, int length>
+[[gnu::always_inline]] inline void load_all(const T* from, C (&values)[length]) {
+  if constexpr (is_half<T> && length == block_length) detail::load_block(from, values);
+  else
+    for (int l = 0; l < length; ++l) values[l] = static_cast<C>(from[l]);
+}
+
 /// out[i] = f(in[i]...) for i = 0 .. count - 1; operands whose Moves is false stay at their first element. In vectors also at -O2, and out
 /// may be one of the operands. f gets 16-bit floats as float32, and may return them so.
 template <bool... Moves, class Result, class F, class... T>

@@ -11,12 +11,8 @@ struct GradientAt {
   const T* elements;
   template <class V>
   [[gnu::always_inline]] V load(long i) const {
-    if constexpr (std::is_same_v<Compute<T>, T>) return V::load(elements + i);
-    else {
-      float wide[V::width];
-      for (int l = 0; l < V::width; ++l) wide[l] = widened(elements[i + l]);
-      return V::load(wide);
-    }
+    if constexpr (is_half<T>) return load_float<V::width>(elements + i);
+    else return V::load(elements + i);
   }
   [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
 };

@@ -39,9 +39,10 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
     T* __restrict v = a.target<T>(3);
     [[maybe_unused]] T* __restrict largest = a.target<T>(config.use_amsgrad ? 4 : 3);
     kernel::each_block(begin, end, [=](long i, auto length) {
-      C root[length()], direction[length()];
+      C slope[length()], root[length()], direction[length()];
+      kernel::load_all(g + i, slope);
       for (int l = 0; l < length(); ++l) {
-        const C gradient = C(g[i + l]) * scale + decay * C(p[i + l]);
+        const C gradient = slope[l] * scale + decay * C(p[i + l]);
         const C first = beta1 * C(m[i + l]) + rest1 * gradient, second = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
         m[i + l] = T(first);
         v[i + l] = T(second);

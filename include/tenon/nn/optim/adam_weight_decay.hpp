@@ -30,9 +30,10 @@ struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> 
     T* __restrict m = a.target<T>(2);
     T* __restrict v = a.target<T>(3);
     kernel::each_block(begin, end, [=](long i, auto length) {
-      C root[length()], first[length()];
+      C slope[length()], root[length()], first[length()];
+      kernel::load_all(g + i, slope);
       for (int l = 0; l < length(); ++l) {
-        const C gradient = C(g[i + l]) * scale;
+        const C gradient = slope[l] * scale;
         first[l] = beta1 * C(m[i + l]) + rest1 * gradient;
         root[l] = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
         m[i + l] = T(first[l]);
