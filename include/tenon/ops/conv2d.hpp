@@ -168,13 +168,13 @@ struct PlaneEpilogue {
   const Arguments& arguments;
   void operator()(long sample, long first, long count) const {
     constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
-    for (long c = first; c < first + count; ++c) kernel::apply_steps<Call>(arguments, (sample * channels + c) * plane, plane, c, 0);
+    for (long c = first; c < first + count; ++c) kernel::apply_steps<Call, false>(arguments, (sample * channels + c) * plane, plane, c);
   }
 };
 template <class Call>
 struct BlockEpilogue {
   const Arguments& arguments;
-  void operator()(long first, long channel, long count) const { kernel::apply_steps<Call>(arguments, first, count, channel, 0); }
+  void operator()(long first, long channel, long count) const { kernel::apply_steps<Call, false>(arguments, first, count, channel); }
 };
 template <class Call, class Epilogue>
 FunctionRef<long, long, long> epilogue_of(const Epilogue& epilogue) {

@@ -80,7 +80,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
     sizes.h /= bands, sizes.oh /= bands;
     for (long band = begin * bands; band < end * bands; ++band) {
       kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band, band + 1);
-      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, band * elements, elements, band / bands % channels, 0);
+      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
     }
   }
 
@@ -99,7 +99,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   template <class Call>
   static void finish(const Arguments& a, long begin, long end, long elements) {
     if constexpr (Call::description.steps > 0)
-      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call>(a, plane * elements, elements, plane % Call::result[1], 0);
+      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
   }
 };
 

@@ -221,14 +221,12 @@ class StepRunner {
   // Calls f with the columns of a row as tensors of their own.
   template <class... C, class List, class F>
   void with_tensors(const dataset::Row<List>& row, F&& f) {
-    int next = 0;
-    const auto tensor = [&]<class T, class S>(dataset::Column<T, S>) {
+    const auto tensor = [&]<class T, class S>(dataset::Column<T, S>, std::size_t column) {
       Tensor<T, S> t = Tensor<T, S>::empty(row.n);
-      std::memcpy(t.data(), row.column[next++], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
+      std::memcpy(t.data(), row.column[column], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
       return inner(t);
     };
-    std::tuple tensors{tensor(C{})...};
-    std::apply(f, tensors);
+    [&]<std::size_t... I>(std::index_sequence<I...>) { f(tensor(C{}, I)...); }(std::index_sequence_for<C...>());
   }
   template <class... C, class List>
   void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {
