@@ -130,8 +130,8 @@ constexpr bool channels_in_lanes(const Correlation& c) {
 template <class T>
 constexpr long packed_blocks(const Correlation& c) {
   if (channels_in_lanes<T>(c)) {
-    constexpr long most = tile_columns<Compute<T>>(2) / tile_rows;
-    const long fitting = 2 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
+    constexpr long most = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
+    const long fitting = 3 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
     return fitting < 1 ? 1 : fitting < most ? fitting : most;
   }
   const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
@@ -277,10 +277,12 @@ class Correlator {
     const long first = starts_[phase], count = starts_[phase + 1] - first, blocks = ceil_div(pixels, tile_rows), lanes = round_up(rows, tile_step<A>);
     std::int32_t row[most_pixels];
     for (long i = 0; i < pixels; ++i) row[i] = std::int32_t(i / grid_w * c_.image.pitch + i % grid_w);
-    for (long block = 0; block < blocks; ++block) {
-      const long i = border(pixels, blocks, block), own = border(pixels, blocks, block + 1) - i;
-      for (long j = 0; j < lanes;)
-        j += run_tile(Tile<A, P>{taps_ + first, count, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), filled_columns<A>(lanes - j));
+    for (long j = 0, width; j < lanes; j += width) {
+      width = filled_columns<A>(lanes - j);
+      for (long block = 0; block < blocks; ++block) {
+        const long i = border(pixels, blocks, block), own = border(pixels, blocks, block + 1) - i;
+        run_tile(Tile<A, P>{taps_ + first, count, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), width);
+      }
     }
     const long plane = c_.height * c_.width;
     if (c_.step_h * c_.step_w == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
