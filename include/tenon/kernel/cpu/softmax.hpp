@@ -16,8 +16,11 @@ inline C row_maximum(const T* x, long count) {
   C lane[reduce_lanes];
   for (C& l : lane) l = -std::numeric_limits<C>::infinity();
   const long whole = count - count % reduce_lanes;
-  for (long i = 0; i < whole; i += reduce_lanes)
-    for (int l = 0; l < reduce_lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(x[i + l]));
+  detail::Operand<true, T> operand{x, {}};
+  for (long i = 0; i < whole; i += reduce_lanes) {
+    operand.load(i);
+    for (int l = 0; l < reduce_lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(operand.in_block(i, l)));
+  }
   for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
   return fold_lanes(lane, Larger());
 }
@@ -27,11 +30,13 @@ inline C row_maximum(const T* x, long count) {
 template <bool keep, class C, class T>
 inline C exponentials(const T* x, T* y, long count, C largest) {
   C lane[reduce_lanes]{}, value[reduce_lanes];
+  detail::Operand<true, T> operand{x, {}};
   for (long i = 0; i < count; i += reduce_lanes) {
     const long live = count - i < reduce_lanes ? count - i : reduce_lanes;
-    if (live == reduce_lanes)
-      for (int l = 0; l < reduce_lanes; ++l) value[l] = static_cast<C>(x[i + l]);
-    else
+    if (live == reduce_lanes) {
+      operand.load(i);
+      for (int l = 0; l < reduce_lanes; ++l) value[l] = static_cast<C>(operand.in_block(i, l));
+    } else
       for (int l = 0; l < reduce_lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
     for (int l = 0; l < reduce_lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
     if constexpr (keep) {
@@ -50,9 +55,9 @@ inline void softmax_row(const T* x, T* y, long count) {
   const C largest = row_maximum<C>(x, count);
   constexpr bool keep = !logarithm && std::is_same_v<T, C>;  // the exponentials would lose digits in y
   const C sum = exponentials<keep>(x, y, count, largest);
-  if constexpr (logarithm) store_in_blocks(y, count, [x, largest, log_sum = log(sum)](long i) { return static_cast<C>(x[i]) - largest - log_sum; });
+  if constexpr (logarithm) map_in_blocks<true>(y, count, [largest, log_sum = log(sum)](auto value) { return static_cast<C>(value) - largest - log_sum; }, x);
   else if constexpr (keep) store_in_blocks(y, count, [y, sum](long i) { return y[i] / sum; });
-  else store_in_blocks(y, count, [x, largest, sum](long i) { return exp(static_cast<C>(x[i]) - largest) / sum; });
+  else map_in_blocks<true>(y, count, [largest, sum](auto value) { return exp(static_cast<C>(value) - largest) / sum; }, x);
 }
 
 /// The same along an axis that is not the last one, for up to 64 columns; sums in ascending order.
@@ -81,8 +86,8 @@ inline void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end) 
 /// dx = y (dy - sum of y dy), for one row or up to 64 columns, in the same order as softmax.
 template <class C, class T>
 inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
-  const C sum = lane_sum<C>(count, [&](long i) { return static_cast<C>(y[i]) * static_cast<C>(dy[i]); });
-  store_in_blocks(dx, count, [&](long i) { return static_cast<C>(y[i]) * (static_cast<C>(dy[i]) - sum); });
+  const C sum = lane_sum<C>(count, [](auto y, auto dy) { return static_cast<C>(y) * static_cast<C>(dy); }, y, dy);
+  map_in_blocks<true, true>(dx, count, [sum](auto y, auto dy) { return static_cast<C>(y) * (static_cast<C>(dy) - sum); }, y, dy);
 }
 template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {
