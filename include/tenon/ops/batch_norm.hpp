@@ -145,15 +145,15 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
         A sum = 0, squares = 0;
         for (long sample = 0; sample < samples; ++sample) {
           const T* plane = x + (sample * Layout::channels + c) * Layout::spatial;
-          sum += kernel::lane_sum<A>(Layout::spatial, [plane](long i) { return static_cast<A>(plane[i]); });
+          sum += kernel::lane_sum<A>(Layout::spatial, [](auto value) { return static_cast<A>(value); }, plane);
         }
         const A average = sum / elements;
         for (long sample = 0; sample < samples; ++sample) {
           const T* plane = x + (sample * Layout::channels + c) * Layout::spatial;
-          squares += kernel::lane_sum<A>(Layout::spatial, [plane, average](long i) {
-            const A distance = static_cast<A>(plane[i]) - average;
+          squares += kernel::lane_sum<A>(Layout::spatial, [average](auto value) {
+            const A distance = static_cast<A>(value) - average;
             return distance * distance;
-          });
+          }, plane);
         }
         mean[c] = average;
         deviation[c] = squares;
@@ -238,8 +238,8 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
         for (long sample = 0; sample < samples; ++sample) {
           const long plane = (sample * Layout::channels + c) * Layout::spatial;
           const auto sums = kernel::lane_sums<A>(
-              Layout::spatial, [=](long i) { return static_cast<A>(dy[plane + i]); },
-              [=, average = mean[c]](long i) { return static_cast<A>(dy[plane + i]) * (static_cast<A>(x[plane + i]) - average); });
+              Layout::spatial, [](auto, auto gradient) { return static_cast<A>(gradient); },
+              [average = mean[c]](auto value, auto gradient) { return static_cast<A>(gradient) * (static_cast<A>(value) - average); }, x + plane, dy + plane);
           total.first += sums.first;
           total.second += sums.second;
         }

@@ -32,11 +32,11 @@ struct RowMoments {
 TENON_EXACT_BEGIN
 template <class A, class T>
 inline RowMoments<A> row_moments(const T* x, long width, A epsilon) {
-  const A mean = kernel::lane_sum<A>(width, [x](long i) { return static_cast<A>(x[i]); }) / static_cast<A>(width);
-  const A squares = kernel::lane_sum<A>(width, [x, mean](long i) {
-    const A distance = static_cast<A>(x[i]) - mean;
+  const A mean = kernel::lane_sum<A>(width, [](auto value) { return static_cast<A>(value); }, x) / static_cast<A>(width);
+  const A squares = kernel::lane_sum<A>(width, [mean](auto value) {
+    const A distance = static_cast<A>(value) - mean;
     return distance * distance;
-  });
+  }, x);
   return {mean, A(1) / kernel::sqrt(squares / static_cast<A>(width) + epsilon)};
 }
 TENON_EXACT_END
@@ -79,7 +79,8 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
       const T* x = a.operand<T>(0) + row * width;
       T* y = a.result<T>() + row * width;
       const auto m = detail::row_moments<A>(x, width, A(Call::config().epsilon));
-      kernel::store_in_blocks(y, width, [=](long i) { return (static_cast<A>(x[i]) - m.mean) * m.inverse * gamma[i] + beta[i]; });
+      kernel::map_in_blocks<true, true, true>(
+          y, width, [m](auto value, A scale, A shift) { return (static_cast<A>(value) - m.mean) * m.inverse * scale + shift; }, x, gamma, beta);
     }
   }
 };
@@ -127,10 +128,11 @@ struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
       T* dx = a.result<T>() + row * width;
       const A mean = a.operand<A>(2)[2 * row], inverse = a.operand<A>(2)[2 * row + 1];
       const auto sums = kernel::lane_sums<A>(
-          width, [=](long i) { return static_cast<A>(dy[i]) * gamma[i]; },
-          [=](long i) { return static_cast<A>(dy[i]) * gamma[i] * (static_cast<A>(x[i]) - mean); });
+          width, [](auto, auto slope, A scale) { return static_cast<A>(slope) * scale; },
+          [mean](auto value, auto slope, A scale) { return static_cast<A>(slope) * scale * (static_cast<A>(value) - mean); }, x, dy, gamma);
       const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
-      kernel::store_in_blocks(dx, width, [=](long i) { return inverse * (static_cast<A>(dy[i]) * gamma[i] - average - (static_cast<A>(x[i]) - mean) * slope); });
+      kernel::map_in_blocks<true, true, true>(
+          dx, width, [=](auto value, auto dy, A scale) { return inverse * (static_cast<A>(dy) * scale - average - (static_cast<A>(value) - mean) * slope); }, x, dy, gamma);
     }
   }
 };

@@ -34,7 +34,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
         kernel::store_in_blocks(dx, classes, [=](long i) { return share(i) * gradient; });
         if (number >= 0 && number < classes) dx[number] = static_cast<T>(at_label);
       } else {  // a distribution that does not add up to 1 scales its softmax
-        const C weight = kernel::lane_sum<C>(classes, [label](long i) { return static_cast<C>(label[i]); });
+        const C weight = kernel::lane_sum<C>(classes, [](auto share) { return static_cast<C>(share); }, label);
         kernel::store_in_blocks(dx, classes, [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
       }
     }
@@ -83,7 +83,7 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
         a.result<T>()[row] = static_cast<T>(total - (label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0)));
       } else {
         const L* const label = a.operand<L>(1) + row * classes;
-        a.result<T>()[row] = static_cast<T>(kernel::lane_sum<C>(classes, [=](long i) { return static_cast<C>(label[i]) * (total - static_cast<C>(x[i])); }));
+        a.result<T>()[row] = static_cast<T>(kernel::lane_sum<C>(classes, [total](auto share, auto value) { return static_cast<C>(share) * (total - static_cast<C>(value)); }, label, x));
       }
     }
   }

@@ -217,6 +217,10 @@ TEST_CASE("conv2d: layers of bfloat16") {
   check<bfloat16>(sizes(2, 140, 7, 5, 110, 3, 5, 1, 2, 1, 1, 2, 1, 1, 2, 2), 62);
   check<bfloat16>(sizes(1, 1500, 3, 3, 100, 3, 3, 1, 1, 2, 1, 1, 2, 2, 1, 1), 63);
   for (long n : {1, 9, 24, 31}) check<bfloat16>(sizes(n, 3, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 64 + std::uint64_t(n));  // several samples at once
+  check<bfloat16>(sizes(3, 70, 5, 4, 270, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 66);  // several blocks of channels at once
+  check<bfloat16>(sizes(2, 9, 8, 9, 64, 5, 3, 1, 1, 2, 1, 1, 4, 4, 1, 1), 67);     // rows of taps that meet padding alone
+  check<bfloat16>(sizes(2, 9, 2, 5, 64, 2, 3, 1, 1, 1, 1, 1, 5, 3, 1, 1), 68);
+  check<bfloat16>(sizes(2, 40, 12, 12, 40, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 69);
   check<bfloat16>(sizes(2, 30, 17, 16, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 65);
   for (long n : {1, 2, 7, 16, 17}) check<bfloat16>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 50 + std::uint64_t(n));
   check<float16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 49);

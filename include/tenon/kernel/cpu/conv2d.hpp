@@ -13,7 +13,7 @@ namespace tenon::inline TENON_ABI::kernel {
 constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
 constexpr long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
 
-/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB unless one row of all channels of a group is larger.
+/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (bfloat16: 2 MB) unless one row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
   return detail::conv_scratch<T>(detail::forward<T>(s)).total;
@@ -24,7 +24,8 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
 }
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
-/// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
+/// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner;
+/// of small images it leaves out rows of taps that meet padding alone (what differs is a weight that is not finite).
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 template <class T>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {

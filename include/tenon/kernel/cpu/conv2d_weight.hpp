@@ -20,6 +20,7 @@ struct WeightPlan {
   long row_blocks, column_blocks;  // items per group
   long pass;                       // row blocks that are computed together
   long band;                       // output rows per visit of an image
+  long together;                   // column blocks that are computed together: an image is packed once for them
   long images;                     // visited at once: several pairs of small images make longer chains
   bool in_place;                   // no tap meets padding: the image is read where it is, all of its rows
 };
@@ -32,6 +33,8 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   p.image = c.image;
   p.rows = c.row_step, p.columns = s.group_outputs();
   p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
+  p.together = steps_per_unit<T> > 1 ? 3 : 1;
+  p.together = p.together < p.column_blocks ? p.together : p.column_blocks;
   p.pass = weight_rows / tile_rows < p.row_blocks ? weight_rows / tile_rows : p.row_blocks;
   const long planes = (p.pass * tile_rows - 1) / s.taps() + 2;
   p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
@@ -66,7 +69,7 @@ struct WeightScratch {
 template <class A>
 constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  const long columns = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_columns<A>(1));
+  const long widest = p.together * weight_columns, columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
   WeightScratch s{};
   s.row = bytes(p.images * p.band * ow, sizeof(Tap));
   s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
@@ -228,14 +231,19 @@ void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw
     }
   detail::WeightGradient<T> gradient(s, plan, workspace);
   for (long item = begin; item < end;) {
-    const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block;
-    long run = end - item < left ? end - item : left;
-    run = run < plan.pass ? run : plan.pass;
-    const long row0 = border(plan.rows, plan.row_blocks, block), rows = border(plan.rows, plan.row_blocks, block + run) - row0;
-    const long column = rest % plan.column_blocks;
-    const long o0 = border(plan.columns, plan.column_blocks, column), o1 = border(plan.columns, plan.column_blocks, column + 1);
-    gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0);
-    item += run;
+    const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block, column = rest % plan.column_blocks;
+    // Several blocks of columns together, if all of their rows are to be computed, or those of one.
+    long together = block > 0 ? 1 : (end - item) / plan.row_blocks;
+    together = together < plan.together ? together : plan.together;
+    together = together < plan.column_blocks - column ? together : plan.column_blocks - column;
+    const long all = together > 1 ? plan.row_blocks : end - item < left ? end - item : left;
+    const long o0 = border(plan.columns, plan.column_blocks, column), o1 = border(plan.columns, plan.column_blocks, column + (together > 1 ? together : 1));
+    for (long first = block, run; first < block + all; first += run) {
+      run = block + all - first < plan.pass ? block + all - first : plan.pass;
+      const long row0 = border(plan.rows, plan.row_blocks, first), rows = border(plan.rows, plan.row_blocks, first + run) - row0;
+      gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0);
+    }
+    item += together > 1 ? together * plan.row_blocks : all;
   }
 }
 

@@ -156,7 +156,7 @@ constexpr long sums_pitch(const Correlation& c) {
 
 // Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
 // the lanes then, and the pixels the rows of a tile: the same chains.
-inline constexpr long most_pixels = 256;
+inline constexpr long most_pixels = 256, most_rows = 16;
 template <class T>
 constexpr bool channels_in_lanes(const Correlation& c) {
   const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
@@ -166,8 +166,8 @@ constexpr bool channels_in_lanes(const Correlation& c) {
 template <class T>
 constexpr long packed_blocks(const Correlation& c) {
   if (channels_in_lanes<T>(c)) {
-    constexpr long most = tile_columns<Compute<T>>(2) / tile_rows;
-    const long fitting = 2 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
+    constexpr long most = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
+    const long fitting = 3 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
     return fitting < 1 ? 1 : fitting < most ? fitting : most;
   }
   const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
@@ -189,7 +189,8 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   constexpr bool widen = !std::is_same_v<A, T>;
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   ConvScratch s{};
-  s.starts = bytes(c.steps, sizeof(Tap));
+  // Result channels in lanes: a list for each row of taps that is not the same everywhere, at the most.
+  s.starts = bytes(c.steps * (channels_in_lanes<T>(c) ? 1 + (c.grid_h < most_rows ? c.grid_h : most_rows) : 1), sizeof(Tap));
   s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
   s.source = s.list + (c.by_rows ? bytes(c.steps, sizeof(Tap)) : 0);
   s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
@@ -317,6 +318,26 @@ class Correlator {
       }
   }
 
+  // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
+  bool rows_differ() const { return c_.step_h * c_.step_w == 1 && c_.image.step_h * c_.image.step_w == 1 && c_.image.h < c_.image.rows && c_.grid_h <= most_rows && c_.grid_w >= 4; }
+  void choose_row_taps(long grid_h) {
+    Tap* to = taps_ + count_;
+    long before = -1, before_last = -1;
+    for (long y = 0; y < grid_h; ++y) {
+      const long first = c_.image.top - y, last = c_.image.top + c_.image.h - y;  // rows of taps that meet the image
+      const long clear_first = first > 0 ? first : 0, clear_last = last < c_.image.rows - grid_h + 1 ? last : c_.image.rows - grid_h + 1;
+      row_taps_[y] = to;
+      if (y > 0 && clear_first == before && clear_last == before_last) {
+        row_taps_[y] = row_taps_[y - 1], row_count_[y] = row_count_[y - 1];
+        continue;
+      }
+      before = clear_first, before_last = clear_last;
+      for (long t = 0; t < count_; ++t)
+        if (const long at = taps_[t].a % c_.image.plane() / c_.image.pitch; at >= first && at < last) *to++ = taps_[t];
+      row_count_[y] = to - row_taps_[y];
+    }
+  }
+
   // The same for a whole phase with channels in lanes: `rows` of them, which are more than tile_rows.
   void run_pixels(const P* weight, T* to, long rows, int phase) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
@@ -325,10 +346,21 @@ class Correlator {
     const long first = starts_[phase], count = starts_[phase + 1] - first, blocks = ceil_div(pixels, tile_rows), lanes = round_up(rows, tile_step<A>);
     std::int32_t row[most_pixels];
     for (long i = 0; i < pixels; ++i) row[i] = std::int32_t(i / grid_w * c_.image.pitch + i % grid_w);
-    for (long block = 0; block < blocks; ++block) {
-      const long i = border(pixels, blocks, block), own = border(pixels, blocks, block + 1) - i;
-      for (long j = 0; j < lanes;)
-        j += run_tile(Tile<A, P>{taps_ + first, count, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), filled_columns<A>(lanes - j));
+    const bool by_rows = rows_differ();
+    if (by_rows && !row_taps_[0]) choose_row_taps(grid_h);
+    for (long j = 0, width; j < lanes; j += width) {
+      width = filled_columns<A>(lanes - j);
+      const auto tile = [&](const Tap* taps, long steps, long i, long own) {
+        run_tile(Tile<A, P>{taps, steps, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), width);
+      };
+      if (by_rows) {
+        const long parts = ceil_div(grid_w, tile_rows);
+        for (long y = 0; y < grid_h; ++y)
+          for (long part = 0; part < parts; ++part)
+            tile(row_taps_[y], row_count_[y], y * grid_w + border(grid_w, parts, part), border(grid_w, parts, part + 1) - border(grid_w, parts, part));
+      } else {
+        for (long block = 0; block < blocks; ++block) tile(taps_ + first, count, border(pixels, blocks, block), border(pixels, blocks, block + 1) - border(pixels, blocks, block));
+      }
     }
     const long plane = c_.height * c_.width;
     if (c_.step_h * c_.step_w == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
@@ -392,6 +424,8 @@ class Correlator {
   long pitch_, lane_pitch_, count_ = 0;
   int phase_ = 0;
   bool lanes_;  // result channels are lanes
+  const Tap* row_taps_[most_rows]{};
+  long row_count_[most_rows]{};
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   bool finite_ = false;
   Tap *taps_, *list_;

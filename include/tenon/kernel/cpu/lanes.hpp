@@ -1,6 +1,7 @@
 // Sums of computed terms, in the order of accumulation that reductions have.
 #pragma once
 #include <tenon/core/simd.hpp>
+#include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/reduce.hpp>
 
 TENON_EXACT_BEGIN
@@ -50,24 +51,33 @@ struct TwoSums {
   A first = 0, second = 0;
 };
 
-/// The sum of term(0) .. term(count - 1): term i goes to lane i mod 16 of 16 partial sums, which a fixed tree combines.
-template <class A, class Term>
-inline A lane_sum(long count, Term term) {
+/// The sum of term(x[0]...) .. term(x[count - 1]...) over elements of one or more rows: term i goes to lane i mod 16 of 16 partial sums,
+/// which a fixed tree combines. 16-bit floats come as float32.
+template <class A, class Term, class... T>
+inline A lane_sum(long count, Term term, const T*... x) {
   A lane[reduce_lanes]{};
-  const long whole = count - count % reduce_lanes;
-  for (long i = 0; i < whole; i += reduce_lanes)
-    for (int l = 0; l < reduce_lanes; ++l) lane[l] += term(i + l);
-  for (long i = whole; i < count; ++i) lane[i - whole] += term(i);
+  [&](detail::Operand<true, T>... operand) __attribute__((always_inline)) {
+    const long whole = count - count % reduce_lanes;
+    for (long i = 0; i < whole; i += reduce_lanes) {
+      (operand.load(i), ...);
+      for (int l = 0; l < reduce_lanes; ++l) lane[l] += term(operand.in_block(i, l)...);
+    }
+    for (long i = whole; i < count; ++i) lane[i - whole] += term(operand.one(i)...);
+  }(detail::Operand<true, T>{x, {}}...);
   return fold_lanes(lane, Plus());
 }
-/// The same for first(i) and second(i) in one pass.
-template <class A, class First, class Second>
-inline TwoSums<A> lane_sums(long count, First first, Second second) {
+/// The same for two terms in one pass.
+template <class A, class First, class Second, class... T>
+inline TwoSums<A> lane_sums(long count, First first, Second second, const T*... x) {
   A lane[reduce_lanes]{}, other[reduce_lanes]{};
-  const long whole = count - count % reduce_lanes;
-  for (long i = 0; i < whole; i += reduce_lanes)
-    for (int l = 0; l < reduce_lanes; ++l) lane[l] += first(i + l), other[l] += second(i + l);
-  for (long i = whole; i < count; ++i) lane[i - whole] += first(i), other[i - whole] += second(i);
+  [&](detail::Operand<true, T>... operand) __attribute__((always_inline)) {
+    const long whole = count - count % reduce_lanes;
+    for (long i = 0; i < whole; i += reduce_lanes) {
+      (operand.load(i), ...);
+      for (int l = 0; l < reduce_lanes; ++l) lane[l] += first(operand.in_block(i, l)...), other[l] += second(operand.in_block(i, l)...);
+    }
+    for (long i = whole; i < count; ++i) lane[i - whole] += first(operand.one(i)...), other[i - whole] += second(operand.one(i)...);
+  }(detail::Operand<true, T>{x, {}}...);
   return {fold_lanes(lane, Plus()), fold_lanes(other, Plus())};
 }
 

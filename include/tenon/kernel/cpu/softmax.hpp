@@ -10,14 +10,26 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+namespace detail {
+// Element i + l of x: of a block of 16 that has been loaded, or of a shorter one.
+template <int lanes, class T>
+[[gnu::always_inline]] inline auto element(const Operand<true, T>& operand, const T* x, long i, int l) {
+  if constexpr (lanes == reduce_lanes) return operand.in_block(i, l);
+  else return x[i + l];
+}
+}  // namespace detail
+
 /// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
 template <class C, int lanes = reduce_lanes, class T>
 inline C row_maximum(const T* x, long count) {
   C lane[lanes];
   for (C& l : lane) l = -std::numeric_limits<C>::infinity();
   const long whole = count - count % lanes;
-  for (long i = 0; i < whole; i += lanes)
-    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(x[i + l]));
+  detail::Operand<true, T> operand{x, {}};
+  for (long i = 0; i < whole; i += lanes) {
+    if constexpr (lanes == reduce_lanes) operand.load(i);
+    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(detail::element<lanes>(operand, x, i, l)));
+  }
   for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
   return fold_lanes(lane, Larger());
 }
@@ -27,11 +39,13 @@ inline C row_maximum(const T* x, long count) {
 template <bool keep, int lanes = reduce_lanes, class C, class T>
 inline C exponentials(const T* x, T* y, long count, C largest) {
   C lane[lanes]{}, value[lanes];
+  detail::Operand<true, T> operand{x, {}};
   for (long i = 0; i < count; i += lanes) {
     const long live = count - i < lanes ? count - i : lanes;
-    if (live == lanes)
-      for (int l = 0; l < lanes; ++l) value[l] = static_cast<C>(x[i + l]);
-    else
+    if (live == lanes) {
+      if constexpr (lanes == reduce_lanes) operand.load(i);
+      for (int l = 0; l < lanes; ++l) value[l] = static_cast<C>(detail::element<lanes>(operand, x, i, l));
+    } else
       for (int l = 0; l < lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
     for (int l = 0; l < lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
     if constexpr (keep) {
@@ -50,9 +64,9 @@ inline void softmax_row(const T* x, T* y, long count) {
   const C largest = row_maximum<C>(x, count);
   constexpr bool keep = !logarithm && std::is_same_v<T, C>;  // the exponentials would lose digits in y
   const C sum = exponentials<keep>(x, y, count, largest);
-  if constexpr (logarithm) store_in_blocks(y, count, [x, largest, log_sum = log(sum)](long i) { return static_cast<C>(x[i]) - largest - log_sum; });
+  if constexpr (logarithm) map_in_blocks<true>(y, count, [largest, log_sum = log(sum)](auto value) { return static_cast<C>(value) - largest - log_sum; }, x);
   else if constexpr (keep) store_in_blocks(y, count, [y, sum](long i) { return y[i] / sum; });
-  else store_in_blocks(y, count, [x, largest, sum](long i) { return exp(static_cast<C>(x[i]) - largest) / sum; });
+  else map_in_blocks<true>(y, count, [largest, sum](auto value) { return exp(static_cast<C>(value) - largest) / sum; }, x);
 }
 
 /// The same along an axis that is not the last one, for up to 64 columns; sums in ascending order.
@@ -81,8 +95,8 @@ inline void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end) 
 /// dx = y (dy - sum of y dy), for one row or up to 64 columns, in the same order as softmax.
 template <class C, class T>
 inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
-  const C sum = lane_sum<C>(count, [&](long i) { return static_cast<C>(y[i]) * static_cast<C>(dy[i]); });
-  store_in_blocks(dx, count, [&](long i) { return static_cast<C>(y[i]) * (static_cast<C>(dy[i]) - sum); });
+  const C sum = lane_sum<C>(count, [](auto y, auto dy) { return static_cast<C>(y) * static_cast<C>(dy); }, y, dy);
+  map_in_blocks<true, true>(dx, count, [sum](auto y, auto dy) { return static_cast<C>(y) * (static_cast<C>(dy) - sum); }, y, dy);
 }
 template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {
