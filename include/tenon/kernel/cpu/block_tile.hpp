@@ -77,7 +77,7 @@ template <int Pixels>
 inline constexpr auto block_tile_table = block_tiles<Pixels>(std::make_integer_sequence<int, block_rows>());
 }  // namespace detail
 
-/// Runs a tile of 1 .. block_rows rows; Pixels is block_pixels or half of it.
+/// Runs a tile of 1 .. block_rows rows; Pixels is 1, 2, or block_pixels.
 template <int Pixels>
 void run_block_tile(const BlockTile& tile, int rows) {
   detail::block_tile_table<Pixels>.kernel[rows - 1](tile);
