@@ -182,6 +182,10 @@ class BlockCorrelator {
   struct Range {
     long begin, end;
   };
+  // True if pixels `first` and `last` need different taps.
+  [[gnu::noinline]] static bool differ(long first, long last, long pixel, long before, long extent, long reach) {
+    return !same(needed(first, first, pixel, before, extent, true), needed(last, last, pixel, before, extent, true), reach);
+  }
   // True if both are the same taps.
   static bool same(const Range& a, const Range& b, long reach) {
     const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
@@ -222,45 +226,39 @@ class BlockCorrelator {
           run_tile(p, i, y1, x0, x1, tile_w);
         } else {
           list_taps(p.tile, phase, rows_of(p, i, y1), columns_of(p, x0, x1), p.rows_before, p.columns_before);
-          run_pixels<block_pixels>(p, i, y1, x0, x1, tile_w);
+          run_pixels(p, block_pixels, i, y1, x0, x1, tile_w);
         }
       }
       const long last = i + tile_h < band ? i + tile_h : band;
       if (done) done(channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
     }
   }
-  // The pixels y0 .. y1 by x0 .. x1. At a border they may need different taps: then they are cut in two, so that none is computed in vain.
+  // The pixels y0 .. y1 by x0 .. x1. At a border they may need different taps: then each is a tile of its own, so that none is computed in vain.
   [[gnu::noinline]] void run_tile(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
-    if (y1 > y0 && !same(rows_of(p, y0, y0), rows_of(p, y1, y1), c_.reach_h)) {
-      run_tile(p, y0, y0, x0, x1, columns);
-      return run_tile(p, y1, y1, x0, x1, columns);
-    }
-    if (x1 > x0 && !same(columns_of(p, x0, x0), columns_of(p, x1, x1), c_.reach_w)) {
-      const long last = (x0 + x1) / 2;
-      run_tile(p, y0, y1, x0, last, (columns + 1) / 2);
-      return run_tile(p, y0, y1, last + 1, x1, (columns + 1) / 2);
+    const bool one = y0 == y1 && x0 == x1;
+    if (!one && (differ(p.i0 + y0, p.i0 + y1, c_.pixel_h, c_.top, c_.h, c_.reach_h) || differ(x0, x1, c_.pixel_w, c_.left, c_.w, c_.reach_w)) && p.some) {
+      for (long y = y0; y <= y1; ++y)
+        for (long x = x0; x <= x1; ++x) run_tile(p, y, y, x, x, 1);
+      return;
     }
     const Range rows = rows_of(p, y0, y1), columns_here = columns_of(p, x0, x1);
     list_taps(p.tile, p.number, rows, columns_here, p.rows_before, p.columns_before);
-    const long pixels = (y1 - y0 + 1) * (x1 - x0 + 1);
-    if (pixels == 1) run_pixels<1>(p, y0, y1, x0, x1, 1);
-    else if (pixels == 2) run_pixels<2>(p, y0, y1, x0, x1, x1 - x0 + 1);
-    else run_pixels<block_pixels>(p, y0, y1, x0, x1, columns);
-    if (c_.cut && !p.finite) add_left_out(p, rows, columns_here, pixels);
+    run_pixels(p, one ? 1 : block_pixels, y0, y1, x0, x1, one ? 1 : columns);
+    if (c_.cut && !p.finite) add_left_out(p, rows, columns_here, one ? 1 : block_pixels);
   }
   // The same in one tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
-  template <int Pixels>
-  [[gnu::always_inline]] void run_pixels(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
+  [[gnu::noinline]] void run_pixels(Phase& p, int pixels, long y0, long y1, long x0, long x1, long columns) const {
     const long top = c_.cut ? c_.top : 0, left = c_.cut ? c_.left : 0;
-    for (long q = 0; q < Pixels; ++q) {
+    for (long q = 0; q < pixels; ++q) {
       const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
       p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * block_samples;
       p.tile.out_pixel[q] = (((p.i0 + y) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
-    run_block_tile<Pixels>(p.tile, p.rows);
+    if (pixels == 1) run_block_tile<1>(p.tile, p.rows);
+    else run_block_tile<block_pixels>(p.tile, p.rows);
   }
   // The taps that meet only padding, for weights that are not finite: 0 times infinity is not 0.
-  [[gnu::noinline]] void add_left_out(const Phase& p, const Range& rows, const Range& columns, long pixels) const {
+  [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns, long pixels) const {
     const BlockTile& t = p.tile;
     for (int i = 0; i < p.rows; ++i) {
       float sum = 0;
