@@ -226,7 +226,7 @@ class BlockCorrelator {
           run_tile(p, i, y1, x0, x1, tile_w);
         } else {
           list_taps(p.tile, phase, rows_of(p, i, y1), columns_of(p, x0, x1), p.rows_before, p.columns_before);
-          run_pixels(p, block_pixels, i, y1, x0, x1, tile_w);
+          run_pixels<block_pixels>(p, i, y1, x0, x1, tile_w);
         }
       }
       const long last = i + tile_h < band ? i + tile_h : band;
@@ -243,19 +243,20 @@ class BlockCorrelator {
     }
     const Range rows = rows_of(p, y0, y1), columns_here = columns_of(p, x0, x1);
     list_taps(p.tile, p.number, rows, columns_here, p.rows_before, p.columns_before);
-    run_pixels(p, one ? 1 : block_pixels, y0, y1, x0, x1, one ? 1 : columns);
+    if (one) run_pixels<1>(p, y0, y1, x0, x1, 1);
+    else run_pixels<block_pixels>(p, y0, y1, x0, x1, columns);
     if (c_.cut && !p.finite) add_left_out(p, rows, columns_here, one ? 1 : block_pixels);
   }
   // The same in one tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
-  [[gnu::noinline]] void run_pixels(Phase& p, int pixels, long y0, long y1, long x0, long x1, long columns) const {
+  template <int Pixels>
+  [[gnu::always_inline]] void run_pixels(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
     const long top = c_.cut ? c_.top : 0, left = c_.cut ? c_.left : 0;
-    for (long q = 0; q < pixels; ++q) {
+    for (long q = 0; q < Pixels; ++q) {
       const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
       p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * block_samples;
       p.tile.out_pixel[q] = (((p.i0 + y) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
-    if (pixels == 1) run_block_tile<1>(p.tile, p.rows);
-    else run_block_tile<block_pixels>(p.tile, p.rows);
+    run_block_tile<Pixels>(p.tile, p.rows);
   }
   // The taps that meet only padding, for weights that are not finite: 0 times infinity is not 0.
   [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns, long pixels) const {
