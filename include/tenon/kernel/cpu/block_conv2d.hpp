@@ -33,7 +33,8 @@ struct BlockCorrelation {
 };
 
 inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
-inline constexpr long worth_cutting = 64;  // taps of all planes from which on a tile at a border is better cut
+// Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would load a weight per product.
+inline constexpr long worth_cutting = block_pixels == 4 ? 64 : 1L << 30;
 inline constexpr int cut_rows = 4;         // a tile of one pixel has a chain per row: fewer would wait for each other
 inline constexpr long small_result = 64;  // pixels up to which it costs less to load and store the result again than to cut the image in bands
 
