@@ -34,7 +34,7 @@ static_assert(good<BottlenecksStep>);
 static_assert(good<TransformerStep>);
 
 // What a user may write: the whole scratch memory of a step on one thread, kernels' workspaces included.
-static_assert(LeNetStep::program.bytes(32, 1) < 3 << 20);  // 2.0 to 2.2 MB: wider vectors pack wider panels
+static_assert(LeNetStep::program.bytes(32, 1) < 3 << 19);
 static_assert(MlpStep::program.bytes(32, 1) < 1 << 17);
 static_assert(LeNetStep::program.bytes(32, 2) > LeNetStep::program.bytes(32, 1));
 

@@ -29,7 +29,7 @@ class ThreadPool {
   int threads() const { return threads_.load(std::memory_order_relaxed); }
   void set_threads(int count) { threads_.store(std::max(1, count), std::memory_order_relaxed); }
 
-  void run(int parts, Work work, void* context) {
+  [[gnu::noinline]] void run(int parts, Work work, void* context) {
     const int workers = std::min(parts, threads()) - 1;  // read once: another thread may change it
     if (workers <= 0 || busy_.exchange(true, std::memory_order_acquire)) {
       for (int part = 0; part < parts; ++part) work(context, part);

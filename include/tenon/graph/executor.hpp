@@ -37,7 +37,7 @@ struct Row {
   Place buffer[max_operands + 1]{};
 
   /// The work for `samples` of a batch of n.
-  constexpr KernelWork work(long samples, long n) const { return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples); }
+  [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const { return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples); }
 };
 
 /// A compiled graph as data; everything points to constants.
@@ -63,7 +63,7 @@ struct Program {
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
   constexpr long bytes(long n, int threads) const { return scratch(n) + thread_bytes(n) * threads + parts_of_sums(n, threads); }
   /// The part of it that holds values which more than one stage, or the whole batch, needs.
-  constexpr long scratch(long n) const {
+  [[gnu::noinline, gnu::cold]] constexpr long scratch(long n) const {
     long most = 0;
     for (int i = 0; i < needs; ++i) most = need[i].bytes(samples(n)) > most ? need[i].bytes(samples(n)) : most;
     return most;
@@ -71,7 +71,7 @@ struct Program {
   /// What each thread needs: for the values of a block, and for its kernels.
   constexpr long thread_bytes(long n) const { return block_bytes(n) + workspace(n); }
   constexpr long block_bytes(long n) const { return block * block_of(samples(n)); }
-  constexpr long workspace(long n) const {
+  [[gnu::noinline, gnu::cold]] constexpr long workspace(long n) const {
     long most = 0;
     for (int i = 0; i < rows; ++i)
       if (const long w = workspace_of(row[i], n) + (row[i].sums && n > block_samples ? sum_bytes(row[i]) : 0); w > most) most = w;
@@ -84,7 +84,7 @@ struct Program {
     return whole > rest ? whole : rest;
   }
   /// The sums that threads make of each block, until they are added up in order.
-  constexpr long parts_of_sums(long n, int threads) const {
+  [[gnu::noinline, gnu::cold]] constexpr long parts_of_sums(long n, int threads) const {
     const BlockShares shares(n, threads);
     if (shares.parts == 1) return 0;
     long most = 0, here = 0;
@@ -183,9 +183,9 @@ class Executor {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
     if (place.region == Region::block) return base_[int(place.region)] + place.offset * block_of(n);
-    return base_[int(place.region)] + (place.region == Region::sample ? place.offset * n : place.offset + place.lift * n);
+    return base_[int(place.region)] + (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
   }
-  void reserve(long n, int threads) {
+  [[gnu::cold]] void reserve(long n, int threads) {
     const long needed = program_->bytes(n, threads);
     if (needed > capacity_) {
       scratch_.reset(static_cast<std::byte*>(::operator new(std::size_t(needed), std::align_val_t(alignment))));
@@ -195,7 +195,7 @@ class Executor {
     base_[int(Region::fixed)] = scratch_.get();
     base_[int(Region::block)] = scratch_.get() + program_->scratch(n);
   }
-  void resolve(long n, int threads) {
+  [[gnu::noinline, gnu::cold]] void resolve(long n, int threads) {  // cold: for small code
     reserve(n, threads);
     n_ = n;
     threads_ = threads;
@@ -220,7 +220,7 @@ class Executor {
     }
   }
   // From the last row of a stage to the first.
-  void resolve_in_stage(std::size_t i, long n) {
+  [[gnu::noinline, gnu::cold]] void resolve_in_stage(std::size_t i, long n) {
     Resolved& r = resolved_[i];
     const Row& row = *r.row;
     const auto in_stage = [&](std::size_t other) { return other < resolved_.size() && program_->row[other].stage == row.stage; };
@@ -267,26 +267,20 @@ class Executor {
         &job);
   }
 
-  // The rows begin .. end - 1 for one block of samples after the other.
+  // The rows begin .. end - 1 for one block of samples after the other. A policy sees one row of one block at a time.
   template <class Policy>
   void run_stage(std::size_t begin, std::size_t end, const Policy& policy) {
     const BlockShares shares = share(begin, end);
-    constexpr bool seen = !std::is_same_v<Policy, NoPolicy>;  // then one row of one block at a time, so that a policy sees each alone
-    if constexpr (!seen) run_shares(begin, end, shares);
-    for (long block = seen ? 0 : shares.shared; block < shares.blocks; ++block)
-      for (std::size_t i = begin; i < end; ++i) {
-        const Resolved& r = resolved_[i];
-        if (!r.runs) continue;
-        Arguments own = arguments_of(r, block, 0);
-        policy.before(program_->node[r.row->node]);
-        if (r.sum_bytes && block) own.buffer[0] = own.workspace + r.sum_part;
-        run_items(r, own, items_of(r, block));
-        if (r.sum_bytes && block) add(r, own.buffer[0]);
-        own.buffer[0] = r.sum_bytes ? r.arguments.buffer[0] : own.buffer[0];
-        policy.after(program_->node[r.row->node], own);
-      }
+    if constexpr (std::is_same_v<Policy, NoPolicy>) return run_shares(begin, end, shares);
+    for (long block = 0; block < shares.blocks; ++block)
+      for (std::size_t i = begin; i < end; ++i)
+        if (const Resolved& r = resolved_[i]; r.runs) {
+          policy.before(program_->node[r.row->node]);
+          run_blocks(i, i + 1, block, block + 1, 0, true);
+          policy.after(program_->node[r.row->node], arguments_of(r, block, 0));
+        }
   }
-  BlockShares share(std::size_t begin, std::size_t end) {
+  [[gnu::noinline]] BlockShares share(std::size_t begin, std::size_t end) {
     long cost = 0;
     for (std::size_t i = begin; i < end; ++i) {
       Resolved& r = resolved_[i];
@@ -296,37 +290,44 @@ class Executor {
     const BlockShares shares(n_, threads_);
     return cost * shares.blocks >= 2 * cost_per_thread ? shares : BlockShares(n_, 1);
   }
-  // The blocks that are computed by a thread alone.
   [[gnu::noinline]] void run_shares(std::size_t begin, std::size_t end, const BlockShares& shares) {
     struct Job {
       const Executor& executor;
       std::size_t begin, end;
       const BlockShares& shares;
     } job{*this, begin, end, shares};
-    const auto work = [](void* context, int part) {
-      const Job& job = *static_cast<Job*>(context);
-      job.executor.run_blocks(job.begin, job.end, job.shares, part);
-    };
-    if (shares.parts == 1) return work(&job, 0);
-    ThreadPool::instance().run(int(shares.parts), work, &job);
-    for (std::size_t i = begin; i < end; ++i)
-      if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
-        for (long block = shares.begin(1); block < shares.shared; ++block) add(r, partial(r, block - shares.begin(1)));
+    if (shares.parts > 1) {
+      ThreadPool::instance().run(
+          int(shares.parts),
+          [](void* context, int part) {
+            const Job& job = *static_cast<Job*>(context);
+            job.executor.run_blocks(job.begin, job.end, job.shares.begin(part), job.shares.begin(part + 1), part, false);
+          },
+          &job);
+      for (std::size_t i = begin; i < end; ++i)
+        if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
+          for (long block = shares.begin(1); block < shares.shared; ++block) add(r, partial(r, block - shares.begin(1)));
+    } else {
+      run_blocks(begin, end, 0, shares.shared, 0, false);
+    }
+    run_blocks(begin, end, shares.shared, shares.blocks, 0, true);
   }
-  void run_blocks(std::size_t begin, std::size_t end, const BlockShares& shares, int part) const {
-    for (long block = shares.begin(part), stop = shares.begin(part + 1); block < stop; ++block)
+  // Some blocks: by thread `part`, or by all threads together.
+  [[gnu::noinline]] void run_blocks(std::size_t begin, std::size_t end, long block, long stop, int part, bool together) const {
+    for (const long first = BlockShares(n_, threads_).begin(1); block < stop; ++block)
       for (std::size_t i = begin; i < end; ++i) {
         const Resolved& r = resolved_[i];
         if (!r.runs) continue;
         Arguments own = arguments_of(r, block, part);
-        if (r.sum_bytes && block) own.buffer[0] = part ? partial(r, block - shares.begin(1)) : own.workspace + r.sum_part;
-        r.kernel(own, 0, items_of(r, block));
+        if (r.sum_bytes && block) own.buffer[0] = part ? partial(r, block - first) : own.workspace + r.sum_part;
+        const long items = (block + 1) * block_samples < n_ ? r.items : r.last_items;
+        if (together) run_items(r, own, items);
+        else r.kernel(own, 0, items);
         if (r.sum_bytes && block && !part) add(r, own.buffer[0]);
       }
   }
-  long items_of(const Resolved& r, long block) const { return (block + 1) * block_samples < n_ ? r.items : r.last_items; }
   // What a row is called with for a block, by thread `part`.
-  Arguments arguments_of(const Resolved& r, long block, int part) const {
+  [[gnu::noinline]] Arguments arguments_of(const Resolved& r, long block, int part) const {
     Arguments own = r.arguments;
     own.n = std::min<long>(block_samples, n_ - block * block_samples);
     own.workspace += thread_bytes_ * part;
@@ -336,13 +337,13 @@ class Executor {
   // Where the sum of a block of another thread than the first stands.
   std::byte* partial(const Resolved& r, long number) const { return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * number + r.partial; }
   // Adds the sum of a block to that of the blocks before it.
-  void add(const Resolved& r, const void* block) const {
+  [[gnu::noinline]] void add(const Resolved& r, const void* block) const {
     float* const to = static_cast<float*>(r.arguments.buffer[0]);
     const float* const from = static_cast<const float*>(block);
     for (long i = 0, count = program_->node[r.row->node].type.count(1); i < count; ++i) to[i] += from[i];
   }
   // A row runs if an output or an effect on a parameter that is not frozen needs it.
-  void choose_active(const bool* frozen) {
+  [[gnu::noinline, gnu::cold]] void choose_active(const bool* frozen) {
     std::vector<char> needed(std::size_t(program_->nodes), 0);
     for (int k = 0; k < program_->outputs; ++k) needed[std::size_t(program_->output[k])] = 1;
     for (int id = program_->nodes; id-- > 0;) {

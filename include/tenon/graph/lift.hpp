@@ -62,7 +62,7 @@ constexpr void lift(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops
       if (here > end) end = here;
     }
     for (int at = id; end && at < next; ++at)
-      if (owns(lives, at, Region::fixed) && is_short(lives, at)) plan.at[at].lift = highest;
+      if (owns(lives, at, Region::fixed) && is_short(lives, at)) plan.at[at].lift = int(highest);
     if (end) plan.add_need({highest, end});
     id = next;
   }
@@ -86,7 +86,7 @@ constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, P
     detail::lift(graph, lives, tops, plan);
   } else {
     for (int id = 0; id < graph.count; ++id)
-      if (detail::owns(lives, id, Region::fixed)) plan.at[id].lift = plan.size[0];
+      if (detail::owns(lives, id, Region::fixed)) plan.at[id].lift = int(plan.size[0]);
     plan.add_need({plan.size[0], plan.size[1]});
   }
   return plan;

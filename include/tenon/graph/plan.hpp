@@ -17,7 +17,10 @@ inline constexpr int regions = 7, scratch_regions = 3;
 /// batch needs at its time: base + offset + lift * n.
 struct Place {
   Region region = Region::none;
-  long offset = 0, lift = 0;
+  int lift = 0;
+  long offset = 0;
+  constexpr Place() = default;
+  constexpr Place(Region region, long offset) : region(region), offset(offset) {}
 };
 
 /// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their operand 0.
@@ -43,12 +46,18 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages 
     for (int k = 0; k < graph[id].operands; ++k) l.last[l.root[graph[id].operand[k]]] = id;
   }
   for (int k = 0; k < graph.outputs; ++k) l.last[l.root[graph.output[k]]] = graph.count;
+  int first[N + 1]{}, last[N + 1]{};  // nodes of each stage
+  for (int id = 0; id < graph.count; ++id) {
+    const int stage = stages.of[id];
+    if (stage) last[stage] = id;
+    if (stage && !first[stage]) first[stage] = id;
+  }
   for (int id = 0; id < graph.count; ++id) {
     const int own = stages.of[id], reader = stages.of[l.last[id]];
     if (own && own == reader && l.region[id] == Region::sample) l.region[id] = Region::block;
     else {
-      if (own) l.first[id] = stages.first[own];
-      if (reader) l.last[id] = stages.last[reader];
+      if (own) l.first[id] = first[own];
+      if (reader) l.last[id] = last[reader];
     }
   }
   return l;

@@ -9,10 +9,21 @@ namespace tenon::inline TENON_ABI {
 /// cache; threads share the blocks. Other nodes see the whole batch.
 template <int N>
 struct Stages {
-  int of[N + 1]{};     // the stage of a node, counted from 1; 0: none
+  short of[N + 1]{};   // the stage of a node, counted from 1; 0: none
   bool sums[N + 1]{};  // the node's result is the sum of what its kernel makes of each block
-  int first[N + 1]{}, last[N + 1]{};  // nodes of a stage
   int count = 0;
+
+  /// The first and the last node of a stage.
+  constexpr int first(int stage) const {
+    int id = 0;
+    while (of[id] != stage) ++id;
+    return id;
+  }
+  constexpr int last(int stage) const {
+    int id = N;
+    while (of[id] != stage) --id;
+    return id;
+  }
 };
 
 }  // namespace tenon

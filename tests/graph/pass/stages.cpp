@@ -38,14 +38,14 @@ std::string wrong(const Staged<N>& s) {
       if (s.stages.sums[id]) return text("node ", id, " is a sum outside of a stage");
       continue;
     }
-    if (id < s.stages.first[stage] || id > s.stages.last[stage]) return text("node ", id, " is apart from its stage");
+    if (id < s.stages.first(stage) || id > s.stages.last(stage)) return text("node ", id, " is apart from its stage");
     const bool sum = s.stages.sums[id], samples = (node.op->per_sample || node.op->view) && node.type.batched();
     if (node.op->leaf || node.op->effect || sum == samples || (sum && (!node.op->block_sums || node.type.batched()))) return text("node ", id, " cannot run for a block");
     for (int k = 0; k < node.operands; ++k)
       if (s.stages.of[node.operand[k]] == stage && s.stages.sums[node.operand[k]]) return text("node ", id, " reads a sum that is not complete");
   }
   for (int stage = 1; stage <= s.stages.count; ++stage)
-    for (int id = s.stages.first[stage]; id <= s.stages.last[stage]; ++id)
+    for (int id = s.stages.first(stage); id <= s.stages.last(stage); ++id)
       if (s.stages.of[id] != stage) return text("node ", id, " stands in stage ", stage, " without being of it");
   return "";
 }
@@ -64,8 +64,8 @@ TEST_CASE("stages: nodes that work sample by sample come together, what needs th
   const Staged<16> after = staged(make.graph);
   CHECK(wrong(after) == "");
   REQUIRE(after.stages.count == 1);
-  CHECK(after.stages.first[1] == 4);
-  CHECK(after.stages.last[1] == 8);  // relu, the sum, product, add, the second sum
+  CHECK(after.stages.first(1) == 4);
+  CHECK(after.stages.last(1) == 8);  // relu, the sum, product, add, the second sum
   CHECK(is<Mix>(after.graph[3]));
   CHECK(is<Mix>(after.graph[9]));
   CHECK(is<Update>(after.graph[10]));
@@ -80,8 +80,8 @@ TEST_CASE("stages: a node that needs a complete sum begins the next stage") {
   const Staged<20> after = staged(make.graph);
   CHECK(wrong(after) == "");
   REQUIRE(after.stages.count == 2);
-  CHECK(after.stages.last[1] - after.stages.first[1] == 2);
-  CHECK(after.stages.last[2] - after.stages.first[2] == 3);
+  CHECK(after.stages.last(1) - after.stages.first(1) == 2);
+  CHECK(after.stages.last(2) - after.stages.first(2) == 3);
 }
 
 TEST_CASE("stages: an update waits for the readers of its parameter in a stage, and a later reader for the update") {
@@ -105,7 +105,7 @@ TEST_CASE("stages: values of one stage need one block, others all samples from i
   const Staged<20> after = staged(make.graph);
   REQUIRE(after.stages.count == 1);
   const auto lives = lifetimes(after.graph, after.stages);
-  const int first = after.stages.first[1], last = after.stages.last[1];
+  const int first = after.stages.first(1), last = after.stages.last(1);
   CHECK(lives.region[first] == Region::block);
   CHECK(lives.last[first] == first + 1);
   CHECK(lives.region[first + 1] == Region::sample);

@@ -122,6 +122,8 @@ TEST_CASE("block_conv2d: the layers of networks") {
   Case(sizes(16, 260, 4, 4, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 8).check();
   Case(sizes(16, 9, 8, 8, 131, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 9).check();
   Case(sizes(35, 18, 9, 8, 18, 3, 3, 2, 1, 1, 1, 18, 1, 1, 1, 1), 8).check();   // depthwise
+  Case(sizes(16, 16, 10, 10, 6, 5, 5, 1, 1, 1, 1, 1, 4, 4, 4, 4), 10).check();  // tiles cut at the borders
+  Case(sizes(17, 12, 5, 3, 13, 3, 7, 1, 1, 2, 1, 1, 5, 2, 6, 3), 11).check();
 }
 
 TEST_CASE("block_conv2d: weight gradients of many planes") {
@@ -146,5 +148,10 @@ TEST_CASE("block_conv2d: an infinite weight meets the padding, an infinite pixel
     planes.check();
     planes.x[40] = odd, planes.weight[9] = odd;
     planes.check();
+    for (int stride : {1, 2}) {  // tiles that are cut at the borders
+      Case cut(sizes(18, 6, 9, 8, 9, 5, 5, stride, stride, 1, 1, 1, 2, 2, 3, 1), 9);
+      cut.weight[3 * 150 + 25 + 2] = odd, cut.weight[7 * 150 + 100 + 12] = -odd;
+      cut.check();
+    }
   }
 }

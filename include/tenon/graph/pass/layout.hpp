@@ -63,12 +63,9 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, c
   LaidOut<M> result;
   Graph<M>& g = result.graph;
   int position[N + 1]{}, converted[N + 1]{};
-  int stage = 0;  // of the node whose operands are converted
+  short stage = 0;  // of the node whose operands are converted
   const auto emit = [&](const Node& node, bool row, bool value) {
-    if (stage) {
-      if (!result.stages.first[stage]) result.stages.first[stage] = g.count;
-      result.stages.of[g.count] = stage, result.stages.last[stage] = g.count;
-    }
+    result.stages.of[g.count] = stage;
     result.layouts.row[g.count] = row, result.layouts.value[g.count] = value;
     g.node[g.count] = node;
     return g.count++;

@@ -155,7 +155,7 @@ constexpr Staged<N> make_stages(const Graph<N>& graph, const Layouts<N>& layouts
     Node& node = result.graph[to] = graph[id];
     for (int k = 0; k < node.operands; ++k) node.operand[k] = position[node.operand[k]];
     result.layouts.row[to] = layouts.row[id], result.layouts.value[to] = layouts.value[id];
-    result.stages.of[to] = stage, result.stages.sums[to] = stage && choice.part[id] == StagePart::sum;
+    result.stages.of[to] = short(stage), result.stages.sums[to] = stage && choice.part[id] == StagePart::sum;
   };
   int id = 0;
   for (int c = 0; c <= choice.count; ++c) {
@@ -165,10 +165,8 @@ constexpr Staged<N> make_stages(const Graph<N>& graph, const Layouts<N>& layouts
     for (id = begin; id < end; ++id)
       if (choice.part[id] == StagePart::before) emit(id, 0);
     const int stage = ++result.stages.count;
-    result.stages.first[stage] = count;
     for (id = begin; id < end; ++id)
       if (choice.part[id] == StagePart::block || choice.part[id] == StagePart::sum) emit(id, stage);
-    result.stages.last[stage] = count - 1;
     for (id = begin; id < end; ++id)
       if (choice.part[id] == StagePart::behind) emit(id, 0);
   }

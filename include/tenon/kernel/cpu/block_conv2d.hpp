@@ -29,9 +29,13 @@ struct BlockCorrelation {
   long band, image_rows, pitch;      // rows of the grid per pass; of the copy
   long pass;                         // planes at a time; the chains of small results go on from pass to pass
   bool packed;                       // weights are copied: those of one row block lie far apart in each plane
+  bool cut;                          // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
 };
 
 inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
+// Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would load a weight per product.
+inline constexpr long worth_cutting = block_pixels == 4 ? 64 : 1L << 30;
+inline constexpr int cut_rows = 4;         // a tile of one pixel has a chain per row: fewer would wait for each other
 inline constexpr long small_result = 64;  // pixels up to which it costs less to load and store the result again than to cut the image in bands
 
 constexpr void finish(BlockCorrelation& c) {
@@ -70,6 +74,14 @@ constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
   c.rows = s.group_inputs(), c.row_step = c.taps = s.taps(), c.plane_step = c.rows * s.taps();
   c.packed = c.rows > block_rows;
   finish(c);
+  return c;
+}
+
+// Without the copy that only padding asks for.
+constexpr BlockCorrelation without_copy(BlockCorrelation c) {
+  if (!c.copied || c.rows < cut_rows || c.planes * c.taps < worth_cutting || c.planes * c.h * c.w * block_pixel > block_image_bytes) return c;
+  c.cut = true, c.copied = false;
+  c.pitch = c.w, c.image_rows = c.h, c.band = c.grid_h, c.pass = c.planes;
   return c;
 }
 
@@ -159,17 +171,29 @@ class BlockCorrelator {
   struct Range {
     long begin, end;
   };
+  // True if pixels `first` and `last` need different taps.
+  [[gnu::noinline]] static bool differ(long first, long last, long pixel, long before, long extent, long reach) {
+    return !same(needed(first, first, pixel, before, extent, true), needed(last, last, pixel, before, extent, true), reach);
+  }
   // True if both are the same taps.
   static bool same(const Range& a, const Range& b, long reach) {
     const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
     return clipped(a.begin) == clipped(b.begin) && clipped(a.end) == clipped(b.end) && b.begin <= b.end;
   }
-  // Taps of all planes from which on a tile at a border is better cut in two.
-  static constexpr long worth_halves = 64;
   // The rows (or columns) of taps of which a tile of pixels begin .. last needs any, in padded coordinates.
-  static Range needed(long begin, long last, long pixel, long before, long extent, bool finite) {
-    return finite ? Range{before - last * pixel, before + extent - begin * pixel} : Range{-(1L << 30), 1L << 30};
+  static Range needed(long begin, long last, long pixel, long before, long extent, bool some) {
+    return some ? Range{before - last * pixel, before + extent - begin * pixel} : Range{-(1L << 30), 1L << 30};
   }
+  // A phase of some rows of the result.
+  struct Phase {
+    BlockTile tile;
+    int rows, number, phase_h, phase_w;
+    long i0;
+    bool some, finite;  // only some taps are needed
+    Range rows_before, columns_before;
+  };
+  Range rows_of(const Phase& p, long first, long last) const { return needed(p.i0 + first, p.i0 + last, c_.pixel_h, c_.top, c_.h, p.some); }
+  Range columns_of(const Phase& p, long first, long last) const { return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some); }
 
   void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, const Planes& planes, RowsDone done) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
@@ -179,43 +203,65 @@ class BlockCorrelator {
     // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper and lower border.
     constexpr long half = block_pixels / 2;
     const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
-    BlockTile tile{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}, planes.begun};
-    tile.out = to;
-    // The pixels y .. y1 by x .. x1, in a tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
-    const auto run_pixels = [&]<int Pixels>(std::integral_constant<int, Pixels>, long y0, long y1, long x0, long x1, long columns) __attribute__((always_inline)) {
-      for (long q = 0; q < Pixels; ++q) {
-        const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
-        tile.pixel[q] = (y * c_.pixel_h * c_.pitch + x * c_.pixel_w) * block_samples;
-        tile.out_pixel[q] = (((i0 + y) * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w) * block_samples;
-      }
-      run_block_tile<Pixels>(tile, rows);
-    };
+    Phase p{{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, to, c_.height * c_.width * block_samples, {}, {}, planes.begun},
+            rows, phase, phase_h, phase_w, i0, planes.finite || c_.cut, planes.finite, {}, {}};
+    const bool cuts = c_.cut || (c_.copied && rows >= cut_rows && planes.count * (starts_[phase + 1] - starts_[phase]) >= worth_cutting);
     for (long i = 0; i < band; i += tile_h) {
-      Range rows_before{0, -1}, columns_before{0, -1};
+      p.rows_before = p.columns_before = {0, -1};
       for (long j = 0; j < grid_w; j += tile_w) {
         const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;  // a second pass must meet each pixel once
         const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1, x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
-        const auto rows_of = [&](long first, long last) { return needed(i0 + first, i0 + last, c_.pixel_h, c_.top, c_.h, planes.finite); };
-        const auto columns_of = [&](long first, long last) { return needed(first, last, c_.pixel_w, c_.left, c_.w, planes.finite); };
-        list_taps(tile, phase, rows_of(i, y1), columns_of(x0, x1), rows_before, columns_before);
-        if constexpr (block_pixels == 4)
-          if (planes.count * tile.count >= worth_halves && c_.copied && tile_h == 2 && y1 > i && x1 > x0) {
-            // At a border the two rows (or columns) need other taps: a tile of its own for each has none too many.
-            const bool by_rows = !same(rows_of(i, i), rows_of(y1, y1), c_.reach_h);
-            if (by_rows || !same(columns_of(x0, x0), columns_of(x1, x1), c_.reach_w)) {
-              for (int h = 0; h < 2; ++h) {
-                const long first_y = by_rows && h ? y1 : i, last_y = by_rows ? first_y : y1, first_x = !by_rows && h ? x1 : x0, last_x = by_rows ? x1 : first_x;
-                list_taps(tile, phase, rows_of(first_y, last_y), columns_of(first_x, last_x), rows_before, columns_before);
-                run_pixels(std::integral_constant<int, block_pixels / 2>(), first_y, last_y, first_x, last_x, by_rows ? 2 : 1);
-              }
-              continue;
-            }
-          }
-        run_pixels(std::integral_constant<int, block_pixels>(), i, y1, x0, x1, tile_w);
+        if (cuts) {
+          run_tile(p, i, y1, x0, x1, tile_w);
+        } else {
+          list_taps(p.tile, phase, rows_of(p, i, y1), columns_of(p, x0, x1), p.rows_before, p.columns_before);
+          run_pixels<block_pixels>(p, i, y1, x0, x1, tile_w);
+        }
       }
       const long last = i + tile_h < band ? i + tile_h : band;
       if (done) done(channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
     }
+  }
+  // The pixels y0 .. y1 by x0 .. x1. At a border they may need different taps: then each is a tile of its own, so that none is computed in vain.
+  [[gnu::noinline]] void run_tile(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
+    const bool one = y0 == y1 && x0 == x1;
+    if (!one && (differ(p.i0 + y0, p.i0 + y1, c_.pixel_h, c_.top, c_.h, c_.reach_h) || differ(x0, x1, c_.pixel_w, c_.left, c_.w, c_.reach_w)) && p.some) {
+      for (long y = y0; y <= y1; ++y)
+        for (long x = x0; x <= x1; ++x) run_tile(p, y, y, x, x, 1);
+      return;
+    }
+    const Range rows = rows_of(p, y0, y1), columns_here = columns_of(p, x0, x1);
+    list_taps(p.tile, p.number, rows, columns_here, p.rows_before, p.columns_before);
+    if (one) run_pixels<1>(p, y0, y1, x0, x1, 1);
+    else run_pixels<block_pixels>(p, y0, y1, x0, x1, columns);
+    if (c_.cut && !p.finite) add_left_out(p, rows, columns_here, one ? 1 : block_pixels);
+  }
+  // The same in one tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
+  template <int Pixels>
+  [[gnu::always_inline]] void run_pixels(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
+    const long top = c_.cut ? c_.top : 0, left = c_.cut ? c_.left : 0;
+    for (long q = 0; q < Pixels; ++q) {
+      const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
+      p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * block_samples;
+      p.tile.out_pixel[q] = (((p.i0 + y) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
+    }
+    run_block_tile<Pixels>(p.tile, p.rows);
+  }
+  // The taps that meet only padding, for weights that are not finite: 0 times infinity is not 0.
+  [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns, long pixels) const {
+    const BlockTile& t = p.tile;
+    for (int i = 0; i < p.rows; ++i) {
+      float sum = 0;
+      for (const BlockTap *tap = taps_ + starts_[p.number], *end = taps_ + starts_[p.number + 1]; tap != end; ++tap)
+        if (!is_in(*tap, rows, columns))
+          for (long plane = 0; plane < t.planes; ++plane) sum += 0.0f * t.weight[i * t.weight_row + plane * t.weight_plane + tap->weight];
+      if (sum == 0) continue;
+      for (long q = 0; q < pixels; ++q)
+        for (long lane = 0; lane < block_samples; ++lane) t.out[i * t.out_row + t.out_pixel[q] + lane] += sum;
+    }
+  }
+  static bool is_in(const BlockTap& tap, const Range& rows, const Range& columns) {
+    return tap.row >= rows.begin && tap.row < rows.end && tap.column >= columns.begin && tap.column < columns.end;
   }
   // The taps whose rows and columns are needed; most tiles need those of the tile before.
   void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before, Range& columns_before) const {
@@ -223,7 +269,7 @@ class BlockCorrelator {
     rows_before = rows, columns_before = columns;
     tile.count = 0;
     for (const BlockTap *tap = taps_ + starts_[phase], *end = taps_ + starts_[phase + 1]; tap != end; ++tap)
-      if (tap->row >= rows.begin && tap->row < rows.end && tap->column >= columns.begin && tap->column < columns.end)
+      if (is_in(*tap, rows, columns))
         list_[tile.count++] = {tap->weight, std::int32_t((tap->row * c_.pitch + tap->column) * block_samples)};
   }
 
@@ -240,9 +286,9 @@ class BlockCorrelator {
 
 /// Items and bytes of scratch per thread, as for conv2d.
 constexpr long block_conv2d_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows); }
-constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::block_forward(s)).total; }
+constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::without_copy(detail::block_forward(s))).total; }
 constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows); }
-constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::block_backward_input(s)).total; }
+constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::without_copy(detail::block_backward_input(s))).total; }
 
 /// Called with the place of the first element, its channel, and the number of elements of the channel that are complete.
 using ChannelDone = FunctionRef<long, long, long>;
@@ -261,7 +307,7 @@ struct EachChannel {
 
 /// y as by conv2d, x and y in blocks. `done` hears of rows of channels as soon as they are complete.
 [[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, ChannelDone done) {
-  const detail::BlockCorrelation c = detail::block_forward(s);
+  const detail::BlockCorrelation c = detail::without_copy(detail::block_forward(s));
   detail::BlockCorrelator correlator(c, workspace);
   for (long r = 0; r < s.kh; ++r)
     for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
@@ -277,7 +323,7 @@ struct EachChannel {
 
 /// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
 [[gnu::noinline]] inline void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, ChannelDone done) {
-  const detail::BlockCorrelation c = detail::block_backward_input(s);
+  const detail::BlockCorrelation c = detail::without_copy(detail::block_backward_input(s));
   detail::BlockCorrelator correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
     for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlator.end_phase())

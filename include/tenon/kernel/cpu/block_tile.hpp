@@ -71,13 +71,13 @@ constexpr auto block_tiles(std::integer_sequence<int, Row...>) {
   struct Table {
     BlockTileKernel kernel[block_rows];
   };
-  return Table{{&run_block_tile<Row + 1, Pixels>...}};
+  return Table{{&run_block_tile<(Pixels == 1 && Row < 2 ? 3 : Row + 1), Pixels>...}};
 }
 template <int Pixels>
 inline constexpr auto block_tile_table = block_tiles<Pixels>(std::make_integer_sequence<int, block_rows>());
 }  // namespace detail
 
-/// Runs a tile of 1 .. block_rows rows; Pixels is block_pixels or half of it.
+/// Runs a tile of 1 .. block_rows rows; Pixels is 1 or block_pixels.
 template <int Pixels>
 void run_block_tile(const BlockTile& tile, int rows) {
   detail::block_tile_table<Pixels>.kernel[rows - 1](tile);
