@@ -46,7 +46,7 @@ int main() {
   const auto data = dataset::from_arrays(dataset::column<Shape<length>>(pieces), dataset::column<Shape<length>>(next)) | dataset::shuffle(400) | dataset::batch(16);
 
   LanguageModel net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 3e-3}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 3e-3}};  // in bfloat16: {..., nn::Adam{...}, amp<AmpLevel::O2>}
   model.train(6, data, LossMonitor{40});
 
   // Write on: the likeliest letter after the last `length` ones.

@@ -37,13 +37,14 @@ template <class Graph>
 double arena_bytes(tenon::Mode mode, long n) {
   return mode == tenon::Mode::graph ? static_cast<double>(Graph::program.bytes(n, tenon::get_context().num_threads)) : 0;
 }
-/// The graphs that a Model compiles for images or rows with this shape of a sample, and for labels of classes.
-template <class Net, class Sample> struct Graphs;
-template <class Net, int... E>
-struct Graphs<Net, tenon::Shape<E...>> {
+/// The graphs that a Model compiles for images or rows with this shape of a sample, and for labels of classes. Parts: what stands behind
+/// the optimizer.
+template <class Net, class Sample, class... Parts> struct Graphs;
+template <class Net, int... E, class... Parts>
+struct Graphs<Net, tenon::Shape<E...>, Parts...> {
   using Images = tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>;
   using Loss = tenon::nn::SoftmaxCrossEntropyWithLogits<>;
-  using Training = tenon::detail::TriedGraph<tenon::detail::TrainStep<Net, Loss, tenon::nn::Momentum<>, Images, tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
+  using Training = tenon::detail::TriedGraph<tenon::detail::TrainStepIn<Net, Loss, tenon::nn::Momentum<>, tenon::detail::precision_of<Parts...>(), Images, tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
   using Forward = tenon::detail::TriedGraph<tenon::detail::EvalStep<Net, tenon::NoLoss, Images>>;
 };
 
@@ -54,7 +55,7 @@ inline auto model_of(auto& net, tenon::Mode mode, auto... parts) {
 inline tenon::Mode mode_of(const std::string& variant) { return variant == "graph" ? tenon::Mode::graph : tenon::Mode::pynative; }
 
 /// Steps of training; what is timed is the step, as in RunInfo::step_seconds.
-template <class Net, class Sample>
+template <class Net, class Sample, class... Parts>
 class Training {
  public:
   Training(const std::string& weights, tenon::Mode mode, long batch, int classes)
@@ -71,7 +72,7 @@ class Training {
 
  private:
   static auto make(Net& net, tenon::Mode mode) {
-    return model_of(net, mode, tenon::nn::SoftmaxCrossEntropyWithLogits{}, tenon::nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f});
+    return model_of(net, mode, tenon::nn::SoftmaxCrossEntropyWithLogits{}, tenon::nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, Parts{}...);
   }
 
   long batch_;
@@ -80,11 +81,11 @@ class Training {
   decltype(make(std::declval<Net&>(), tenon::Mode::graph)) model_;
 };
 
-template <class Net, class Sample>
+template <class Net, class Sample, class... Parts>
 Work training(const std::string& weights, tenon::Mode mode, long batch, int classes) {
-  auto going = std::make_shared<Training<Net, Sample>>(weights, mode, batch, classes);
-  return {[=] { return Training<Net, Sample>(weights, mode, batch, classes).run(10).losses; }, [going](long steps) { return going->run(steps).seconds; },
-          [=] { return std::vector<double>{arena_bytes<typename Graphs<Net, Sample>::Training>(mode, batch), double(going->run(4).last_allocated)}; }};
+  auto going = std::make_shared<Training<Net, Sample, Parts...>>(weights, mode, batch, classes);
+  return {[=] { return Training<Net, Sample, Parts...>(weights, mode, batch, classes).run(10).losses; }, [going](long steps) { return going->run(steps).seconds; },
+          [=] { return std::vector<double>{arena_bytes<typename Graphs<Net, Sample, Parts...>::Training>(mode, batch), double(going->run(4).last_allocated)}; }};
 }
 
 template <class Net, int... E>

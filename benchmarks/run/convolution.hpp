@@ -22,12 +22,12 @@ struct Convolution {
   static Work make(const std::string& what, long n) {
     using namespace tenon;
     if (what == "forward")
-      return operation([](const auto& x, const auto& w) { return ops::conv2d<options>(x, w); }, operand<Image>(n, 0), operand<Weight>(1, second_operand));
+      return operation([](const auto& x, const auto& w) { return ops::conv2d<options>(x, w); }, image<Image>(n, 0), operand<Weight>(1, second_operand));
     if (what == "backward_input")
       return operation([](const auto& w, const auto& dy) { return apply<ops::Conv2dBackwardInput, image_gradient>(Location{}, w, dy); },
-                       operand<Weight>(1, second_operand), operand<Result>(n, third_operand));
-    return operation([](const auto& x, const auto& dy) { return apply<ops::Conv2dBackwardWeight, weight_gradient>(Location{}, x, dy); }, operand<Image>(n, 0),
-                     operand<Result>(n, third_operand));
+                       operand<Weight>(1, second_operand), image<Result>(n, third_operand));
+    return operation([](const auto& x, const auto& dy) { return apply<ops::Conv2dBackwardWeight, weight_gradient>(Location{}, x, dy); }, image<Image>(n, 0),
+                     image<Result>(n, third_operand));
   }
 };
 

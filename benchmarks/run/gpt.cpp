@@ -17,11 +17,13 @@ std::vector<std::int32_t> letters(long batch, std::size_t first) {
   return result;
 }
 
+template <AmpLevel level>
 benchmark::Work training(const std::string& weights, Mode mode, long batch) {
   struct State {
     Net net;
-    decltype(benchmark::model_of(net, Mode::graph, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{})) model;
-    State(const std::string& weights, Mode mode) : model(benchmark::model_of(net, mode, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 1e-4})) {
+    decltype(benchmark::model_of(net, Mode::graph, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{}, amp<level>)) model;
+    State(const std::string& weights, Mode mode)
+        : model(benchmark::model_of(net, mode, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 1e-4}, amp<level>)) {
       load_checkpoint(weights, net);
     }
     benchmark::Steps run(long batch, long steps) {
@@ -67,7 +69,9 @@ int main(int argc, char** argv) {
     return [weights = benchmark::initial_weights<Net>(folder, "gpt")](const std::string& name, const std::string& variant) {
       const long batch = benchmark::last_number(name);
       const Mode mode = benchmark::mode_of(variant);
-      return name.find("/train/") != name.npos ? training(weights, mode, batch) : forward(weights, mode, batch);
+      if (name.find("/train/") != name.npos) return training<AmpLevel::O0>(weights, mode, batch);
+      if (name.find("/amp/") != name.npos) return training<AmpLevel::O2>(weights, mode, batch);
+      return forward(weights, mode, batch);
     };
   });
 }

@@ -25,13 +25,25 @@ X operand(long n, std::size_t first) {
   for (std::size_t i = 0; i < values.size(); ++i) x.data()[i] = static_cast<T>(values[i]);
   return x;
 }
+/// The same as a network hands it on: an image in blocks of samples if the batch fills them, as the rivals get theirs in the layout
+/// that they like best.
+template <class X>
+X image(long n, std::size_t first) {
+  using namespace tenon;
+  const X rows = operand<X>(n, first);
+  if (!in_blocks(n)) return rows;
+  eager::LaidOut x{rows.storage().data(), &rows.storage(), X::dims.count(1)};
+  Storage blocks;
+  eager::bring_to(true, x, n, blocks);
+  return X(std::move(blocks), n);
+}
 inline constexpr std::size_t second_operand = 12345, third_operand = 54321;  // where their numbers begin
 
 /// What is checked and timed is f on the operands, without a tape.
 template <class F, class... X>
 Work operation(F f, X... x) {
   const auto operands = std::make_shared<std::tuple<X...>>(std::move(x)...);
-  const auto call = [=] { return std::apply([&](const auto&... one) { return (hide(one.data()), ...), f(one...); }, *operands); };
+  const auto call = [=] { return std::apply([&](const auto&... one) { return (hide(one.storage().data()), ...), f(one...); }, *operands); };
   return {[=] {
             std::vector<double> some;
             add_some(some, call());
@@ -42,7 +54,7 @@ Work operation(F f, X... x) {
             const double start = tenon::detail::now();
             for (long i = 0; i < calls; ++i) {
               const auto result = call();
-              hide(result.data());
+              hide(result.storage().data());  // not data(), which would bring an image from blocks of samples into rows
             }
             return tenon::detail::now() - start;
           }};

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
       const long batch = benchmark::last_number(name);
       const Mode mode = benchmark::mode_of(variant);
       if (name.find("/train/") != name.npos) return benchmark::training<models::ResNet18, Image>(weights, mode, batch, 10);
+      if (name.find("/amp/") != name.npos) return benchmark::training<models::ResNet18, Image, Amp<AmpLevel::O2>>(weights, mode, batch, 10);
       return benchmark::forward<models::ResNet18>(weights, mode, batch, Image{});
     };
   });

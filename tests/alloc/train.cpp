@@ -96,13 +96,13 @@ constexpr int epochs = counted ? 200 : 4;
 
 /// X is the type of a batch; `many` holds as many steps as all epochs of `data`.
 template <class Net, class X>
-void check_model(Mode mode, int threads, const auto& data, const auto& many) {
+void check_model(Mode mode, int threads, const auto& data, const auto& many, const auto&... precision) {
   CAPTURE(tenon::name(mode));
   CAPTURE(threads);
   const ContextScope scope({.mode = mode, .num_threads = threads});
   Net net;
   nn::Momentum momentum{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-4f, .groups = {{.params = {"fc1.*"}, .learning_rate = 0.02}}};
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum, nn::Accuracy{}, nn::Loss{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum, nn::Accuracy{}, nn::Loss{}, precision...};
   const long steps = data.size();
   // A graph knows all from its second step on, also for the short batch; PyNative needs to have seen each batch size.
   Window training{mode == Mode::graph ? 1 : steps, epochs * steps};
@@ -175,4 +175,13 @@ TEST_CASE("alloc: nor does one of a convolutional network") {
   const auto many = data | dataset::repeat(epochs);
   for (const Mode mode : {Mode::graph, Mode::pynative})
     for (const int threads : {1, 2}) check_model<Small, Tensor<float, Shape<dyn, 1, 8, 8>>>(mode, threads, data, many);
+}
+
+TEST_CASE("alloc: nor does one in mixed precision, with overflows and a growing loss scale") {
+  const auto data = images(300) | dataset::shuffle(300) | dataset::batch(64);
+  const auto many = data | dataset::repeat(epochs);
+  for (const Mode mode : {Mode::graph, Mode::pynative})
+    for (const int threads : {1, 2})
+      check_model<Small, Tensor<float, Shape<dyn, 1, 8, 8>>>(mode, threads, data, many, amp<AmpLevel::O2, float16>,
+                                                             DynamicLossScaleManager{.scale_window = 50});
 }

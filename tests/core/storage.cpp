@@ -127,11 +127,31 @@ TEST_CASE("threads free what others made, and nobody hoards it") {
 
 TEST_CASE("counting is atomic") {
   Storage shared(64);
+  const Storage early = shared;  // counted when the program may have had one thread only
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&shared] {
       for (int i = 0; i < 10000; ++i) Storage copy = shared;
     });
   for (std::thread& t : threads) t.join();
-  CHECK(shared.unique());
+  CHECK(!shared.unique());
+  shared = Storage();
+  CHECK(early.unique());
+}
+
+namespace {
+struct LateOwner {
+  Storage block;
+};
+}  // namespace
+
+TEST_CASE("blocks that die after their thread's cache are freed") {
+  const long before = live;
+  std::thread([] {
+    thread_local LateOwner owner;  // made first, so destroyed last
+    owner.block = Storage(5000);
+    Storage other(5000);
+    owner.block = std::move(other);
+  }).join();
+  CHECK(live == before);
 }

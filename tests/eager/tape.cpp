@@ -51,6 +51,32 @@ struct Net : nn::Cell<Net> {
 };
 }  // namespace
 
+namespace {
+// The mean of two numbers: its derivative computes one value, which is the gradient of both.
+struct Middle : ops::Elementwise<Middle, "TestMiddle"> {
+  template <class V> static constexpr V eval(V a, V b) { return (a + b) / 2; }
+  static constexpr void derivative(Derivative& d) {
+    const int half = d.call<ops::Mul>(d.gradient(), d.constant(0.5));
+    d.flows_to(0, half);
+    d.flows_to(1, half);
+  }
+};
+auto middle(const auto& a, const auto& b) { return apply<Middle>(std::source_location::current(), a, b); }
+}  // namespace
+
+TEST_CASE("operands that share a gradient, and one that is there twice") {
+  Tensor x{1.0f, 2.0f}, y{4.0f, 8.0f};
+  Tape tape;
+  tape.watch(x);
+  tape.watch(y);
+  const auto result = reduce_sum(middle(middle(x, y), x) * 8.0f);
+  for (int again = 0; again < 2; ++again) {
+    tape.backward(result);
+    CHECK(same_bits(tape.gradient(x), Tensor{6.0f, 6.0f}));
+    CHECK(same_bits(tape.gradient(y), Tensor{2.0f, 2.0f}));
+  }
+}
+
 TEST_CASE("gradients of watched values, zeros for those that the result does not depend on") {
   const Vector x = vector(1, -2, 3), y = vector(4, 5, 6), unused = vector(7, 8, 9), constant = vector(1, 1, 2);
   Tape tape;

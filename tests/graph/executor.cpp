@@ -188,6 +188,94 @@ TEST_CASE("batches that shrink and grow, and any number of threads, give the bit
     }
 }
 
+namespace {
+/// Images [n, 1, 8, 8] to 4 logits; most of a step is one stage.
+struct SmallConv : nn::Cell<SmallConv> {
+  nn::Conv2d<1, 3, 3, nn::Conv2dConfig{.has_bias = true}> conv1;
+  nn::Conv2d<3, 5, 3, nn::Conv2dConfig{.has_bias = true}> conv2;
+  nn::Dense<80, 4> fc;
+  constexpr auto construct(auto x) const { return fc(flatten(max_pool2d<2>(relu(conv2(relu(conv1(x))))))); }
+};
+using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>, TypeKey<Dtype::float32, dyn, 1, 8, 8>, Labels>;
+using InStages = Compiled<ConvSource>;
+using Unstaged = Compiled<ConvSource, Passes{.stages = false}>;
+static_assert(InStages::stages.count == 1 && Unstaged::stages.count == 0);
+using ConvLayout = StateLayout<SmallConv, nn::Momentum<>>;
+
+/// What `steps` steps leave: the parameters, and the losses of all steps.
+template <class Policy = NoPolicy>
+std::string trained(Executor& executor, long n, int threads, int steps = 3, const Policy& policy = {}, int frozen_entry = -1) {
+  const ContextScope scope({.num_threads = threads, .seed = 5});
+  SmallConv net;
+  net.init_parameters();
+  auto state = std::vector<std::uint64_t>(std::size_t(ConvLayout::table.bytes / 8));
+  for (int e = 0; e < Structure<SmallConv>::count; ++e)
+    if (ConvLayout::table.numbers[e]) {
+      const float numbers[]{0.1f, 0, 1, 0.9f};
+      std::memcpy(reinterpret_cast<std::byte*>(state.data()) + ConvLayout::table.numbers[e], numbers, sizeof numbers);
+    }
+  const auto x = random_tensor<float, Shape<dyn, 1, 8, 8>>(1, -1, 1, n);
+  const auto y = random_tensor<std::int32_t, Shape<dyn>>(2, 0, 4, n);
+  bool frozen[Structure<SmallConv>::count]{};
+  if (frozen_entry >= 0) frozen[frozen_entry] = true, executor.freeze(frozen);
+  executor.bind(ParameterList(net).arena()->data, reinterpret_cast<std::byte*>(state.data()));
+  std::string bits;
+  for (int i = 0; i < steps; ++i) {
+    const void* inputs[]{x.data(), y.data()};
+    executor.run(inputs, n, policy);
+    bits.append(static_cast<const char*>(executor.output(0)), sizeof(float));
+  }
+  if (frozen_entry >= 0) executor.freeze(nullptr);
+  return bits.append(reinterpret_cast<const char*>(ParameterList(net).arena()->data), std::size_t(ParameterList(net).bytes()));
+}
+}  // namespace
+
+TEST_CASE("stages: any batch on any number of threads gives the bits of rows for the whole batch") {
+  Executor staged(InStages::program), whole(Unstaged::program);
+  for (long n : {1, 2, 9, 10, 16, 17, 19, 20, 31, 32, 33, 48, 50, 64, 79, 80, 100, 1000}) {
+    CAPTURE(n);
+    const std::string expected = trained(whole, n, 1);
+    for (int threads : {1, 2, 3, 5}) {
+      CAPTURE(threads);
+      CHECK(trained(staged, n, threads) == expected);
+      CHECK(staged.bytes() >= InStages::program.bytes(n, threads));
+    }
+  }
+}
+
+TEST_CASE("stages: a policy sees every row for every block, the rows of a block in order, and changes no bit") {
+  Executor staged(InStages::program);
+  for (int threads : {1, 2}) {
+    Watching::Log log;
+    const std::string expected = trained(staged, 40, threads, 1);
+    CHECK(trained(staged, 40, threads, 1, Watching{log}) == expected);
+    std::vector<std::string> names;
+    const auto row_names = [&](bool in_stage) {
+      for (int id = 0; id < InStages::graph.count; ++id)
+        if (const OperatorInfo& op = *InStages::graph[id].op; !op.leaf && !op.view && (InStages::stages.of[id] > 0) == in_stage) names.emplace_back(op.name);
+    };
+    for (int block = 0; block < 3; ++block) row_names(true);
+    row_names(false);
+    CHECK(log.wrong_buffers == 0);
+    CHECK(log.before == log.after);
+    CHECK(std::is_permutation(names.begin(), names.end(), log.before.begin(), log.before.end()));
+  }
+}
+
+TEST_CASE("stages: frozen parameters and their gradients are left out") {
+  Executor staged(InStages::program), whole(Unstaged::program);
+  for (int entry = 0; entry < Structure<SmallConv>::count; ++entry)
+    if (Structure<SmallConv>::table.entry[entry].parameter) {
+      const std::string expected = trained(whole, 40, 1, 3, NoPolicy{}, entry);
+      for (int threads : {1, 2}) CHECK(trained(staged, 40, threads, 3, NoPolicy{}, entry) == expected);
+    }
+}
+
+TEST_CASE("stages: the values of a step take the memory of one block, whatever the batch") {
+  static_assert(InStages::plan.size[int(Region::block)] > 5 * InStages::plan.size[int(Region::sample)]);
+  static_assert(2 * InStages::plan.bytes(256) < Unstaged::plan.bytes(256));
+}
+
 TEST_CASE("an executor that is used for two networks in turn resolves their addresses anew") {
   Executor executor(Fused::program);
   Training one, two, alone;

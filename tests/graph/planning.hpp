@@ -24,25 +24,35 @@ int memory_of(const Graph<N>& graph, int id) {
   return id;
 }
 
-/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin.
+/// The last moment at which a read by node `user` may happen: in a stage there are reads for every block.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n);
+int end_of_stage(const Graph<N>& graph, const Stages<N>& stages, int user) {
+  while (stages.of[user] && user + 1 < graph.count && stages.of[user + 1] == stages.of[user]) ++user;
+  return user;
+}
 
-/// The buffers of a region (sample: per sample). Written where computed; kept until the last node that reads or changes
-/// it, to the end of the step if it is an output.
+/// The buffers of a region (sample and block: per sample). Written where computed; kept until the last node that reads or changes
+/// it, to the end of the step if it is an output. In a stage all is computed and read again and again from its begin to its end,
+/// but what no node outside of it reads is of one block.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region) {
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region, const Stages<N>& stages = {}) {
   std::vector<LiveBuffer> buffers;
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
     const bool batched = node.type.rank > 0 && node.type.extent[0] < 0;
-    if (node.op->leaf || memory_of(graph, id) != id || batched != (region == Region::sample)) continue;
+    if (node.op->leaf || memory_of(graph, id) != id || batched != (region != Region::fixed)) continue;
     LiveBuffer b{id, place ? place[id].offset : 0, (node.type.bytes(1) + 63) / 64 * 64, id, id};
+    bool one_block = batched && stages.of[id] != 0;
     for (int user = id + 1; user < graph.count; ++user)
       for (int k = 0; k < graph[user].operands; ++k)
-        if (memory_of(graph, graph[user].operand[k]) == id) b.last = user;
+        if (memory_of(graph, graph[user].operand[k]) == id) b.last = user, one_block &= stages.of[user] == stages.of[id];
     for (int k = 0; k < graph.outputs; ++k)
-      if (memory_of(graph, graph.output[k]) == id) b.last = graph.count;
+      if (memory_of(graph, graph.output[k]) == id) b.last = graph.count, one_block = false;
+    if (one_block != (region == Region::block)) continue;
+    if (!one_block) {
+      while (stages.of[b.born] && b.born > 0 && stages.of[b.born - 1] == stages.of[b.born]) --b.born;
+      if (b.last < graph.count) b.last = end_of_stage(graph, stages, b.last);
+    }
     buffers.push_back(b);
   }
   return buffers;
@@ -50,8 +60,8 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, 
 
 /// Bytes alive at the worst moment.
 template <int N>
-long independent_bound(const Graph<N>& graph, Region region) {
-  const auto buffers = live_buffers(graph, nullptr, region);
+long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& stages = {}) {
+  const auto buffers = live_buffers(graph, nullptr, region, stages);
   long worst = 0;
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;
@@ -63,8 +73,8 @@ long independent_bound(const Graph<N>& graph, Region region) {
 
 /// "" or a sentence about two buffers that share memory while both are alive, or about one outside of the region.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region) {
-  const auto buffers = live_buffers(graph, plan.at, region);
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const Stages<N>& stages = {}) {
+  const auto buffers = live_buffers(graph, plan.at, region, stages);
   for (const LiveBuffer& a : buffers) {
     if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.size[int(region)])
       return text("node ", a.node, " is outside of its region");
@@ -75,13 +85,16 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region) {
   return "";
 }
 
+/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin; those of a block behind the others.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n) {
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages) {
   std::vector<LiveBuffer> all;
-  for (Region region : {Region::sample, Region::fixed})
-    for (LiveBuffer b : live_buffers(graph, plan.at, region)) {
+  const long block = n < 16 ? n : 16;
+  for (Region region : {Region::sample, Region::fixed, Region::block})
+    for (LiveBuffer b : live_buffers(graph, plan.at, region, stages)) {
       if (region == Region::sample) b.offset = plan.floor + b.offset * n, b.bytes *= n;
-      else b.offset += plan.at[b.node].lift * n;
+      else if (region == Region::fixed) b.offset += plan.at[b.node].lift * n;
+      else b.offset = plan.bytes(n) - plan.size[int(Region::block)] * block + b.offset * block, b.bytes *= block;
       all.push_back(b);
     }
   return all;
@@ -89,8 +102,8 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan,
 
 /// "" or a sentence about two buffers, of any region, that share memory for a batch of n, or about one outside of it.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n) {
-  const auto buffers = live_buffers(graph, plan, n);
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages = {}) {
+  const auto buffers = live_buffers(graph, plan, n, stages);
   for (const LiveBuffer& a : buffers) {
     if (a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.bytes(n)) return text("node ", a.node, " is outside of the scratch memory");
     for (const LiveBuffer& b : buffers)
@@ -100,15 +113,17 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n) {
   return "";
 }
 
-/// Bytes alive at the worst moment for a batch of n, both regions together.
+/// Bytes alive at the worst moment for a batch of n, all regions together.
 template <int N>
-long independent_bound(const Graph<N>& graph, long n) {
+long independent_bound(const Graph<N>& graph, long n, const Stages<N>& stages = {}) {
   long worst = 0;
-  const auto samples = live_buffers(graph, nullptr, Region::sample), fixed = live_buffers(graph, nullptr, Region::fixed);
+  const auto samples = live_buffers(graph, nullptr, Region::sample, stages), fixed = live_buffers(graph, nullptr, Region::fixed, stages),
+             block = live_buffers(graph, nullptr, Region::block, stages);
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;
     for (const LiveBuffer& b : samples) live += b.born <= moment && moment <= b.last ? b.bytes * n : 0;
     for (const LiveBuffer& b : fixed) live += b.born <= moment && moment <= b.last ? b.bytes : 0;
+    for (const LiveBuffer& b : block) live += b.born <= moment && moment <= b.last ? b.bytes * (n < 16 ? n : 16) : 0;
     worst = live > worst ? live : worst;
   }
   return worst;

@@ -64,6 +64,12 @@ void check_mask(long n, double low, double high) {
       REQUIRE(result[std::size_t(i)] == promised_sum(elements[std::size_t(i)], run));
     }
     CHECK(result.back() == 77);
+    if (n == 1) {  // as a part of straight code
+      std::vector<float> alone(result.size(), 77);
+      a.buffer[0] = alone.data();
+      ops::ReduceSum::run<StraightCall<CallOf<Call>>>(a, 0, items);
+      CHECK(alone == result);
+    }
   }
 }
 template <class S, int... masks>
@@ -95,6 +101,17 @@ TEST_CASE("every set of axes of every kind of shape") {
   check<Shape<35, 40>>();
   check<Shape<6, 13, 25>>();  // blocks filled up with neighbours
   check<Shape<9, 700>>();
+}
+
+TEST_CASE("reductions of so few elements that they are straight code") {
+  check<Shape<2>>();
+  check<Shape<7>>();
+  check<Shape<16>>();
+  check<Shape<5, 3>>();
+  check<Shape<2, 1, 4, 2>>();
+  check<Shape<dyn, 17>>();
+  check<Shape<dyn, 3, 20>>();
+  check<Shape<dyn, 2, 2, 16>>();
 }
 
 TEST_CASE("16-bit floats add up in float, integers in 64 bits") {

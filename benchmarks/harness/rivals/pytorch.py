@@ -111,7 +111,7 @@ def works(rival, group, threads, folder):
         if parts[0] in pytorch_kernels.KINDS:
             return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
         if isinstance(group.networks[parts[0]], Transformer):
-            return pytorch_gpt.work(group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors"), parts[1], int(parts[2]), rival == "compiled")
+            return pytorch_gpt.work(group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors"), parts[1], int(parts[2]), rival)
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
         return {"train": training, "amp": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
 

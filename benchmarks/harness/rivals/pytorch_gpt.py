@@ -51,11 +51,11 @@ def build(network, weights):
     return net
 
 
-def work(network, weights, what, count, compiled):
+def work(network, weights, what, count, rival):
     x, y = (torch.from_numpy(text).long() for text in texts_of(network, count))
     if what == "forward":
         net = build(network, weights).eval()
-        net = torch.compile(net) if compiled else net
+        net = torch.compile(net) if rival == "compiled" else net
 
         @torch.inference_mode()
         def call():
@@ -68,9 +68,10 @@ def work(network, weights, what, count, compiled):
         optimizer = torch.optim.Adam(net.parameters(), 1e-4, fused=True)
 
         def loss_of(x, y):
-            return F.cross_entropy(net(x).view(-1, network.vocabulary), y.view(-1))
+            with torch.autocast("cpu", torch.bfloat16, enabled=rival == "autocast"):
+                return F.cross_entropy(net(x).view(-1, network.vocabulary), y.view(-1))
 
-        loss_of = torch.compile(loss_of) if compiled else loss_of
+        loss_of = torch.compile(loss_of) if rival == "compiled" else loss_of
 
         def step():
             optimizer.zero_grad()

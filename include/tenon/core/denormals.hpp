@@ -11,12 +11,12 @@ namespace tenon::inline TENON_ABI {
 /// takes some processors 40 ns, which a scope of your own around a loop of tiny calls saves: inside of it, others cost nothing.
 class FlushDenormals {
  public:
-  FlushDenormals() {
+  [[gnu::always_inline]] FlushDenormals() {
     if (depth_++ > 0) return;
     before_ = read();
     if ((before_ & flush) != flush) write(before_ | flush);
   }
-  ~FlushDenormals() {
+  [[gnu::always_inline]] ~FlushDenormals() {
     if (--depth_ == 0 && (before_ & flush) != flush) write(before_);
   }
   FlushDenormals(const FlushDenormals&) = delete;

@@ -67,6 +67,7 @@ TENON_DEVICE constexpr std::size_t size_of(Dtype d) {
   return bytes[int(d)];
 }
 TENON_DEVICE constexpr bool is_floating(Dtype d) { return d >= Dtype::float16; }
+TENON_DEVICE constexpr bool is_half_dtype(Dtype d) { return d == Dtype::float16 || d == Dtype::bfloat16; }
 TENON_DEVICE constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::int8 && d <= Dtype::int64; }
 
 /// The type in which sums of T are carried: 16-bit floats add up in float, small integers in 64 bits.

@@ -45,6 +45,9 @@ struct TextPart {
     float single_value;
     double real_value;
   };
+  // These two before the template, so that no literal's length makes another instance.
+  TextPart(const char* part) : kind(chars), view(part) {}
+  TextPart(const std::string& part) : kind(chars), view(part) {}
   template <class T>
   TextPart(const T& part) {
     if constexpr (requires { std::string_view(part); }) kind = chars, view = std::string_view(part);

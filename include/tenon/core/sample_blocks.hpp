@@ -12,6 +12,9 @@ inline constexpr int block_samples = 16;
 /// n rounded up to whole blocks.
 constexpr long whole_blocks(long n) { return (n + block_samples - 1) / block_samples * block_samples; }
 
+/// Samples of the largest block of a batch of n.
+constexpr long block_of(long n) { return n < block_samples ? n : block_samples; }
+
 /// True if a batch of n is computed in blocks: if not too many of their samples are missing. No bit depends on it.
 constexpr bool in_blocks(long n) { return 5 * n >= 3 * whole_blocks(n); }
 

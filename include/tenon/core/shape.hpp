@@ -64,6 +64,11 @@ struct Shape {
 template <int... Extents>
 struct InnerShape : Shape<Extents...> {};
 
+/// The same extents for integers and bool inside of a network that computes in a 16-bit type: rows of a table that are looked up by
+/// them have that type (ops/gather.hpp). Stands in graphs and in eager cells alike.
+template <Dtype half, int... Extents>
+struct HalfShape : Shape<Extents...> {};
+
 /// TensorType of a C++ element type and a Shape.
 template <class T, class S> inline constexpr TensorType type_of = S::dims.with(dtype_of<T>);
 

@@ -6,6 +6,10 @@
 #include <new>
 #include <utility>
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 #include <tenon/core/error.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -18,22 +22,29 @@ class Storage {
 
   Storage() = default;
   /// A block of at least `bytes`. Throws RuntimeError above max_bytes, std::bad_alloc if there is no memory.
-  explicit Storage(std::size_t bytes) : block_(Cache::of_thread().take(size_class(bytes))), data_(begin_of(block_)) { own(nullptr); }
+  explicit Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
+  /// The class of sizes to which a number of bytes belongs: known beforehand, it saves a call a few steps.
+  enum class SizeClass : int {};
+  static constexpr SizeClass class_of(std::size_t bytes) { return SizeClass{size_class(bytes)}; }
+  explicit Storage(SizeClass c) : block_(take(int(c))), data_(begin_of(block_)) {}
+  /// Makes a block, of one that has none: without the moves of an assignment.
+  void make(SizeClass c) {
+    block_ = take(int(c));
+    data_ = begin_of(block_);
+  }
   Storage(const Storage& other) noexcept : block_(other.block_), data_(other.data_) {
-    if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
+    if (block_) add_reference(*block_);
   }
   Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
-  Storage& operator=(Storage other) noexcept {
+  Storage& operator=(const Storage& other) noexcept { return *this = Storage(other); }
+  Storage& operator=(Storage&& other) noexcept {
     std::swap(block_, other.block_);
     std::swap(data_, other.data_);
     return *this;
   }
   ~Storage() {
-    if (!block_) return;
     // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
-    if (block_->references.load(std::memory_order_acquire) != 1 && block_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (block_->destroy) block_->destroy(begin_of(block_));
-    Cache::of_thread().give(block_);
+    if (block_ && (block_->references.load(std::memory_order_acquire) == 1 || remove_reference(*block_))) give(block_);
   }
 
   /// Takes over an object of another library that owns elements, such as an xt::xarray; `address(object)` is where they
@@ -43,7 +54,7 @@ class Storage {
     static_assert(alignof(Owner) <= 64 && !std::is_reference_v<Owner>, "move the owner in");
     Storage s(sizeof(Owner));
     auto* kept = ::new (s.data_) Owner(std::forward<Owner>(owner));
-    s.own([](std::byte* at) { reinterpret_cast<Owner*>(at)->~Owner(); });
+    s.block_->destroy = [](std::byte* at) { reinterpret_cast<Owner*>(at)->~Owner(); };
     s.data_ = reinterpret_cast<std::byte*>(address(*kept));
     return s;
   }
@@ -62,19 +73,20 @@ class Storage {
   bool unique() const { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
 
  private:
+  // A block in a cache is as a new one: with one reference, nothing to destroy, row-major.
   struct alignas(64) Block {
-    std::atomic<int> references;
-    int size_class;
-    Block* next;
-    void (*destroy)(std::byte*);
-    bool in_blocks;
+    std::atomic<int> references{1};
+    int size_class = 0;
+    Block* next = nullptr;
+    void (*destroy)(std::byte*) = nullptr;
+    bool in_blocks = false;
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
     throw_error<RuntimeError>("A tensor of ", bytes, " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
   }
-  static int size_class(std::size_t bytes) {
+  static constexpr int size_class(std::size_t bytes) {
     if (bytes > max_bytes) refuse(bytes);
     if (bytes <= 256) return int((bytes + 63) / 64) - (bytes ? 1 : 0);
     const int log2 = std::bit_width(bytes - 1) - 1;  // 2^log2 < bytes <= 2^(log2 + 1)
@@ -82,43 +94,67 @@ class Storage {
   }
   static std::size_t class_bytes(int c) { return c < 4 ? std::size_t(c + 1) * 64 : std::size_t(4 + c % 4 + 1) << (c / 4 + 5); }
   static std::byte* begin_of(Block* block) { return reinterpret_cast<std::byte*>(block) + sizeof(Block); }
-  void own(void (*destroy)(std::byte*)) {
-    block_->references.store(1, std::memory_order_relaxed);
-    block_->destroy = destroy;
-    block_->in_blocks = false;
+  // Atomic steps take as long as a small operator: a program without a second thread does without.
+  static bool single_threaded() {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+  }
+  static void add_reference(Block& b) {
+    if (single_threaded()) b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    else b.references.fetch_add(1, std::memory_order_relaxed);
+  }
+  // True if it was the last one; then the block has one again.
+  static bool remove_reference(Block& b) {
+    if (single_threaded()) b.references.store(b.references.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    else if (b.references.fetch_sub(1, std::memory_order_acq_rel) == 1) return b.references.store(1, std::memory_order_relaxed), true;
+    return false;
   }
 
   // The blocks that this thread has given back. It keeps at most as many as it has taken, so that a thread that only
   // frees what others make does not hoard.
-  struct Cache {
-    Block* free[classes]{};
-    int taken[classes]{};
-    static inline thread_local bool gone = false;  // static tensors may die after this thread's cache
-
-    static Cache& of_thread() {
-      thread_local Cache cache;
-      return cache;
-    }
-    Block* take(int c) {
-      Block* block = gone ? nullptr : free[c];
-      if (block) free[c] = block->next;
-      else block = ::new (::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64))) Block{{0}, c, nullptr, nullptr, false};
-      ++taken[c];
-      return block;
-    }
-    void give(Block* block) {
-      const int c = block->size_class;
-      if (gone || taken[c] == 0) return ::operator delete(block, std::align_val_t(64));
-      --taken[c];
-      block->next = free[c];
-      free[c] = block;
-    }
-    ~Cache() {
-      gone = true;
-      for (Block* block : free)
-        while (block) ::operator delete(std::exchange(block, block->next), std::align_val_t(64));
+  struct Shelf {
+    Block* first;
+    long taken;
+  };
+  static inline constinit thread_local Shelf shelves_[classes]{};
+  static inline constinit thread_local bool gone_ = false;  // static tensors may die after this thread's blocks
+  struct Emptier {
+    ~Emptier() {
+      gone_ = true;
+      for (Shelf& shelf : shelves_) {
+        while (shelf.first) ::operator delete(std::exchange(shelf.first, shelf.first->next), std::align_val_t(64));
+        shelf.taken = 0;
+      }
     }
   };
+  static Block* take(int c) {
+    Shelf& shelf = shelves_[c];
+    if (!shelf.first) return allocate(c);
+    ++shelf.taken;
+    return std::exchange(shelf.first, shelf.first->next);
+  }
+  [[gnu::noinline]] static Block* allocate(int c) {
+    Block* const block = ::new (::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64))) Block;
+    block->size_class = c;
+    if (!gone_) {
+      ++shelves_[c].taken;
+      thread_local const Emptier emptier;  // at the thread's end, once a thread has taken a block
+      static_cast<void>(emptier);
+    }
+    return block;
+  }
+  static void give(Block* block) {
+    if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));
+    Shelf& shelf = shelves_[block->size_class];
+    if (shelf.taken == 0) return ::operator delete(block, std::align_val_t(64));
+    --shelf.taken;
+    block->in_blocks = false;
+    block->next = shelf.first;
+    shelf.first = block;
+  }
 
   Block* block_ = nullptr;
   std::byte* data_ = nullptr;

@@ -149,6 +149,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   }
   /// The block as it is: an image that an operator made may be in blocks of samples. data() makes it row-major.
   const Storage& storage() const { return storage_; }
+  Storage& storage() { return storage_; }
 
   /// The only element. Throws ValueError if there are more.
   T item() const {

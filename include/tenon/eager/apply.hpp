@@ -9,6 +9,7 @@
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
+struct Cast;
 struct Reshape;
 }
 
@@ -18,9 +19,31 @@ template <class V> struct KeyFor;
 template <class T, int... E> struct KeyFor<Tensor<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E> struct KeyFor<Tensor<T, InnerShape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E> struct KeyFor<Traced<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class T, Dtype half, int... E> struct KeyFor<Tensor<T, HalfShape<half, E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class T, Dtype half, int... E> struct KeyFor<Traced<T, HalfShape<half, E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class T, int... E, auto Init, bool Trainable> struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> { using type = TypeKey<dtype_of<T>, E...>; };
 template <class P, int... E> struct KeyFor<ParameterView<P, Shape<E...>>> { using type = TypeKey<dtype_of<typename P::type>, E...>; };
 template <class T> struct KeyFor<Number<T>> { using type = TypeKey<dtype_of<T>>; };
+
+/// What an operand is taken as beside 16-bit floats: a float32 parameter takes their dtype, unless it is a setting.
+template <class V> inline constexpr bool is_float_parameter = false;
+template <class S, auto Init, bool Trainable>
+inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> = !Parameter<float, S, Init, Trainable>::setting;
+template <class P, class S> inline constexpr bool is_float_parameter<ParameterView<P, S>> = is_float_parameter<P>;
+template <Dtype half, class Key> struct KeyAs;
+template <Dtype half, Dtype D, int... E> struct KeyAs<half, TypeKey<D, E...>> { using type = TypeKey<half, E...>; };
+template <Dtype half, class V, bool converts = is_half_dtype(half) && is_float_parameter<V>> struct KeyBeside : KeyFor<V> {};
+template <Dtype half, class V> struct KeyBeside<half, V, true> : KeyAs<half, typename KeyFor<V>::type> {};
+
+/// The 16-bit dtype in which a call of Op takes its float32 parameters, float32 if it takes them as they are. Operators with
+/// `static constexpr bool float_parameters = true;` always do, and effects, which write them.
+template <class Op, class... V>
+constexpr Dtype parameters_as() {
+  Dtype half = Dtype::float32;
+  if constexpr ((is_float_parameter<V> || ...))
+    if constexpr (!Op::effect && !requires { requires Op::float_parameters; }) ((half = is_half_dtype(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
+  return half;
+}
 
 /// Result type and kernel of a call, worked out once per combination of shapes.
 template <class Operator, auto Config, class... Keys>
@@ -49,6 +72,22 @@ template <class I, int... K> Shape<I::result_type.extent[K]...> shape_from(std::
 template <class I> using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 template <class I, int... K> InnerShape<I::result_type.extent[K]...> inner_shape_from(std::integer_sequence<int, K...>);
 template <class I> using InnerResultShape = decltype(inner_shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+/// The 16-bit dtype of the network in which integers stand, float32 for none.
+template <class V> inline constexpr Dtype network_half = Dtype::float32;
+template <class T, Dtype half, int... E> inline constexpr Dtype network_half<Tensor<T, HalfShape<half, E...>>> = half;
+template <class T, Dtype half, int... E> inline constexpr Dtype network_half<Traced<T, HalfShape<half, E...>>> = half;
+template <Dtype half, class I, int... K> HalfShape<half, I::result_type.extent[K]...> half_shape_from(std::integer_sequence<int, K...>);
+// The shape of a result in a network; integers remember its dtype.
+template <class I, class Plain, Dtype half, bool remembers = is_half_dtype(half) && !is_floating(I::result_type.dtype)> struct ShapeIn { using type = Plain; };
+template <class I, class Plain, Dtype half>
+struct ShapeIn<I, Plain, half, true> { using type = decltype(half_shape_from<half, I>(std::make_integer_sequence<int, I::result_type.rank>{})); };
+template <class... V>
+constexpr Dtype half_among() {
+  Dtype half = Dtype::float32;
+  ((half = is_half_dtype(network_half<V>) ? network_half<V> : half), ...);
+  return half;
+}
+
 template <class I> using ResultElement = CppType<I::result_type.dtype>;
 
 template <class T, class S> constexpr Builder* builder_of(const Traced<T, S>& v) { return v.builder; }
@@ -88,21 +127,46 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
     const int operand[]{lift(*b, v)...};
     b->location = at;
     const int id = b->call(&info<typename I::Op>, operand, int(sizeof...(V)), I::attributes, I::result_type, immediate);
-    return Traced<ResultElement<I>, ResultShape<I>>(b, id);
+    return Traced<ResultElement<I>, typename ShapeIn<I, ResultShape<I>, half_among<V...>()>::type>(b, id);
   }
 }
 
 template <class I>
 constexpr EagerInfo describe_eager() {
-  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, I::types.count, I::Op::effect, I::Op::blocks};
+  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, Storage::class_of(std::size_t(I::result_type.bytes(1))), I::types.count, I::Op::effect, I::Op::blocks};
   for (int k = 0; k < I::types.count; ++k)
-    if (is_image(I::types.type[k])) call.images = true, call.features[k] = I::types.type[k].count(1);
+    if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;
 }
 template <class I> inline constexpr EagerInfo eager_info = describe_eager<I>();
 
+// The function that runs a call.
+template <class I>
+constexpr auto* eager_runner() {
+  bool images = false, batch = I::result_type.batched();
+  for (int k = 0; k < I::types.count; ++k) images |= is_image(I::types.type[k]), batch |= I::types.type[k].batched();
+  const KernelWork& work = eager_info<I>.single;
+  if (images) return &run_image_call;
+  return batch || I::Op::view || I::Op::effect || work.workspace || work.items * work.cost > cost_per_thread ? &run_call : &run_small_call;
+}
+// The operand that has the batch size of the result, -1: none has one.
+template <class I>
+constexpr int batched_operand() {
+  for (int k = 0; I::result_type.batched() && k < I::types.count; ++k)
+    if (I::types.type[k].batched()) return k;
+  return -1;
+}
+
+// A function of its own, so that the result is made where the caller wants it.
+template <class I, class Result>
+[[gnu::always_inline]] inline Result eager_result(std::uint64_t immediate, const EagerOperand* operand) {
+  constexpr int batched = batched_operand<I>();  // a mean over the batch has no batch size
+  Result result(Storage(), batched < 0 ? 1 : operand[batched < 0 ? 0 : batched].n);
+  eager_runner<I>()(eager_info<I>, operand, immediate, result.storage(), result.variable);
+  return result;
+}
 template <class I, class... V>
 auto apply_eager(std::uint64_t immediate, const V&... v) {
   if constexpr (!I::ok) {
@@ -110,13 +174,28 @@ auto apply_eager(std::uint64_t immediate, const V&... v) {
     return Wrong::corrected;
   } else {
     const EagerOperand operand[]{v...};
-    EagerResult made = run_eager(eager_info<I>, operand, immediate);
-    if constexpr (!I::Op::effect) {
-      using Result = Tensor<ResultElement<I>, std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>>;
-      Result result(std::move(made.storage), made.n);
-      result.variable = made.variable;
-      return result;
+    if constexpr (I::Op::effect) {
+      Storage none;
+      TapeVariable no_variable;
+      eager_runner<I>()(eager_info<I>, operand, immediate, none, no_variable);
+    } else {
+      using Plain = std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>;
+      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(immediate, operand);
     }
+  }
+}
+
+/// A float32 parameter in a 16-bit dtype; other operands as they are. `b` is the trace, if there is one.
+template <Dtype half, bool traced, class V, class Cast = ops::Cast>
+constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builder* b, const V& operand) {
+  if constexpr (!is_float_parameter<V>) return (operand);
+  else {
+    using I = Inference<Cast, typename Cast::Config{half}, typename KeyFor<V>::type>;
+    if constexpr (traced) {
+      b->location = at;
+      const int parameter[]{lift(*b, operand)};
+      return Traced<CppType<half>, ResultShape<I>>(b, b->call(&info<Cast>, parameter, 1, I::attributes, I::result_type));
+    } else return apply_eager<I>(0, operand);
   }
 }
 
@@ -127,7 +206,7 @@ namespace detail {
 template <bool on_tensors, class Op, auto Config, class... V>
 struct CheckedCall { static constexpr bool ok = true; };
 template <class Op, auto Config, class... V>
-struct CheckedCall<true, Op, Config, V...> : Inference<Op, Config, typename KeyFor<V>::type...> {};
+struct CheckedCall<true, Op, Config, V...> : Inference<Op, Config, typename KeyBeside<parameters_as<Op, V...>(), V>::type...> {};
 template <class Op, auto Config, class... V>
 using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_broken<V>) || ...), Op, Config, V...>;
 }  // namespace detail
@@ -135,7 +214,8 @@ using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_bro
 /// Calls operator Op on operands: adds a node to the graph being traced, or runs the kernel at once.
 ///
 /// Config     the operator's settings, a value of Op::Config
-/// operands   Tensor, Traced, Parameter, Number; at least one is no Parameter and no Number
+/// operands   Tensor, Traced, Parameter, Number; at least one is no Parameter and no Number. Beside 16-bit floats a float32
+///            parameter is cast to their dtype, so that gradients reach it in float32
 /// immediate  a run-time number for the kernel, such as the key of a random stream
 template <class Op, auto Config = typename Op::Config{}, class... V>
 constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&... operands) {
@@ -148,9 +228,17 @@ constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&.
                   "an operator needs at least one operand that is not a parameter or a number: bring a parameter in by value_in(x, parameter)");
     static_assert(!((detail::is_traced<V> || ...) && (detail::is_tensor<V> || ...)),
                   "a tensor with values cannot be used while a graph is traced: pass it in as an argument, or make it a parameter of the cell");
-    using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;
-    if constexpr ((detail::is_traced<V> || ...)) return detail::apply_traced<I>(at, immediate, operands...);
-    else return detail::apply_eager<I>(immediate, operands...);
+    constexpr bool traced = (detail::is_traced<V> || ...);
+    constexpr Dtype half = detail::parameters_as<Op, V...>();
+    if constexpr (is_half_dtype(half)) {
+      [[maybe_unused]] Builder* b = nullptr;
+      if constexpr (traced) ((b = b ? b : detail::builder_of(operands)), ...);
+      return apply_with<Op, Config>(at, immediate, detail::beside_half<half, traced>(at, b, operands)...);
+    } else {
+      using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;
+      if constexpr (traced) return detail::apply_traced<I>(at, immediate, operands...);
+      else return detail::apply_eager<I>(immediate, operands...);
+    }
   }
 }
 template <class Op, auto Config = typename Op::Config{}, class... V>

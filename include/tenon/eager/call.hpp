@@ -23,10 +23,10 @@ struct EagerInfo {
   const eager::Rule* rule;    // null: no gradient flows through the result
   KernelWork single;          // the kernel's work without a batch, or with one of 1
   TensorType result;
+  Storage::SizeClass size;    // of a result without a batch
   int operands;
   bool effect;                // the kernel changes operand 0 and has no result
   InBlocks blocks;
-  bool images = false;        // there are images among the operands
   long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
 };
 
@@ -37,28 +37,21 @@ struct EagerOperand {
   const ParameterHandle* parameter = nullptr;  // of a Parameter
   TapeVariable variable{};
   long n = -1;                                 // batch size, -1: none
-  std::uint64_t number = 0;                    // the bytes of a Number
+  std::uint64_t number = 0;                    // the bytes of a Number, which `data` points to
 
+  EagerOperand(const EagerOperand&) = delete;
   template <class T, class S> EagerOperand(const Tensor<T, S>& x)
       : data(x.storage().data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
   template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
   template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
-  template <class T> EagerOperand(const Number<T>& x) : number(constant_bytes(dtype_of<T>, x.value)) {}
+  template <class T> EagerOperand(const Number<T>& x) : data(&number), number(constant_bytes(dtype_of<T>, x.value)) {}
 
-  bool is_number() const { return !storage && !parameter; }
-  const void* address() const { return is_number() ? &number : data; }
   /// As the tape keeps it beyond this call.
   void keep_in(eager::Tape::Value& value) const {
+    value.data = const_cast<void*>(data);
     if (storage) value.storage = *storage;
-    if (is_number()) value.storage = Storage(sizeof number), std::memcpy(value.storage.data(), &number, sizeof number);
-    value.data = is_number() ? value.storage.data() : const_cast<void*>(data);
+    else if (data == &number) value.storage = Storage(sizeof number), value.data = std::memcpy(value.storage.data(), &number, sizeof number);
   }
-};
-
-struct EagerResult {
-  Storage storage;
-  long n = 1;
-  TapeVariable variable{};
 };
 
 [[gnu::cold, gnu::noinline]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
@@ -69,7 +62,7 @@ struct EagerResult {
 
 /// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout of the call,
 /// which are kept so.
-inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy, const Arguments& a, EagerResult& result) {
+inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy, const Arguments& a, const Storage& result, TapeVariable& result_variable) {
   int variable[max_operands];
   bool recorded = false;
   for (int k = 0; k < call.operands; ++k) {
@@ -77,68 +70,68 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
     recorded |= variable[k] >= 0;
   }
   if (!recorded || !call.rule) return;
-  eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result.variable);
+  eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result_variable);
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
     if (!(call.rule->keeps >> k & 1)) continue;
     if (copy && copy[k]) value[k].data = copy[k].data(), value[k].storage = copy[k];
     else operand[k].keep_in(value[k]);
   }
-  if (call.rule->keeps >> call.operands & 1) value[call.operands].data = result.storage.data(), value[call.operands].storage = result.storage;
+  if (call.rule->keeps >> call.operands & 1) value[call.operands].data = result.data(), value[call.operands].storage = result;
 }
 
-/// The call with images among its operands or as its result: it brings them into one layout first.
-[[gnu::noinline]] inline void run_on_images(const EagerInfo& call, const EagerOperand* operand, Arguments& a, EagerResult& result) {
-  eager::LaidOut x[max_operands];
-  for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
-  const bool blocks = call.kernel && eager::runs_in_blocks(*call.kernel, call.blocks, a.n, x, call.operands);
-  Storage copy[max_operands];
-  for (int k = 0; k < call.operands; ++k) {
-    eager::bring_to(blocks, x[k], a.n, copy[k]);
-    a.buffer[k + 1] = x[k].data;
-  }
-  if (call.effect) a.buffer[0] = a.buffer[1];
-  else if (!call.kernel) result.storage = copy[0] ? copy[0] : *operand[0].storage;
-  else a.buffer[0] = (result.storage = eager::result_storage(call.result, a.n, blocks)).data();
-  if (call.kernel) {
-    const FlushDenormals flush;
-    eager::launch_in(blocks, *call.kernel, a);
-  }
-  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result);
-}
-
-/// Runs an eager call and records it if a tape wants to know.
-inline EagerResult run_eager(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
+// Finds the operands and the batch size. Throws if there are none, or several.
+inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
   long n = -1;
   Arguments a;
   a.immediate = immediate;
   for (int k = 0; k < call.operands; ++k) {
     const EagerOperand& x = operand[k];
-    if ((x.storage && !*x.storage) || (x.parameter && !x.data) || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
+    if (!x.data || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
     if (x.n >= 0) n = x.n;
-    a.buffer[k + 1] = const_cast<void*>(x.address());
+    a.buffer[k + 1] = const_cast<void*>(x.data);
   }
-  a.n = n < 0 ? 1 : n;
-  EagerResult result;
-  result.n = call.result.batched() ? a.n : 1;  // a mean over the batch has no batch size
-  if (call.images) {
-    run_on_images(call, operand, a, result);
-    return result;
-  }
-  if (call.effect) {
-    a.buffer[0] = a.buffer[1];
-  } else if (!call.kernel) {
-    result.storage = *operand[0].storage;
-  } else {
-    result.storage = Storage(static_cast<std::size_t>(call.result.bytes(a.n)));
-    a.buffer[0] = result.storage.data();
-  }
+  if (n >= 0) a.n = n;
+  return a;
+}
+
+/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the two below, it gives the result
+/// its elements and its variable.
+[[gnu::noinline]] inline void run_image_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+  Arguments a = eager_arguments(call, operand, immediate);
+  eager::LaidOut x[max_operands];
+  Storage copy[max_operands];
+  for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
+  result = eager::run_on_images(call.kernel, call.blocks, call.effect, call.result, a, x, copy, call.operands);
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
+}
+/// The same without images.
+[[gnu::noinline]] inline void run_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+  Arguments a = eager_arguments(call, operand, immediate);
+  if (call.effect) a.buffer[0] = a.buffer[1];
+  else if (!call.kernel) result = *operand[0].storage;
+  else result.make(Storage::class_of(static_cast<std::size_t>(call.result.bytes(a.n)))), a.buffer[0] = result.data();
   if (call.kernel) {
     const FlushDenormals flush;
     launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
   }
-  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result);
-  return result;
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
+}
+/// The same without a batch, for a kernel that is not worth a second thread.
+[[gnu::noinline]] inline void run_small_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+  Arguments a;
+  a.immediate = immediate;
+  for (int k = 0; k < call.operands; ++k) {
+    if (!operand[k].data) refuse_operand(call, operand[k], k, -1);
+    a.buffer[k + 1] = const_cast<void*>(operand[k].data);
+  }
+  result.make(call.size);
+  a.buffer[0] = result.data();
+  {
+    const FlushDenormals flush;
+    call.kernel->run(a, 0, call.single.items);
+  }
+  if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@ namespace tenon::inline TENON_ABI::detail {
 
 template <class V> inline constexpr bool is_inner = false;
 template <class T, int... E> inline constexpr bool is_inner<Tensor<T, InnerShape<E...>>> = true;
+template <class T, Dtype half, int... E> inline constexpr bool is_inner<Tensor<T, HalfShape<half, E...>>> = true;
 template <class... V> inline constexpr bool is_inner<std::tuple<V...>> = (is_inner<V> || ...);
 
 /// A tensor as the network's construct sees it; everything else as it is.
@@ -21,6 +22,8 @@ template <class T, class S>
 Tensor<T, S> outer(const Tensor<T, S>& v) { return v; }
 template <class T, int... E>
 Tensor<T, Shape<E...>> outer(const Tensor<T, InnerShape<E...>>& v) { return v; }
+template <class T, Dtype half, int... E>
+Tensor<T, Shape<E...>> outer(const Tensor<T, HalfShape<half, E...>>& v) { return v; }
 template <class V>
   requires requires { std::tuple_size<V>::value; }
 auto outer(const V& values) {

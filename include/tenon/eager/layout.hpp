@@ -43,10 +43,23 @@ inline Storage result_storage(const TensorType& type, long n, bool blocks) {
   return storage;
 }
 
-/// Runs a kernel whose operands and result have the layout.
-inline void launch_in(bool blocks, const KernelEntry& kernel, const Arguments& a) {
-  if (blocks) launch(kernel.run_blocks, a, kernel.block_work(a.n));
-  else launch(kernel, a);
+/// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in. `kernel` null: a view,
+/// whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has no result.
+[[gnu::noinline]] inline Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect, const TensorType& result, Arguments& a, LaidOut* x, Storage* copy,
+                                               int operands) {
+  const bool blocks = kernel && runs_in_blocks(*kernel, use, a.n, x, operands);
+  for (int k = 0; k < operands; ++k) {
+    bring_to(blocks, x[k], a.n, copy[k]);
+    a.buffer[k + 1] = x[k].data;
+  }
+  if (!kernel) return x[0].storage ? *x[0].storage : Storage();
+  Storage made;
+  if (!effect) made = result_storage(result, a.n, blocks);
+  a.buffer[0] = effect ? a.buffer[1] : made.data();
+  const FlushDenormals flush;
+  if (blocks) launch(kernel->run_blocks, a, kernel->block_work(a.n));
+  else launch(*kernel, a);
+  return made;
 }
 
 }  // namespace tenon::eager

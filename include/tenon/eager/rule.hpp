@@ -19,6 +19,7 @@ struct Rule {
   int gradient[max_operands]{-1, -1, -1, -1, -1, -1};    // node that holds the gradient of an operand
   int accumulate[max_operands]{-1, -1, -1, -1, -1, -1};  // node whose kernel adds two such gradients
   const unsigned char* needed_by = nullptr;    // operands (bits) whose gradient needs the node
+  const bool* images = nullptr;                // are there images among the node's operands?
   unsigned keeps = 0;                          // operands and result (bits) whose elements the derivative reads
 };
 
@@ -58,6 +59,7 @@ struct RuleOf {
     Graph<capacity> graph;
     int gradient[max_operands]{-1, -1, -1, -1, -1, -1}, accumulate[max_operands]{-1, -1, -1, -1, -1, -1};
     unsigned char needed_by[capacity + 1]{};
+    bool images[capacity + 1]{};
     std::uint64_t constant[capacity + 1]{};
     Sentence error;
   };
@@ -75,6 +77,7 @@ struct RuleOf {
     for (int i = 0; i < t.graph.count; ++i) {
       Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
       node.op = rules_of(node.op).run_time;
+      for (int k = 0; k < node.operands; ++k) t.images[i] |= is_image(t.graph[node.operand[k]].type);
       if (is<ops::Constant>(node)) t.constant[i] = constant_bytes(node.type.dtype, constant_value(node));
     }
     for (int i = t.graph.count; i-- > 0;) {
@@ -104,6 +107,7 @@ struct RuleOf {
     rule.count = graph.count;
     for (int k = 0; k < max_operands; ++k) rule.gradient[k] = traced.gradient[k], rule.accumulate[k] = traced.accumulate[k];
     rule.needed_by = traced.needed_by;
+    rule.images = traced.images;
     for (int i = Inference::types.count + 2; i < graph.count; ++i)
       for (int k = 0; k < graph[i].operands; ++k)
         if (traced.needed_by[i] && graph[i].operand[k] <= Inference::types.count) rule.keeps |= 1u << graph[i].operand[k];

@@ -107,25 +107,26 @@ class Tape {
   Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable) {
     variable = {new_variable(), generation_};
     memory_->variables.back().record = int(memory_->records.size());
-    Record& r = memory_->records.emplace_back();
-    r.rule = &rule;
-    r.value[rule.operands].variable = variable.index;
-    r.immediate = immediate;
-    r.n = n;
-    return r.value;
+    const std::size_t first = memory_->recorded.size();
+    memory_->records.push_back({&rule, first, immediate, n});
+    memory_->recorded.resize(first + std::size_t(rule.operands) + 1);
+    Value* const value = &memory_->recorded[first];
+    value[rule.operands].variable = variable.index;
+    return value;
   }
 
   /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients of
   /// an earlier call are forgotten.
   template <class T, class S>
-  void backward(const Tensor<T, S>& loss, const Tensor<T, S>& seed) {
+  void backward(const Tensor<T, S>& loss, Tensor<T, S> seed) {
     const int root = variable(loss);
     if (root < 0) throw_error<ValueError>("backward: this value does not depend on a watched input or a trainable parameter, or was made before the tape was started.");
     if (!seed.storage() || seed.n() != loss.n()) throw_error<ValueError>("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ", seed.storage() ? text("one of ", seed.n()) : "no elements", ".");
     const FlushDenormals flush;
     const NoGrad no_recording;  // derivatives of derivatives: use grad(grad(f)), which is traced
     for (Variable& v : memory_->variables) v.gradient = Value{};
-    run_backward(root, {const_cast<T*>(seed.data()), seed.storage(), -1});
+    T* const first = seed.data();
+    run_backward(root, {first, std::move(seed.storage()), -1});
   }
   template <class T, class S>
   void backward(const Tensor<T, S>& loss) {
@@ -163,8 +164,11 @@ class Tape {
   using Variable = TapeMemory::Variable;
 
   static unsigned next_generation() {
+    constexpr unsigned many = 256;  // a thread takes so many at once: an atomic step takes as long as a small operator
     static std::atomic<unsigned> last{0};
-    return ++last;
+    static constinit thread_local unsigned next = 0;
+    if (next % many == 0) next = last.fetch_add(many);
+    return ++next;
   }
   int new_variable() {
     memory_->variables.emplace_back();
@@ -196,20 +200,22 @@ class Tape {
     return nullptr;
   }
 
+  // Operands and result of a record.
+  const Value* values_of(const Record& r) const { return &memory_->recorded[r.first]; }
   // The record that made operand k of a record, -1 if it is no result.
   int record_before(int id, int k) const {
-    const int v = memory_->records[std::size_t(id)].value[k].variable;
+    const int v = values_of(memory_->records[std::size_t(id)])[k].variable;
     return v < 0 ? -1 : memory_->variables[std::size_t(v)].record;
   }
-  void run_backward(int root, const Value& seed) {
-    memory_->variables[std::size_t(root)].gradient = seed;
-    if (memory_->variables[std::size_t(root)].record < 0) return;
+  void run_backward(int root, Value seed) {
+    Variable& last = memory_->variables[std::size_t(root)];
+    last.gradient = std::move(seed);
+    if (last.record < 0) return;
     const std::vector<int>& order = memory_->order.from(
-        memory_->variables[std::size_t(root)].record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; },
-        [&](int id, int k) { return record_before(id, k); });
+        last.record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; }, [&](int id, int k) { return record_before(id, k); });
     for (std::size_t at = order.size(); at-- > 0;) {
       const Record& r = memory_->records[std::size_t(order[at])];
-      const Value gradient = memory_->variables[std::size_t(r.value[r.rule->operands].variable)].gradient;
+      const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
       if (gradient.data) replay(r, gradient);
     }
   }
@@ -217,73 +223,64 @@ class Tape {
   void replay(const Record& r, const Value& gradient) {
     const Rule& rule = *r.rule;
     if (!rule.op->has_derivative) throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative.");
+    const Value* const recorded = values_of(r);
     unsigned wanted = 0;
     for (int k = 0; k < rule.operands; ++k)
-      if (rule.gradient[k] >= 0 && r.value[k].variable >= 0) wanted |= 1u << k;
-    memory_->values.resize(std::size_t(rule.count));
-    for (int k = 0; k <= rule.operands; ++k) memory_->values[std::size_t(k)] = r.value[k];
-    memory_->values[std::size_t(rule.operands) + 1] = gradient;
-    for (int id = rule.operands + 2; id < rule.count; ++id)
-      if (rule.needed_by[id] & wanted) run_node(rule, id, r);
+      if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
+    const int computed = rule.operands + 2;
+    std::vector<Value>& values = memory_->values;
+    values.resize(std::size_t(rule.count - computed));
+    const auto at = [&](int id) -> const Value& { return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id]; };
+    for (int id = computed; id < rule.count; ++id)
+      if (rule.needed_by[id] & wanted) run_node(rule, id, r, at, values[std::size_t(id - computed)]);
     for (int k = 0; k < rule.operands; ++k) {
       if (!(wanted >> k & 1)) continue;
-      Value& sum = memory_->variables[std::size_t(r.value[k].variable)].gradient;
-      const Value& term = memory_->values[std::size_t(rule.gradient[k])];
-      sum = sum.data ? added(rule, k, sum, term, r.n) : term;
+      wanted &= ~(1u << k);
+      Value& sum = memory_->variables[std::size_t(recorded[k].variable)].gradient;
+      const int id = rule.gradient[k];
+      bool again = false;  // is it the gradient of a later operand as well?
+      for (int l = k + 1; l < rule.operands; ++l) again |= rule.gradient[l] == id && wanted >> l & 1;
+      if (sum.data) sum = added(rule, k, sum, at(id), r.n);
+      else if (id >= computed && !again) sum = std::move(values[std::size_t(id - computed)]);
+      else sum = at(id);
     }
-    for (Value& v : memory_->values) v = Value{};
+    values.clear();
   }
-  void run_node(const Rule& rule, int id, const Record& r) {
+  template <class At>
+  static void run_node(const Rule& rule, int id, const Record& r, const At& at, Value& value) {
     const Node& node = rule.node[id];
-    Value& value = memory_->values[std::size_t(id)];
     if (is<ops::Constant>(node)) {
       value.data = const_cast<std::uint64_t*>(&rule.constant[id]);
     } else {
       const Value* operand[max_operands];
-      for (int k = 0; k < node.operands; ++k) operand[k] = &memory_->values[std::size_t(node.operand[k])];
+      for (int k = 0; k < node.operands; ++k) operand[k] = &at(node.operand[k]);
       compute(rule, id, operand, r.n, node.immediate == same_stream ? r.immediate : node.immediate, value);
     }
   }
   // The value of a node of a rule.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate, Value& value) {
     const Node& node = rule.node[id];
-    for (int k = 0; k < node.operands; ++k)
-      if (is_image(rule.node[node.operand[k]].type)) return compute_images(rule, id, operand, n, immediate, value);
-    if (node.op->view) {
-      value = {operand[0]->data, operand[0]->storage, -1};
-      return;
-    }
-    Arguments a;
-    a.n = n;
-    a.immediate = immediate;
-    value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
-    a.buffer[0] = value.data = value.storage.data();
-    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
-    launch(*rule.entry[rule.kernel[id]], a);
-  }
-  // The same with images among the operands, in the layout that they ask for.
-  [[gnu::noinline]] static void compute_images(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate, Value& value) {
-    const Node& node = rule.node[id];
-    LaidOut x[max_operands];
-    for (int k = 0; k < node.operands; ++k) {
-      const TensorType& type = rule.node[node.operand[k]].type;
-      x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr, is_image(type) ? type.count(1) : 0};
-    }
     const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
-    const bool blocks = kernel && runs_in_blocks(*kernel, node.op->blocks, n, x, node.operands);
-    Storage copy[max_operands];
-    for (int k = 0; k < node.operands; ++k) bring_to(blocks, x[k], n, copy[k]);
-    if (!kernel) {
-      value = {x[0].data, copy[0] ? copy[0] : operand[0]->storage, -1};
-      return;
-    }
     Arguments a;
     a.n = n;
     a.immediate = immediate;
-    value.storage = result_storage(node.type, n, blocks);
-    a.buffer[0] = value.data = value.storage.data();
-    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = x[k].data;
-    launch_in(blocks, *kernel, a);
+    if (rule.images[id]) {
+      LaidOut x[max_operands];
+      Storage copy[max_operands];
+      for (int k = 0; k < node.operands; ++k) {
+        const TensorType& type = rule.node[node.operand[k]].type;
+        x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr, is_image(type) ? type.count(1) : 0};
+      }
+      value.storage = run_on_images(kernel, node.op->blocks, false, node.type, a, x, copy, node.operands);
+      value.data = kernel ? value.storage.data() : x[0].data;
+    } else if (!kernel) {
+      value = {operand[0]->data, operand[0]->storage, -1};
+    } else {
+      value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
+      a.buffer[0] = value.data = value.storage.data();
+      for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
+      launch(*kernel, a);
+    }
   }
   Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
     const Value* const operand[]{&sum, &term};

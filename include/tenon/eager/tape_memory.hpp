@@ -18,10 +18,10 @@ struct TapeMemory {
     int variable = -1;
   };
   struct Record {
-    const Rule* rule = nullptr;
-    Value value[max_operands + 1];  // operands, result
-    std::uint64_t immediate = 0;
-    long n = 1;
+    const Rule* rule;
+    std::size_t first;  // of its values: operands, result
+    std::uint64_t immediate;
+    long n;
   };
   struct Variable {
     Value gradient;
@@ -34,15 +34,17 @@ struct TapeMemory {
   };
 
   std::vector<Record> records;
+  std::vector<Value> recorded;  // values of all records
   std::vector<Variable> variables;
   std::vector<int> parameter_variable;  // of each entry of the tape's arena
   std::vector<Foreign> foreign;
   std::vector<ParameterArena*> kept;
-  std::vector<Value> values;  // of the rule that is being replayed
+  std::vector<Value> values;  // computed by the rule that is being replayed
   PostOrder order;
 
   void clear() {
     records.clear();
+    recorded.clear();
     variables.clear();
     parameter_variable.clear();
     foreign.clear();

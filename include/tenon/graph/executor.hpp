@@ -5,20 +5,39 @@
 
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
+#include <tenon/graph/guard.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>
 
 namespace tenon::inline TENON_ABI {
+
+/// How threads share the blocks of samples of a stage: `parts` of them take the first `shared` blocks, each so many neighbours as
+/// the others if that leaves few; for a block that is left they share the work of each row.
+struct BlockShares {
+  long blocks = 1, shared = 0, parts = 1;
+  constexpr BlockShares(long n, int threads) {
+    if (n > block_samples) blocks = whole_blocks(n) / block_samples;
+    const long rest = blocks % threads;
+    const bool together = threads > 1 && 2 * rest <= threads && (blocks > threads || blocks == 1);
+    shared = together ? blocks - rest : blocks;
+    parts = shared < threads ? (shared ? shared : 1) : threads;
+  }
+  constexpr long begin(long part) const { return shared * part / parts; }
+};
 
 /// One kernel call of a compiled graph: where its result and operands are.
 struct Row {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
   bool blocks = false;  // images are in blocks of samples if the batch fills them
+  bool guarded = false;  // left out if the training state's overflow flag is set
+  bool sums = false;    // what it makes of each block of a stage is added up
+  int stage = 0;        // rows of a stage run together for one block after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
   Place buffer[max_operands + 1]{};
 
-  constexpr KernelWork work(long n) const { return blocks && in_blocks(n) ? kernel->block_work(n) : kernel->work(n); }
+  /// The work for `samples` of a batch of n.
+  constexpr KernelWork work(long samples, long n) const { return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples); }
 };
 
 /// A compiled graph as data; everything points to constants.
@@ -37,22 +56,45 @@ struct Program {
   const Entry* entries = nullptr;
   bool blocks = false;  // some rows are for blocks of samples
 
+  long block = 0;       // bytes of region block, per sample
+
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return blocks && in_blocks(n) ? whole_blocks(n) : n; }
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
-  constexpr long bytes(long n, int threads) const { return scratch(n) + workspace(n) * threads; }
-  /// The part of it that holds values.
+  constexpr long bytes(long n, int threads) const { return scratch(n) + thread_bytes(n) * threads + parts_of_sums(n, threads); }
+  /// The part of it that holds values which more than one stage, or the whole batch, needs.
   constexpr long scratch(long n) const {
     long most = 0;
     for (int i = 0; i < needs; ++i) most = need[i].bytes(samples(n)) > most ? need[i].bytes(samples(n)) : most;
     return most;
   }
+  /// What each thread needs: for the values of a block, and for its kernels.
+  constexpr long thread_bytes(long n) const { return block_bytes(n) + workspace(n); }
+  constexpr long block_bytes(long n) const { return block * block_of(samples(n)); }
   constexpr long workspace(long n) const {
     long most = 0;
     for (int i = 0; i < rows; ++i)
-      if (const long w = row[i].work(n).workspace; w > most) most = w;
+      if (const long w = workspace_of(row[i], n) + (row[i].sums && n > block_samples ? sum_bytes(row[i]) : 0); w > most) most = w;
     return most;
   }
+  /// What the kernel of a row needs.
+  constexpr long workspace_of(const Row& r, long n) const {
+    if (!r.stage) return r.work(n, n).workspace;
+    const long whole = r.work(block_of(n), n).workspace, rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
+    return whole > rest ? whole : rest;
+  }
+  /// The sums that threads make of each block, until they are added up in order.
+  constexpr long parts_of_sums(long n, int threads) const {
+    const BlockShares shares(n, threads);
+    if (shares.parts == 1) return 0;
+    long most = 0, here = 0;
+    for (int i = 0; i < rows; ++i) {
+      here = (i && row[i].stage == row[i - 1].stage ? here : 0) + (row[i].sums ? sum_bytes(row[i]) : 0);
+      most = here > most ? here : most;
+    }
+    return most * (shares.shared - shares.begin(1));
+  }
+  constexpr long sum_bytes(const Row& r) const { return aligned(node[r.node].type.bytes(1)); }
 };
 
 /// Sees every kernel call; the default sees nothing and costs nothing. `before(node)` and `after(node, arguments)`.
@@ -92,10 +134,17 @@ class Executor {
     const int threads = ThreadPool::instance().threads();
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
-    for (Resolved& r : resolved_) {
-      if (!r.active || (r.reads_input && !take_inputs(r))) continue;
+    for (std::size_t i = 0; i < resolved_.size();) {
+      Resolved& r = resolved_[i];
+      if (r.stage_end) {
+        run_stage(i, r.stage_end, policy);
+        i = r.stage_end;
+        continue;
+      }
+      ++i;
+      if (!ready(r)) continue;
       policy.before(program_->node[r.row->node]);
-      run_row(r);
+      run_items(r, r.arguments, r.items);
       policy.after(program_->node[r.row->node], r.arguments);
     }
   }
@@ -112,12 +161,20 @@ class Executor {
     const Row* row = nullptr;
     void (*kernel)(const Arguments&, long begin, long end) = nullptr;
     Arguments arguments;
-    long items = 0, parts = 1;
-    bool active = true, reads_input = false;
+    long items = 0, cost = 1;
+    bool active = true, conditional = false;
+    // In a stage, items are those of a block.
+    bool runs = true;
+    std::size_t stage_end = 0;  // of the first row of a stage: the row behind its last one
+    long last_items = 0;        // of the last block
+    long step[max_operands + 1]{}, own[max_operands + 1]{};  // bytes from block to block, from thread to thread
+    long sum_bytes = 0, partial = 0, sum_part = 0;  // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
   };
 
-  // False if an input that the row reads is missing.
-  bool take_inputs(Resolved& r) const {
+  bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
+  // False if an input that the row reads is missing, or what it guards must not happen.
+  bool conditions_hold(Resolved& r) const {
+    if (r.row->guarded && *reinterpret_cast<const std::int32_t*>(base_[int(Region::state)] + overflow_state)) return false;
     for (int k = 0; k < r.row->buffers; ++k)
       if (r.row->buffer[k].region == Region::input && !(r.arguments.buffer[k] = const_cast<void*>(input_[r.row->buffer[k].offset]))) return false;
     return true;
@@ -125,6 +182,7 @@ class Executor {
   void* address(const Place& place, long n) const {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
+    if (place.region == Region::block) return base_[int(place.region)] + place.offset * block_of(n);
     return base_[int(place.region)] + (place.region == Region::sample ? place.offset * n : place.offset + place.lift * n);
   }
   void reserve(long n, int threads) {
@@ -135,46 +193,153 @@ class Executor {
     }
     base_[int(Region::sample)] = scratch_.get() + program_->floor;
     base_[int(Region::fixed)] = scratch_.get();
+    base_[int(Region::block)] = scratch_.get() + program_->scratch(n);
   }
   void resolve(long n, int threads) {
     reserve(n, threads);
     n_ = n;
     threads_ = threads;
-    workspace_ = program_->workspace(n);
-    std::byte* const workspace = scratch_.get() + program_->scratch(n);
-    for (std::size_t i = 0; i < resolved_.size(); ++i) {
+    thread_bytes_ = program_->thread_bytes(n);
+    std::byte* const workspace = base_[int(Region::block)] + program_->block_bytes(n);
+    sums_ = 0;
+    for (std::size_t i = resolved_.size(); i-- > 0;) {
       Resolved& r = resolved_[i];
-      r.row = &program_->row[i];
+      const Row& row = program_->row[i];
+      r.row = &row;
       r.arguments.n = n;
-      r.arguments.immediate = r.row->immediate;
+      r.arguments.immediate = row.immediate;
       r.arguments.workspace = workspace;
-      for (int k = 0; k < r.row->buffers; ++k)
-        if (r.row->buffer[k].region == Region::input) r.reads_input = true;
-        else r.arguments.buffer[k] = address(r.row->buffer[k], program_->samples(n));
-      const KernelWork work = r.row->work(n);
-      r.kernel = r.row->blocks && in_blocks(n) ? r.row->kernel->run_blocks : r.row->kernel->run;
-      r.items = work.items;
-      r.parts = std::clamp<long>(work.items * work.cost / cost_per_thread, 1, std::min<long>(threads, std::max<long>(r.items, 1)));
+      r.conditional = row.guarded;
+      for (int k = 0; k < row.buffers; ++k)
+        if (row.buffer[k].region == Region::input) r.conditional = true;
+        else r.arguments.buffer[k] = address(row.buffer[k], program_->samples(n));
+      const KernelWork work = row.work(row.stage ? block_of(n) : n, n);
+      r.kernel = row.blocks && in_blocks(n) ? row.kernel->run_blocks : row.kernel->run;
+      r.items = work.items, r.cost = work.cost;
+      if (row.stage) resolve_in_stage(i, n);
     }
   }
-  void run_row(const Resolved& r) {
-    if (r.parts > 1) run_parts(r);
-    else if (r.items) r.kernel(r.arguments, 0, r.items);
+  // From the last row of a stage to the first.
+  void resolve_in_stage(std::size_t i, long n) {
+    Resolved& r = resolved_[i];
+    const Row& row = *r.row;
+    const auto in_stage = [&](std::size_t other) { return other < resolved_.size() && program_->row[other].stage == row.stage; };
+    if (!in_stage(i + 1)) sums_of_stage_ = 0;
+    r.stage_end = 0;
+    if (!i || !in_stage(i - 1))
+      for (r.stage_end = i; in_stage(r.stage_end);) ++r.stage_end;
+    r.last_items = n > block_samples && n % block_samples ? row.work(n % block_samples, n).items : r.items;
+    const Node& node = program_->node[row.node];
+    for (int k = 0; k < row.buffers; ++k) {
+      const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;
+      const bool own = row.buffer[k].region == Region::block;
+      r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
+      r.own[k] = own ? thread_bytes_ : 0;
+    }
+    if (!row.sums) return;
+    r.sum_bytes = program_->sum_bytes(row);
+    r.sum_part = program_->workspace_of(row, n);
+    r.partial = sums_of_stage_;
+    sums_of_stage_ += r.sum_bytes;
+    sums_ = std::max(sums_, sums_of_stage_);
   }
-  [[gnu::noinline]] void run_parts(const Resolved& r) {
+
+  // Calls the kernel for all its items, on more threads if that pays.
+  void run_items(const Resolved& r, const Arguments& arguments, long items) const {
+    const long parts = threads_ == 1 ? 1 : std::clamp<long>(items * r.cost / cost_per_thread, 1, std::min<long>(threads_, std::max<long>(items, 1)));
+    if (parts > 1) run_parts(r.kernel, arguments, items, parts);
+    else if (items) r.kernel(arguments, 0, items);
+  }
+  [[gnu::noinline]] void run_parts(void (*kernel)(const Arguments&, long, long), const Arguments& arguments, long items, long parts) const {
     struct Job {
-      const Resolved* row;
-      long workspace;
-    } job{&r, workspace_};
+      void (*kernel)(const Arguments&, long, long);
+      const Arguments& arguments;
+      long items, parts, workspace;
+    } job{kernel, arguments, items, parts, thread_bytes_};
     ThreadPool::instance().run(
-        int(r.parts),
+        int(parts),
         [](void* context, int part) {
-          const auto& [row, workspace] = *static_cast<Job*>(context);
-          Arguments own = row->arguments;
-          own.workspace += workspace * part;
-          row->kernel(own, row->items * part / row->parts, row->items * (part + 1) / row->parts);
+          const Job& job = *static_cast<Job*>(context);
+          Arguments own = job.arguments;
+          own.workspace += job.workspace * part;
+          job.kernel(own, job.items * part / job.parts, job.items * (part + 1) / job.parts);
         },
         &job);
+  }
+
+  // The rows begin .. end - 1 for one block of samples after the other.
+  template <class Policy>
+  void run_stage(std::size_t begin, std::size_t end, const Policy& policy) {
+    const BlockShares shares = share(begin, end);
+    constexpr bool seen = !std::is_same_v<Policy, NoPolicy>;  // then one row of one block at a time, so that a policy sees each alone
+    if constexpr (!seen) run_shares(begin, end, shares);
+    for (long block = seen ? 0 : shares.shared; block < shares.blocks; ++block)
+      for (std::size_t i = begin; i < end; ++i) {
+        const Resolved& r = resolved_[i];
+        if (!r.runs) continue;
+        Arguments own = arguments_of(r, block, 0);
+        policy.before(program_->node[r.row->node]);
+        if (r.sum_bytes && block) own.buffer[0] = own.workspace + r.sum_part;
+        run_items(r, own, items_of(r, block));
+        if (r.sum_bytes && block) add(r, own.buffer[0]);
+        own.buffer[0] = r.sum_bytes ? r.arguments.buffer[0] : own.buffer[0];
+        policy.after(program_->node[r.row->node], own);
+      }
+  }
+  BlockShares share(std::size_t begin, std::size_t end) {
+    long cost = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      Resolved& r = resolved_[i];
+      r.runs = ready(r);
+      if (r.runs) cost += r.items * r.cost;
+    }
+    const BlockShares shares(n_, threads_);
+    return cost * shares.blocks >= 2 * cost_per_thread ? shares : BlockShares(n_, 1);
+  }
+  // The blocks that are computed by a thread alone.
+  [[gnu::noinline]] void run_shares(std::size_t begin, std::size_t end, const BlockShares& shares) {
+    struct Job {
+      const Executor& executor;
+      std::size_t begin, end;
+      const BlockShares& shares;
+    } job{*this, begin, end, shares};
+    const auto work = [](void* context, int part) {
+      const Job& job = *static_cast<Job*>(context);
+      job.executor.run_blocks(job.begin, job.end, job.shares, part);
+    };
+    if (shares.parts == 1) return work(&job, 0);
+    ThreadPool::instance().run(int(shares.parts), work, &job);
+    for (std::size_t i = begin; i < end; ++i)
+      if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
+        for (long block = shares.begin(1); block < shares.shared; ++block) add(r, partial(r, block - shares.begin(1)));
+  }
+  void run_blocks(std::size_t begin, std::size_t end, const BlockShares& shares, int part) const {
+    for (long block = shares.begin(part), stop = shares.begin(part + 1); block < stop; ++block)
+      for (std::size_t i = begin; i < end; ++i) {
+        const Resolved& r = resolved_[i];
+        if (!r.runs) continue;
+        Arguments own = arguments_of(r, block, part);
+        if (r.sum_bytes && block) own.buffer[0] = part ? partial(r, block - shares.begin(1)) : own.workspace + r.sum_part;
+        r.kernel(own, 0, items_of(r, block));
+        if (r.sum_bytes && block && !part) add(r, own.buffer[0]);
+      }
+  }
+  long items_of(const Resolved& r, long block) const { return (block + 1) * block_samples < n_ ? r.items : r.last_items; }
+  // What a row is called with for a block, by thread `part`.
+  Arguments arguments_of(const Resolved& r, long block, int part) const {
+    Arguments own = r.arguments;
+    own.n = std::min<long>(block_samples, n_ - block * block_samples);
+    own.workspace += thread_bytes_ * part;
+    for (int k = 0; k < r.row->buffers; ++k) own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * block + r.own[k] * part;
+    return own;
+  }
+  // Where the sum of a block of another thread than the first stands.
+  std::byte* partial(const Resolved& r, long number) const { return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * number + r.partial; }
+  // Adds the sum of a block to that of the blocks before it.
+  void add(const Resolved& r, const void* block) const {
+    float* const to = static_cast<float*>(r.arguments.buffer[0]);
+    const float* const from = static_cast<const float*>(block);
+    for (long i = 0, count = program_->node[r.row->node].type.count(1); i < count; ++i) to[i] += from[i];
   }
   // A row runs if an output or an effect on a parameter that is not frozen needs it.
   void choose_active(const bool* frozen) {
@@ -185,7 +350,9 @@ class Executor {
       if (node.op->effect) {
         const Node* target = &program_->node[node.operand[0]];
         while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
-        needed[std::size_t(id)] = !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
+        // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are needed.
+        needed[std::size_t(id)] =
+            is_overflow_flag(*target) ? needed[std::size_t(node.operand[1])] : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
       }
       if (needed[std::size_t(id)])
         for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;
@@ -201,7 +368,7 @@ class Executor {
   std::unique_ptr<std::byte, FreeAligned> scratch_;
   std::byte* base_[regions]{};
   const void* const* input_ = nullptr;
-  long n_ = -1, capacity_ = 0, workspace_ = 0;
+  long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_ = 0, sums_of_stage_ = 0;
   int threads_ = 0;
   unsigned freeze_version_ = 0;
 };

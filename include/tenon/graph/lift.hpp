@@ -22,15 +22,21 @@ constexpr Tops<N> tops_of(const Graph<N>& graph, const Lifetimes<N>& lives, cons
   Tops<N> tops;
   long moments = 0;
   for (int id = 0; id < graph.count; ++id)
-    if (owns(graph, lives, id, Region::sample)) moments += lives.last[id] - id + 1;
+    if (owns(lives, id, Region::sample)) moments += lives.last[id] - lives.first[id] + 1;
   tops.known = moments <= many_moments;
   for (int id = 0; tops.known && id < graph.count; ++id) {
-    if (!owns(graph, lives, id, Region::sample)) continue;
+    if (!owns(lives, id, Region::sample)) continue;
     const long end = plan.at[id].offset + buffer_bytes(graph[id].type);
-    for (int moment = id; moment <= lives.last[id] && moment < graph.count; ++moment)
+    for (int moment = lives.first[id]; moment <= lives.last[id] && moment < graph.count; ++moment)
       if (end > tops.at[moment]) tops.at[moment] = end;
   }
   return tops;
+}
+
+// A buffer of a stage counts as long-lived.
+template <int N>
+constexpr bool is_short(const Lifetimes<N>& lives, int id) {
+  return lives.first[id] == id && lives.last[id] - id < short_life;
 }
 
 // The fixed buffers of one life span, short or long, by time: a plan for them alone.
@@ -38,7 +44,7 @@ template <int N>
 constexpr Plan<N> place_lives(const Graph<N>& graph, const Lifetimes<N>& lives, bool short_ones) {
   Lifetimes<N> chosen = lives;
   for (int id = 0; id < graph.count; ++id)
-    if (owns(graph, lives, id, Region::fixed) && (lives.last[id] - id < short_life) != short_ones) chosen.root[id] = -1;
+    if (owns(lives, id, Region::fixed) && is_short(lives, id) != short_ones) chosen.root[id] = -1;
   return place_by_time(graph, chosen, Plan<N>{}, Region::fixed);
 }
 
@@ -50,13 +56,13 @@ constexpr void lift(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops
     int last = id, next = id;
     for (; next <= last && next < graph.count; ++next) {
       if (tops.at[next] > highest) highest = tops.at[next];
-      if (!owns(graph, lives, next, Region::fixed) || lives.last[next] - next >= short_life) continue;
+      if (!owns(lives, next, Region::fixed) || !is_short(lives, next)) continue;
       if (lives.last[next] > last) last = lives.last[next];
       const long here = plan.at[next].offset + buffer_bytes(graph[next].type);
       if (here > end) end = here;
     }
     for (int at = id; end && at < next; ++at)
-      if (owns(graph, lives, at, Region::fixed) && lives.last[at] - at < short_life) plan.at[at].lift = highest;
+      if (owns(lives, at, Region::fixed) && is_short(lives, at)) plan.at[at].lift = highest;
     if (end) plan.add_need({highest, end});
     id = next;
   }
@@ -73,15 +79,14 @@ constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, P
   if (tops.known && low.size[1] + high.size[1] <= plan.size[1]) {
     plan.floor = low.size[1];
     for (int id = 0; id < graph.count; ++id) {
-      if (!detail::owns(graph, lives, id, Region::fixed)) continue;
-      const bool is_short = lives.last[id] - id < detail::short_life;
-      plan.at[id] = is_short ? Place{Region::fixed, plan.floor + high.at[id].offset} : low.at[id];
+      if (!detail::owns(lives, id, Region::fixed)) continue;
+      plan.at[id] = detail::is_short(lives, id) ? Place{Region::fixed, plan.floor + high.at[id].offset} : low.at[id];
     }
     plan.add_need({plan.size[0], plan.floor});
     detail::lift(graph, lives, tops, plan);
   } else {
     for (int id = 0; id < graph.count; ++id)
-      if (detail::owns(graph, lives, id, Region::fixed)) plan.at[id].lift = plan.size[0];
+      if (detail::owns(lives, id, Region::fixed)) plan.at[id].lift = plan.size[0];
     plan.add_need({plan.size[0], plan.size[1]});
   }
   return plan;

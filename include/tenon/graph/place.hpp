@@ -51,23 +51,26 @@ struct Holes {
 template <int N>
 constexpr Plan<N> place_by_time(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region) {
   detail::Holes<N> holes;
-  int first[N + 2]{}, next[N + 1]{};  // buffers by the moment of their death, numbered from 1
+  const detail::Moments<N> born = detail::births(graph, lives);
+  detail::Moments<N> died;
   long live = 0;
-  for (int id = 0; id < graph.count; ++id) {
-    if (id)
-      for (int dead = first[id - 1]; dead; dead = next[dead - 1]) {
+  for (int moment = 0; moment < graph.count; ++moment) {
+    if (moment)
+      for (int dead = died.head[moment - 1]; dead; dead = died.next[dead - 1]) {
         const long size = detail::buffer_bytes(graph[dead - 1].type);
         holes.give(plan.at[dead - 1].offset, size);
         live -= size;
       }
-    if (!detail::owns(graph, lives, id, region)) continue;
-    const long size = detail::buffer_bytes(graph[id].type);
-    plan.at[id] = {region, holes.take(size)};
-    live += size;
-    next[id] = first[lives.last[id]];
-    first[lives.last[id]] = id + 1;
-    if (holes.top > plan.size[int(region)]) plan.size[int(region)] = holes.top;
-    if (live > plan.bound[int(region)]) plan.bound[int(region)] = live;
+    for (int id = born.head[moment] - 1; id >= 0; id = born.next[id] - 1) {
+      if (!detail::owns(lives, id, region)) continue;
+      const long size = detail::buffer_bytes(graph[id].type);
+      plan.at[id] = {region, holes.take(size)};
+      live += size;
+      died.next[id] = died.head[lives.last[id]];
+      died.head[lives.last[id]] = id + 1;
+      if (holes.top > plan.size[int(region)]) plan.size[int(region)] = holes.top;
+      if (live > plan.bound[int(region)]) plan.bound[int(region)] = live;
+    }
   }
   return plan;
 }
@@ -78,7 +81,7 @@ enum class PlaceOrder { size, lifetime, product };
 namespace detail {
 template <int N>
 constexpr long rank_of(const Graph<N>& graph, const Lifetimes<N>& lives, int id, PlaceOrder by) {
-  const long size = buffer_bytes(graph[id].type), moments = lives.last[id] - id + 1;
+  const long size = buffer_bytes(graph[id].type), moments = lives.last[id] - lives.first[id] + 1;
   return by == PlaceOrder::size ? size : by == PlaceOrder::lifetime ? moments : size * moments;
 }
 }  // namespace detail
@@ -89,7 +92,7 @@ template <int N>
 constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region, PlaceOrder by = PlaceOrder::size) {
   int order[N + 1]{}, count = 0;
   for (int id = 0; id < graph.count; ++id) {
-    if (!detail::owns(graph, lives, id, region)) continue;
+    if (!detail::owns(lives, id, region)) continue;
     const long rank = detail::rank_of(graph, lives, id, by);
     int at = count++;
     for (; at && detail::rank_of(graph, lives, order[at - 1], by) < rank; --at) order[at] = order[at - 1];
@@ -103,7 +106,7 @@ constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives
     long from = 0, best = -1, gap = 0;
     for (int j = 0; j <= done; ++j) {
       const int other = j < done ? placed[j] : -1;
-      if (other >= 0 && (lives.last[other] < id || other > lives.last[id])) continue;
+      if (other >= 0 && (lives.last[other] < lives.first[id] || lives.first[other] > lives.last[id])) continue;
       const long room = other >= 0 ? plan.at[other].offset - from : -1;
       if (other < 0 ? best < 0 : room >= size && (best < 0 || room < gap)) best = from, gap = room;
       if (other >= 0 && end[j] > from) from = end[j];

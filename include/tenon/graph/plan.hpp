@@ -2,14 +2,16 @@
 #pragma once
 #include <tenon/core/arena.hpp>
 #include <tenon/graph/buffers.hpp>
+#include <tenon/graph/stages.hpp>
 #include <tenon/graph/structure.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// The memory a value can be in. Scratch memory has two regions: `sample` for values that grow with the batch, whose
-/// offsets count per sample, and `fixed` for the others.
-enum class Region : signed char { none = -1, sample, fixed, parameters, state, input, constant };
-inline constexpr int regions = 6;
+/// The memory a value can be in. Scratch memory has three regions: `sample` for values that grow with the batch, whose
+/// offsets count per sample, `fixed` for those that do not, and `block` for values of a stage that nothing else reads: each
+/// thread has one, for the samples of one block.
+enum class Region : signed char { none = -1, sample, fixed, block, parameters, state, input, constant };
+inline constexpr int regions = 7, scratch_regions = 3;
 
 /// The address of a value: base + offset, in region sample base + offset * n. A fixed value can stand above what the
 /// batch needs at its time: base + offset + lift * n.
@@ -18,22 +20,37 @@ struct Place {
   long offset = 0, lift = 0;
 };
 
-/// First and last moment at which each buffer is alive; views and effects share the buffer of their operand 0.
+/// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their operand 0.
 template <int N>
 struct Lifetimes {
-  int last[N + 1]{};
+  int first[N + 1]{}, last[N + 1]{};
   int root[N + 1]{};
+  Region region[N + 1]{};  // of nodes that own scratch memory
 };
+namespace detail {
+constexpr Region scratch_region(const TensorType& t) { return t.batched() ? Region::sample : Region::fixed; }
+}
+/// A stage runs once per block: what it reads is read to its end, and what it writes is written from its begin on, unless a value
+/// is of one block.
 template <int N>
-constexpr Lifetimes<N> lifetimes(const Graph<N>& graph) {
+constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages = {}) {
   Lifetimes<N> l;
   const Buffers<N> buffers = buffers_of(graph);
   for (int id = 0; id < graph.count; ++id) {
     l.root[id] = buffers.owner[id];
-    l.last[id] = id;
+    l.first[id] = l.last[id] = id;
+    l.region[id] = graph[id].op->leaf || l.root[id] != id ? Region::none : detail::scratch_region(graph[id].type);
     for (int k = 0; k < graph[id].operands; ++k) l.last[l.root[graph[id].operand[k]]] = id;
   }
   for (int k = 0; k < graph.outputs; ++k) l.last[l.root[graph.output[k]]] = graph.count;
+  for (int id = 0; id < graph.count; ++id) {
+    const int own = stages.of[id], reader = stages.of[l.last[id]];
+    if (own && own == reader && l.region[id] == Region::sample) l.region[id] = Region::block;
+    else {
+      if (own) l.first[id] = stages.first[own];
+      if (reader) l.last[id] = stages.last[reader];
+    }
+  }
   return l;
 }
 
@@ -46,17 +63,17 @@ struct ScratchSize {
 template <int N>
 struct Plan {
   Place at[N + 1]{};
-  long size[2]{};      // bytes of region sample (per sample) and fixed, each for itself
-  long bound[2]{};     // bytes alive at the worst moment: no plan without recomputation is smaller
-  long floor = 0;      // bytes below region sample
-  ScratchSize need[N + 2]{};  // the scratch memory is the largest of these
+  long size[scratch_regions]{};   // bytes of region sample (per sample), fixed, and block (per sample), each for itself
+  long bound[scratch_regions]{};  // bytes alive at the worst moment: no plan without recomputation is smaller
+  long floor = 0;                 // bytes below region sample
+  ScratchSize need[N + 2]{};      // the scratch memory is the largest of these, and the block's behind it
   int needs = 0;
 
-  /// Bytes of scratch for a batch of n, without kernel workspaces.
+  /// Bytes of scratch for a batch of n on one thread, without kernel workspaces.
   constexpr long bytes(long n) const {
     long most = 0;
     for (int i = 0; i < needs; ++i) most = need[i].bytes(n) > most ? need[i].bytes(n) : most;
-    return most;
+    return most + size[int(Region::block)] * block_of(n);
   }
   constexpr void add_need(const ScratchSize& more) {
     for (int i = 0; i < needs; ++i)
@@ -67,13 +84,24 @@ struct Plan {
 
 namespace detail {
 
-constexpr Region scratch_region(const TensorType& t) { return t.batched() ? Region::sample : Region::fixed; }
 constexpr long buffer_bytes(const TensorType& t) { return aligned(t.bytes(1)); }
 
 // True for nodes that own a buffer in the region.
 template <int N>
-constexpr bool owns(const Graph<N>& graph, const Lifetimes<N>& lives, int id, Region region) {
-  return !graph[id].op->leaf && lives.root[id] == id && scratch_region(graph[id].type) == region;
+constexpr bool owns(const Lifetimes<N>& lives, int id, Region region) {
+  return lives.root[id] == id && lives.region[id] == region;
+}
+
+// The nodes by the moment at which their life begins (or ends), each moment's nodes in order, numbered from 1.
+template <int N>
+struct Moments {
+  int head[N + 2]{}, next[N + 1]{};
+};
+template <int N>
+constexpr Moments<N> births(const Graph<N>& graph, const Lifetimes<N>& lives) {
+  Moments<N> at;
+  for (int id = graph.count; id-- > 0;) at.next[id] = at.head[lives.first[id]], at.head[lives.first[id]] = id + 1;
+  return at;
 }
 
 }  // namespace detail
@@ -93,16 +121,19 @@ constexpr Plan<N> place_rest(const Graph<N>& graph, const Lifetimes<N>& lives, P
   return plan;
 }
 
-/// Bytes alive at the worst moment for a batch of n, both regions together.
+/// Bytes alive at the worst moment for a batch of n on one thread, all regions together.
 template <int N>
 constexpr long joint_bound(const Graph<N>& graph, const Lifetimes<N>& lives, long n) {
-  long live = 0, worst = 0, dying[N + 2]{};
+  const long samples[scratch_regions]{n, 1, block_of(n)};
+  long live = 0, worst = 0, change[N + 2]{};  // by births and deaths
   for (int id = 0; id < graph.count; ++id) {
-    if (id) live -= dying[id - 1];
-    if (graph[id].op->leaf || lives.root[id] != id) continue;
-    const long size = detail::buffer_bytes(graph[id].type) * (graph[id].type.batched() ? n : 1);
-    live += size;
-    dying[lives.last[id]] += size;
+    if (lives.region[id] == Region::none) continue;
+    const long size = detail::buffer_bytes(graph[id].type) * samples[int(lives.region[id])];
+    change[lives.first[id]] += size;
+    if (lives.last[id] < graph.count) change[lives.last[id] + 1] -= size;
+  }
+  for (int moment = 0; moment < graph.count; ++moment) {
+    live += change[moment];
     if (live > worst) worst = live;
   }
   return worst;

@@ -11,16 +11,17 @@
 #include <tenon/graph/pass/prune.hpp>
 #include <tenon/graph/pass/share.hpp>
 #include <tenon/graph/pass/simplify.hpp>
+#include <tenon/graph/pass/stages.hpp>
 #include <tenon/kernel/index.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, layout = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, layout = true, stages = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false, false, false, false, false};
+inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false};
 
 namespace detail {
 template <int N>
@@ -108,20 +109,34 @@ struct Compiled {
     else return {};
   }
   static constexpr Layouts<N> choice = make_choice();
+  static constexpr StageChoice<N> make_stage_choice() {
+    if constexpr (passes.stages && choice.conversions > 0) return choose_stages(ordered, choice);
+    else return {};
+  }
+  static constexpr StageChoice<N> stage_choice = make_stage_choice();
+  static constexpr auto make_staged() {
+    if constexpr (stage_choice.count > 0) return make_stages(ordered, choice, stage_choice);
+    else return 0;
+  }
+  static constexpr auto staged = make_staged();
   // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not where one is checked.
   static constexpr auto make_laid_out() {
-    auto laid_out = lay_out<N + choice.conversions>(ordered, choice);
+    LaidOut<N + choice.conversions> laid_out;
+    if constexpr (stage_choice.count > 0) laid_out = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
+    else laid_out = lay_out<N + choice.conversions>(ordered, choice);
     for (int id = 0; id < laid_out.graph.count; ++id) laid_out.graph[id].op = rules_of(laid_out.graph[id].op).run_time;
     return laid_out;
   }
   static constexpr auto laid_out = make_laid_out();
   static constexpr const auto& graph = laid_out.graph;
+  static constexpr const auto& stages = laid_out.stages;
 
-  static constexpr auto lives = lifetimes(graph);
+  static constexpr auto lives = lifetimes(graph, stages);
   struct Nothing { static constexpr auto plan = Plan<graph.capacity>{}; };
   using Samples = BestPlan<Compiled, Nothing, Region::sample>;
   using Both = BestPlan<Compiled, Samples, Region::fixed>;
-  static constexpr auto plan = place_rest(graph, lives, lift_fixed(graph, lives, Both::plan), Source::entries);
+  using All = BestPlan<Compiled, Both, Region::block, stages.count ? 3 : 0>;
+  static constexpr auto plan = place_rest(graph, lives, lift_fixed(graph, lives, All::plan), Source::entries);
 
   static constexpr auto kernels = index_kernels(graph);
   static constexpr auto make_rows() {
@@ -134,6 +149,9 @@ struct Compiled {
       row.node = id;
       row.buffers = node.operands + 1;
       row.blocks = laid_out.layouts.row[id];
+      row.guarded = guarded(graph, node);
+      row.stage = stages.of[id];
+      row.sums = stages.sums[id];
       row.immediate = node.immediate;
       row.buffer[0] = plan.at[id];
       for (int k = 0; k < node.operands; ++k) row.buffer[k + 1] = plan.at[node.operand[k]];
@@ -149,7 +167,7 @@ struct Compiled {
   }
   static constexpr auto constants = make_constants();
   static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, plan.floor, plan.need, plan.needs,
-                                   constants.bytes, graph.output, graph.outputs, Source::entries, choice.conversions > 0};
+                                   constants.bytes, graph.output, graph.outputs, Source::entries, choice.conversions > 0, plan.size[int(Region::block)]};
 };
 
 }  // namespace tenon

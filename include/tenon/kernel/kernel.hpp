@@ -89,6 +89,13 @@ struct Call {
   static constexpr typename Op::Config config() { return unpack<typename Op::Config>(description.attributes); }
 };
 
+/// The same where the kernel is a part of straight code (kernel/straight.hpp): the batch size is 1, and the whole call is done at once.
+template <class C>
+struct StraightCall : C {
+  static constexpr bool straight = true;
+};
+template <class C> inline constexpr bool is_straight = requires { C::straight; };
+
 template <class C>
 constexpr KernelWork kernel_work(long n) {
   KernelWork work;
@@ -161,12 +168,11 @@ inline std::byte* thread_workspace(long bytes) {
 
 /// Runs a kernel on all its items, shared between threads if that pays.
 inline void launch(void (*run)(const Arguments&, long, long), const Arguments& arguments, const KernelWork& work) {
-  const long grain = cost_per_thread / (work.cost + 1) + 1;
-  if (work.items <= grain && !work.workspace) {  // the usual small call: nothing to share, nothing to prepare
+  if (work.items * work.cost <= cost_per_thread && !work.workspace) {  // the usual small call: nothing to share, nothing to prepare
     if (work.items) run(arguments, 0, work.items);
     return;
   }
-  parallel_for(work.items, grain, [&](long begin, long end) {
+  parallel_for(work.items, cost_per_thread / (work.cost + 1) + 1, [&](long begin, long end) {
     Arguments own = arguments;
     if (work.workspace) own.workspace = thread_workspace(work.workspace);
     run(own, begin, end);

@@ -14,7 +14,7 @@ inline constexpr long straight_bytes = 4096;
 template <class Graph>
 class Straight {
   static constexpr auto& graph = Graph::graph;
-  template <int id> using CallAt = CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>;
+  template <int id> using CallAt = StraightCall<CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>>;
   static constexpr int most_nodes = 64;
   static constexpr long most_elements = 64;  // of a kernel's result
 
@@ -23,13 +23,18 @@ class Straight {
       if (Graph::kernels.of[id] >= 0 && graph[id].type.count(1) > most_elements) return true;
     return false;
   }
+  static constexpr bool has_guards() {
+    for (int id = 0; id < graph.count; ++id)
+      if (is<ops::Guard>(graph[id])) return true;
+    return false;
+  }
   template <int... Kernel>
   static constexpr bool has_workspace(std::integer_sequence<int, Kernel...>) {
     return ((kernel_work<CallOf<detail::KeyAt<Graph, Kernel>>>(1).workspace > 0) || ...);
   }
   // What needs no kernel is asked first: most graphs are large.
   static constexpr bool decide() {
-    if constexpr (Graph::choice.conversions > 0 || graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes || has_large()) return false;
+    if constexpr (has_guards() || Graph::choice.conversions > 0 || graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes || has_large()) return false;
     else return !has_workspace(std::make_integer_sequence<int, Graph::kernels.count>());
   }
 

@@ -4,6 +4,7 @@
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/batch_norm.hpp>
+#include <tenon/ops/cast.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reshape.hpp>
 #include <tenon/ops/sub.hpp>
@@ -51,14 +52,16 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
   else if constexpr (!fits_batch_norm(X::dims, rank, features)) return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
   else {
     if (is_training(x)) return normalized_by_batch<attributes, config.momentum>(x, norm, at);
-    return normalized_by_moving<attributes, Channels>(x, norm, at);
+    if constexpr (is_half_dtype(X::dims.dtype))  // in float32 and rounded once, as in training
+      return ops::cast<typename X::type>(normalized_by_moving<attributes, Channels>(ops::cast<float>(x, at), norm, at), at);
+    else return normalized_by_moving<attributes, Channels>(x, norm, at);
   }
 }
 }  // namespace detail
 
 /// Batch normalization of rows:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta, per feature
 ///
-/// x           [n, features] of float32
+/// x           [n, features] of float32 or a 16-bit float, whose statistics and parameters are float32
 /// result      [n, features]
 /// parameters  gamma [features], One;  beta [features], Zero;  moving_mean, moving_variance [features], not trained
 /// training    statistics of the batch; the moving ones take a part of them (variance unbiased, as n - 1)
@@ -76,7 +79,7 @@ struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {
 
 /// Batch normalization of images:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta, per channel
 ///
-/// x           [n, channels, H, W] of float32
+/// x           [n, channels, H, W] of float32 or a 16-bit float, whose statistics and parameters are float32
 /// result      [n, channels, H, W]
 /// parameters, training, evaluation  as BatchNorm1d
 /// source      MindSpore nn.BatchNorm2d

@@ -121,10 +121,12 @@ template <class Net>
 struct WithoutArguments { static constexpr Sentence sentence = wrong_arguments<Net>(0); };
 }  // namespace detail
 
-/// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
+/// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`. Beside
+/// 16-bit floats a float32 parameter takes their dtype.
 template <ops::Operand X, AnyParameter P>
 constexpr auto value_in(const X& x, const P& parameter) {
   if constexpr (is_broken<X>) return x;
+  else if constexpr (is_half_dtype(X::dims.dtype) && detail::is_float_parameter<P>) return detail::beside_half<X::dims.dtype, detail::is_traced<X>>(std::source_location::current(), detail::builder_of(x), parameter);
   else if constexpr (detail::is_traced<X>) return Traced<typename P::type, typename P::shape>(x.builder, detail::lift(*x.builder, parameter));
   else {
     Tensor<typename P::type, typename P::shape> copy = Tensor<typename P::type, typename P::shape>::empty();

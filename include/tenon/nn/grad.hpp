@@ -18,11 +18,11 @@ template <int I, class... X>
 constexpr const auto& nth(const X&... x) { return std::get<I>(std::tie(x...)); }
 
 // One gradient is returned as itself, several as a tuple.
+template <class G>
+constexpr G one_or_tuple(G g) { return g; }
 template <class... G>
-constexpr auto one_or_tuple(const G&... g) {
-  if constexpr (sizeof...(G) == 1) return nth<0>(g...);
-  else return std::tuple(g...);
-}
+  requires(sizeof...(G) > 1)
+constexpr auto one_or_tuple(G... g) { return std::tuple<G...>(std::move(g)...); }
 
 /// Appends the backward pass of `value` to the trace; `x` are the arguments as f saw them.
 template <class V, class... X>
@@ -84,15 +84,16 @@ struct Gradient {
   }
   template <class... X>
   auto eager(const X&... x) const {
+    const FlushDenormals flush;
     eager::Tape tape;
     (tape.watch(detail::nth<Positions>(x...)), ...);
-    const auto value = f(x...);
+    auto value = f(x...);
     const bool lost_outer = tape.hides_outer();
     tape.pause();
     if (lost_outer) throw lost();
     if (tape.variable(value) >= 0) tape.backward(value);  // else all gradients are zero, as in a graph
     auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
-    if constexpr (with_value) return std::tuple(value, gradients);
+    if constexpr (with_value) return std::tuple(std::move(value), std::move(gradients));
     else return gradients;
   }
 };

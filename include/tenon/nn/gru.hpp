@@ -31,7 +31,7 @@ struct GruStep {
 /// Gated recurrent units: `auto [output, h] = gru(x);` or, from other states than zeros, `gru(x, h0)`.
 ///   r, z = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), m = tanh(x W_ihᵀ + b_ih + r (h W_hhᵀ + b_hh));  h = (1 - z) m + z h
 ///
-/// x           [n, T, In] of float32: samples first, `batch_first` must stay true (MindSpore's default is time first)
+/// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first, `batch_first` must stay true (MindSpore's default is time first)
 /// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
 /// h           [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has [L, n, Hidden]
 /// parameters  per layer k and direction weight_ih_l<k> [3 Hidden, In], weight_hh_l<k> [3 Hidden, Hidden], bias_ih_l<k> and bias_hh_l<k>
@@ -50,8 +50,11 @@ struct GRU : Cell<GRU<In, Hidden, config>> {
   /// The parameters of a layer: `gru.weights<0>().weight_ih`.
   template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
 
-  constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::GruStep>(layers, x)); }
-  constexpr auto construct(const auto& x, const auto& h0) const { return joined_results(detail::run_layers<detail::GruStep>(layers, x, h0)); }
+  constexpr auto construct(const auto& x) const { return run(x); }
+  constexpr auto construct(const auto& x, const auto& h0) const { return run(x, h0); }
+  constexpr auto run(const auto&... x) const {
+    return detail::in_float([this](const auto&... v) { return joined_results(detail::run_layers<detail::GruStep>(layers, v...)); }, x...);
+  }
   static constexpr auto joined_results(const auto& run) { return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run))); }
 };
 
@@ -61,7 +64,7 @@ struct GRUCellConfig {
 
 /// One step of gated recurrent units: `h = cell(x, h);` with the formula of GRU.
 ///
-/// x           [n, In] of float32
+/// x           [n, In] of float32, or a 16-bit float, computed in float32
 /// h, result   [n, Hidden]
 /// parameters  weight_ih [3 Hidden, In], weight_hh [3 Hidden, Hidden], bias_ih and bias_hh [3 Hidden]; rows and initial values as of GRU
 /// source      MindSpore and PyTorch nn.GRUCell
@@ -74,7 +77,8 @@ struct GRUCell : Cell<GRUCell<In, Hidden, config>> {
   OptionalParameter<config.has_bias, float, Shape<3 * Hidden>, init> bias_ih, bias_hh;
 
   constexpr auto construct(const auto& x, const auto& h) const {
-    return ops::squeeze<1>(std::get<0>(detail::GruStep::run<false>(*this, ops::expand_dims<1>(x), ops::expand_dims<1>(h))));
+    const auto one = [this](const auto&... v) { return std::tuple(ops::squeeze<1>(std::get<0>(detail::GruStep::run<false>(*this, ops::expand_dims<1>(v)...)))); };
+    return std::get<0>(detail::in_float(one, x, h));
   }
 };
 

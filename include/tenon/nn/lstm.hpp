@@ -35,7 +35,7 @@ struct LstmStep {
 /// Long short-term memory: `auto [output, h, c] = lstm(x);` or, from other states than zeros, `lstm(x, h0, c0)`.
 ///   i, f, o = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), g = tanh(the same);  c = f c + i g;  h = o tanh(c)
 ///
-/// x           [n, T, In] of float32: samples first, `batch_first` must stay true (MindSpore's default is time first)
+/// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first, `batch_first` must stay true (MindSpore's default is time first)
 /// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
 /// h, c        [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has [L, n, Hidden].
 ///             In the order layer 0, layer 0 reverse, layer 1, ...
@@ -57,9 +57,10 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
   /// The parameters of a layer: `lstm.weights<0>().weight_ih`.
   template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
 
-  constexpr auto construct(const auto& x) const { return joined_results(detail::run_layers<detail::LstmStep>(layers, x)); }
-  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const {
-    return joined_results(detail::run_layers<detail::LstmStep>(layers, x, h0, c0));
+  constexpr auto construct(const auto& x) const { return run(x); }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return run(x, h0, c0); }
+  constexpr auto run(const auto&... x) const {
+    return detail::in_float([this](const auto&... v) { return joined_results(detail::run_layers<detail::LstmStep>(layers, v...)); }, x...);
   }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)), detail::last_states<2>(std::get<1>(run)));
@@ -72,7 +73,7 @@ struct LSTMCellConfig {
 
 /// One step of a long short-term memory: `auto [h, c] = cell(x, h_before, c_before);` with the formula of LSTM.
 ///
-/// x           [n, In] of float32
+/// x           [n, In] of float32, or a 16-bit float, computed in float32
 /// h, c        [n, Hidden], before and after the step
 /// parameters  weight_ih [4 Hidden, In], weight_hh [4 Hidden, Hidden], bias_ih and bias_hh [4 Hidden]; rows and initial values as of LSTM
 /// source      MindSpore and PyTorch nn.LSTMCell, whose tuple (h, c) stands here as two arguments
@@ -86,8 +87,11 @@ struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
   OptionalParameter<config.has_bias, float, Shape<4 * Hidden>, init> bias_ih, bias_hh;
 
   constexpr auto construct(const auto& x, const auto& h, const auto& c) const {
-    const auto step = detail::LstmStep::run<false>(*this, ops::expand_dims<1>(x), ops::expand_dims<1>(h), ops::expand_dims<1>(c));
-    return std::tuple(ops::squeeze<1>(std::get<1>(step)), ops::squeeze<1>(std::get<2>(step)));
+    const auto one = [this](const auto&... v) {
+      const auto step = detail::LstmStep::run<false>(*this, ops::expand_dims<1>(v)...);
+      return std::tuple(ops::squeeze<1>(std::get<1>(step)), ops::squeeze<1>(std::get<2>(step)));
+    };
+    return detail::in_float(one, x, h, c);
   }
 };
 

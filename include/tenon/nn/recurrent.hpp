@@ -5,6 +5,7 @@
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/nn/optional_parameter.hpp>
+#include <tenon/ops/cast.hpp>
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/slice.hpp>
 
@@ -74,6 +75,17 @@ template <int I, class Layers>
 constexpr const auto& layer_at(const Layers& l) {
   if constexpr (I == 0) return l.direction;
   else return layer_at<I - 1>(l.rest);
+}
+
+/// f(x, initial states...), the results of a recurrent cell, in float32 for 16-bit floats: a state that is rounded at every step
+/// forgets. Results have the dtype of x.
+template <class F, class X, class... States>
+constexpr auto in_float(const F& f, const X& x, const States&... initial) {
+  if constexpr (is_broken<X>) return f(x, initial...);
+  else if constexpr (!is_half_dtype(X::dims.dtype)) return f(x, initial...);
+  else
+    return std::apply([](const auto&... result) { return std::tuple(ops::cast<typename X::type>(result)...); },
+                      f(ops::cast<float>(x), ops::cast<float>(initial)...));
 }
 
 /// Initial state number `index` of all layers and directions, [n, 1, H].

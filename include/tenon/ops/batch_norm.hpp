@@ -83,6 +83,7 @@ struct Normalization {
 /// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other images: each
 ///             plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
+  static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
@@ -287,7 +288,7 @@ void BatchNorm::run(const Arguments& a, long begin, long end) {
         const T* x = a.operand<T>(0) + row * channels + first;
         T* y = a.result<T>() + row * channels + first;
         for (long c = 0; c < count; ++c) y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + of.beta[first + c]);
-        if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, row * channels + first, count, first, 1);
+        if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, true>(a, row * channels + first, count, first);
       }
     }
   } else {
@@ -306,7 +307,7 @@ void BatchNorm::run_planes(const Arguments& a, long begin, long end, long size) 
     for (long at = plane * size; at < (plane + 1) * size; at += detail::norm_piece) {
       const long left = (plane + 1) * size - at, count = left < detail::norm_piece ? left : detail::norm_piece;
       kernel::map_in_blocks<true>(a.result<T>() + at, count, [=](auto x) { return (static_cast<A>(x) - average) * scale + shift; }, a.operand<T>(0) + at);
-      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call>(a, at, count, c, 0);
+      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, false>(a, at, count, c);
     }
   }
 }

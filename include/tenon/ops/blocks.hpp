@@ -12,6 +12,7 @@ namespace detail {
 template <class Op, FixedString Name>
 struct ChangeLayout : Operator<Op, Name> {
   static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return n; }

@@ -51,6 +51,7 @@ struct Conv2dBackwardWeight;
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
   static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr bool per_sample = true;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
 
@@ -96,6 +97,7 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Conv2dAttributes;  // first, second: H, W of the result
   static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[1];
     x.extent[1] = in[0][1] * c.groups, x.extent[2] = c.first, x.extent[3] = c.second;
@@ -116,6 +118,7 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
 struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilter"> {
   using Config = Conv2dAttributes;  // first, second: extents of the kernel
   static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr bool block_sums = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
   }
@@ -165,13 +168,13 @@ struct PlaneEpilogue {
   const Arguments& arguments;
   void operator()(long sample, long first, long count) const {
     constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
-    for (long c = first; c < first + count; ++c) kernel::apply_steps<Call>(arguments, (sample * channels + c) * plane, plane, c, 0);
+    for (long c = first; c < first + count; ++c) kernel::apply_steps<Call, false>(arguments, (sample * channels + c) * plane, plane, c);
   }
 };
 template <class Call>
 struct BlockEpilogue {
   const Arguments& arguments;
-  void operator()(long first, long channel, long count) const { kernel::apply_steps<Call>(arguments, first, count, channel, 0); }
+  void operator()(long first, long channel, long count) const { kernel::apply_steps<Call, false>(arguments, first, count, channel); }
 };
 template <class Call, class Epilogue>
 FunctionRef<long, long, long> epilogue_of(const Epilogue& epilogue) {

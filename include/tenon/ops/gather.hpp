@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/kernel/cpu/gather.hpp>
 #include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/cast.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -71,9 +72,13 @@ struct Gather : Operator<Gather, "Gather"> {
 
 constexpr void GatherGrad::derivative(Derivative& d) { d.flows_to(1, d.call<Gather>(d.gradient(), d.operand(0))); }
 
-/// Rows of a table: `auto h = gather(table, tokens);`
-constexpr auto gather(const Operand auto& table, const Operand auto& numbers, std::source_location at = std::source_location::current()) {
-  return apply<Gather>(at, table, numbers);
+/// Rows of a table: `auto h = gather(table, tokens);` In a network that computes in 16 bits (amp<...>), rows of a float32 parameter
+/// are cast: the table's gradient is summed in float32.
+template <Operand Table, Operand Numbers>
+constexpr auto gather(const Table& table, const Numbers& numbers, std::source_location at = std::source_location::current()) {
+  if constexpr (constexpr Dtype half = tenon::detail::network_half<Numbers>; is_half_dtype(half) && tenon::detail::is_float_parameter<Table>)
+    return cast<CppType<half>>(apply<Gather>(at, table, numbers), at);
+  else return apply<Gather>(at, table, numbers);
 }
 
 }  // namespace tenon::ops

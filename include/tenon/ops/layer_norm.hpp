@@ -52,6 +52,7 @@ TENON_EXACT_BEGIN
 /// order       16 lanes along a row; rows in groups of 64 for gamma and beta
 /// source      Ba, Kiros, and Hinton, arXiv 1607.06450; MindSpore's LayerNorm
 struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
+  static constexpr bool float_parameters = true;
   using Config = LayerNormAttributes;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence& error) {
     const TensorType &x = in[0], &gamma = in[1];

@@ -43,7 +43,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     Transposed transposed = Transposed::none;
   };
   using WithUpdate = ProductUpdate;
-  static constexpr bool epilogue = true;
+  static constexpr bool epilogue = true, per_sample = true;
   static constexpr int operands_before_epilogue = 2;
   static constexpr bool first(const Config& c) { return c.transposed == Transposed::first || c.transposed == Transposed::both; }
   static constexpr bool second(const Config& c) { return c.transposed == Transposed::second || c.transposed == Transposed::both; }
@@ -180,7 +180,8 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
   constexpr bool one = matrices<Call>(1).stack == 1 && matrices<Call>(2).stack == 1;
   long index = 0;
   const auto finish = [&](long row, long rows, long column, long columns) {
-    for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call>(arguments, (index * s.m + r) * s.n + column, columns, column, 1);
+    if constexpr (Call::description.steps > 0)
+      for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call, true>(arguments, (index * s.m + r) * s.n + column, columns, column);
   };
   FunctionRef<long, long, long, long> epilogue;
   if constexpr (Call::description.steps > 0) epilogue = finish;
@@ -194,7 +195,7 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
       if constexpr (small.by_rows || small.by_tiles) {
         if constexpr (small.by_rows) small.rows(g, from, to);
         else small.tiles(g);
-        if constexpr (Call::description.steps > 0) finish(small.by_rows ? from : 0, small.by_rows ? to - from : s.m, 0, s.n);
+        finish(small.by_rows ? from : 0, small.by_rows ? to - from : s.m, 0, s.n);
       } else kernel::gemm(g, from, to, arguments.workspace, epilogue);
       item += to - from;
     }

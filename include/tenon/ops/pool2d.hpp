@@ -60,6 +60,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -73,17 +74,32 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    for (long plane = begin; plane < end; ++plane) {  // one by one: the epilogue finds it in the cache
-      kernel::block_max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), plane, plane + 1);
-      finish<Call>(a, plane, plane + 1, Call::result.span(2, 4) * block_samples);
+    constexpr int bands = bands_of<Call>();
+    constexpr long channels = Call::result[1], elements = Call::result.span(2, 4) * block_samples / bands;
+    kernel::Pool2dSizes sizes = detail::pool_sizes(Call::result, Call::config(), a.n);
+    sizes.h /= bands, sizes.oh /= bands;
+    for (long band = begin * bands; band < end * bands; ++band) {
+      kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band, band + 1);
+      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
     }
   }
 
  private:
+  // Windows that do not overlap cut a plane into bands, each as good as a plane. An epilogue finds a small one in the nearest cache.
+  template <class Call>
+  static constexpr int bands_of() {
+    constexpr Config c = Call::config();
+    constexpr int most = 8 << 10, rows = Call::result[2], row = Call::result[3] * block_samples * int(sizeof(float));
+    int bands = 1;
+    if (c.kh == c.stride_h && c.top == 0 && c.oh * c.kh == rows)
+      while (rows / bands * row > most && bands < c.oh) ++bands;
+    while (c.oh % bands) ++bands;
+    return bands;
+  }
   template <class Call>
   static void finish(const Arguments& a, long begin, long end, long elements) {
     if constexpr (Call::description.steps > 0)
-      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call>(a, plane * elements, elements, plane % Call::result[1], 0);
+      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
   }
 };
 
@@ -97,6 +113,7 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
@@ -121,6 +138,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
   };
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
     x.extent[2] = c.h, x.extent[3] = c.w;
@@ -154,6 +172,7 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);

@@ -62,11 +62,10 @@ struct Reduction : Operator<Op, Name> {
   static void run(const Arguments& a, long begin, long end) {
     using R = typename Call::Result;
     using A = decltype(accumulator<R>());
+    constexpr unsigned mask = unsigned(Call::config().mask);
     const long count = reduced_count<Call>(a.n);
-    const auto walk = kernel::reduce_walk(Call::operand(0), unsigned(Call::config().mask), a.n);
-    const auto* const x = a.operand<typename Call::template Operand<0>>(0);
-    if constexpr (requires { Op::divisor(count); }) kernel::reduce(walk, x, a.result<R>(), begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
-    else kernel::reduce(walk, x, a.result<R>(), begin, end, Op::template start<A>(), Combine{}, Finish<R>{count});
+    if constexpr (requires { Op::divisor(count); }) kernel::reduce_call<Call, mask>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
+    else kernel::reduce_call<Call, mask>(a, begin, end, Op::template start<A>(), Combine{}, Finish<R>{count});
   }
 
  private:

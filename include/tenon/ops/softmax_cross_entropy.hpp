@@ -8,6 +8,7 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// dlogits = (softmax(logits) - target) * dy, per row. Operands: logits, labels, dy. Not for users.
 struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCrossEntropyGrad"> {
+  static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::operand(2).count(n); }
@@ -23,9 +24,9 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
       const T* x = a.operand<T>(0) + row * classes;
       const L* label = a.operand<L>(1) + (sparse ? row : row * classes);
       T* dx = a.result<T>() + row * classes;
-      const C gradient = static_cast<C>(a.operand<T>(2)[row]), largest = kernel::row_maximum<C>(x, classes);
+      const C gradient = static_cast<C>(a.operand<T>(2)[row]), largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
       constexpr bool keep = std::is_same_v<T, C>;
-      const C sum = kernel::exponentials<keep>(x, dx, classes, largest);
+      const C sum = kernel::exponentials<keep, kernel::lanes_reached<classes>>(x, dx, classes, largest);
       const auto share = [=](long i) { return (keep ? static_cast<C>(dx[i]) : kernel::exp(static_cast<C>(x[i]) - largest)) / sum; };
       if constexpr (sparse) {
         const long number = static_cast<long>(label[0]);
@@ -50,6 +51,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 /// order       sums over classes in 16 lanes, as softmax
 /// source      MindSpore's SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits
 struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyWithLogits"> {
+  static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     const TensorType &x = in[0], &labels = in[1];
     const bool classes = labels.dtype == Dtype::int32 || labels.dtype == Dtype::int64;
@@ -74,8 +76,8 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     constexpr long classes = Call::operand(0).last();
     for (long row = begin; row < end; ++row) {
       const T* x = a.operand<T>(0) + row * classes;
-      const C largest = kernel::row_maximum<C>(x, classes);
-      const C total = kernel::log(kernel::exponentials<false>(x, static_cast<T*>(nullptr), classes, largest)) + largest;
+      const C largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
+      const C total = kernel::log(kernel::exponentials<false, kernel::lanes_reached<classes>>(x, static_cast<T*>(nullptr), classes, largest)) + largest;
       if constexpr (Call::operand(1).rank < Call::operand(0).rank) {
         const long label = static_cast<long>(a.operand<L>(1)[row]);
         a.result<T>()[row] = static_cast<T>(total - (label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0)));

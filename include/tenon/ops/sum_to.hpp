@@ -23,6 +23,7 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     return c;
   }
   static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool block_sums = true;
   /// Sums of images per channel: of a bias.
   static constexpr bool fits_blocks(const TensorType& result, const TensorType* x, int) {
     const int channel = result.rank - 3;
@@ -53,9 +54,7 @@ struct SumTo : Operator<SumTo, "SumTo"> {
   static void run(const Arguments& a, long begin, long end) {
     using A = Accumulator<typename Call::Result>;
     if constexpr (constexpr TensorType x = Call::operand(0); fits_blocks(Call::result, &x, 1)) kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
-    else
-      kernel::reduce(kernel::reduce_walk(Call::operand(0), mask<Call>(), a.n), a.operand<typename Call::template Operand<0>>(0), a.result<typename Call::Result>(), begin, end, A(0),
-                     kernel::Plus{}, kernel::DivideBy<typename Call::Result>{1});
+    else kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<typename Call::Result>{1});
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return {Call::result.count(1), whole_blocks(n) * Call::operand(0).span(2, 4) / 8 + 1, 0}; }
   template <class Call>

@@ -6,16 +6,17 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// A column of a data set as construct sees it in a trace.
+/// A column of a data set in a trace, and as construct sees it.
 template <class C> using TracedColumn = Traced<typename C::type, typename C::shape>;
-template <class X> using TracedAs = Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>;
-template <class Data> using FirstColumn = TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>;
+template <class X, Precision precision> using Entering = std::remove_cvref_t<decltype(entering<precision>(std::declval<const X&>()))>;
+template <class X, Precision precision> using TracedAs = Entering<Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>, precision>;
+template <class Data, Precision precision> using FirstColumn = Entering<TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>, precision>;
 
 /// Whether construct takes all columns, as it must without a loss function.
-template <class Net, class List> struct TakesAll;
-template <class Net, class... C>
-struct TakesAll<Net, dataset::Columns<C...>> {
-  static constexpr bool value = requires(const Net& net, const TracedColumn<C>&... x) { net.construct(x...); };
+template <class Net, Precision precision, class List> struct TakesAll;
+template <class Net, Precision precision, class... C>
+struct TakesAll<Net, precision, dataset::Columns<C...>> {
+  static constexpr bool value = requires(const Net& net, const Entering<TracedColumn<C>, precision>&... x) { net.construct(x...); };
 };
 
 /// A graph that a Model is going to run. A Model without graph mode may look at values.

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include <tenon/ops/reduce_sum.hpp>
+#include <tenon/train/amp.hpp>
 #include <tenon/train/state.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -19,11 +20,18 @@ namespace detail {
 template <class V> struct IsTuple : std::false_type {};
 template <class... V> struct IsTuple<std::tuple<V...>> : std::true_type {};
 
-/// What a model computes from a row: the prediction, and the loss or losses.
-template <class Net, class Loss, class... X>
+/// What a model computes from a row: the prediction, and the loss or losses. The call of the network has no place in the source, for
+/// random streams depend on it: they shall be the same whatever stands in this file.
+template <class Net, class Loss, Precision precision = Precision{}, class... X>
 constexpr auto predicted(const Net& net, const X&... x) {
-  if constexpr (std::is_same_v<Loss, NoLoss>) return net(x...);
-  else return [&](const auto& first, const auto&...) { return net(first); }(x...);
+  constexpr std::source_location nowhere;
+  if constexpr (is_half_dtype(precision.values)) {
+    if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)..., nowhere));
+    else return [&](const auto& first, const auto&...) { return leaving<precision>(net(entering<precision>(first), nowhere)); }(x...);
+  } else {
+    if constexpr (std::is_same_v<Loss, NoLoss>) return net(x..., nowhere);
+    else return [&](const auto& first, const auto&...) { return net(first, nowhere); }(x...);
+  }
 }
 template <class Loss, class P, class... X>
 constexpr auto loss_of(const P& prediction, const X&... x) {
@@ -75,20 +83,32 @@ constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
     b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys)) << " columns, a model with a loss function needs 2: data and label");
 }
 
+/// A network of a 16-bit precision in which nothing has 16 bits is a mistake.
+template <Precision precision>
+constexpr void check_precision(Builder& b) {
+  if constexpr (is_half_dtype(precision.values)) {
+    for (const Node& node : b.nodes)
+      if (node.type.dtype == precision.values) return;
+    b.fail(Sentence{} << "the amp level has no effect: the network has no floating-point input, and no embedding that it looks up by an integer one: cast<" << tenon::name(precision.values)
+                      << "> in construct what it shall compute with");
+  }
+}
+
 /// The whole training step: forward, loss, backward, updates.
-template <class Net, class Loss, class Optimizer, class... Keys>
-struct TrainStep {
+template <class Net, class Loss, class Optimizer, Precision precision, class... Keys>
+struct TrainStepIn {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(true);
-    trace_row<TrainStep, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
+    trace_row<TrainStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
   }
   template <class... X>
   static constexpr void trace_step(Builder& b, const X&... x) {
-    const auto loss = loss_of<Loss>(predicted<Net, Loss>(prototype<Net>, x...), x...);
+    const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(prototype<Net>, x...), x...);
     const auto total = total_loss(loss);
+    check_precision<precision>(b);
     if constexpr (!is_broken<decltype(total)>) {
       output_losses(b, loss);
       if (b.error.empty()) append_training(b, total.id);
@@ -99,45 +119,64 @@ struct TrainStep {
     std::vector<char> wanted(b.nodes.size(), 0);
     for (std::size_t id = 0; id < b.nodes.size(); ++id)
       wanted[id] = is<ops::ParameterLeaf>(b.nodes[id]) && entries[b.nodes[id].immediate].trainable;
-    const int seed = b.constant(b.nodes[std::size_t(loss)].type.dtype, 1);
-    const std::vector<int> gradient = backward(b, loss, seed, wanted);
-    for (int e = 0; e < b.entry_count; ++e) {
-      const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
-      if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0) append_update<Net, Optimizer>(b, e, parameter, gradient[std::size_t(parameter)]);
+    const std::vector<int> gradient = backward(b, loss, seed_of(b, b.nodes[std::size_t(loss)].type.dtype), wanted);
+    const auto each_gradient = [&](auto f) {
+      for (int e = 0; e < b.entry_count; ++e) {
+        const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
+        if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0) f(e, parameter, gradient[std::size_t(parameter)]);
+      }
+    };
+    int flag = -1;
+    if constexpr (precision.drops_overflow) each_gradient([&](int, int, int g) { flag = append_check(b, flag, g); });
+    each_gradient([&](int e, int parameter, int g) { append_update<Net, Optimizer>(b, e, parameter, g, flag); });
+  }
+  // The gradient of the loss with respect to itself: 1, or the loss scale.
+  static constexpr int seed_of(Builder& b, Dtype loss) {
+    if constexpr (!precision.scales_loss) return b.constant(loss, 1);
+    else {
+      const int scale = b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, std::uint64_t(loss_scale_state));
+      return loss == Dtype::float32 ? scale : b.template call<ops::Cast>(ops::Cast::Config{loss}, scale);
     }
   }
 };
+template <class Net, class Loss, class Optimizer, class... Keys> using TrainStep = TrainStepIn<Net, Loss, Optimizer, Precision{}, Keys...>;
 
 /// Forward and loss in evaluation. Outputs: the losses (not with NoLoss), then the prediction.
-template <class Net, class Loss, class... Keys>
-struct EvalStep {
+template <class Net, class Loss, Precision precision, class... Keys>
+struct EvalStepIn {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(false);
-    trace_row<EvalStep, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
+    trace_row<EvalStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
   }
   template <class... X>
   static constexpr void trace_step(Builder& b, const X&... x) {
-    const auto prediction = predicted<Net, Loss>(prototype<Net>, x...);
+    const auto prediction = predicted<Net, Loss, precision>(prototype<Net>, x...);
+    check_precision<precision>(b);
     if constexpr (!std::is_same_v<Loss, NoLoss>) output_losses(b, loss_of<Loss>(prediction, x...));
     output_losses(b, prediction);
   }
 };
+template <class Net, class Loss, class... Keys> using EvalStep = EvalStepIn<Net, Loss, Precision{}, Keys...>;
 
 /// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode.
-template <class Net, class Optimizer>
+template <class Net, class Optimizer, bool drops_overflow = false>
 struct UpdateStep {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(true);
+    int flag = -1;
+    if constexpr (drops_overflow)
+      for (int e = 0; e < b.entry_count; ++e)
+        if (entries[e].trainable) flag = append_check(b, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
     for (int e = 0; e < b.entry_count; ++e) {
       if (!entries[e].trainable) continue;
       const int parameter = b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e));
       const int gradient = b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e));
-      append_update<Net, Optimizer>(b, e, parameter, gradient);
+      append_update<Net, Optimizer>(b, e, parameter, gradient, flag);
     }
     return b;
   }

@@ -9,6 +9,7 @@
 #include <tenon/train/checked.hpp>
 #include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
+#include <tenon/train/parts.hpp>
 #include <tenon/train/step_runner.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -60,31 +61,38 @@ void check_loss(const Loss& loss) {
 /// loss       a cell of (prediction, label), or NoLoss when the network returns the loss itself from all columns of a row.
 ///            Either may return a std::tuple of losses: their sum is trained, RunInfo::net_outputs has each of them
 /// optimizer  nn::Momentum, ..., or NoOptimizer. Throws ValueError, KeyError, RuntimeError for its numbers and groups
-/// metrics    for eval()
+/// parts      metrics for eval(), and, for mixed precision, amp<AmpLevel::O2> and a loss scale manager (train/amp.hpp), in any order
 ///
 /// The mode of the context at construction decides how steps run, for the life of the Model: as one compiled graph, or
 /// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and predict().
-template <class Net, class Loss, class Optimizer, ModelOptions options, class... Metrics>
+template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
 class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  static constexpr bool are_metrics = (nn::Metric<Metrics> && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
+  static constexpr bool are_metrics = ((nn::Metric<Parts> || detail::is_precision<Parts>) && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
   static constexpr bool is_loss = !has_loss || !(nn::Optimizer<Loss> || nn::Metric<Loss> || std::is_same_v<Loss, NoOptimizer>);
+  static constexpr int scales = (int(detail::is_loss_scale<Parts>) + ... + int(detail::is_loss_scale<Optimizer>)), levels = (int(detail::is_precision<Parts>) + ... + 0) - scales;
+  static constexpr bool scale_has_optimizer = scales == 0 || (trains && !detail::is_loss_scale<Optimizer>), one_of_each = scales < 2 && levels < 2;
+  static constexpr bool is_level = !(detail::PartOfPrecision<Parts>::automatic || ...);
+  static_assert(is_level, "amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write amp<AmpLevel::O2>");
+  static_assert(scale_has_optimizer, "a loss scale manager of a Model needs an optimizer in front of it: Model model{net, loss, optimizer, DynamicLossScaleManager{}}");
+  static_assert(one_of_each, "a Model takes one amp level and one loss scale manager");
   static_assert(is_loss, "the second argument of a Model is a loss, such as nn::MSELoss{}; use NoLoss{} if the network returns it");
   static_assert(are_metrics, "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()");
-  static_assert(is_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that only evaluates; nn/optim/optimizer.hpp says what one has");
+  static_assert(is_optimizer || !scale_has_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that only evaluates; nn/optim/optimizer.hpp says what one has");
 
  public:
   using network_type = Net;
 
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
-  Model(Net& net, Loss loss, Optimizer optimizer, Metrics... metrics)
-      : net_(&net), optimizer_(std::move(optimizer)), metrics_(std::move(metrics)...), runner_(net, optimizer_, get_context().mode) {
+  Model(Net& net, Loss loss, Optimizer optimizer, Parts... parts)
+      : net_(&net), optimizer_(std::move(optimizer)), runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...)),
+        metrics_(detail::metrics_among<Parts...>(std::move(parts)...)) {
     detail::check_loss(loss);
   }
-  template <ModelOptions o, class... Parts>
-  Model(WithOptions<o>, Net& net, Parts... parts) : Model(net, std::move(parts)...) {}
+  template <ModelOptions o, class... More>
+  Model(WithOptions<o>, Net& net, More... parts) : Model(net, std::move(parts)...) {}
 
   /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin, step,
   /// step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set go on where the last
@@ -95,13 +103,13 @@ class Model {
   ///            {.dataset_sink_mode = true}, in front of them
   /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy does not
   ///            have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the update
-  ///            of that step is done by then); what a hook throws ends the run, without end()
+  ///            of that step is done by then), unless a loss scale skipped the update, and after 1000 skipped ones in a row; what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and prints few
     // lines for an ordinary error in there.
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (Checked::ok) train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -111,8 +119,8 @@ class Model {
   }
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
@@ -138,8 +146,8 @@ class Model {
   /// throws     ValueError for empty data, or a class number as in train(); RuntimeError if a callback of eval() calls eval()
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     if constexpr (Checked::ok) return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -149,8 +157,8 @@ class Model {
   }
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data>& x) { net.construct(x); });
+    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
+    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
     if constexpr (!Checked::ok) {
@@ -177,7 +185,7 @@ class Model {
   /// Throws ValueError if the inputs' batch sizes differ.
   template <class... X>
   auto predict(const X&... x) {
-    static_cast<void>(requires(const Net& net, const detail::TracedAs<X>&... traced) { net.construct(traced...); });
+    static_cast<void>(requires(const Net& net, const detail::TracedAs<X, precision>&... traced) { net.construct(traced...); });
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
@@ -233,12 +241,14 @@ class Model {
   }
 
  private:
-  using Runner = detail::StepRunner<Net, Loss, Optimizer, options>;
+  static constexpr Precision precision = detail::precision_of<Parts...>(trains);
+  using Runner = detail::StepRunner<Net, Loss, Optimizer, options, precision>;
+  using Metrics = detail::MetricsAmong<Parts...>;
 
   template <class Data, class... C>
   using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
   template <class Data, class... C>
-  using CheckedEval = detail::CheckedEval<Runner, std::tuple<Metrics...>, Run<Model>, Data, std::remove_reference_t<C>...>;
+  using CheckedEval = detail::CheckedEval<Runner, Metrics, Run<Model>, Data, std::remove_reference_t<C>...>;
   template <class... X> using PredictGraph = typename Runner::template PredictGraph<X...>;
   template <class... X> using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
@@ -306,6 +316,7 @@ class Model {
   }
 
   static void check_finite(const RunInfo& run) {
+    if (run.overflow) return;  // nothing came of it, and the loss scale counts how often
     for (const AnyTensor& output : run.net_outputs)
       if (const double loss = mean_of(output); !std::isfinite(loss))
         throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
@@ -319,8 +330,8 @@ class Model {
 
   Net* net_;
   Optimizer optimizer_;
-  std::tuple<Metrics...> metrics_;
   Runner runner_;
+  Metrics metrics_;
   detail::StepOutputs train_outputs_, eval_outputs_;
   long epochs_ = 0;  // since construction: shuffled data goes on with new orders
   bool training_ = false, evaluating_ = false;

@@ -4,10 +4,12 @@
 
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/ops/overflow_check.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// Byte offsets of a training state: [seed, step], then numbers and moments per trained parameter.
+/// Byte offsets of a training state: [seed, step], loss scale and overflow flag (graph/guard.hpp), then numbers and moments per trained
+/// parameter.
 template <class Net, class Optimizer>
 struct StateLayout {
   static constexpr int entries = Structure<Net>::count;
@@ -34,14 +36,21 @@ struct StateLayout {
   static constexpr Table table = make();
 };
 
-/// Appends the optimizer's update of one parameter.
+/// Appends a look at a gradient. `flag` is the flag as the last look left it, or -1; returns what it is now.
+constexpr int append_check(Builder& b, int flag, int gradient) {
+  if (flag < 0) flag = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, std::uint64_t(overflow_state));
+  return b.template call<ops::OverflowCheck>(NoConfig{}, flag, gradient);
+}
+
+/// Appends the optimizer's update of one parameter. It waits for `flag` and does not happen if that is set; -1: no flag.
 template <class Net, class Optimizer>
-constexpr void append_update(Builder& b, int entry, int parameter, int gradient) {
+constexpr void append_update(Builder& b, int entry, int parameter, int gradient, int flag = -1) {
   using Layout = StateLayout<Net, Optimizer>;
   int slot[nn::max_slots]{};
   b.scope = entry;
   for (int s = 0; s < Optimizer::slots; ++s) slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims, std::uint64_t(Layout::table.slot[entry][s]));
-  const int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
+  int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
+  if (flag >= 0) numbers = b.template call<ops::Guard>(NoConfig{}, numbers, flag);
   Optimizer::update(b, parameter, gradient, slot, numbers);
   b.scope = 0;
 }
@@ -59,6 +68,8 @@ class TrainState {
   std::uint64_t* random() const { return reinterpret_cast<std::uint64_t*>(data_.get()); }
   long step() const { return long(random()[1]); }
   void advance() { ++random()[1]; }
+  float& loss_scale() const { return *reinterpret_cast<float*>(data() + loss_scale_state); }
+  std::int32_t& overflow() const { return *reinterpret_cast<std::int32_t*>(data() + overflow_state); }
 
  private:
   struct Free {

@@ -6,6 +6,7 @@
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/labels.hpp>
+#include <tenon/train/loss_scale.hpp>
 #include <tenon/train/model_options.hpp>
 #include <tenon/train/step_outputs.hpp>
 
@@ -77,18 +78,18 @@ template <class Net>
 }
 
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.
-template <class Net, class Loss, class Optimizer, ModelOptions options>
+template <class Net, class Loss, class Optimizer, ModelOptions options, Precision precision = Precision{}>
 class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  template <class... C> using TrainGraph = TriedGraph<TrainStep<Net, Loss, Optimizer, typename ColumnKey<C>::type...>, options.passes>;
-  template <class... C> using EvalGraph = TriedGraph<EvalStep<Net, Loss, typename ColumnKey<C>::type...>, options.passes>;
-  template <class... X> using Predicted = decltype(predicted<Net, Loss>(std::declval<const Net&>(), std::declval<const X&>()...));
-  template <class... X> using PredictGraph = TriedGraph<EvalStep<Net, NoLoss, typename KeyFor<X>::type...>, options.passes>;
+  template <class... C> using TrainGraph = TriedGraph<TrainStepIn<Net, Loss, Optimizer, precision, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... C> using EvalGraph = TriedGraph<EvalStepIn<Net, Loss, precision, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... X> using Predicted = decltype(predicted<Net, Loss, precision>(std::declval<const Net&>(), std::declval<const X&>()...));
+  template <class... X> using PredictGraph = TriedGraph<EvalStepIn<Net, NoLoss, precision, typename KeyFor<X>::type...>, options.passes>;
 
-  StepRunner(Net& net, const Optimizer& optimizer, Mode mode)
-      : net_(&net), mode_(mode), state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed), rules_(make_rules(optimizer)) {
+  StepRunner(Net& net, const Optimizer& optimizer, Mode mode, ScaleOf<precision> scale = {})
+      : net_(&net), mode_(mode), state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed), scale_(scale), rules_(make_rules(optimizer)) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
     if constexpr (!options.pynative) mode_ = Mode::graph;
     check_exact_rounding();
@@ -102,14 +103,19 @@ class StepRunner {
   const TrainState& state() const { return state_; }
 
   template <class List, class... C>
-  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, const RunInfo& run, StepOutputs& outputs) {
+  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, RunInfo& run, StepOutputs& outputs) {
     check_labels<TrainGraph<C...>>(row, run);
-    rules_.each(optimizer, state_.step(), [&](int e, const nn::Numbers& n) { std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n); });
+    write_numbers(optimizer);
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
     if constexpr (options.graph)
       if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
     state_.advance();
+    if constexpr (precision.scales_loss) {
+      run.loss_scale = double(state_.loss_scale());
+      run.overflow = state_.overflow() != 0;
+      scale_.update(run.overflow);
+    }
   }
   template <class List, class... C>
   void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run, StepOutputs& outputs) {
@@ -123,26 +129,14 @@ class StepRunner {
   template <class... X>
   void predict(void* const* results, long n, const X&... x) {
     using Graph = PredictGraph<X...>;
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) {
-        StepOutputs outputs;
-        bind();
-        pynative_predict(outputs, x...);
-        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
-      }
-    if constexpr (options.graph)
-      if (mode_ == Mode::graph) {
-        const void* inputs[]{x.data()...};
+    if constexpr (options.graph && Straight<Graph>::possible)
+      if (mode_ == Mode::graph && n == 1 && (!Straight<Graph>::changes || none_frozen())) {
         find_parameters();
-        if constexpr (Straight<Graph>::possible)
-          if (n == 1 && (!Straight<Graph>::changes || none_frozen())) {
-            const FlushDenormals flush;
-            return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
-          }
-        Executor& executor = bound(Graph::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
-        executor.run(inputs, n);
-        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+        const void* inputs[]{x.data()...};
+        const FlushDenormals flush;
+        return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
       }
+    predict_by_kernels(results, n, x...);
   }
 
  private:
@@ -155,6 +149,33 @@ class StepRunner {
     else return NoOptimizer{};
   }
 
+  // What the optimizer and the loss scale have for this step. Steps without an update do not count for the optimizer.
+  void write_numbers(const Optimizer& optimizer) {
+    if constexpr (precision.scales_loss) state_.loss_scale() = scale_.value(), state_.overflow() = 0;
+    rules_.each(optimizer, state_.step() - scale_.skipped(), [&](int e, nn::Numbers n) {
+      if constexpr (precision.drops_overflow) n.gradient_scale() /= scale_.value();
+      std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n);
+    });
+  }
+  // A function of its own, for its registers would be saved in front of straight code, too.
+  template <class... X>
+  [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) {
+    if constexpr (options.pynative)
+      if (mode_ == Mode::pynative) {
+        StepOutputs outputs;
+        bind();
+        pynative_predict(outputs, x...);
+        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
+      }
+    if constexpr (options.graph)
+      if (mode_ == Mode::graph) {
+        const void* inputs[]{x.data()...};
+        find_parameters();
+        Executor& executor = bound(PredictGraph<X...>::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
+        executor.run(inputs, n);
+        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+      }
+  }
   Executor& bound(const Program& program) { return bound(program, executors_); }
   Executor& bound(const Program& program, ExecutorCache& cache) {
     Executor& executor = cache.get(program);
@@ -169,7 +190,9 @@ class StepRunner {
     (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))), ...);
   }
   void find_parameters() {
-    if (parameters_at(*net_, base_)) return;
+    if (!parameters_at(*net_, base_)) find_again();
+  }
+  [[gnu::noinline]] void find_again() {
     bind();
     base_ = ParameterList(*net_).base();
   }
@@ -214,26 +237,31 @@ class StepRunner {
     tape_.clear();
     with_tensors<C...>(row, [&](const auto&... x) {
       Recording recording(tape_);
-      const auto loss = loss_of<Loss>(predicted<Net, Loss>(*net_, x...), x...);
+      const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
       const auto total = total_loss(loss);
       tape_.pause();
-      if (tape_.variable(total) >= 0) tape_.backward(total);  // else everything is frozen by flag
+      if (tape_.variable(total) >= 0) {  // else everything is frozen by flag
+        if constexpr (precision.scales_loss) tape_.backward(total, scaled_one(total));
+        else tape_.backward(total);
+      }
       outputs.keep(loss);
     });
-    using Update = Compiled<UpdateStep<Net, Optimizer>, options.passes>;
+    using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
     gradients_.resize(std::size_t(Structure<Net>::count));
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[std::size_t(e)] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
     bound(Update::program).run(gradients_.data(), 1);
   }
+  template <class T, class S>
+  Tensor<T, S> scaled_one(const Tensor<T, S>&) const { return Tensor<T, S>::full(static_cast<T>(state_.loss_scale())); }
   template <class... C, class List>
   void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random());
     with_tensors<C...>(row, [&](const auto&... x) {
-      const auto prediction = predicted<Net, Loss>(*net_, x...);
+      const auto prediction = predicted<Net, Loss, precision>(*net_, x...);
       if constexpr (std::is_same_v<Loss, NoLoss>) outputs.keep(prediction);
       else outputs.keep(loss_of<Loss>(prediction, x...), prediction);
     });
@@ -243,12 +271,13 @@ class StepRunner {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random());
-    outputs.keep(predicted<Net, NoLoss>(*net_, inner(x)...));
+    outputs.keep(predicted<Net, NoLoss, precision>(*net_, inner(x)...));
   }
 
   Net* net_;
   Mode mode_;
   TrainState state_;
+  [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_, predictors_;
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;

@@ -4,6 +4,10 @@
 
 namespace tenon::inline TENON_ABI {
 
+namespace ops {
+struct Cast;
+}
+
 namespace detail {
 // The attributes of a product with an update: the product's one setting, the update's operator, the update's settings.
 inline constexpr int update_attributes = 2;
@@ -22,7 +26,8 @@ constexpr bool pack_update(Node& fused, const Node& product, const Node& update)
 
 /// Merges an update (operands: parameter, gradient, moments, numbers) with the product that computes the gradient, if nothing else
 /// reads it and nothing that the product reads changes between. The update gets the same gradient, so no bit changes. O(nodes).
-template <int N>
+/// A gradient that was widened from 16 bits is read as it was before, if its reader can do that: widening is exact.
+template <int N, class Cast = ops::Cast>
 constexpr Graph<N> fuse_update(Graph<N> graph) {
   const Buffers<N> buffers = buffers_of(graph);
   int to[N + 1]{}, uses[N + 1]{}, changed[N + 1]{};  // changed: of each buffer, the last effect so far that wrote it
@@ -43,7 +48,17 @@ constexpr Graph<N> fuse_update(Graph<N> graph) {
     }
     return true;
   };
+  const auto read_before_cast = [&](Node& node) {
+    const int cast = node.operand[1];
+    if (!is<Cast>(graph[cast]) || graph[cast].type.dtype != Dtype::float32) return;
+    const int source = graph[cast].operand[0];
+    if (!is_half_dtype(graph[source].type.dtype) || changed[buffers.owner[source]] > cast) return;
+    node.operand[1] = source;
+    ++uses[source];
+    keep[cast] = --uses[cast] > 0;
+  };
   for (int id = 0; id < graph.count; ++id) {
+    if (graph[id].op->half_gradient) read_before_cast(graph[id]);
     const Node update = graph[id];
     const int gradient = update.op->update ? update.operand[1] : id;
     const Node& product = graph[gradient];

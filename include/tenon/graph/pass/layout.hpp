@@ -1,6 +1,6 @@
 // Layout: which images stand in blocks of samples, and where the layout changes.
 #pragma once
-#include <tenon/graph/node.hpp>
+#include <tenon/graph/stages.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -49,20 +49,26 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
   return layouts;
 }
 
-/// A graph of capacity M with its layouts.
+/// A graph of capacity M with its layouts and stages.
 template <int M>
 struct LaidOut {
   Graph<M> graph{};
   Layouts<M> layouts{};
+  Stages<M> stages{};
 };
 
-/// Puts a conversion before the first reader of each value that has the other layout. O(nodes).
+/// Puts a conversion before the first reader of each value that has the other layout, into the reader's stage. O(nodes).
 template <int M, int N, class To = ops::ToBlocks, class From = ops::FromBlocks>
-constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts) {
+constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, const Stages<N>& stages = {}) {
   LaidOut<M> result;
   Graph<M>& g = result.graph;
   int position[N + 1]{}, converted[N + 1]{};
+  int stage = 0;  // of the node whose operands are converted
   const auto emit = [&](const Node& node, bool row, bool value) {
+    if (stage) {
+      if (!result.stages.first[stage]) result.stages.first[stage] = g.count;
+      result.stages.of[g.count] = stage, result.stages.last[stage] = g.count;
+    }
     result.layouts.row[g.count] = row, result.layouts.value[g.count] = value;
     g.node[g.count] = node;
     return g.count++;
@@ -77,9 +83,13 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts) {
   };
   for (int id = 0; id < graph.count; ++id) {
     Node node = graph[id];
+    stage = stages.of[id];
     for (int k = 0; k < node.operands; ++k) node.operand[k] = detail::converts(graph, layouts, id, k) ? convert(graph[id].operand[k]) : position[graph[id].operand[k]];
     position[id] = emit(node, layouts.row[id], layouts.value[id]);
+    result.stages.sums[position[id]] = stages.sums[id];
   }
+  stage = 0;
+  result.stages.count = stages.count;
   g.outputs = graph.outputs;
   for (int k = 0; k < graph.outputs; ++k) g.output[k] = layouts.value[graph.output[k]] ? convert(graph.output[k]) : position[graph.output[k]];
   for (int i = 0; i < graph.program_length; ++i) g.program[i] = graph.program[i];

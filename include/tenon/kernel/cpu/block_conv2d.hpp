@@ -87,18 +87,6 @@ constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   return s;
 }
 
-/// True if no element is infinite or NaN.
-[[gnu::noinline]] inline bool all_finite(const float* x, long count) {
-  using V = Simd<float>;
-  V sum(0.0f);
-  float rest = 0;
-  long i = 0;
-  for (; i + V::width <= count; i += V::width) sum = sum + V::load(x + i) * V(0.0f);
-  for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
-  for (; i < count; ++i) rest += x[i] * 0.0f;
-  return rest == 0;
-}
-
 // The rows of some planes from `first` on, with zeros around, as the correlation wants them.
 [[gnu::noinline]] inline void fill_blocks(const BlockCorrelation& c, long planes, const float* from, long first, float* to) {
   const long row = c.pitch * block_samples, right = c.pitch - c.left, left = c.left * block_samples;
@@ -171,6 +159,13 @@ class BlockCorrelator {
   struct Range {
     long begin, end;
   };
+  // True if both are the same taps.
+  static bool same(const Range& a, const Range& b, long reach) {
+    const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
+    return clipped(a.begin) == clipped(b.begin) && clipped(a.end) == clipped(b.end) && b.begin <= b.end;
+  }
+  // Taps of all planes from which on a tile at a border is better cut in two.
+  static constexpr long worth_halves = 64;
   // The rows (or columns) of taps of which a tile of pixels begin .. last needs any, in padded coordinates.
   static Range needed(long begin, long last, long pixel, long before, long extent, bool finite) {
     return finite ? Range{before - last * pixel, before + extent - begin * pixel} : Range{-(1L << 30), 1L << 30};
@@ -185,20 +180,38 @@ class BlockCorrelator {
     constexpr long half = block_pixels / 2;
     const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
     BlockTile tile{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, nullptr, c_.height * c_.width * block_samples, {}, {}, planes.begun};
+    tile.out = to;
+    // The pixels y .. y1 by x .. x1, in a tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
+    const auto run_pixels = [&]<int Pixels>(std::integral_constant<int, Pixels>, long y0, long y1, long x0, long x1, long columns) __attribute__((always_inline)) {
+      for (long q = 0; q < Pixels; ++q) {
+        const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
+        tile.pixel[q] = (y * c_.pixel_h * c_.pitch + x * c_.pixel_w) * block_samples;
+        tile.out_pixel[q] = (((i0 + y) * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w) * block_samples;
+      }
+      run_block_tile<Pixels>(tile, rows);
+    };
     for (long i = 0; i < band; i += tile_h) {
       Range rows_before{0, -1}, columns_before{0, -1};
       for (long j = 0; j < grid_w; j += tile_w) {
         const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;  // a second pass must meet each pixel once
         const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1, x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
-        const Range rows_here = needed(i0 + i, i0 + y1, c_.pixel_h, c_.top, c_.h, planes.finite), columns_here = needed(x0, x1, c_.pixel_w, c_.left, c_.w, planes.finite);
-        list_taps(tile, phase, rows_here, columns_here, rows_before, columns_before);
-        for (int q = 0; q < block_pixels; ++q) {
-          const long y = i + q / tile_w < y1 ? i + q / tile_w : y1, x = x0 + q % tile_w < x1 ? x0 + q % tile_w : x1;
-          tile.pixel[q] = (y * c_.pixel_h * c_.pitch + x * c_.pixel_w) * block_samples;
-          tile.out_pixel[q] = (((i0 + y) * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w) * block_samples;
-        }
-        tile.out = to;
-        run_block_tile(tile, rows);
+        const auto rows_of = [&](long first, long last) { return needed(i0 + first, i0 + last, c_.pixel_h, c_.top, c_.h, planes.finite); };
+        const auto columns_of = [&](long first, long last) { return needed(first, last, c_.pixel_w, c_.left, c_.w, planes.finite); };
+        list_taps(tile, phase, rows_of(i, y1), columns_of(x0, x1), rows_before, columns_before);
+        if constexpr (block_pixels == 4)
+          if (planes.count * tile.count >= worth_halves && c_.copied && tile_h == 2 && y1 > i && x1 > x0) {
+            // At a border the two rows (or columns) need other taps: a tile of its own for each has none too many.
+            const bool by_rows = !same(rows_of(i, i), rows_of(y1, y1), c_.reach_h);
+            if (by_rows || !same(columns_of(x0, x0), columns_of(x1, x1), c_.reach_w)) {
+              for (int h = 0; h < 2; ++h) {
+                const long first_y = by_rows && h ? y1 : i, last_y = by_rows ? first_y : y1, first_x = !by_rows && h ? x1 : x0, last_x = by_rows ? x1 : first_x;
+                list_taps(tile, phase, rows_of(first_y, last_y), columns_of(first_x, last_x), rows_before, columns_before);
+                run_pixels(std::integral_constant<int, block_pixels / 2>(), first_y, last_y, first_x, last_x, by_rows ? 2 : 1);
+              }
+              continue;
+            }
+          }
+        run_pixels(std::integral_constant<int, block_pixels>(), i, y1, x0, x1, tile_w);
       }
       const long last = i + tile_h < band ? i + tile_h : band;
       if (done) done(channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
@@ -206,10 +219,6 @@ class BlockCorrelator {
   }
   // The taps whose rows and columns are needed; most tiles need those of the tile before.
   void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before, Range& columns_before) const {
-    const auto same = [](const Range& a, const Range& b, long reach) {
-      const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
-      return clipped(a.begin) == clipped(b.begin) && clipped(a.end) == clipped(b.end) && b.begin <= b.end;
-    };
     if (same(rows, rows_before, c_.reach_h) && same(columns, columns_before, c_.reach_w)) return;
     rows_before = rows, columns_before = columns;
     tile.count = 0;

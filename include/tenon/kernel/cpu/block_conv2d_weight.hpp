@@ -89,25 +89,43 @@ inline void list_pixels(const Conv2dSizes& s, const BlockCorrelation& c, WeightP
     for (long x = 0; x < s.ow; ++x) *to++ = {std::int32_t((y * s.ow + x) * block_samples), std::int32_t((y * c.pixel_h * c.pitch + x * c.pixel_w) * block_samples)};
 }
 
+// The taps of one plane after the other.
+struct TapWalk {
+  long plane = 0, row = 0, column = 0;
+  void step(const Conv2dSizes& s) {
+    if (++column < s.kw) return;
+    column = 0;
+    if (++row < s.kh) return;
+    row = 0, ++plane;
+  }
+};
+
 // Adds the gradient of one block of samples for some planes of the image and some output channels.
 inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const float* image, const float* dy, float* dw, long planes, long channels, long count, const WeightPixel* pixels) {
-  constexpr int most = (block_weight_rows * block_weight_taps + block_width - 1) / block_width * block_width;
+  constexpr int tiles = 4, most = (tiles * block_weight_rows * block_weight_taps + block_width - 1) / block_width * block_width;
   alignas(64) float lanes[most * block_samples]{}, sums[most];
   BlockWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels + s.oh * s.ow, false, lanes};
   const long taps = planes * s.taps(), width = taps < block_weight_taps ? 1 : block_weight_taps, row_blocks = ceil_div(channels, block_weight_rows);
   const auto& table = width == 1 ? block_weight_table<1>.kernel : block_weight_table<block_weight_taps>.kernel;
   for (long r = 0; r < row_blocks; ++r) {
     const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
+    float* const to = dw + row * s.group_inputs() * s.taps();
     tile.dy = dy + row * tile.dy_plane;
-    for (long first = 0; first < taps; first += width) {
-      for (long k = 0; k < width; ++k) {  // beyond the last tap it is repeated, for nothing
-        const long at = first + k < taps ? first + k : taps - 1, plane = at / s.taps(), tap = at % s.taps();
-        tile.tap[k] = ((plane * c.image_rows + tap / s.kw * s.dilation_h) * c.pitch + tap % s.kw * s.dilation_w) * block_samples;
+    TapWalk tap;
+    for (long begin = 0; begin < taps; begin += tiles * width) {  // the lanes of a few tiles are added up at once
+      const long end = begin + tiles * width < taps ? begin + tiles * width : taps, count_here = ceil_div(end - begin, width);
+      for (long t = 0; t < count_here; ++t) {
+        for (long k = 0; k < width; ++k) {  // beyond the last tap it is repeated, for nothing
+          tile.tap[k] = ((tap.plane * c.image_rows + tap.row * s.dilation_h) * c.pitch + tap.column * s.dilation_w) * block_samples;
+          if (begin + t * width + k + 1 < taps) tap.step(s);
+        }
+        tile.lanes = lanes + t * rows * width * block_samples;
+        table[rows - 1](tile);
       }
-      table[rows - 1](tile);
-      add_samples(lanes, rows * width, count, sums);
-      for (long i = 0; i < rows; ++i)
-        for (long k = 0; k < width && first + k < taps; ++k) dw[(row + i) * s.group_inputs() * s.taps() + first + k] += sums[i * width + k];
+      add_samples(lanes, count_here * rows * width, count, sums);
+      for (long t = 0; t < count_here; ++t)
+        for (long i = 0; i < rows; ++i)
+          for (long k = 0, first = begin + t * width; k < width && first + k < end; ++k) to[i * s.group_inputs() * s.taps() + first + k] += sums[(t * rows + i) * width + k];
     }
   }
 }

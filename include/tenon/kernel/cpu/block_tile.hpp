@@ -23,9 +23,8 @@ struct BlockTile {
 };
 
 namespace detail {
-template <int Rows>
+template <int Rows, int Pixels>
 [[gnu::noinline]] void run_block_tile(const BlockTile& t) {
-  constexpr int Pixels = block_pixels;
   using V = Simd<float, block_width>;
   for (int lane = 0; lane < block_samples; lane += block_width) {
     V sum[Rows][Pixels];
@@ -67,18 +66,22 @@ template <int Rows>
 }
 
 using BlockTileKernel = void (*)(const BlockTile&);
-template <int... Row>
+template <int Pixels, int... Row>
 constexpr auto block_tiles(std::integer_sequence<int, Row...>) {
   struct Table {
     BlockTileKernel kernel[block_rows];
   };
-  return Table{{&run_block_tile<Row + 1>...}};
+  return Table{{&run_block_tile<Row + 1, Pixels>...}};
 }
-inline constexpr auto block_tile_table = block_tiles(std::make_integer_sequence<int, block_rows>());
+template <int Pixels>
+inline constexpr auto block_tile_table = block_tiles<Pixels>(std::make_integer_sequence<int, block_rows>());
 }  // namespace detail
 
-/// Runs a tile of 1 .. block_rows rows.
-inline void run_block_tile(const BlockTile& tile, int rows) { detail::block_tile_table.kernel[rows - 1](tile); }
+/// Runs a tile of 1 .. block_rows rows; Pixels is block_pixels or half of it.
+template <int Pixels>
+void run_block_tile(const BlockTile& tile, int rows) {
+  detail::block_tile_table<Pixels>.kernel[rows - 1](tile);
+}
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

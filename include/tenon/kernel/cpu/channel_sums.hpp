@@ -74,30 +74,31 @@ template <int Sums, class Term>
 }
 
 // The sums of `count` channels of a few row-major samples: too few for vectors over samples, so the chains of the channels go side by side.
-inline void add_few_samples(const ImageBatch& b, const float* x, long c, long count, float (&to)[sum_channels]) {
-  float sample[sum_channels][block_samples]{};
+inline constexpr int few_samples = 4, side_channels = 8;
+inline void add_few_samples(const ImageBatch& b, const float* x, long c, long count, float* to) {
+  float sample[side_channels][block_samples]{};
   for (long s = 0; s < b.n; ++s) {
-    const float* plane[sum_channels];
-    float sum[sum_channels]{};
-    for (int i = 0; i < sum_channels; ++i) plane[i] = x + (s * b.channels + c + (i < count ? i : 0)) * b.pixels;
+    const float* plane[side_channels];
+    float sum[side_channels]{};
+    for (int i = 0; i < side_channels; ++i) plane[i] = x + (s * b.channels + c + (i < count ? i : 0)) * b.pixels;
     for (long p = 0; p < b.pixels; ++p)
-#pragma GCC unroll 4
-      for (int i = 0; i < sum_channels; ++i) sum[i] += plane[i][p];
-    for (int i = 0; i < sum_channels; ++i) sample[i][s] = sum[i];
+#pragma GCC unroll 8
+      for (int i = 0; i < side_channels; ++i) sum[i] += plane[i][p];
+    for (int i = 0; i < side_channels; ++i) sample[i][s] = sum[i];
   }
-  for (int i = 0; i < sum_channels; ++i) to[i] = 0 + sum_of_samples(sample[i], b.n);
+  for (long i = 0; i < count; ++i) to[i] = 0 + sum_of_samples(sample[i], b.n);
 }
-inline constexpr long few_samples = 4;
 }  // namespace detail
 
 /// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
 [[gnu::noinline]] inline void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end) {
   using V = Simd<float, block_width>;
-  for (long c = begin; c < end; c += detail::sum_channels) {
+  const bool few = !b.blocks && b.n > 0 && b.n <= detail::few_samples;
+  for (long c = begin; few && c < end; c += detail::side_channels) detail::add_few_samples(b, x, c, end - c < detail::side_channels ? end - c : detail::side_channels, y + c);
+  for (long c = begin; !few && c < end; c += detail::sum_channels) {
     const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;
     float total[1][detail::sum_channels];
-    if (!b.blocks && b.n > 0 && b.n <= detail::few_samples) detail::add_few_samples(b, x, c, count, total[0]);
-    else detail::add_images(b, x, nullptr, c, count, total, [](V* sum, V v, V, int) { *sum = *sum + v; });
+    detail::add_images(b, x, nullptr, c, count, total, [](V* sum, V v, V, int) { *sum = *sum + v; });
     for (long i = 0; i < count; ++i) y[c + i] = total[0][i];
   }
 }

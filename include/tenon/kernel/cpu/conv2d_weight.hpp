@@ -22,6 +22,7 @@ struct WeightPlan {
   long band;                       // output rows per visit of an image
   long together;                   // column blocks that are computed together: an image is packed once for them
   long images;                     // visited at once: several pairs of small images make longer chains
+  bool in_place;                   // no tap meets padding: the image is read where it is, all of its rows
 };
 
 template <class T>
@@ -51,6 +52,9 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
     const long fitting = weight_panel / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow), most = fitting < wanted ? fitting : wanted;
     p.images = most < 1 ? 1 : most;
   }
+  const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top, right = (s.ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w - s.pad_left;
+  p.in_place = std::is_same_v<T, Packed<T>> && s.pad_top == 0 && s.pad_left == 0 && below < s.h && right < s.w;
+  if (p.in_place) p.image = {p.image.planes, s.h, s.w, 0, 0, 1, 1, 1, 1, s.h, s.w};
   return p;
 }
 
@@ -71,7 +75,7 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
   s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
   s.panel = s.sums + std::size_t(weight_levels<A>(n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
   s.image = s.panel + bytes(p.images * p.band * ow * columns, sizeof(A));
-  s.total = s.image + bytes(p.images * p.image.elements() + conv_slack<A>, sizeof(A));
+  s.total = s.image + (p.in_place ? 0 : bytes(p.images * p.image.elements() + conv_slack<A>, sizeof(A)));
   return s;
 }
 
@@ -113,7 +117,7 @@ class WeightGradient {
     for (int level = 0; level < weight_levels<A>(s.n); ++level)
       level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(weight_levels<A>(s.n)));
     panel_ = reinterpret_cast<P*>(base + scratch.panel);
-    image_ = reinterpret_cast<P*>(base + scratch.image);
+    pixels_ = image_ = reinterpret_cast<P*>(base + scratch.image);
   }
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
@@ -122,25 +126,31 @@ class WeightGradient {
     Padded image = plan_.image;
     image.planes = planes;
     for (long i = 0; i < rows; ++i) {
+      if (i >= s_.taps()) {  // the same tap one plane later: divisions are slow
+        row_[i] = row_[i - s_.taps()] + std::int32_t(image.plane());
+        continue;
+      }
       const long plane = (row0 + i) / s_.taps() - first_plane, tap = (row0 + i) % s_.taps();
       row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w));
     }
     const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
-    const long pixels = plan_.band * s_.ow;
+    const long pixels = plan_.band * s_.ow, pixel_h = (plan_.in_place ? s_.stride_h : 1) * image.pitch, pixel_w = plan_.in_place ? s_.stride_w : 1;
     for (long k = 0; k < plan_.images; ++k)
       for (long y = 0; y < plan_.band; ++y)
         for (long x1 = 0; x1 < s_.ow; ++x1)
-          taps_[k * pixels + y * s_.ow + x1] = {std::int32_t(k * image.elements() + y * image.pitch + x1), std::int32_t((k * pixels + y * s_.ow + x1) * pitch)};
+          taps_[k * pixels + y * s_.ow + x1] = {std::int32_t(k * image.elements() + y * pixel_h + x1 * pixel_w), std::int32_t((k * pixels + y * s_.ow + x1) * pitch)};
     if (s_.n == 0) clear(level_[0], rows * pitch);
     const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
     for (long sample = 0; sample < s_.n; sample += unit * plan_.images) {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        if ((sample == 0 && y == 0) || plan_.band < s_.oh) clear(image_, plan_.images * image.elements());
+        if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh)) clear(image_, plan_.images * image.elements());
         long count = 0;
         for (long own = sample; count < plan_.images && own < s_.n; ++count, own += unit) {
           const bool second = own + 1 < s_.n;
-          fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, images + own * s_.c * s_.h * s_.w, y * image.step_h, image_ + count * image.elements());
+          const T* const from = images + own * s_.c * s_.h * s_.w;
+          if constexpr (std::is_same_v<T, P>) pixels_ = plan_.in_place ? from + y * pixel_h : image_;
+          if (!plan_.in_place) fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, from, y * image.step_h, image_ + count * image.elements());
           fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch, band * s_.ow, columns);
         }
         add(count * band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
@@ -180,7 +190,7 @@ class WeightGradient {
     for (long block = 0; block < blocks; ++block) {
       const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
       for (long j = 0; j < pitch;) {
-        const Tile<A, P> tile{taps_, pixels, image_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
+        const Tile<A, P> tile{taps_, pixels, pixels_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
         j += run_tile(tile, int(count), filled_columns<A>(pitch - j));
       }
     }
@@ -192,6 +202,7 @@ class WeightGradient {
   std::int32_t* row_;
   A* level_[sample_levels]{};
   P *panel_, *image_;
+  const P* pixels_;  // in the image, or in x itself
 };
 }  // namespace detail
 

@@ -1,170 +1,9 @@
-// What convolution and its gradients share: the sizes, and the correlation of a padded image with the taps of a kernel.
+// The correlation of a padded image with the taps of a kernel, which a convolution and its gradient for the input are.
 #pragma once
-#include <cstddef>
-
-#include <tenon/kernel/cpu/padded.hpp>
-#include <tenon/kernel/cpu/tile.hpp>
+#include <tenon/kernel/cpu/correlation.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
-
-/// x [n,c,h,w], weight [o, c/groups, kh, kw], y [n,o,oh,ow]; padding below and to the right follows from oh and ow.
-struct Conv2dSizes {
-  long n, c, h, w, o, oh, ow;
-  int kh, kw, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, groups;
-
-  constexpr long taps() const { return long(kh) * kw; }
-  constexpr long group_inputs() const { return c / groups; }
-  constexpr long group_outputs() const { return o / groups; }
-};
-
-namespace detail {
-inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
-
-// A convolution and its gradient for the input are the same computation, a correlation:
-//   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight * image(plane, i + .., j + ..)
-// The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
-// zeros which a stride puts between the elements of dy are never multiplied.
-struct Correlation {
-  Padded image;         // planes: input channels of one group, of bfloat16 pairs of them
-  PlaneSource source;   // of these planes
-  int step_h, step_w;   // phases of the result
-  long height, width;   // of the result
-  long grid_h, grid_w;  // of one phase, the larger ones
-  long band;            // rows of the grid per pass
-  long rows, row_step;  // result channels of one group; distance of their weights
-  long plane_step;      // distance of the weights of two input channels
-  long steps;           // of all phases together
-  long row_blocks;      // items per sample and group
-};
-
-template <class A>
-constexpr void choose_band(Correlation& c, long more_rows) {
-  const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
-  long band = conv_columns / c.image.pitch;
-  const long fitting = conv_image_bytes / row_bytes - more_rows;
-  if (band > fitting) band = fitting;
-  if (band > c.grid_h) band = c.grid_h;
-  c.band = band < 1 ? 1 : band;
-  c.image.rows = c.band + more_rows;
-}
-
-// Remainders by the stride that the taps of a kernel meet.
-constexpr int phases(int kernel, int stride, int dilation) { return dilation == 1 && kernel < stride ? kernel : stride; }
-
-// The source of `channels` planes that lie one behind the other, and how many planes they become.
-template <class T>
-constexpr PlaneSource channel_source(long channels, long plane) {
-  return {plane * steps_per_unit<T>, plane, channels / 2};
-}
-template <class T>
-constexpr long channel_planes(long channels) {
-  return ceil_div(channels, steps_per_unit<T>);
-}
-
-template <class T>
-constexpr Correlation forward(const Conv2dSizes& s) {
-  Correlation c{};
-  const long reach_h = long(s.kh - 1) * s.dilation_h, reach_w = long(s.kw - 1) * s.dilation_w;
-  c.image = {channel_planes<T>(s.group_inputs()),
-             s.h,
-             s.w,
-             s.pad_top,
-             s.pad_left,
-             s.stride_h,
-             s.stride_w,
-             phases(s.kh, s.stride_h, s.dilation_h),
-             phases(s.kw, s.stride_w, s.dilation_w),
-             0,
-             s.ow + reach_w / s.stride_w};
-  c.step_h = c.step_w = 1;
-  c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
-  c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
-  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
-  c.row_blocks = ceil_div(c.rows, tile_rows);
-  choose_band<Compute<T>>(c, reach_h / s.stride_h);
-  return c;
-}
-
-// Tap r of the input's gradient: row i * stride + phase of dx meets row i + (phase + pad - r * dilation) / stride of dy.
-struct Reach {
-  long before, after;  // zeros needed around dy
-};
-constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
-  const long back = long(kernel - 1) * dilation - pad, ahead = stride - 1 + pad;
-  return {back > 0 ? back / stride : 0, ahead > 0 ? ahead / stride : 0};
-}
-
-template <class T>
-constexpr Correlation backward_input(const Conv2dSizes& s) {
-  Correlation c{};
-  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
-  c.step_h = s.stride_h, c.step_w = s.stride_w;
-  c.height = s.h, c.width = s.w;
-  c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
-  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0, c.grid_w + w.before + w.after};
-  c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
-  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
-  c.row_blocks = ceil_div(c.rows, tile_rows);
-  choose_band<Compute<T>>(c, h.before + h.after);
-  return c;
-}
-
-// Elements that a tile may read beyond the last column, and the columns of the sums of one band.
-template <class A>
-inline constexpr long conv_slack = tile_columns<A>(1);
-template <class A>
-constexpr long sums_pitch(const Correlation& c) {
-  return round_up((c.band - 1) * c.image.pitch + c.grid_w, tile_columns<A>(1));
-}
-
-// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
-// the lanes then, and the pixels the rows of a tile: the same chains.
-inline constexpr long most_pixels = 256, most_rows = 16;
-template <class T>
-constexpr bool channels_in_lanes(const Correlation& c) {
-  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
-  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
-}
-// Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
-template <class T>
-constexpr long packed_blocks(const Correlation& c) {
-  if (channels_in_lanes<T>(c)) {
-    constexpr long most = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
-    const long fitting = 3 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
-    return fitting < 1 ? 1 : fitting < most ? fitting : most;
-  }
-  const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
-  return fitting < 1 ? 1 : fitting < c.row_blocks ? fitting : c.row_blocks;
-}
-
-// Parts of the workspace, in bytes from its start.
-struct ConvScratch {
-  std::size_t starts, source, sums, weight, rows, image, total;
-};
-// Lanes of one step, where result channels are lanes.
-template <class T>
-constexpr long lane_pitch(const Correlation& c) {
-  return packed_blocks<T>(c) * tile_rows + tile_step<Compute<T>>;
-}
-template <class T>
-constexpr ConvScratch conv_scratch(const Correlation& c) {
-  using A = Compute<T>;
-  constexpr bool widen = !std::is_same_v<A, T>;
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  ConvScratch s{};
-  // Result channels in lanes: a list for each row of taps that is not the same everywhere, at the most.
-  s.starts = bytes(c.steps * (channels_in_lanes<T>(c) ? 1 + (c.grid_h < most_rows ? c.grid_h : most_rows) : 1), sizeof(Tap));
-  s.source = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
-  s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
-  const bool lanes = channels_in_lanes<T>(c);
-  const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
-  s.weight = s.sums + bytes(lanes ? c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
-  s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
-  s.image = s.rows + (lanes ? bytes(packed_rows * c.steps, sizeof(A)) : 0);
-  s.total = s.image + bytes(c.image.elements() + conv_slack<A>, sizeof(A));
-  return s;
-}
+namespace tenon::inline TENON_ABI::kernel::detail {
 
 template <class T>
 class Correlator {
@@ -180,6 +19,7 @@ class Correlator {
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     starts_ = reinterpret_cast<long*>(base + scratch.starts);
+    list_ = reinterpret_cast<Tap*>(base + scratch.list);
     source_ = reinterpret_cast<std::int32_t*>(base + scratch.source);
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
     weight_ = reinterpret_cast<P*>(base + scratch.weight);
@@ -194,7 +34,15 @@ class Correlator {
     if (widen) source_[count_] = std::int32_t(weight);
     taps_[count_++] = lanes_ ? Tap{std::int32_t(pixel), std::int32_t(step * lane_pitch_)} : Tap{std::int32_t(widen ? step : weight), std::int32_t(pixel)};
   }
+  /// Repeats the taps of this phase, which are those of plane 0, for the other planes: divisions are slow, and a tap needs several.
+  void repeat_for_planes(long weight_step) {
+    const long first = starts_[phase_], each = count_ - first;
+    for (long p = 1; p < c_.image.planes; ++p)
+      for (long t = first; t < first + each; ++t) add((widen ? source_[t] : taps_[t].a) + p * weight_step, (lanes_ ? taps_[t].a : taps_[t].b) + p * c_.image.plane());
+  }
   void end_phase() { starts_[++phase_] = count_; }
+  /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
+  void leave_out_padding() { finite_ = true; }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
@@ -259,7 +107,9 @@ class Correlator {
     if constexpr (widen) operand += first;
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
-    for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, image_, sums_, pitch_, false}, rows, i0, band);
+    else
+      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -271,7 +121,7 @@ class Correlator {
   }
 
   // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
-  bool rows_differ() const { return c_.step_h * c_.step_w == 1 && c_.image.step_h * c_.image.step_w == 1 && c_.image.h < c_.image.rows && c_.grid_h <= most_rows && c_.grid_w >= 4; }
+  bool rows_differ() const { return finite_ && c_.step_h * c_.step_w == 1 && c_.image.step_h * c_.image.step_w == 1 && c_.image.h < c_.image.rows && c_.grid_h <= most_rows && c_.grid_w >= 4; }
   void choose_row_taps(long grid_h) {
     Tap* to = taps_ + count_;
     long before = -1, before_last = -1;
@@ -322,21 +172,51 @@ class Correlator {
         for (long r = 0; r < rows; ++r) out[r * plane] = narrowed<T>(sums_[(y * grid_w + x) * lane_pitch_ + r]);
       }
   }
+  // Rows i0 .. i0 + band - 1 of the result, a tile each.
+  [[gnu::noinline]] void run_rows(Tile<A, P> tile, int rows, long i0, long band) {
+    const long kh = c_.kernel_h;
+    long begin = 0, end = kh;  // rows of taps in the tile's list
+    for (long i = i0; i < i0 + band; ++i, tile.b += c_.image.pitch, tile.out += c_.image.pitch) {
+      const auto meets = [&](long r) {
+        const long y = i + c_.first_row + r * c_.row_distance - c_.image.top;
+        return !finite_ || (y >= 0 && y < c_.image.h);
+      };
+      long from = 0, to = kh;
+      while (from < to && !meets(from)) ++from;
+      while (from < to && !meets(to - 1)) --to;
+      if (from != begin || to != end) list_taps(tile, begin = from, end = to);
+      run_tile(tile, rows, c_.grid_w);
+    }
+  }
+  // The taps of kernel rows begin .. end - 1.
+  void list_taps(Tile<A, P>& tile, long begin, long end) {
+    const long kh = c_.kernel_h, kw = c_.kernel_w;
+    tile.taps = end - begin == kh ? taps_ : list_;
+    tile.count = (end - begin) * kw * c_.image.planes;
+    if (end - begin == kh) return;
+    Tap* to = list_;
+    for (long p = 0; p < c_.image.planes; ++p)
+      for (const Tap *tap = taps_ + (p * kh + begin) * kw, *last = taps_ + (p * kh + end) * kw; tap != last; ++tap) *to++ = *tap;
+  }
 
   // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
   template <class V>
-  static V plus_zero(V sum) {
+  [[gnu::always_inline]] static V plus_zero(V sum) {
     if constexpr (std::is_same_v<T, float>) return sum + V(0.0f);
     else return sum;
   }
   static void copy_sums(const A* sums, T* out, long count) {
-    long x = 0;
     if constexpr (std::is_same_v<T, float>) {
       using V = Simd<float>;
       using Half = Simd<float, (V::width < packed_rows ? V::width : packed_rows / 2)>;
-      for (; x + V::width <= count; x += V::width) plus_zero(V::load(sums + x)).store(out + x);
-      for (; x + Half::width <= count; x += Half::width) plus_zero(Half::load(sums + x)).store(out + x);
-      for (; x < count; ++x) out[x] = plus_zero(sums[x]);
+      const auto vectors = [&]<class W>(W) __attribute__((always_inline)) {  // the last one overlaps the one before it
+        for (long x = 0; x + W::width < count; x += W::width) plus_zero(W::load(sums + x)).store(out + x);
+        plus_zero(W::load(sums + count - W::width)).store(out + count - W::width);
+      };
+      if (count >= V::width) vectors(V());
+      else if (count >= Half::width) vectors(Half());
+      else
+        for (long x = 0; x < count; ++x) out[x] = plus_zero(sums[x]);
     } else {
       round_sums(sums, out, count);
     }
@@ -349,7 +229,8 @@ class Correlator {
   const Tap* row_taps_[most_rows]{};
   long row_count_[most_rows]{};
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
-  Tap* taps_;
+  bool finite_ = false;
+  Tap *taps_, *list_;
   long* starts_;
   std::int32_t* source_;
   A* sums_;
@@ -387,7 +268,5 @@ template <class T, class Pack, class Body>
       }
     }
 }
-}  // namespace detail
-
-}  // namespace tenon::kernel
+}  // namespace tenon::kernel::detail
 TENON_EXACT_END

@@ -19,13 +19,13 @@ inline constexpr bool by_pieces = (std::is_same_v<T, Compute<T>> && sizeof(T) ==
 template <class A>
 inline constexpr int piece_lanes = simd_width<A> < 8 ? 4 : 8;
 
-// The pieces of rows 0 and (of a longer vector) 4, as one vector.
+// Two pieces (of a vector of four only the first) as one vector.
 template <class T>
-[[gnu::always_inline]] inline auto load_pieces(const T* from, [[maybe_unused]] long row) {
+[[gnu::always_inline]] inline auto load_pieces(const T* first, [[maybe_unused]] const T* second) {
   using A = Packed<T>;
-  if constexpr (piece_lanes<A> == 4) return load_lanes<4, A>(from);
+  if constexpr (piece_lanes<A> == 4) return load_lanes<4, A>(first);
   else {
-    const auto low = load_lanes<4, A>(from), high = load_lanes<4, A>(from + 4 * row);
+    const auto low = load_lanes<4, A>(first), high = load_lanes<4, A>(second);
 #if defined(__AVX__) && !defined(__clang__)  // g++ would shuffle two registers
     if constexpr (std::is_same_v<A, float>) return Simd<float, 8>(__builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(low.lanes), high.lanes, 1));
     else
@@ -34,9 +34,9 @@ template <class T>
   }
 }
 
-// Four units of piece_lanes rows: lane j of square[p] = unit p of from[j * row].
+// Four units of piece_lanes rows: lane j of square[p] = unit p of from[j * row]. `other` is from + 4 * row, row_3 is 3 * row.
 template <class T>
-[[gnu::always_inline]] inline void load_pieces_transposed(const T* from, long row, Simd<Packed<T>, piece_lanes<Packed<T>>> (&square)[4]) {
+[[gnu::always_inline]] inline void load_pieces_transposed(const T* from, const T* other, long row, long row_3, Simd<Packed<T>, piece_lanes<Packed<T>>> (&square)[4]) {
   using A = Packed<T>;
   constexpr int width = piece_lanes<A>;
   constexpr auto low = [](int lane) { return lane / 4 * 4 + lane % 4 / 2 + lane % 2 * width; };
@@ -45,7 +45,7 @@ template <class T>
   constexpr auto high_pair = [](int lane) { return lane / 4 * 4 + lane % 2 + lane % 4 / 2 * width + 2; };
   using V = Simd<A, width>;
   using tenon::detail::Order, tenon::detail::shuffled;
-  const V r0 = load_pieces(from, row), r1 = load_pieces(from + row, row), r2 = load_pieces(from + 2 * row, row), r3 = load_pieces(from + 3 * row, row);
+  const V r0 = load_pieces(from, other), r1 = load_pieces(from + row, other + row), r2 = load_pieces(from + 2 * row, other + 2 * row), r3 = load_pieces(from + row_3, other + row_3);
   const V a = shuffled<V>(r0, r1, Order<width, low>()), b = shuffled<V>(r2, r3, Order<width, low>());
   const V c = shuffled<V>(r0, r1, Order<width, high>()), d = shuffled<V>(r2, r3, Order<width, high>());
   square[0] = shuffled<V>(a, b, Order<width, low_pair>());
@@ -72,6 +72,8 @@ template <class T, int Groups>
     if constexpr (unit == 2) return Operand(Bfloat16Pair(a[p * a_step].bits) | Bfloat16Pair(a[(p + 1) * a_step].bits) << 16);
     else return Operand(a[p * a_step]);
   };
+  long row = b_column, row_3 = 3 * b_column;
+  asm("" : "+r"(row), "+r"(row_3));
   V sum[Groups];
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g) sum[g] = V::load(sums + g * side);
@@ -80,15 +82,15 @@ template <class T, int Groups>
     const Operand f0 = factor(p), f1 = factor(p + unit), f2 = factor(p + 2 * unit), f3 = factor(p + 3 * unit);
     const T* from = b + p;
     // So many rows are more streams than a processor follows by itself. A quarter of them is fetched in each quarter of a cache line.
-    const T* const next = from + ahead + p / unit % 16 / 4 * fetched * b_column;
+    const T* next = from + ahead + p / unit % 16 / 4 * fetched * row;
 #pragma GCC unroll 8
-    for (int s = 0; s < fetched; ++s) __builtin_prefetch(next + s * b_column);
+    for (int s = 0; s < fetched; ++s, next += row) __builtin_prefetch(next);
 #pragma GCC unroll 4
     for (int g = 0; g < Groups; ++g, from += group * b_column) {
-      long row = b_column;
-      asm("" : "+r"(from), "+r"(row));  // else the compiler keeps an address per row, which are more than it has registers
+      const T* other = from + 4 * row;
+      asm("" : "+r"(from), "+r"(other));  // else the compiler keeps an address per row, which are more than it has registers
       Operand square[4];
-      load_pieces_transposed(from, row, square);
+      load_pieces_transposed(from, other, row, row_3, square);
       sum[g] = fmadd(f3, square[3], fmadd(f2, square[2], fmadd(f1, square[1], fmadd(f0, square[0], sum[g]))));
     }
   }

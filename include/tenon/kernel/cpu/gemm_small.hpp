@@ -72,7 +72,7 @@ template <class T, int n, int k, bool transposed>
       const int from = j + side <= n ? j : n - side;
       Simd<T, side> sum(T(0)), square[4];
       for (int p = 0; p < k; p += 4) {
-        load_pieces_transposed(b + from * k + p, k, square);
+        load_pieces_transposed(b + from * k + p, b + (from + 4) * k + p, k, 3 * k, square);
 #pragma GCC unroll 4
         for (int q = 0; q < 4; ++q) sum = fmadd(Simd<T, side>(a[(p + q) * a_col]), square[q], sum);
       }

@@ -21,14 +21,16 @@ template <class A, int Width, class F>
 }
 }  // namespace detail
 /// combine_lanes, the same tree, in vectors; F takes numbers and Simd.
-template <class A, class F>
-[[gnu::always_inline]] inline A fold_lanes(const A (&lane)[reduce_lanes], F f) {
-  if constexpr (!std::is_floating_point_v<A>) {
-    A copy[reduce_lanes];
-    for (int l = 0; l < reduce_lanes; ++l) copy[l] = lane[l];
-    return combine_lanes(copy, f);
+template <class A, int Lanes, class F>
+[[gnu::always_inline]] inline A fold_lanes(const A (&lane)[Lanes], F f) {
+  if constexpr (Lanes == 1) return lane[0];
+  else if constexpr (Lanes < 8 || !std::is_floating_point_v<A>) {
+    A half[Lanes / 2];
+#pragma GCC unroll 4
+    for (int l = 0; l < Lanes / 2; ++l) half[l] = f(lane[l], lane[l + Lanes / 2]);
+    return fold_lanes(half, f);
   } else {
-    constexpr int width = reduce_lanes < simd_width<A> ? reduce_lanes : simd_width<A>, vectors = reduce_lanes / width;
+    constexpr int width = Lanes < simd_width<A> ? Lanes : simd_width<A>, vectors = Lanes / width;
     Simd<A, width> v[vectors];
 #pragma GCC unroll 8
     for (int i = 0; i < vectors; ++i) v[i] = Simd<A, width>::load(lane + i * width);
@@ -39,6 +41,9 @@ template <class A, class F>
     return detail::fold_vector(v[0], f);
   }
 }
+
+/// Lanes that a row of so many elements, known to the compiler, reaches: the others would be combined as they began, which changes nothing.
+template <long count> inline constexpr int lanes_reached = count < reduce_lanes ? int(std::bit_ceil(std::size_t(count))) : reduce_lanes;
 
 /// Two sums of the same elements.
 template <class A>

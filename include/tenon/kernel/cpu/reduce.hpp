@@ -1,5 +1,7 @@
 // Sums and other reductions over axes.
 #pragma once
+#include <bit>
+
 #include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/pack.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -13,11 +15,11 @@ struct ReduceWalk {
   bool reduced[max_rank]{};
 
   /// True if the last axis is kept: one loop then serves neighbouring results, each with its own chain.
-  bool vertical() const { return groups > 0 && !reduced[groups - 1]; }
+  constexpr bool vertical() const { return groups > 0 && !reduced[groups - 1]; }
   /// Neighbouring elements of one reduced run, or of one row of results.
-  long length() const { return groups > 0 ? extent[groups - 1] : 1; }
+  constexpr long length() const { return groups > 0 ? extent[groups - 1] : 1; }
   /// Offset of element `index` of the kept or the reduced axes, without those of the last group.
-  long offset(long index, bool of_reduced) const {
+  constexpr long offset(long index, bool of_reduced) const {
     long sum = 0;
     for (int g = groups - 2; g >= 0; --g) {
       if (reduced[g] != of_reduced) continue;
@@ -29,7 +31,7 @@ struct ReduceWalk {
   }
 };
 /// `mask`: a bit per axis that is reduced.
-[[gnu::noinline]] inline ReduceWalk reduce_walk(const TensorType& in, unsigned mask, long n) {
+[[gnu::noinline]] constexpr ReduceWalk reduce_walk(const TensorType& in, unsigned mask, long n) {
   ReduceWalk w;
   for (int axis = 0; axis < in.rank; ++axis) {
     const bool reduced = mask >> axis & 1u;
@@ -182,6 +184,44 @@ void reduce(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initi
     }
   }
   detail::reduce_range(w, x, y, begin, end, initial, f, finish);
+}
+
+/// Elements of an operand of constant extents whose reduction is straight code.
+inline constexpr long small_reduction = 16;
+/// Is a call a reduction so small that its walk is made of constants?
+template <class Call>
+constexpr bool is_small_reduction() {
+  constexpr TensorType x = Call::operand(0);
+  return (is_straight<Call> || !x.batched()) && x.count(1) > 0 && x.count(1) <= (is_straight<Call> ? 4 : 1) * small_reduction;
+}
+/// The same as reduce, for such a call. An element that is combined with `initial` stays as it is: lanes that no element goes to are left out.
+template <class Call, unsigned mask, class A, class T, class R, class F, class Finish>
+[[gnu::always_inline]] inline void reduce_small(const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+  constexpr ReduceWalk w = reduce_walk(Call::operand(0), mask, 1);
+  constexpr long count = w.vertical() || w.length() == 1 ? 1 : w.length(), lanes = count < reduce_lanes ? std::bit_ceil(std::size_t(count)) : reduce_lanes;
+#pragma GCC unroll 64
+  for (long kept = begin; kept < end; ++kept) {
+    const T* const own = x + (w.vertical() ? w.offset(kept / w.length(), false) + kept % w.length() : w.offset(kept, false));
+    A lane[lanes];
+#pragma GCC unroll 16
+    for (A& l : lane) l = initial;
+#pragma GCC unroll 64
+    for (long e = 0; e < w.runs * count; ++e) lane[e % count % lanes] = f(lane[e % count % lanes], static_cast<A>(own[w.offset(e / count, true) + e % count]));
+#pragma GCC unroll 4
+    for (long half = lanes / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+      for (long i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
+    y[kept] = finish(lane[0]);
+  }
+}
+
+/// The reduction of operand 0 of a call over the axes of `mask`, in the way that its size asks for.
+template <class Call, unsigned mask, class A, class F, class Finish>
+inline void reduce_call(const Arguments& a, long begin, long end, A initial, const F& f, const Finish& finish) {
+  const auto* const x = a.operand<typename Call::template Operand<0>>(0);
+  auto* const y = a.result<typename Call::Result>();
+  if constexpr (is_small_reduction<Call>()) reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
+  else reduce(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel

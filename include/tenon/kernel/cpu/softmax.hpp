@@ -11,15 +11,15 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
-template <class C, class T>
+template <class C, int lanes = reduce_lanes, class T>
 inline C row_maximum(const T* x, long count) {
-  C lane[reduce_lanes];
+  C lane[lanes];
   for (C& l : lane) l = -std::numeric_limits<C>::infinity();
-  const long whole = count - count % reduce_lanes;
-  detail::Operand<true, T> operand{x, {}};
-  for (long i = 0; i < whole; i += reduce_lanes) {
+  const long whole = count - count % lanes;
+  detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
+  for (long i = 0; i < whole; i += lanes) {
     operand.load(i);
-    for (int l = 0; l < reduce_lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(operand.in_block(i, l)));
+    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(lanes == reduce_lanes ? operand.in_block(i, l) : x[i + l]));
   }
   for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
   return fold_lanes(lane, Larger());
@@ -27,21 +27,21 @@ inline C row_maximum(const T* x, long count) {
 
 /// The sum of exp(x - largest) over a row, in 16 lanes; with `keep` y[i] = exp(x[i] - largest), too. The last block is filled up
 /// with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one.
-template <bool keep, class C, class T>
+template <bool keep, int lanes = reduce_lanes, class C, class T>
 inline C exponentials(const T* x, T* y, long count, C largest) {
-  C lane[reduce_lanes]{}, value[reduce_lanes];
-  detail::Operand<true, T> operand{x, {}};
-  for (long i = 0; i < count; i += reduce_lanes) {
-    const long live = count - i < reduce_lanes ? count - i : reduce_lanes;
-    if (live == reduce_lanes) {
+  C lane[lanes]{}, value[lanes];
+  detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
+  for (long i = 0; i < count; i += lanes) {
+    const long live = count - i < lanes ? count - i : lanes;
+    if (live == lanes) {
       operand.load(i);
-      for (int l = 0; l < reduce_lanes; ++l) value[l] = static_cast<C>(operand.in_block(i, l));
+      for (int l = 0; l < lanes; ++l) value[l] = static_cast<C>(lanes == reduce_lanes ? operand.in_block(i, l) : x[i + l]);
     } else
-      for (int l = 0; l < reduce_lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
-    for (int l = 0; l < reduce_lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
+      for (int l = 0; l < lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
+    for (int l = 0; l < lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
     if constexpr (keep) {
-      if (live == reduce_lanes)
-        for (int l = 0; l < reduce_lanes; ++l) y[i + l] = value[l];
+      if (live == lanes)
+        for (int l = 0; l < lanes; ++l) y[i + l] = value[l];
       else
         for (int l = 0; l < live; ++l) y[i + l] = value[l];
     }

@@ -78,11 +78,9 @@ inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_u
   }
   map_row(FusedFunction<T, StepsOf<Call>>(), move, result, count, static_cast<const T*>(result), (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel))...);
 }
-template <class Call>
-inline void apply_steps(const Arguments& a, long first, long count, long channel, long channel_step) {
-  constexpr auto operands = std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{};
-  if (channel_step == 0) apply_steps_to<Call, false>(a, first, count, channel, operands);
-  else apply_steps_to<Call, true>(a, first, count, channel, operands);
+template <class Call, bool moves>
+inline void apply_steps(const Arguments& a, long first, long count, long channel) {
+  apply_steps_to<Call, moves>(a, first, count, channel, std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{});
 }
 
 }  // namespace tenon::kernel

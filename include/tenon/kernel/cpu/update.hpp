@@ -9,7 +9,15 @@ namespace tenon::inline TENON_ABI::kernel {
 template <class T>
 struct GradientAt {
   const T* elements;
-  template <class V> [[gnu::always_inline]] V load(long i) const { return V::load(elements + i); }
+  template <class V>
+  [[gnu::always_inline]] V load(long i) const {
+    if constexpr (std::is_same_v<Compute<T>, T>) return V::load(elements + i);
+    else {
+      float wide[V::width];
+      for (int l = 0; l < V::width; ++l) wide[l] = widened(elements[i + l]);
+      return V::load(wide);
+    }
+  }
   [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
 };
 template <class T>
@@ -25,12 +33,12 @@ struct GradientTimes {
 template <class T, class F, class Gradient, class... Changed>
 [[gnu::always_inline]] inline void update_elements(long count, F f, Gradient gradient, T* first, Changed*... others) {
   long i = 0;
-  const auto update = [&](auto g, auto store, auto... value) {
+  const auto update = [&](auto g, auto store, auto... value) __attribute__((always_inline)) {
     f(g, value...);
     store(value...);
   };
   if constexpr (std::is_same_v<Compute<T>, T>) {
-    const auto vectors = [&]<class V>(V) {
+    const auto vectors = [&]<class V>(V) __attribute__((always_inline)) {
       const auto store = [&](V a, auto... value) { a.store(first + i), (value.store(others + i), ...); };
       for (; i + V::width <= count; i += V::width) update(gradient.template load<V>(i), store, V::load(first + i), V::load(others + i)...);
     };

@@ -19,7 +19,7 @@ TENON_EXACT_BEGIN
 /// moment,) numbers. The learning rate among the numbers is corrected for the bias. 16-bit floats compute in float.
 struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
   using Config = ApplyAdamConfig;
-  static constexpr bool effect = true;
+  static constexpr bool effect = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr bool linear_work = true;
@@ -34,7 +34,7 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), beta1 = C(number[3]), beta2 = C(number[4]), epsilon = C(number[5]);
     const C rest1 = C(1) - beta1, rest2 = C(1) - beta2;
     T* __restrict p = a.target<T>(0);
-    const T* __restrict g = a.operand<T>(1);
+    const auto* __restrict g = a.operand<typename Call::template Operand<1>>(1);
     T* __restrict m = a.target<T>(2);
     T* __restrict v = a.target<T>(3);
     [[maybe_unused]] T* __restrict largest = a.target<T>(config.use_amsgrad ? 4 : 3);

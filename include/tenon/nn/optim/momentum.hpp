@@ -15,7 +15,7 @@ TENON_EXACT_BEGIN
 /// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers. 16-bit floats compute in float.
 struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   using Config = ApplyMomentumConfig;
-  static constexpr bool effect = true, update = true;
+  static constexpr bool effect = true, update = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr bool linear_work = true;
@@ -23,21 +23,23 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    using G = typename Call::template Operand<1>;
     T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
-  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
-    const auto step = [=]<class V>(V g, V& p, V& v) {
-      g = g * V(scale) + V(decay) * p;
+    const auto step = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) {
       v = V(momentum) * v + g;
       if constexpr (config.use_nesterov) p = p - (V(rate) * g + V(rate * momentum) * v);
       else p = p - V(rate) * v;
     };
-    kernel::update_elements(count, step, gradient, changed[0], changed[1]);
+    const auto decaying = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) { step(g * V(scale) + V(decay) * p, p, v); };
+    if (scale == 1 && decay == 0) kernel::update_elements(count, step, gradient, changed[0], changed[1]);  // products are what an update waits for
+    else kernel::update_elements(count, decaying, gradient, changed[0], changed[1]);
   }
 };
 TENON_EXACT_END
@@ -47,7 +49,7 @@ namespace nn {
 
 /// v = momentum v + g;  p = p - lr v, or with Nesterov's look-ahead p = p - lr (g + momentum v).
 ///
-/// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
+/// g is the gradient / loss_scale + weight_decay p, the gradient itself where they are 1 and 0. Without groups, weight decay skips parameters with beta or gamma in
 /// their names. A Model throws ValueError for a negative momentum, or if none is given. Source: MindSpore nn.Momentum.
 template <bool use_nesterov = false>
 struct Momentum {

@@ -16,7 +16,7 @@ TENON_EXACT_BEGIN
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
 struct ApplySgd : Operator<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
-  static constexpr bool effect = true, update = true;
+  static constexpr bool effect = true, update = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr bool linear_work = true;
@@ -24,12 +24,13 @@ struct ApplySgd : Operator<ApplySgd, "SGD"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    using G = typename Call::template Operand<1>;
     T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<T>{a.operand<T>(1) + begin}, changed);
+    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
-  [[gnu::noinline]] static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
     const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
     const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };

@@ -24,6 +24,8 @@ struct RunInfo {
   std::span<const AnyTensor> net_outputs{};  // of the last step: in training the losses, in evaluation losses and prediction
   double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
   const EvalResult* metrics = nullptr;       // in end() of an evaluation
+  double loss_scale = 1;                     // of the last step of a training; the loss itself is not scaled
+  bool overflow = false;                     // a gradient of the last step was infinite or NaN, so that it updated nothing
 
   /// Step within the epoch.
   long step_in_epoch() const { return batch_num && cur_step_num ? (cur_step_num - 1) % batch_num + 1 : 0; }

@@ -1,0 +1,210 @@
+// What convolution and its gradients share: the sizes, and how their correlations are cut.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/padded.hpp>
+#include <tenon/kernel/cpu/tile.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// x [n,c,h,w], weight [o, c/groups, kh, kw], y [n,o,oh,ow]; padding below and to the right follows from oh and ow.
+struct Conv2dSizes {
+  long n, c, h, w, o, oh, ow;
+  int kh, kw, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, groups;
+
+  constexpr long taps() const { return long(kh) * kw; }
+  constexpr long group_inputs() const { return c / groups; }
+  constexpr long group_outputs() const { return o / groups; }
+};
+
+namespace detail {
+/// True if no element is infinite or NaN.
+template <class T>
+[[gnu::noinline]] bool all_finite(const T* x, long count) {
+  using V = Simd<float>;
+  V sum(0.0f);
+  float rest = 0;
+  long i = 0;
+  for (; i + V::width <= count; i += V::width) sum = sum + load_float<V::width>(x + i) * V(0.0f);
+  for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
+  for (; i < count; ++i) rest += float(x[i]) * 0.0f;
+  return rest == 0;
+}
+
+inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
+
+// A convolution and its gradient for the input are the same computation, a correlation:
+//   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight * image(plane, i + .., j + ..)
+// The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
+// zeros which a stride puts between the elements of dy are never multiplied.
+struct Correlation {
+  Padded image;         // planes: input channels of one group, of bfloat16 pairs of them
+  PlaneSource source;   // of these planes
+  int step_h, step_w;   // phases of the result
+  long height, width;   // of the result
+  long grid_h, grid_w;  // of one phase, the larger ones
+  long band;            // rows of the grid per pass
+  long rows, row_step;  // result channels of one group; distance of their weights
+  long plane_step;      // distance of the weights of two input channels
+  long steps;           // of all phases together
+  long kernel_h, kernel_w;      // taps of a plane, rows by columns; of one phase only
+  long first_row, row_distance; // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
+  bool by_rows;                 // a tile for each row of the result
+  long row_blocks;      // items per sample and group
+};
+
+template <class A>
+constexpr void choose_band(Correlation& c, long more_rows) {
+  const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
+  long band = conv_columns / c.image.pitch;
+  const long fitting = conv_image_bytes / row_bytes - more_rows;
+  if (band > fitting) band = fitting;
+  if (band > c.grid_h) band = c.grid_h;
+  c.band = band < 1 ? 1 : band;
+  c.image.rows = c.band + more_rows;
+}
+
+// Tiles of neighbouring columns go on from row to row, through the columns between rows. Tiles of one row each waste other lanes, but
+// leave out the taps that meet only rows of padding. Which of the two is less work?
+template <class T>
+constexpr void choose_tiles(Correlation& c) {
+  constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
+  if (!std::is_same_v<T, float> || c.grid_w > width || c.image.step_h * c.image.step_w * c.step_h * c.step_w != 1) return;
+  if (c.grid_w <= step) return;  // narrow tiles are slow
+  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, step) * c.kernel_h;
+  long met = 0;  // rows of taps that meet the image, for all rows of the result
+  for (long r = 0; r < c.kernel_h; ++r) {
+    const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0, last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
+    met += end > begin ? end - begin : 0;
+  }
+  const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;  // to hide the latency of an addition
+  c.by_rows = width * met * (chains < needed ? needed : chains) < together * chains;
+}
+
+// Remainders by the stride that the taps of a kernel meet.
+constexpr int phases(int kernel, int stride, int dilation) { return dilation == 1 && kernel < stride ? kernel : stride; }
+
+// The source of `channels` planes that lie one behind the other, and how many planes they become.
+template <class T>
+constexpr PlaneSource channel_source(long channels, long plane) {
+  return {plane * steps_per_unit<T>, plane, channels / 2};
+}
+template <class T>
+constexpr long channel_planes(long channels) {
+  return ceil_div(channels, steps_per_unit<T>);
+}
+
+template <class T>
+constexpr Correlation forward(const Conv2dSizes& s) {
+  Correlation c{};
+  const long reach_h = long(s.kh - 1) * s.dilation_h, reach_w = long(s.kw - 1) * s.dilation_w;
+  c.image = {channel_planes<T>(s.group_inputs()),
+             s.h,
+             s.w,
+             s.pad_top,
+             s.pad_left,
+             s.stride_h,
+             s.stride_w,
+             phases(s.kh, s.stride_h, s.dilation_h),
+             phases(s.kw, s.stride_w, s.dilation_w),
+             0,
+             s.ow + reach_w / s.stride_w};
+  c.step_h = c.step_w = 1;
+  c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
+  c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
+  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
+  c.row_blocks = ceil_div(c.rows, tile_rows);
+  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
+  choose_band<Compute<T>>(c, reach_h / s.stride_h);
+  choose_tiles<T>(c);
+  return c;
+}
+
+// Tap r of the input's gradient: row i * stride + phase of dx meets row i + (phase + pad - r * dilation) / stride of dy.
+struct Reach {
+  long before, after;  // zeros needed around dy
+};
+constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
+  const long back = long(kernel - 1) * dilation - pad, ahead = stride - 1 + pad;
+  return {back > 0 ? back / stride : 0, ahead > 0 ? ahead / stride : 0};
+}
+
+template <class T>
+constexpr Correlation backward_input(const Conv2dSizes& s) {
+  Correlation c{};
+  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
+  c.step_h = s.stride_h, c.step_w = s.stride_w;
+  c.height = s.h, c.width = s.w;
+  c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
+  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0, c.grid_w + w.before + w.after};
+  c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
+  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
+  c.row_blocks = ceil_div(c.rows, tile_rows);
+  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
+  choose_band<Compute<T>>(c, h.before + h.after);
+  choose_tiles<T>(c);
+  return c;
+}
+
+// Elements that a tile may read beyond the last column, and the columns of the sums of one band.
+template <class A>
+inline constexpr long conv_slack = tile_columns<A>(1);
+template <class A>
+constexpr long sums_pitch(const Correlation& c) {
+  return round_up((c.band - 1) * c.image.pitch + c.grid_w + simd_width<A>, tile_columns<A>(1));
+}
+
+// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
+// the lanes then, and the pixels the rows of a tile: the same chains.
+inline constexpr long most_pixels = 256, most_rows = 16;
+template <class T>
+constexpr bool channels_in_lanes(const Correlation& c) {
+  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
+  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
+}
+// Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
+template <class T>
+constexpr long packed_blocks(const Correlation& c) {
+  if (channels_in_lanes<T>(c)) {
+    constexpr long most = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
+    const long fitting = 3 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
+    return fitting < 1 ? 1 : fitting < most ? fitting : most;
+  }
+  const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
+  return fitting < 1 ? 1 : fitting < c.row_blocks ? fitting : c.row_blocks;
+}
+
+// Parts of the workspace, in bytes from its start.
+struct ConvScratch {
+  std::size_t starts, list, source, sums, weight, rows, image, total;
+};
+// Lanes of one step, where result channels are lanes.
+template <class T>
+constexpr long lane_pitch(const Correlation& c) {
+  return packed_blocks<T>(c) * tile_rows + tile_step<Compute<T>>;
+}
+template <class T>
+constexpr ConvScratch conv_scratch(const Correlation& c) {
+  using A = Compute<T>;
+  constexpr bool widen = !std::is_same_v<A, T>;
+  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
+  ConvScratch s{};
+  // Result channels in lanes: a list for each row of taps that is not the same everywhere, at the most.
+  s.starts = bytes(c.steps * (channels_in_lanes<T>(c) ? 1 + (c.grid_h < most_rows ? c.grid_h : most_rows) : 1), sizeof(Tap));
+  s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.source = s.list + (c.by_rows ? bytes(c.steps, sizeof(Tap)) : 0);
+  s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
+  const bool lanes = channels_in_lanes<T>(c);
+  const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
+  s.weight = s.sums + bytes(lanes ? c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
+  s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
+  s.image = s.rows + (lanes ? bytes(packed_rows * c.steps, sizeof(A)) : 0);
+  s.total = s.image + bytes(c.image.elements() + conv_slack<A>, sizeof(A));
+  return s;
+}
+
+}  // namespace detail
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

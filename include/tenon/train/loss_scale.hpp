@@ -1,0 +1,89 @@
+// The loss scale of a training as it changes from step to step.
+#pragma once
+#include <cmath>
+
+#include <tenon/core/error.hpp>
+#include <tenon/train/amp.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// The numbers of a loss scale manager, whichever it is, and what the steps so far made of them.
+class LossScale {
+ public:
+  static constexpr long most_overflows = 1000;  // in a row
+
+  LossScale() = default;
+  /// `divisor` is the optimizer's loss_scale. Both throw ValueError for numbers that cannot be right.
+  template <bool drop>
+  LossScale(const FixedLossScaleManager<drop>& manager, float divisor) : value_(manager.loss_scale) {
+    check("FixedLossScaleManager: loss_scale", manager.loss_scale);
+    if (drop) check_divided_once("FixedLossScaleManager", divisor);
+    else if (divisor != manager.loss_scale)
+      throw ValueError(text("FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be ",
+                            manager.loss_scale, ", too, got ", divisor, "."));
+  }
+  LossScale(const DynamicLossScaleManager& manager, float divisor)
+      : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
+    check("DynamicLossScaleManager: init_loss_scale", manager.init_loss_scale);
+    check("DynamicLossScaleManager: scale_factor", manager.scale_factor);
+    if (manager.scale_window < 1) throw ValueError(text("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window, "."));
+    check_divided_once("DynamicLossScaleManager", divisor);
+  }
+
+  float value() const { return value_; }
+  /// Updates that were skipped so far.
+  long skipped() const { return skipped_; }
+  /// Takes note of a step. Throws RuntimeError after too many overflows in a row.
+  void update(bool overflow) {
+    ++step_;
+    if (overflow) {
+      ++skipped_;
+      value_ = std::max(value_ / factor_, 1.0f);
+      last_overflow_ = step_;
+      if (++in_a_row_ > most_overflows)
+        throw RuntimeError(text("Model.train: the gradients overflowed in ", in_a_row_, " steps in a row, the loss scale is ", value_,
+                                ". Lower the learning rate, or look for bad input or an operator that leaves the range of the 16-bit type."));
+    } else {
+      in_a_row_ = 0;
+      if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger)) value_ = larger;
+    }
+  }
+
+ private:
+  static void check(std::string_view what, float value) {
+    if (!(value >= 1 && std::isfinite(value))) throw ValueError(text(what, " must be a finite number, 1 or more, got ", value, "."));
+  }
+  static void check_divided_once(std::string_view manager, float divisor) {
+    if (divisor != 1)
+      throw ValueError(text(manager, " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ", divisor,
+                            ": leave that at 1."));
+  }
+
+  float value_ = 1, factor_ = 1;
+  long window_ = 1, step_ = 0, last_overflow_ = 0, skipped_ = 0, in_a_row_ = 0;
+};
+
+/// A loss that is not scaled.
+struct NoLossScale {
+  static constexpr long skipped() { return 0; }
+};
+template <Precision precision>
+using ScaleOf = std::conditional_t<precision.scales_loss, LossScale, NoLossScale>;
+
+/// The loss scale that the parts of a Model ask for.
+template <Precision precision, class Optimizer, class... Parts>
+ScaleOf<precision> loss_scale_of([[maybe_unused]] const Optimizer& optimizer, [[maybe_unused]] const Parts&... parts) {
+  ScaleOf<precision> scale;
+  if constexpr (precision.scales_loss) {
+    if constexpr (!(is_loss_scale<Parts> || ...)) scale = LossScale(DynamicLossScaleManager{}, optimizer.loss_scale);
+    else {
+      const auto take = [&](const auto& part) {
+        if constexpr (is_loss_scale<std::remove_cvref_t<decltype(part)>>) scale = LossScale(part, optimizer.loss_scale);
+      };
+      (take(parts), ...);
+    }
+  }
+  return scale;
+}
+
+}  // namespace tenon::detail

@@ -1,0 +1,3 @@
+// A.
+#pragma once
+// TODO: all
