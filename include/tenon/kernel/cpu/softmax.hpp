@@ -19,7 +19,7 @@ inline C row_maximum(const T* x, long count) {
   detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
   for (long i = 0; i < whole; i += lanes) {
     operand.load(i);
-    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(lanes == reduce_lanes ? operand.in_block(i, l) : x[i + l]));
+    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]));
   }
   for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
   return fold_lanes(lane, Larger());
@@ -35,7 +35,7 @@ inline C exponentials(const T* x, T* y, long count, C largest) {
     const long live = count - i < lanes ? count - i : lanes;
     if (live == lanes) {
       operand.load(i);
-      for (int l = 0; l < lanes; ++l) value[l] = static_cast<C>(lanes == reduce_lanes ? operand.in_block(i, l) : x[i + l]);
+      for (int l = 0; l < lanes; ++l) value[l] = lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]);
     } else
       for (int l = 0; l < lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
     for (int l = 0; l < lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
