@@ -270,3 +270,13 @@ TEST_CASE("conv2d: an infinity in the image meets all weights, also in columns t
   kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(), [](long, long, long) {});
   for (int i = 0; i < 9; ++i) CHECK((y[size_t(i)] > 100) == (i % 3 < 2 && i / 3 < 2));
 }
+
+TEST_CASE("conv2d: an infinite weight of bfloat16 meets the padding, too") {
+  const Conv2dSizes s = sizes(1, 2, 4, 4, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+  std::vector<bfloat16> x(32, 1.0f), weight(64 * 18, 1.0f), y(64 * 16);
+  weight[0] = __builtin_inff();  // top left: NaN where it meets padding, infinite elsewhere
+  reference::Workspace workspace(kernel::conv2d_workspace<bfloat16>(s));
+  kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(), [](long, long, long) {});
+  for (int i = 0; i < 16; ++i) CHECK((float(y[size_t(i)]) > 100) == (i % 4 > 0 && i / 4 > 0));
+  CHECK(float(y[16]) == 8);
+}

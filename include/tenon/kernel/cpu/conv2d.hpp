@@ -24,8 +24,7 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
 }
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
-/// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner;
-/// of small images it leaves out rows of taps that meet padding alone (what differs is a weight that is not finite).
+/// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 template <class T>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
@@ -35,8 +34,8 @@ template <class T>
     for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, c.image.offset(0, r * s.dilation_h, k * s.dilation_w));
   correlator.repeat_for_planes(steps_per_unit<T> * s.taps());
   correlator.end_phase();
-  if constexpr (std::is_same_v<T, float>)
-    if (c.by_rows && detail::all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+  if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
+    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && detail::all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     const long o = group * c.rows + row0;
     correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed);
@@ -65,8 +64,8 @@ template <class T>
       correlator.repeat_for_planes(steps_per_unit<T> * c.rows * s.taps());
     }
   const long group_weights = s.group_outputs() * c.rows * s.taps();
-  if constexpr (std::is_same_v<T, float>)
-    if (c.by_rows && detail::all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
+  if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
+    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && detail::all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
                    dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed);

@@ -1,11 +1,10 @@
-// The correlation of a padded image with the taps of a kernel: what convolution and its gradient for the input do.
+// The correlation of a padded image with the taps of a kernel, which a convolution and its gradient for the input are.
 #pragma once
 #include <tenon/kernel/cpu/correlation.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
+namespace tenon::inline TENON_ABI::kernel::detail {
 
-namespace detail {
 template <class T>
 class Correlator {
   using A = Compute<T>;
@@ -122,7 +121,7 @@ class Correlator {
   }
 
   // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
-  bool rows_differ() const { return c_.step_h * c_.step_w == 1 && c_.image.step_h * c_.image.step_w == 1 && c_.image.h < c_.image.rows && c_.grid_h <= most_rows && c_.grid_w >= 4; }
+  bool rows_differ() const { return finite_ && c_.step_h * c_.step_w == 1 && c_.image.step_h * c_.image.step_w == 1 && c_.image.h < c_.image.rows && c_.grid_h <= most_rows && c_.grid_w >= 4; }
   void choose_row_taps(long grid_h) {
     Tap* to = taps_ + count_;
     long before = -1, before_last = -1;
@@ -269,7 +268,5 @@ template <class T, class Pack, class Body>
       }
     }
 }
-}  // namespace detail
-
-}  // namespace tenon::kernel
+}  // namespace tenon::kernel::detail
 TENON_EXACT_END

@@ -1,4 +1,4 @@
-// The plan of a correlation, which convolution and its gradients share: sizes, bands, tiles, scratch memory.
+// What convolution and its gradients share: the sizes, and how their correlations are cut.
 #pragma once
 #include <cstddef>
 
@@ -20,14 +20,15 @@ struct Conv2dSizes {
 
 namespace detail {
 /// True if no element is infinite or NaN.
-[[gnu::noinline]] inline bool all_finite(const float* x, long count) {
+template <class T>
+[[gnu::noinline]] bool all_finite(const T* x, long count) {
   using V = Simd<float>;
   V sum(0.0f);
   float rest = 0;
   long i = 0;
-  for (; i + V::width <= count; i += V::width) sum = sum + V::load(x + i) * V(0.0f);
+  for (; i + V::width <= count; i += V::width) sum = sum + load_float<V::width>(x + i) * V(0.0f);
   for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
-  for (; i < count; ++i) rest += x[i] * 0.0f;
+  for (; i < count; ++i) rest += float(x[i]) * 0.0f;
   return rest == 0;
 }
 
@@ -202,6 +203,7 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   s.total = s.image + bytes(c.image.elements() + conv_slack<A>, sizeof(A));
   return s;
 }
+
 }  // namespace detail
 
 }  // namespace tenon::kernel

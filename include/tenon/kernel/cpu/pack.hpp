@@ -146,11 +146,11 @@ template <int Width>
   const auto pairs = [&]<int width>(long j, std::integral_constant<int, width>) __attribute__((always_inline)) {
     load_pairs<width>(first + j, second ? second + j : nullptr).store(to + j);
   };
-  constexpr std::integral_constant<int, 8> eight;
+  constexpr std::integral_constant<int, (simd_width<float> < 8 ? simd_width<float> : 8)> eight;
   constexpr std::integral_constant<int, 4> four;
-  if (lanes >= 8) {
-    for (long j = 0; j + 8 < lanes; j += 8) pairs(j, eight);
-    pairs(lanes - 8, eight);  // overlaps the ones before
+  if (lanes >= eight) {
+    for (long j = 0; j + eight < lanes; j += eight) pairs(j, eight);
+    pairs(lanes - eight, eight);  // overlaps the ones before
   } else if (lanes >= 4) {
     pairs(0, four);
     pairs(lanes - 4, four);
@@ -184,12 +184,12 @@ inline void pack_every_second(const bfloat16* first, const bfloat16* second, lon
     if (second) pair.lanes |= before ? two(second) & 0xffff0000u : two(second) << 16;
     pair.store(to + at);
   };
-  constexpr std::integral_constant<int, 8> eight;
+  constexpr std::integral_constant<int, (simd_width<float> < 8 ? simd_width<float> : 8)> eight;
   constexpr std::integral_constant<int, 4> four;
   const long whole = before || after ? lanes : lanes - 1;
-  if (whole >= 8) {
-    for (; j + 8 < whole; j += 8) pairs(j, eight);
-    pairs(whole - 8, eight), j = whole;
+  if (whole >= eight) {
+    for (; j + eight < whole; j += eight) pairs(j, eight);
+    pairs(whole - eight, eight), j = whole;
   } else if (whole >= 4) {
     pairs(0, four);
     pairs(whole - 4, four), j = whole;

@@ -10,25 +10,16 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-namespace detail {
-// Element i + l of x: of a block of 16 that has been loaded, or of a shorter one.
-template <int lanes, class T>
-[[gnu::always_inline]] inline auto element(const Operand<true, T>& operand, const T* x, long i, int l) {
-  if constexpr (lanes == reduce_lanes) return operand.in_block(i, l);
-  else return x[i + l];
-}
-}  // namespace detail
-
 /// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
 template <class C, int lanes = reduce_lanes, class T>
 inline C row_maximum(const T* x, long count) {
   C lane[lanes];
   for (C& l : lane) l = -std::numeric_limits<C>::infinity();
   const long whole = count - count % lanes;
-  detail::Operand<true, T> operand{x, {}};
+  detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
   for (long i = 0; i < whole; i += lanes) {
-    if constexpr (lanes == reduce_lanes) operand.load(i);
-    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], static_cast<C>(detail::element<lanes>(operand, x, i, l)));
+    operand.load(i);
+    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]));
   }
   for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
   return fold_lanes(lane, Larger());
@@ -39,12 +30,12 @@ inline C row_maximum(const T* x, long count) {
 template <bool keep, int lanes = reduce_lanes, class C, class T>
 inline C exponentials(const T* x, T* y, long count, C largest) {
   C lane[lanes]{}, value[lanes];
-  detail::Operand<true, T> operand{x, {}};
+  detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
   for (long i = 0; i < count; i += lanes) {
     const long live = count - i < lanes ? count - i : lanes;
     if (live == lanes) {
-      if constexpr (lanes == reduce_lanes) operand.load(i);
-      for (int l = 0; l < lanes; ++l) value[l] = static_cast<C>(detail::element<lanes>(operand, x, i, l));
+      operand.load(i);
+      for (int l = 0; l < lanes; ++l) value[l] = lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]);
     } else
       for (int l = 0; l < lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
     for (int l = 0; l < lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
