@@ -2,6 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 #include <tenon/core/denormals.hpp>
 #include <tenon/kernel/cpu/gemm.hpp>
 
