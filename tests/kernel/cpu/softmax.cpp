@@ -2,9 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <limits>
-
 #include <cstring>
+#include <limits>
 
 #include <tenon/kernel/cpu/softmax.hpp>
 
