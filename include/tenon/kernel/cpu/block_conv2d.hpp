@@ -312,7 +312,7 @@ struct EachChannel {
   for (long r = 0; r < s.kh; ++r)
     for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
   correlator.end_phase();
-  const bool finite = detail::all_finite(weight, s.o * c.row_step);
+  const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
@@ -333,7 +333,7 @@ struct EachChannel {
           if (y % s.stride_h == 0 && x % s.stride_w == 0) correlator.add(r * s.kw + k, y / s.stride_h + c.top, x / s.stride_w + c.left);
         }
   const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples, plane = s.h * s.w * block_samples;
-  const bool finite = detail::all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
+  const bool finite = all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long first = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.c + first) * plane, first};

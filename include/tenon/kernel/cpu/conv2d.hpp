@@ -35,7 +35,7 @@ template <class T>
   correlator.repeat_for_planes(steps_per_unit<T> * s.taps());
   correlator.end_phase();
   if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
-    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && detail::all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     const long o = group * c.rows + row0;
     correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed);
@@ -65,7 +65,7 @@ template <class T>
     }
   const long group_weights = s.group_outputs() * c.rows * s.taps();
   if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
-    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && detail::all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
+    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
                    dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed);

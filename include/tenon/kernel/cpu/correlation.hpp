@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/kernel/cpu/all_finite.hpp>
 #include <tenon/kernel/cpu/padded.hpp>
 #include <tenon/kernel/cpu/tile.hpp>
 
@@ -19,19 +20,6 @@ struct Conv2dSizes {
 };
 
 namespace detail {
-/// True if no element is infinite or NaN.
-template <class T>
-[[gnu::noinline]] bool all_finite(const T* x, long count) {
-  using V = Simd<float>;
-  V sum(0.0f);
-  float rest = 0;
-  long i = 0;
-  for (; i + V::width <= count; i += V::width) sum = sum + load_float<V::width>(x + i) * V(0.0f);
-  for (int lane = 0; lane < V::width; ++lane) rest += sum[lane];
-  for (; i < count; ++i) rest += float(x[i]) * 0.0f;
-  return rest == 0;
-}
-
 inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
 
 // A convolution and its gradient for the input are the same computation, a correlation:

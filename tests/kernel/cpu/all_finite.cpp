@@ -2,10 +2,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <limits>
+#include <bit>
 #include <vector>
 
-#include <tenon/ops/overflow_check.hpp>
+#include <tenon/kernel/cpu/all_finite.hpp>
 
 using namespace tenon;
 
@@ -31,7 +31,7 @@ void check(Bits largest, Bits infinity, Bits nan, Bits smallest) {
 }
 }  // namespace
 
-TEST_CASE("overflow check: every dtype, every place") {
+TEST_CASE("all finite: every dtype, every place") {
   check<float, std::uint32_t>(0x7f7fffff, 0x7f800000, 0x7f800001, 1);
   check<double, std::uint64_t>(0x7fefffffffffffff, 0x7ff0000000000000, 0x7ff8000000000000, 1);
   check<bfloat16, std::uint16_t>(0x7f7f, 0x7f80, 0x7fff, 1);
