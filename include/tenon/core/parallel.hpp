@@ -68,7 +68,7 @@ class ThreadPool {
 
   // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks may
   // be held by them forever, so that it starts anew.
-  static std::atomic<ThreadPool*>& current() {
+  [[gnu::noinline]] static std::atomic<ThreadPool*>& current() {
     static std::atomic<ThreadPool*> pool = [] {
       ::pthread_atfork(nullptr, nullptr, [] {
         auto* fresh = new ThreadPool;
