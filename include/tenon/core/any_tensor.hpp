@@ -42,9 +42,12 @@ struct AnyTensor {
   /// The elements as T. Throws TypeError if the dtype is another one.
   template <Element T>
   std::span<T> as() const {
-    if (dtype_of<T> != dtype) throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(dtype_of<T>), ".");
+    if (dtype_of<T> != dtype) refuse(dtype_of<T>);
     return {static_cast<T*>(data), static_cast<std::size_t>(count())};
   }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(Dtype asked) const { throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(asked), "."); }
 };
 
 /// "[2, 3]" as tensors print their shape.

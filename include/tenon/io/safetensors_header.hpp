@@ -159,7 +159,7 @@ class SafetensorsParser {
     ++position_;
     return true;
   }
-  void expect(char c) {
+  [[gnu::noinline]] void expect(char c) {
     if (accept(c)) return;
     fail(position_, "expected '", std::string_view(&c, 1), "', found ", position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
   }

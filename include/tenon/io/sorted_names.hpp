@@ -1,6 +1,7 @@
 // Sorts what a checkpoint holds. One sort for all that is saved and loaded, of the C library: an instance of std::sort costs a
 // program 4 KB.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -31,7 +31,7 @@ namespace detail {
 constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a) {
   return {x.size(0, 1), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
 }
-constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
+[[gnu::noinline]] constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
   return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1, aligned(long(workspace))};
 }
 // Not inlined: one function for all convolutions of a program, not one per shape.
