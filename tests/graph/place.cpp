@@ -103,7 +103,7 @@ TEST_CASE("where the order of time leaves a gap, the order of size closes it") {
   const auto by_time = planned(make.graph, Region::sample);
   CHECK(by_time.bound[0] == 6 * 64);
   CHECK(by_time.size[0] == 7 * 64);
-  const auto by_size = place_by_size(make.graph, lives, by_time, Region::sample);
+  const auto by_size = place_by_size(make.graph, lives, by_time, Region::sample, PlaceOrder::size);
   CHECK(by_size.size[0] == 6 * 64);
   CHECK(overlap(make.graph, by_size, Region::sample) == "");
 }

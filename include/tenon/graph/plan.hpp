@@ -101,6 +101,25 @@ constexpr bool owns(const Lifetimes<N>& lives, int id, Region region) {
   return lives.root[id] == id && lives.region[id] == region;
 }
 
+// The moment at which the values of a region take the most memory, and their bytes.
+struct Fullest {
+  int moment = 0;
+  long bytes = 0;
+};
+template <int N>
+constexpr Fullest fullest(const Graph<N>& graph, const Lifetimes<N>& lives, Region region) {
+  long change[N + 2]{}, live = 0;
+  for (int id = 0; id < graph.count; ++id) {
+    if (!owns(lives, id, region)) continue;
+    change[lives.first[id]] += buffer_bytes(graph[id].type);
+    change[lives.last[id] + 1] -= buffer_bytes(graph[id].type);
+  }
+  Fullest worst;
+  for (int moment = 0; moment < graph.count; ++moment)
+    if (live += change[moment]; live > worst.bytes) worst = {moment, live};
+  return worst;
+}
+
 // The nodes by the moment at which their life begins (or ends), each moment's nodes in order, numbered from 1.
 template <int N>
 struct Moments {
