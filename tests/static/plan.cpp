@@ -47,12 +47,12 @@ void check(const std::string& name) {
   CAPTURE(name);
   const auto& graph = Step::graph;
   for (tenon::Region region : {tenon::Region::sample, tenon::Region::fixed, tenon::Region::block})
-    CHECK(Step::plan.bound[int(region)] == graph_test::independent_bound(graph, region, Step::stages));
+    CHECK(Step::plan.bound[int(region)] == graph_test::independent_bound(graph, region, Step::stages, true));
   for (long n : {1, 7, 32, 256}) {
     CAPTURE(n);
-    const long bound = graph_test::independent_bound(graph, n, Step::stages);
+    const long bound = graph_test::independent_bound(graph, n, Step::stages, true);
     CHECK(joint_bound(graph, Step::lives, n) == bound);
-    CHECK(graph_test::overlap(graph, Step::plan, n, Step::stages) == "");
+    CHECK(graph_test::overlap(graph, Step::plan, n, Step::stages, true) == "");
     CHECK(Step::plan.bytes(n) >= bound);
     CHECK(Step::plan.bytes(n) <= (n < 32 ? 1.25 : 1.01) * double(bound));
     CHECK(Step::program.scratch(n) + Step::program.block_bytes(n) == Step::plan.bytes(n));

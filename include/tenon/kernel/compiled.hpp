@@ -20,10 +20,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, delay = true, recompute = true, layout = true, stages = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, delay = true, recompute = true, in_place = true, layout = true, stages = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false, false, false};
+inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false, false, false, false};
 
 namespace detail {
 template <int N>
@@ -145,7 +145,7 @@ struct Compiled {
   static constexpr const auto& graph = laid_out.graph;
   static constexpr const auto& stages = laid_out.stages;
 
-  static constexpr auto lives = lifetimes(graph, stages);
+  static constexpr auto lives = lifetimes(graph, stages, passes.in_place);
   struct Nothing { static constexpr auto plan = Plan<graph.capacity>{}; };
   using Fixed = BestPlan<Compiled, Nothing, Region::fixed>;
   using Blocks = BestPlan<Compiled, Fixed, Region::block, stages.count ? 3 : 0>;
