@@ -39,15 +39,15 @@ namespace detail {
 inline constexpr int last_device_id = 4095, most_threads = 1024;
 
 /// What the forms by name know, as MindSpore spells it.
-inline const std::array<std::string, 5>& context_keys() {
-  static const std::array<std::string, 5> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
+inline const std::vector<std::string>& context_keys() {
+  static const std::vector<std::string> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
   return keys;
 }
 [[noreturn]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
   const auto& keys = context_keys();
   throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys));
 }
-inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
+[[gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
@@ -55,12 +55,12 @@ inline std::uint64_t context_number(const std::string& key, const std::string& v
   return number;
 }
 
-inline Context& process_context() {
+[[gnu::noinline]] inline Context& process_context() {
   static Context context;
   return context;
 }
 inline void check_device_target(std::string_view target) {
-  const std::array<std::string, 3> known{"CPU", "GPU", "Ascend"};
+  const std::vector<std::string> known{"CPU", "GPU", "Ascend"};
   if (target == "Ascend") throw_error<ValueError>("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
   if (target == "GPU") {
 #if !defined(__CUDACC__)

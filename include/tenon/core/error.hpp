@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -37,17 +36,19 @@ struct RuntimeError : Error {
 namespace detail {
 /// An argument of text(): what reads as a std::string_view, or a number.
 struct TextPart {
-  enum Kind { chars, whole, natural, single, real } kind;
-  std::string_view view{};
-  union {
+  enum Kind { literal, string, chars, whole, natural, single, real } kind;
+  union {  // a place that throws stores two words per part
+    const char* literal_text;
+    const std::string* string_text;
+    std::string_view view;
     long long signed_value;
     unsigned long long unsigned_value;
     float single_value;
     double real_value;
   };
   // These two before the template, so that no literal's length makes another instance.
-  TextPart(const char* part) : kind(chars), view(part) {}
-  TextPart(const std::string& part) : kind(chars), view(part) {}
+  TextPart(const char* part) : kind(literal), literal_text(part) {}
+  TextPart(const std::string& part) : kind(string), string_text(&part) {}
   template <class T>
   TextPart(const T& part) {
     if constexpr (requires { std::string_view(part); }) kind = chars, view = std::string_view(part);
@@ -71,6 +72,8 @@ template <class T>
 [[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::size_t count) {
   std::string result;
   for (std::size_t i = 0; i < count; ++i) switch (part[i].kind) {
+      case TextPart::literal: result += part[i].literal_text; break;
+      case TextPart::string: result += *part[i].string_text; break;
       case TextPart::chars: result += part[i].view; break;
       case TextPart::whole: result += std::to_string(part[i].signed_value); break;
       case TextPart::natural: result += std::to_string(part[i].unsigned_value); break;
@@ -84,7 +87,7 @@ template <class T>
 /// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest digits
 /// that read back as the same number of their type.
 template <class... Parts>
-std::string text(const Parts&... parts) {
+[[gnu::always_inline]] inline std::string text(const Parts&... parts) {
   if constexpr (sizeof...(parts) == 0) return {};
   else {
     const detail::TextPart part[]{parts...};
@@ -102,7 +105,7 @@ template <class E>
 /// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What remains at the
 /// place of the call is a list of the parts.
 template <class E, class... Parts>
-[[noreturn]] void throw_error(const Parts&... parts) {
+[[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
   const detail::TextPart part[]{parts...};
   detail::throw_joined<E>(part, sizeof...(parts));
 }
@@ -132,7 +135,7 @@ inline std::string lower_case(std::string_view s) {
 }
 
 /// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near. Capitals count as small letters.
-inline std::string did_you_mean(std::string_view asked, std::span<const std::string> known) {
+inline std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
   std::size_t distance = std::max<std::size_t>(2, asked.size() / 3) + 1;
   for (const std::string& name : known)
@@ -141,7 +144,7 @@ inline std::string did_you_mean(std::string_view asked, std::span<const std::str
 }
 
 /// "'a', 'b', 'c'" for messages that list what is legal.
-inline std::string quoted_list(std::span<const std::string> names) {
+inline std::string quoted_list(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += text(result.empty() ? "'" : ", '", name, "'");
   return result;
