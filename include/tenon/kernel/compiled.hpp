@@ -20,7 +20,8 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, delay = true, recompute = true, in_place = true, layout = true, stages = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, delay = true, recompute = true,
+       in_place = true, layout = true, stages = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
 inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false, false, false, false};

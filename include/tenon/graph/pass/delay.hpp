@@ -10,7 +10,8 @@ namespace tenon::inline TENON_ABI {
 template <int N>
 constexpr Graph<N> delay(const Graph<N>& graph) {
   const Buffers<N> buffers = buffers_of(graph);
-  int last[N + 1]{}, next[N + 1]{}, change[N + 1]{};  // of each buffer the last reader; behind the node at hand: of each node the first reader, of each buffer the first effect that writes it
+  int last[N + 1]{};                   // of each buffer: the last reader
+  int next[N + 1]{}, change[N + 1]{};  // behind the node at hand: the first reader of each node, the first effect that writes each buffer
   for (int id = 0; id < graph.count; ++id) {
     next[id] = change[id] = graph.count;
     for (int k = 0; k < graph[id].operands; ++k) last[buffers.owner[graph[id].operand[k]]] = id;

@@ -70,9 +70,9 @@ class Recomputer {
   const Lifetimes<N> lives_;
   const Fullest full_;
   Graph<N> result_{};
-  int next_[N + 1]{};     // the first reader of a node behind the fullest moment; 0: none
-  int changed_[N + 1]{};  // of each buffer: the last effect that writes it
-  bool kept_[N + 1]{};    // buffers that a second value cannot replace
+  int next_[N + 1]{};                     // the first reader of a node behind the fullest moment; 0: none
+  int changed_[N + 1]{};                  // of each buffer: the last effect that writes it
+  bool kept_[N + 1]{};                    // buffers that a second value cannot replace
   bool again_[N + 1]{}, helps_[N + 1]{};  // computed a second time: for readers behind the fullest moment; for such nodes alone
   int first_[N + 1]{}, second_[N + 1]{};  // where a node is in the result
 };
