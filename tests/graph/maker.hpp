@@ -26,6 +26,12 @@ struct Mix : Operator<Mix, "TestMix"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };
+/// The same, but cheap to compute again.
+struct Cheap : Operator<Cheap, "TestCheap"> {
+  static constexpr bool cheap = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+};
 /// Changes operand 0, and a training state if it is operand 2. Operand 1 is what the change is made from.
 struct Update : Operator<Update, "TestUpdate"> {
   static constexpr bool effect = true;

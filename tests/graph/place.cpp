@@ -53,6 +53,22 @@ TEST_CASE("a value is kept until its last reader has run, and no reader shares i
   CHECK(plan.bound[0] == 128);
 }
 
+TEST_CASE("a result stands in the place of an operand that is read for the last time, if its kernel can do that") {
+  for (int kind : {0, 1, 2, 3, 4}) {
+    CAPTURE(kind);
+    Maker<12> make;
+    const int x = make.input(samples_of(16)), p = make.parameter(fixed_of(16));
+    const int a = kind == 3 ? x : node(make, samples_of(16), x);
+    const int view = kind == 4 ? make.reshape(TensorType{{dyn, 4, 4}, 3, Dtype::float32}, a) : a;
+    const int b = kind == 2 ? node(make, samples_of(16), a) : make.call<ops::Add>(a, p);
+    make.output(kind == 1 || kind == 4 ? node(make, samples_of(16), b, view) : node(make, samples_of(16), b));
+    const Lifetimes<12> lives = lifetimes(make.graph, {}, true);
+    CHECK((lives.root[b] == a) == (kind == 0));
+    if (kind == 0) CHECK(lives.last[a] == make.graph.count - 1);
+    CHECK(lifetimes(make.graph).root[b] == b);
+  }
+}
+
 TEST_CASE("views and effects live in the buffer of their operand and keep it alive") {
   Maker<12> make;
   const int x = make.input(samples_of(4)), p = make.parameter(fixed_of(4));
@@ -103,7 +119,7 @@ TEST_CASE("where the order of time leaves a gap, the order of size closes it") {
   const auto by_time = planned(make.graph, Region::sample);
   CHECK(by_time.bound[0] == 6 * 64);
   CHECK(by_time.size[0] == 7 * 64);
-  const auto by_size = place_by_size(make.graph, lives, by_time, Region::sample);
+  const auto by_size = place_by_size(make.graph, lives, by_time, Region::sample, PlaceOrder::size);
   CHECK(by_size.size[0] == 6 * 64);
   CHECK(overlap(make.graph, by_size, Region::sample) == "");
 }

@@ -24,6 +24,31 @@ int memory_of(const Graph<N>& graph, int id) {
   return id;
 }
 
+/// The same for all nodes, where results may stand in the place of an operand: of the first one of their type that no later node reads,
+/// and that is no output.
+template <int N>
+std::vector<int> memories(const Graph<N>& graph, bool in_place) {
+  std::vector<int> memory(std::size_t(graph.count));
+  const auto of = [&](int id) -> int& { return memory[std::size_t(id)]; };
+  for (int id = 0; id < graph.count; ++id) of(id) = memory_of(graph, id);
+  const auto is_read_behind = [&](int where, int id) {
+    for (int user = id + 1; user < graph.count; ++user)
+      for (int k = 0; k < graph[user].operands; ++k)
+        if (of(graph[user].operand[k]) == where) return true;
+    for (int k = 0; k < graph.outputs; ++k)
+      if (of(graph.output[k]) == where) return true;
+    return false;
+  };
+  for (int id = 0; in_place && id < graph.count; ++id)
+    for (int k = 0; graph[id].op->in_place && k < graph[id].operands; ++k) {
+      const int where = of(graph[id].operand[k]);
+      if (graph[where].op->leaf || !(graph[graph[id].operand[k]].type == graph[id].type) || is_read_behind(where, id)) continue;
+      for (int& m : memory) m = m == id ? where : m;
+      break;
+    }
+  return memory;
+}
+
 /// The last moment at which a read by node `user` may happen: in a stage there are reads for every block.
 template <int N>
 int end_of_stage(const Graph<N>& graph, const Stages<N>& stages, int user) {
@@ -35,19 +60,20 @@ int end_of_stage(const Graph<N>& graph, const Stages<N>& stages, int user) {
 /// it, to the end of the step if it is an output. In a stage all is computed and read again and again from its begin to its end,
 /// but what no node outside of it reads is of one block.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region, const Stages<N>& stages = {}) {
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region, const Stages<N>& stages = {}, bool in_place = false) {
   std::vector<LiveBuffer> buffers;
+  const std::vector<int> memory = memories(graph, in_place);
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
     const bool batched = node.type.rank > 0 && node.type.extent[0] < 0;
-    if (node.op->leaf || memory_of(graph, id) != id || batched != (region != Region::fixed)) continue;
+    if (node.op->leaf || memory[std::size_t(id)] != id || batched != (region != Region::fixed)) continue;
     LiveBuffer b{id, place ? place[id].offset : 0, (node.type.bytes(1) + 63) / 64 * 64, id, id};
     bool one_block = batched && stages.of[id] != 0;
     for (int user = id + 1; user < graph.count; ++user)
       for (int k = 0; k < graph[user].operands; ++k)
-        if (memory_of(graph, graph[user].operand[k]) == id) b.last = user, one_block &= stages.of[user] == stages.of[id];
+        if (memory[std::size_t(graph[user].operand[k])] == id) b.last = user, one_block &= stages.of[user] == stages.of[id];
     for (int k = 0; k < graph.outputs; ++k)
-      if (memory_of(graph, graph.output[k]) == id) b.last = graph.count, one_block = false;
+      if (memory[std::size_t(graph.output[k])] == id) b.last = graph.count, one_block = false;
     if (one_block != (region == Region::block)) continue;
     if (!one_block) {
       while (stages.of[b.born] && b.born > 0 && stages.of[b.born - 1] == stages.of[b.born]) --b.born;
@@ -60,8 +86,8 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, 
 
 /// Bytes alive at the worst moment.
 template <int N>
-long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& stages = {}) {
-  const auto buffers = live_buffers(graph, nullptr, region, stages);
+long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& stages = {}, bool in_place = false) {
+  const auto buffers = live_buffers(graph, nullptr, region, stages, in_place);
   long worst = 0;
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;
@@ -73,8 +99,8 @@ long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& st
 
 /// "" or a sentence about two buffers that share memory while both are alive, or about one outside of the region.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const Stages<N>& stages = {}) {
-  const auto buffers = live_buffers(graph, plan.at, region, stages);
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const Stages<N>& stages = {}, bool in_place = false) {
+  const auto buffers = live_buffers(graph, plan.at, region, stages, in_place);
   for (const LiveBuffer& a : buffers) {
     if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.size[int(region)])
       return text("node ", a.node, " is outside of its region");
@@ -87,11 +113,11 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, c
 
 /// All buffers of scratch memory where they are for a batch of n, as numbers from its begin; those of a block behind the others.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages) {
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages, bool in_place) {
   std::vector<LiveBuffer> all;
   const long block = n < 16 ? n : 16;
   for (Region region : {Region::sample, Region::fixed, Region::block})
-    for (LiveBuffer b : live_buffers(graph, plan.at, region, stages)) {
+    for (LiveBuffer b : live_buffers(graph, plan.at, region, stages, in_place)) {
       if (region == Region::sample) b.offset = plan.floor + b.offset * n, b.bytes *= n;
       else if (region == Region::fixed) b.offset += plan.at[b.node].lift * n;
       else b.offset = plan.bytes(n) - plan.size[int(Region::block)] * block + b.offset * block, b.bytes *= block;
@@ -102,8 +128,8 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan,
 
 /// "" or a sentence about two buffers, of any region, that share memory for a batch of n, or about one outside of it.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages = {}) {
-  const auto buffers = live_buffers(graph, plan, n, stages);
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages = {}, bool in_place = false) {
+  const auto buffers = live_buffers(graph, plan, n, stages, in_place);
   for (const LiveBuffer& a : buffers) {
     if (a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.bytes(n)) return text("node ", a.node, " is outside of the scratch memory");
     for (const LiveBuffer& b : buffers)
@@ -115,10 +141,10 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const St
 
 /// Bytes alive at the worst moment for a batch of n, all regions together.
 template <int N>
-long independent_bound(const Graph<N>& graph, long n, const Stages<N>& stages = {}) {
+long independent_bound(const Graph<N>& graph, long n, const Stages<N>& stages = {}, bool in_place = false) {
   long worst = 0;
-  const auto samples = live_buffers(graph, nullptr, Region::sample, stages), fixed = live_buffers(graph, nullptr, Region::fixed, stages),
-             block = live_buffers(graph, nullptr, Region::block, stages);
+  const auto samples = live_buffers(graph, nullptr, Region::sample, stages, in_place), fixed = live_buffers(graph, nullptr, Region::fixed, stages, in_place),
+             block = live_buffers(graph, nullptr, Region::block, stages, in_place);
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;
     for (const LiveBuffer& b : samples) live += b.born <= moment && moment <= b.last ? b.bytes * n : 0;

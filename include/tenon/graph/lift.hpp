@@ -10,6 +10,8 @@ namespace detail {
 inline constexpr int short_life = 8;
 // More moments than this, over all buffers, are not looked at: in such deep graphs samples need far more than the rest.
 inline constexpr long many_moments = 60000;
+// Plans are compared by what they need for a batch of so many samples.
+inline constexpr long typical_batch = 32;
 
 // The end of the highest buffer of region sample that is alive, at each moment.
 template <int N>
@@ -70,26 +72,49 @@ constexpr void lift(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops
 }  // namespace detail
 
 /// Joins the regions of a plan. Long-lived fixed buffers stand below the samples, short-lived ones right above the samples
-/// that live beside them, if that takes no more fixed bytes than the plan has; else all stand above all samples.
+/// that live beside them, if that takes no more memory at any batch size; else all stand above all samples.
 /// O(nodes + moments of samples).
 template <int N>
-constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan) {
+constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, const Plan<N>& plan) {
   const Plan<N> low = detail::place_lives(graph, lives, false), high = detail::place_lives(graph, lives, true);
   const detail::Tops<N> tops = detail::tops_of(graph, lives, plan);
-  if (tops.known && low.size[1] + high.size[1] <= plan.size[1]) {
-    plan.floor = low.size[1];
-    for (int id = 0; id < graph.count; ++id) {
-      if (!detail::owns(lives, id, Region::fixed)) continue;
-      plan.at[id] = detail::is_short(lives, id) ? Place{Region::fixed, plan.floor + high.at[id].offset} : low.at[id];
-    }
-    plan.add_need({plan.size[0], plan.floor});
-    detail::lift(graph, lives, tops, plan);
-  } else {
-    for (int id = 0; id < graph.count; ++id)
-      if (detail::owns(lives, id, Region::fixed)) plan.at[id].lift = int(plan.size[0]);
-    plan.add_need({plan.size[0], plan.size[1]});
+  Plan<N> together = plan, apart = plan;
+  apart.floor = low.size[1];
+  for (int id = 0; id < graph.count; ++id) {
+    if (!detail::owns(lives, id, Region::fixed)) continue;
+    together.at[id].lift = int(plan.size[0]);
+    apart.at[id] = detail::is_short(lives, id) ? Place{Region::fixed, apart.floor + high.at[id].offset} : low.at[id];
   }
-  return plan;
+  together.add_need({plan.size[0], plan.size[1]});
+  apart.add_need({plan.size[0], apart.floor});
+  detail::lift(graph, lives, tops, apart);
+  return tops.known && apart.bytes(1) <= together.bytes(1) ? apart : together;  // no need of `apart` has more bytes per sample
 }
+
+/// The best of up to four plans of region sample, joined with the other regions of Before::plan; the first that reaches its bound, and
+/// comes near to what is alive at the worst moment of a batch of 32, ends the search. As BestPlan.
+template <class Tag, class Before, int tries = 3>
+struct BestJoined {
+  using Earlier = BestJoined<Tag, Before, tries - 1>;
+  static constexpr const auto& first = Earlier::first;
+  static constexpr long bound = Earlier::bound;
+
+  static constexpr auto make() {
+    constexpr const auto& earlier = Earlier::plan;
+    if constexpr (earlier.size[int(Region::sample)] > first.bound[int(Region::sample)] || earlier.bytes(detail::typical_batch) - bound > bound >> 8) {
+      const auto other = lift_fixed(Tag::graph, Tag::lives, place_by_size(Tag::graph, Tag::lives, first, Region::sample, PlaceOrder(tries - 1)));
+      return other.bytes(detail::typical_batch) < earlier.bytes(detail::typical_batch) ? other : earlier;
+    } else {
+      return earlier;
+    }
+  }
+  static constexpr auto plan = make();
+};
+template <class Tag, class Before>
+struct BestJoined<Tag, Before, 0> {
+  static constexpr auto first = place_by_time(Tag::graph, Tag::lives, Before::plan, Region::sample);
+  static constexpr long bound = joint_bound(Tag::graph, Tag::lives, detail::typical_batch);
+  static constexpr auto plan = lift_fixed(Tag::graph, Tag::lives, first);
+};
 
 }  // namespace tenon

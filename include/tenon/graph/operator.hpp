@@ -89,6 +89,8 @@ struct OperatorInfo {
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   bool per_sample = false;   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool block_sums = false;   // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/sample_blocks.hpp says
+  bool cheap = false;        // computed again in about the time that it takes to read its operand and to write its result
+  bool in_place = false;     // its kernel can write the result over an operand of the same type
   bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
 };
 
@@ -151,7 +153,7 @@ struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = operator_id(name);
-  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false, update = false, per_sample = false, block_sums = false;
+  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false, update = false, per_sample = false, block_sums = false, cheap = false, in_place = false;
   static constexpr InBlocks blocks = InBlocks::never;
   static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) { return detail::images_only(result, operand, operands); }
 };
@@ -185,7 +187,7 @@ template <class Op>
 inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf,
                                             Op::effect,   Op::view,     Op::elementwise,
                                             Op::epilogue, detail::channel_axis_of<Op>(), Op::update, requires { typename Op::WithUpdate; },
-                                            Op::blocks,   requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, detail::has_derivative<Op>(), requires { Op::fold; }};
+                                            Op::blocks,   requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place, detail::has_derivative<Op>(), requires { Op::fold; }};
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
 inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>()};

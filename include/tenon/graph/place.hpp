@@ -75,27 +75,31 @@ constexpr Plan<N> place_by_time(const Graph<N>& graph, const Lifetimes<N>& lives
   return plan;
 }
 
-/// What comes first where buffers are placed one after the other.
-enum class PlaceOrder { size, lifetime, product };
+/// What comes first where buffers are placed one after the other: the longest lived of those that are alive when memory is fullest,
+/// then the longest lived of the others; the largest; the one of which size times life is the largest.
+enum class PlaceOrder { lifetime, size, product };
 
 namespace detail {
 template <int N>
-constexpr long rank_of(const Graph<N>& graph, const Lifetimes<N>& lives, int id, PlaceOrder by) {
+constexpr long rank_of(const Graph<N>& graph, const Lifetimes<N>& lives, int id, PlaceOrder by, int full) {
   const long size = buffer_bytes(graph[id].type), moments = lives.last[id] - lives.first[id] + 1;
-  return by == PlaceOrder::size ? size : by == PlaceOrder::lifetime ? moments : size * moments;
+  if (by == PlaceOrder::lifetime) return moments + (lives.first[id] <= full && full <= lives.last[id] ? graph.count : 0);
+  return by == PlaceOrder::size ? size : size * moments;
 }
 }  // namespace detail
 
-/// Places the buffers of one region from the largest to the smallest (or the longest lived, or the product of both), each
-/// at the tightest gap between those that live at the same time. O(buffers^2); used where the order of time misses the bound.
+/// Places the buffers of one region in an order, each at the tightest gap between those that live at the same time. O(buffers^2);
+/// used where the order of time misses the bound.
 template <int N>
-constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region, PlaceOrder by = PlaceOrder::size) {
+constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region, PlaceOrder by) {
   int order[N + 1]{}, count = 0;
+  long rank[N + 1]{};
+  const int full = detail::fullest(graph, lives, region).moment;
   for (int id = 0; id < graph.count; ++id) {
     if (!detail::owns(lives, id, region)) continue;
-    const long rank = detail::rank_of(graph, lives, id, by);
+    rank[id] = detail::rank_of(graph, lives, id, by, full);
     int at = count++;
-    for (; at && detail::rank_of(graph, lives, order[at - 1], by) < rank; --at) order[at] = order[at - 1];
+    for (; at && rank[order[at - 1]] < rank[id]; --at) order[at] = order[at - 1];
     order[at] = id;
   }
   int placed[N + 1]{}, done = 0;  // by offset
@@ -122,17 +126,16 @@ constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives
 }
 
 /// The best of up to four plans for one region, each an evaluation of its own; the first that reaches the bound ends the
-/// search. Tag has constants `graph` and `lives`; Before::plan is the plan of the other region. (A type, since nvcc takes
+/// search. Tag has constants `graph` and `lives`; Before::plan is the plan of the other regions. (A type, since nvcc takes
 /// no reference to a constant as a template argument.)
 template <class Tag, class Before, Region region, int tries = 3>
 struct BestPlan {
   using Earlier = BestPlan<Tag, Before, region, tries - 1>;
-  static constexpr PlaceOrder order[3]{PlaceOrder::size, PlaceOrder::product, PlaceOrder::lifetime};
 
   static constexpr auto make() {
     constexpr const auto& earlier = Earlier::plan;
     if constexpr (earlier.size[int(region)] > earlier.bound[int(region)]) {
-      const auto other = place_by_size(Tag::graph, Tag::lives, earlier, region, order[tries - 1]);
+      const auto other = place_by_size(Tag::graph, Tag::lives, earlier, region, PlaceOrder(tries - 1));
       return other.size[int(region)] < earlier.size[int(region)] ? other : earlier;
     } else {
       return earlier;

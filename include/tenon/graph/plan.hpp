@@ -33,10 +33,28 @@ struct Lifetimes {
 namespace detail {
 constexpr Region scratch_region(const TensorType& t) { return t.batched() ? Region::sample : Region::fixed; }
 }
+namespace detail {
+// A result stands in the place of an operand that nothing else reads behind it, if the kernel can do that.
+template <int N>
+constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
+  for (int id = 0; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    if (l.root[id] != id) {
+      l.root[id] = l.root[l.root[id]];
+      continue;
+    }
+    for (int k = 0; node.op->in_place && k < node.operands && l.root[id] == id; ++k) {
+      const int root = l.root[node.operand[k]];
+      if (l.region[root] != l.region[id] || l.last[root] != id || !(graph[node.operand[k]].type == node.type)) continue;
+      l.root[id] = root, l.last[root] = l.last[id], l.region[id] = Region::none;
+    }
+  }
+}
+}  // namespace detail
 /// A stage runs once per block: what it reads is read to its end, and what it writes is written from its begin on, unless a value
 /// is of one block.
 template <int N>
-constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages = {}) {
+constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages = {}, bool in_place = false) {
   Lifetimes<N> l;
   const Buffers<N> buffers = buffers_of(graph);
   for (int id = 0; id < graph.count; ++id) {
@@ -46,6 +64,7 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages 
     for (int k = 0; k < graph[id].operands; ++k) l.last[l.root[graph[id].operand[k]]] = id;
   }
   for (int k = 0; k < graph.outputs; ++k) l.last[l.root[graph.output[k]]] = graph.count;
+  if (in_place) detail::share_buffers(graph, l);
   int first[N + 1]{}, last[N + 1]{};  // nodes of each stage
   for (int id = 0; id < graph.count; ++id) {
     const int stage = stages.of[id];
@@ -99,6 +118,25 @@ constexpr long buffer_bytes(const TensorType& t) { return aligned(t.bytes(1)); }
 template <int N>
 constexpr bool owns(const Lifetimes<N>& lives, int id, Region region) {
   return lives.root[id] == id && lives.region[id] == region;
+}
+
+// The moment at which the values of a region take the most memory, and their bytes.
+struct Fullest {
+  int moment = 0;
+  long bytes = 0;
+};
+template <int N>
+constexpr Fullest fullest(const Graph<N>& graph, const Lifetimes<N>& lives, Region region) {
+  long change[N + 2]{}, live = 0;
+  for (int id = 0; id < graph.count; ++id) {
+    if (!owns(lives, id, region)) continue;
+    change[lives.first[id]] += buffer_bytes(graph[id].type);
+    change[lives.last[id] + 1] -= buffer_bytes(graph[id].type);
+  }
+  Fullest worst;
+  for (int moment = 0; moment < graph.count; ++moment)
+    if (live += change[moment]; live > worst.bytes) worst = {moment, live};
+  return worst;
 }
 
 // The nodes by the moment at which their life begins (or ends), each moment's nodes in order, numbered from 1.

@@ -3,12 +3,14 @@
 #include <tenon/graph/builder.hpp>
 #include <tenon/graph/executor.hpp>
 #include <tenon/graph/lift.hpp>
+#include <tenon/graph/pass/delay.hpp>
 #include <tenon/graph/pass/early_update.hpp>
 #include <tenon/graph/pass/fold.hpp>
 #include <tenon/graph/pass/fuse.hpp>
 #include <tenon/graph/pass/fuse_update.hpp>
 #include <tenon/graph/pass/layout.hpp>
 #include <tenon/graph/pass/prune.hpp>
+#include <tenon/graph/pass/recompute.hpp>
 #include <tenon/graph/pass/share.hpp>
 #include <tenon/graph/pass/simplify.hpp>
 #include <tenon/graph/pass/stages.hpp>
@@ -18,10 +20,11 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, layout = true, stages = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, delay = true, recompute = true,
+       in_place = true, layout = true, stages = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false};
+inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false, false, false, false};
 
 namespace detail {
 template <int N>
@@ -99,11 +102,23 @@ struct Compiled {
     else return fused;
   }
   static constexpr Graph<N> updated = make_updated();
-  static constexpr Graph<N> make_ordered() {
-    if constexpr (passes.early_update) return early_update(updated);
-    else return updated;
+  static constexpr Graph<N> make_delayed() {
+    Graph<N> early = updated;
+    if constexpr (passes.early_update) early = early_update(updated);
+    if constexpr (passes.delay) early = delay(early);
+    return early;
   }
-  static constexpr Graph<N> ordered = make_ordered();
+  static constexpr Graph<N> delayed = make_delayed();
+  static constexpr auto make_again() {
+    if constexpr (passes.recompute && any_cheap(delayed)) return recompute(delayed);
+    else return 0;
+  }
+  static constexpr auto again = make_again();
+  static constexpr const Graph<N>& choose_ordered() {  // no copy of a graph in which nothing is cheap
+    if constexpr (passes.recompute && any_cheap(delayed)) return again;
+    else return delayed;
+  }
+  static constexpr const Graph<N>& ordered = choose_ordered();
   static constexpr Layouts<N> make_choice() {
     if constexpr (passes.layout) return choose_layouts(ordered);
     else return {};
@@ -131,12 +146,11 @@ struct Compiled {
   static constexpr const auto& graph = laid_out.graph;
   static constexpr const auto& stages = laid_out.stages;
 
-  static constexpr auto lives = lifetimes(graph, stages);
+  static constexpr auto lives = lifetimes(graph, stages, passes.in_place);
   struct Nothing { static constexpr auto plan = Plan<graph.capacity>{}; };
-  using Samples = BestPlan<Compiled, Nothing, Region::sample>;
-  using Both = BestPlan<Compiled, Samples, Region::fixed>;
-  using All = BestPlan<Compiled, Both, Region::block, stages.count ? 3 : 0>;
-  static constexpr auto plan = place_rest(graph, lives, lift_fixed(graph, lives, All::plan), Source::entries);
+  using Fixed = BestPlan<Compiled, Nothing, Region::fixed>;
+  using Blocks = BestPlan<Compiled, Fixed, Region::block, stages.count ? 3 : 0>;
+  static constexpr auto plan = place_rest(graph, lives, BestJoined<Compiled, Blocks>::plan, Source::entries);
 
   static constexpr auto kernels = index_kernels(graph);
   static constexpr auto make_rows() {

@@ -171,7 +171,7 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
 struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
   using Config = BatchNormAttributes;
   static constexpr InBlocks blocks = InBlocks::follows;
-  static constexpr bool epilogue = true;
+  static constexpr bool epilogue = true, cheap = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr void derivative(Derivative& d);
@@ -253,6 +253,7 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
 /// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)). Operands: x, table, dy, sums. Not for users.
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
+  static constexpr bool in_place = true;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }

@@ -29,7 +29,7 @@ TENON_EXACT_BEGIN
 /// Every call rounds once to the result's dtype, also inside a fused kernel.
 template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
-  static constexpr bool elementwise = true, per_sample = true;
+  static constexpr bool elementwise = true, per_sample = true, in_place = true;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
 

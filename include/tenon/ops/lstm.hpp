@@ -132,9 +132,10 @@ struct Lstm : Operator<Lstm, "LSTM"> {
         first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(), d.operand(first)) : d.call_with<LstmGrad>(config, states, weight, d.gradient());
     const int gates = first ? rule.gates_of(loop) : loop;
     d.flows_to(1, rule.through(gates, d.operand(2), features));
-    d.flows_to(2, rule.weight(gates, x, features));
-    d.flows_to(3, rule.weight(gates, first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first)) : d.call_with<RecurrentPrevious>(before, states),
-                              hidden));
+    const int previous = first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first)) : d.call_with<RecurrentPrevious>(before, states);
+    const int both = rule.weight(gates, d.call_with<Concat>({2}, x, previous), features + hidden);  // the gates are packed once
+    d.flows_to(2, d.call_with<Split>({1, 0, features, 0, features + hidden}, both));
+    d.flows_to(3, d.call_with<Split>({1, features, hidden, 0, features + hidden}, both));
     if (bias) d.flows_to(bias, gates);
     if (first) d.flows_to(first, d.call_with<Concat>({1}, rule.first_through(gates, weight), rule.state_of(loop)));
   }

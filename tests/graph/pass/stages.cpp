@@ -165,7 +165,7 @@ TEST_CASE("stages of random graphs: nothing changes what they compute, every nod
       plan = place_by_time(after.graph, lives, plan, region);
       REQUIRE(plan.bound[int(region)] == independent_bound(after.graph, region, after.stages));
       REQUIRE(overlap(after.graph, plan, region, after.stages) == "");
-      const Plan<size> by_size = place_by_size(after.graph, lives, plan, region);
+      const Plan<size> by_size = place_by_size(after.graph, lives, plan, region, PlaceOrder::size);
       REQUIRE(overlap(after.graph, by_size, region, after.stages) == "");
     }
     plan = lift_fixed(after.graph, lives, plan);
