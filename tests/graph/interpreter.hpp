@@ -92,8 +92,18 @@ class Interpreter {
     }
     return results.back();
   }
+  // The two nodes that became one.
+  Symbol pooled(const Node& node) const {
+    Node convolution = node;
+    convolution.op = &info<ops::Conv2d>;
+    for (int axis : {2, 3}) convolution.type.extent[axis] = node.attributes.word[axis + 5];
+    std::uint64_t h = mixed(mixed(std::uint64_t(ops::MaxPool2d::id), hash_of(node.type)), node.immediate);
+    for (int word : tenon::detail::halving_pool(node.type.extent[2], node.type.extent[3]).word) h = mixed(h, std::uint64_t(word));
+    return {mixed(mixed(h, computed(convolution).hash), hash_of(convolution.type))};
+  }
   Symbol computed(const Node& node) const {
     if (is<ops::Fused>(node)) return steps(node, nullptr);
+    if (is<ops::Conv2dMaxPool>(node)) return pooled(node);
     Symbol in[max_operands];
     for (int k = 0; k < node.operands; ++k) in[k] = operand(node, k);
     if (node.op->elementwise) return step(node.op, node.op->id, node.type.dtype, in, node.operands);

@@ -39,6 +39,7 @@ constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::si
 
 struct Conv2dBackwardInput;
 struct Conv2dBackwardWeight;
+struct Conv2dMaxPool;
 
 /// Convolution (cross-correlation) of images with a kernel per output channel.
 ///
@@ -50,6 +51,7 @@ struct Conv2dBackwardWeight;
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
+  using WithPool = Conv2dMaxPool;
   static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr bool per_sample = true;
   static constexpr bool epilogue = true;
@@ -225,3 +227,5 @@ constexpr auto conv2d(const X& x, const W& weight, std::source_location at = std
 
 }  // namespace ops
 }  // namespace tenon
+
+#include <tenon/ops/conv2d_pool.hpp>

@@ -1,6 +1,7 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
 #include <tenon/ops/elementwise.hpp>
+#include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/kernel/cpu/block_pool2d.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
 #include <tenon/ops/window.hpp>
@@ -32,6 +33,7 @@ constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorT
   a.top = v.before, a.left = h.before, a.oh = v.extent, a.ow = h.extent;
   return a;
 }
+static_assert(pack(Pool2dAttributes{2, 2, 2, 2, 0, 0, 5, 7}) == tenon::detail::halving_pool(5, 7));
 constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a, long n) {
   return {x.size(0, n) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
 }

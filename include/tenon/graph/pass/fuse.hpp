@@ -1,6 +1,7 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
 #include <tenon/graph/buffers.hpp>
+#include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/graph/step.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -85,6 +86,7 @@ class Fuser {
   }
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
+      if (graph_[id].op->id == max_pool) into_convolution(id);
       if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
@@ -96,7 +98,10 @@ class Fuser {
  private:
   // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change between.
   constexpr bool merges(int id, int operand) const {
-    if (uses_[operand] != 1 || !(graph_[operand].type == graph_[id].type)) return false;
+    return graph_[operand].type == graph_[id].type && unchanged(operand);
+  }
+  constexpr bool unchanged(int operand) const {
+    if (uses_[operand] != 1) return false;
     for (int k = 0; k < graph_[operand].operands; ++k)
       if (changed_[buffers_.owner[graph_[operand].operand[k]]] > operand) return false;
     return true;
@@ -167,6 +172,12 @@ class Fuser {
     if (!program.fits) return;
     store(id, program, merged[0]);
     for (int m = 1; m < count && !keep_[merged[0]]; ++m) keep_[merged[m]] = false;
+  }
+  constexpr void into_convolution(int id) {
+    const int product = graph_[id].operand[0];
+    if (!unchanged(product) || !joins_pool(graph_, graph_[id], graph_[product])) return;
+    graph_[id] = with_pool(graph_[id], graph_[product]);
+    keep_[product] = false;
   }
   // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool goes.
   constexpr void store(int id, FusedProgram<N>& program, int dropped) {
