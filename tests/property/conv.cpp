@@ -113,6 +113,18 @@ TEST_CASE("a maximum over windows joined to its convolution changes no bit, on a
   }
 }
 
+TEST_CASE("gradients from the winners of windows alone have all bits of those from the convolution's result") {
+  const auto f = [](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b)); };
+  using Source = support::detail::FunctionSource<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, 3, 12, 13>, TypeKey<Dtype::float32, 16, 3, 3, 3>, TypeKey<Dtype::float32, 16, 1, 1>>;
+  constexpr auto& graph = Compiled<Source>::graph;
+  static_assert(support::has<ops::Conv2dMaxPoolWinners>(graph) && support::has<ops::MaxPoolSpread>(graph) && !support::has<ops::MaxPool2dGrad>(graph));
+  for (long n : {1, 3, 16, 17, 40}) {
+    CAPTURE(n);
+    both_modes(f, random_tensor<float, Shape<dyn, 3, 12, 13>>(3, -2, 2, n), random_tensor<float, Shape<16, 3, 3, 3>>(4), random_tensor<float, Shape<16, 1, 1>>(5));
+    both_modes(f, random_tensor<float, Shape<dyn, 2, 9, 6>>(3, -2, 2, n), random_tensor<float, Shape<5, 2, 3, 3>>(4), random_tensor<float, Shape<5, 1, 1>>(5));  // rows of 3 windows
+  }
+}
+
 TEST_CASE("second derivatives") {
   const auto twice = [](const auto& x, const auto& w) {  // cubic in x, so that no second derivative is zero
     const auto y = conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>(x, w);

@@ -100,7 +100,7 @@ struct OperatorRules : OperatorInfo {
   bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;       // the operator that both become
-  const OperatorRules* with_pool = nullptr;         // the operator that it becomes together with a maximum over windows
+  const OperatorRules* with_pool = nullptr;         // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
 };
 /// The rules behind a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }

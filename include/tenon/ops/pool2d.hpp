@@ -54,9 +54,13 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
 }
 }  // namespace detail
 
+struct PoolWinners;
+struct MaxPoolSpread;
+
 TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
+  using WithPool = MaxPoolSpread;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
@@ -112,6 +116,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// derivative  dy to the winner
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
+  using WithPool = PoolWinners;
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
@@ -225,3 +230,5 @@ constexpr auto avg_pool2d(const Operand auto& x, std::source_location at = std::
 
 }  // namespace ops
 }  // namespace tenon
+
+#include <tenon/ops/pool_winners.hpp>

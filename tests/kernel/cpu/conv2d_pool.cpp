@@ -1,11 +1,11 @@
-// Convolution with steps and a maximum over windows behind it: the bits of three kernels one after the other, in both layouts.
+// Convolution with steps and a maximum over windows behind it, and its gradient: the bits of kernels one after the other, in both layouts.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <limits>
 
-#include <tenon/kernel/cpu/block_pool2d.hpp>
 #include <tenon/kernel/cpu/conv2d_pool.hpp>
+#include <tenon/kernel/cpu/pool_winners.hpp>
 
 #include "reference.hpp"
 
@@ -23,10 +23,9 @@ struct Finish {
     return !clips || y > 0 ? y : 0.0f;
   }
 };
+
 template <bool clips>
-struct FinishSum {
-  float operator()(float sum, float bias) const { return Finish<clips>()(sum + 0.0f, bias); }
-};
+using Steps = kernel::PoolSteps<Finish<clips>, true, true>;
 
 // Equal bits; NaN equals NaN, whose sign and payload no instruction set promises.
 bool same(const std::vector<float>& a, const std::vector<float>& b) {
@@ -34,56 +33,92 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
     if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0 && !(a[i] != a[i] && b[i] != b[i])) return false;
   return a.size() == b.size();
 }
+std::vector<float> in_blocks_of(const std::vector<float>& x, long n, long features) {
+  std::vector<float> blocks(std::size_t(whole_blocks(n) * features));
+  kernel::pack_samples(x.data(), blocks.data(), n, features, 0, whole_blocks(n) / block_samples);
+  return blocks;
+}
+std::vector<float> from_blocks(const std::vector<float>& blocks, long n, long features) {
+  std::vector<float> x(std::size_t(n * features));
+  kernel::unpack_samples(blocks.data(), x.data(), n, features, 0, whole_blocks(n) / block_samples);
+  return x;
+}
+
+/// What comes out, and the gradient that the winners make of dy; empty where rows are too short.
+struct Result {
+  std::vector<float> y, gradient;
+  bool operator==(const Result& other) const { return same(y, other.y) && same(gradient, other.gradient); }
+};
 
 struct Case {
   Conv2dSizes s;
-  long in, out;
-  std::vector<float> x, weight, bias;
-  Case(const Conv2dSizes& s, std::uint64_t seed) : s(s), in(s.c * s.h * s.w), out(s.o * (s.oh / 2) * (s.ow / 2)) {
+  kernel::Pool2dSizes pool;
+  long in, out, whole;  // elements of a sample: of x, y, and the convolution's result
+  std::vector<float> x, weight, bias, dy;
+  Case(const Conv2dSizes& s, std::uint64_t seed)
+      : s(s), pool{s.n * s.o, s.oh, s.ow, s.oh / 2, s.ow / 2, 2, 2, 2, 2, 0, 0}, in(s.c * s.h * s.w), out(s.o * pool.oh * pool.ow), whole(s.o * s.oh * s.ow) {
     Random random(seed);
     x = reference::numbers<float>(s.n * in, random);
     weight = reference::numbers<float>(s.o * s.group_inputs() * s.taps(), random);
     bias = reference::numbers<float>(s.o, random);
+    dy = reference::numbers<float>(s.n * out, random);
+    dy[0] = -0.0f;
   }
+  bool spreads() const { return pool.ow >= kernel::least_spread_windows; }
 
   template <bool clips>
-  std::vector<float> expected() const {
-    std::vector<float> y(std::size_t(s.n * s.o * s.oh * s.ow)), pooled(std::size_t(s.n * out));
+  Result expected() const {
+    Result r{std::vector<float>(std::size_t(s.n * out)), {}};
+    std::vector<float> y(std::size_t(s.n * whole));
     reference::Workspace workspace(kernel::conv2d_workspace<float>(s));
     kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(), [](long, long, long) {});
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = Finish<clips>()(y[i], bias[i / std::size_t(s.oh * s.ow) % bias.size()]);
-    kernel::max_pool2d(kernel::Pool2dSizes{s.n * s.o, s.oh, s.ow, s.oh / 2, s.ow / 2, 2, 2, 2, 2, 0, 0}, y.data(), pooled.data(), 0, s.n * s.o);
-    return pooled;
+    kernel::max_pool2d(pool, y.data(), r.y.data(), 0, pool.planes);
+    if (!spreads()) return r;
+    r.gradient.resize(y.size());
+    kernel::max_pool2d_backward(pool, y.data(), dy.data(), r.gradient.data(), 0, pool.planes, nullptr);
+    for (std::size_t i = 0; i < y.size(); ++i) r.gradient[i] = y[i] > 0 ? r.gradient[i] : 0.0f;
+    return r;
   }
   template <bool clips>
-  std::vector<float> row_major(long parts) const {
-    std::vector<float> y(std::size_t(s.n * out), 77.0f);
+  Result row_major(long parts) const {
+    Result r{std::vector<float>(std::size_t(s.n * out), 77.0f), {}};
+    std::vector<float> winners(r.y);
     reference::Workspace workspace(kernel::conv2d_max_pool_workspace(s));
-    const auto pixels = [&](const kernel::PooledSums& p) { kernel::pool_pixels(FinishSum<clips>(), p, bias.data() + p.channel); };
-    const auto channels = [&](const kernel::PooledSums& p) { kernel::pool_vectors<true>(FinishSum<clips>(), p, bias.data() + p.channel); };
-    reference::in_parts(kernel::conv2d_max_pool_items(s), parts,
-                        [&](long begin, long end) { kernel::conv2d_max_pool(s, x.data(), weight.data(), y.data(), begin, end, workspace.data(), pixels, channels); });
-    return y;
+    reference::in_parts(kernel::conv2d_max_pool_items(s), parts, [&](long begin, long end) {
+      kernel::conv2d_max_pool(s, x.data(), weight.data(), r.y.data(), winners.data(), begin, end, workspace.data(), Steps<clips>{{bias.data()}});
+    });
+    if (!spreads()) return r;
+    r.gradient.assign(std::size_t(s.n * whole), 77.0f);
+    kernel::spread_winners(pool, winners.data(), dy.data(), r.gradient.data(), 0, pool.planes);
+    return r;
   }
   template <bool clips>
-  std::vector<float> in_blocks(long parts) const {
-    std::vector<float> blocks(std::size_t(whole_blocks(s.n) * in)), y_blocks(std::size_t(whole_blocks(s.n) * out), 77.0f), y(std::size_t(s.n * out));
-    kernel::pack_samples(x.data(), blocks.data(), s.n, in, 0, whole_blocks(s.n) / block_samples);
+  Result in_blocks(long parts) const {
+    const long samples = whole_blocks(s.n);
+    const std::vector<float> blocks = in_blocks_of(x, s.n, in), dy_blocks = in_blocks_of(dy, s.n, out);
+    std::vector<float> y(std::size_t(samples * out), 77.0f), winners(y), gradient(std::size_t(samples * whole), 77.0f);
     reference::Workspace workspace(kernel::block_conv2d_max_pool_workspace(s));
-    const auto samples = [&](const kernel::PooledSums& p) { kernel::pool_vectors<false>(Finish<clips>(), p, bias.data() + p.channel); };
-    reference::in_parts(kernel::block_conv2d_items(s), parts,
-                        [&](long begin, long end) { kernel::block_conv2d_max_pool(s, blocks.data(), weight.data(), y_blocks.data(), begin, end, workspace.data(), samples); });
-    kernel::unpack_samples(y_blocks.data(), y.data(), s.n, out, 0, whole_blocks(s.n) / block_samples);
-    return y;
+    reference::in_parts(kernel::block_conv2d_items(s), parts, [&](long begin, long end) {
+      kernel::block_conv2d_max_pool(s, blocks.data(), weight.data(), y.data(), winners.data(), begin, end, workspace.data(), Steps<clips>{{bias.data()}});
+    });
+    if (!spreads()) return {from_blocks(y, s.n, out), {}};
+    kernel::block_spread_winners(pool, winners.data(), dy_blocks.data(), gradient.data(), 0, samples / block_samples * s.o);
+    return {from_blocks(y, s.n, out), from_blocks(gradient, s.n, whole)};
   }
 
   template <bool clips>
   void check_with() const {
-    const std::vector<float> y = expected<clips>();
+    const Result result = expected<clips>();
     for (long parts = 1; parts <= 3; ++parts) {
-      CHECK(same(row_major<clips>(parts), y));
-      CHECK(same(in_blocks<clips>(parts), y));
+      CHECK(row_major<clips>(parts) == result);
+      CHECK(in_blocks<clips>(parts) == result);
     }
+    std::vector<float> y(result.y.size(), 77.0f);  // without winners
+    reference::Workspace workspace(kernel::conv2d_max_pool_workspace(s));
+    const kernel::PoolSteps<Finish<clips>, false, true> steps{{bias.data()}};
+    kernel::conv2d_max_pool(s, x.data(), weight.data(), y.data(), nullptr, 0, kernel::conv2d_max_pool_items(s), workspace.data(), steps);
+    CHECK(same(y, result.y));
   }
   void check() const {
     CAPTURE(s.n);

@@ -91,6 +91,8 @@ class Fuser {
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
+    for (int id = 0; id < graph_.count; ++id)
+      if (joins_[id]) keep_winners(graph_, id);
     compact(graph_, to_, keep_);
     return graph_;
   }
@@ -98,10 +100,9 @@ class Fuser {
  private:
   // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change between.
   constexpr bool merges(int id, int operand) const {
-    return graph_[operand].type == graph_[id].type && unchanged(operand);
+    return uses_[operand] == 1 && graph_[operand].type == graph_[id].type && unchanged(operand);
   }
   constexpr bool unchanged(int operand) const {
-    if (uses_[operand] != 1) return false;
     for (int k = 0; k < graph_[operand].operands; ++k)
       if (changed_[buffers_.owner[graph_[operand].operand[k]]] > operand) return false;
     return true;
@@ -176,8 +177,11 @@ class Fuser {
   constexpr void into_convolution(int id) {
     const int product = graph_[id].operand[0];
     if (!unchanged(product) || !joins_pool(graph_, graph_[id], graph_[product])) return;
-    graph_[id] = with_pool(graph_[id], graph_[product]);
-    keep_[product] = false;
+    if (uses_[product] == 1) {
+      graph_[id] = with_pool(graph_[id], graph_[product]);
+      keep_[product] = false;
+    }
+    joins_[id] = uses_[product] == 3;  // the gradient reads it twice
   }
   // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool goes.
   constexpr void store(int id, FusedProgram<N>& program, int dropped) {
@@ -201,7 +205,7 @@ class Fuser {
   Buffers<N> buffers_;
   int to_[N + 1]{}, uses_[N + 1]{};
   int changed_[N + 1]{};  // of each buffer: the last effect so far that wrote it
-  bool keep_[N + 1]{};
+  bool keep_[N + 1]{}, joins_[N + 1]{};  // joins: a maximum over windows that can be computed with its operand, a convolution
 };
 }  // namespace detail
 

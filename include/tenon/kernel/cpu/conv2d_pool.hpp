@@ -47,7 +47,7 @@ constexpr LanePlan lane_plan(const Conv2dSizes& s) {
   p.weights = p.taps + bytes(p.steps, sizeof(Tap));
   p.sums = p.weights + bytes(p.steps * p.rows, sizeof(float));
   p.pooled = p.sums + bytes(p.pixels * lane_columns, sizeof(float));
-  p.total = p.pooled + bytes(p.pixels / 4 * lane_columns, sizeof(float)) + (p.copied ? bytes(p.image.elements(), sizeof(float)) : 0);
+  p.total = p.pooled + bytes(2 * (p.pixels / 4) * lane_columns, sizeof(float)) + (p.copied ? bytes(p.image.elements(), sizeof(float)) : 0);
   return p;
 }
 
@@ -60,7 +60,7 @@ class LaneConvolution {
     taps_ = reinterpret_cast<Tap*>(base + plan.taps);
     sums_ = reinterpret_cast<float*>(base + plan.sums);
     pooled_ = reinterpret_cast<float*>(base + plan.pooled);
-    image_ = pooled_ + plan.pixels / 4 * lane_columns;
+    image_ = pooled_ + 2 * (plan.pixels / 4) * lane_columns;
     if (plan.copied) clear(image_, plan.image.elements());
     const long pitch = plan.image.pitch, columns = whole_windows(s.ow);
     for (long i = 0, q = 0; q < plan.pixels; ++i)
@@ -73,8 +73,9 @@ class LaneConvolution {
   /// Weights of `rows` result channels, lane by lane.
   void pack(const float* weight, long rows) { copy_matrix(weight, 1, plan_.steps, weights_, plan_.rows, plan_.steps, rows, 0); }
   /// Those channels of one sample and group, from number `channel` on.
-  [[gnu::noinline]] void run(const float* x, float* y, long rows, long channel, const PoolSums& pool) const {
+  [[gnu::noinline]] void run(const float* x, float* y, float* winners, long rows, long channel, const PoolSums& pool) const {
     const long columns = whole_windows(s_.ow), across = columns / 2, windows = plan_.pixels / 4, blocks = ceil_div(plan_.pixels, tile_rows);
+    float* const chosen = pooled_ + windows * lane_columns;
     const float* image = x;
     if (plan_.copied) fill_padded(plan_.image, {s_.h * s_.w}, x, 0, image_), image = image_;
     for (long j = 0, width; j < rows; j += width) {
@@ -84,8 +85,9 @@ class LaneConvolution {
         kernel::run_tile(Tile<float>{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false}, int(count), width);
       }
       for (long i = 0; i < windows / across; ++i)
-        pool({sums_ + 2 * i * columns * width, columns * width, width, across, width, pooled_ + i * across * width, width, channel + j});
+        pool({PoolLanes::channels, sums_ + 2 * i * columns * width, columns * width, width, across, width, pooled_ + i * across * width, chosen + i * across * width, width, channel + j});
       copy_matrix(pooled_, 1, width, y + j * windows, windows, width, windows, 0);
+      if (winners) copy_matrix(chosen, 1, width, winners + j * windows, windows, width, windows, 0);
     }
   }
 
@@ -108,10 +110,10 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   return lanes.pays ? lanes.total : detail::conv_scratch<float>(detail::pooled_forward(s)).total;
 }
 
-/// y [n, o, oh / 2, ow / 2] = the maxima, as by max_pool2d, over windows of 2 x 2 side by side of what `pixels` (or, with channels in lanes,
-/// `channels`) makes of the sums of conv2d, whose sizes these are.
-[[gnu::noinline]] inline void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, const PoolSums& pixels,
-                                              const PoolSums& channels) {
+/// y [n, o, oh / 2, ow / 2] = the maxima, as by max_pool2d, over windows of 2 x 2 side by side of what `pool` makes of the sums of conv2d,
+/// whose sizes these are. `winners`: as PooledSums says, of the extents of y; null if they are not kept.
+[[gnu::noinline]] inline void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* winners, long begin, long end, void* workspace,
+                                              const PoolSums& pool) {
   const long plane = s.oh / 2 * (s.ow / 2), image = s.h * s.w;
   const auto source = [&](long sample, long group) { return x + (sample * s.c + group * s.group_inputs()) * image; };
   if (const detail::LanePlan plan = detail::lane_plan(s); plan.pays) {
@@ -120,7 +122,8 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
     return detail::each_run(plan, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
       const long o = group * plan.rows + row0;
       if (packed != o || packed_rows != rows) convolution.pack(weight + o * plan.steps, rows), packed = o, packed_rows = rows;
-      convolution.run(source(sample, group), y + (sample * s.o + o) * plane, rows, o, channels);
+      const long first = (sample * s.o + o) * plane;
+      convolution.run(source(sample, group), y + first, winners ? winners + first : nullptr, rows, o, pool);
     });
   }
   const detail::Correlation c = detail::pooled_forward(s);
@@ -132,13 +135,14 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   if (c.by_rows && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
-    float* const to = y + (sample * s.o + o) * plane;
-    const auto pool = [&](const float* sums, long pitch, long first, long count, long i0, long band) {
+    const auto take = [&](const float* sums, long pitch, long first, long count, long i0, long band) {
       for (long r = 0; r < count; ++r)
-        for (long i = 0; i < band; i += 2)
-          pixels({sums + r * pitch + i * c.image.pitch, c.image.pitch, 1, s.ow / 2, 1, to + (first + r) * plane + (i0 + i) / 2 * (s.ow / 2), 1, o + first + r});
+        for (long i = 0; i < band; i += 2) {
+          const long at = (sample * s.o + o + first + r) * plane + (i0 + i) / 2 * (s.ow / 2);
+          pool({PoolLanes::pixels, sums + r * pitch + i * c.image.pitch, c.image.pitch, 1, s.ow / 2, 1, y + at, winners ? winners + at : nullptr, 1, o + first + r});
+        }
     };
-    correlator.run_into(pool, weight + o * c.row_step, source(sample, group), rows);
+    correlator.run_into(take, weight + o * c.row_step, source(sample, group), rows);
   });
 }
 
@@ -153,7 +157,8 @@ constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s) {
 }
 
 /// The same, x and y in blocks; items are those of block_conv2d.
-[[gnu::noinline]] inline void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, const PoolSums& pixels) {
+[[gnu::noinline]] inline void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* winners, long begin, long end, void* workspace,
+                                                    const PoolSums& pool) {
   const detail::BlockCorrelation c = detail::block_pooled_forward(s);
   detail::BlockCorrelator correlator(c, workspace);
   float* const sums = reinterpret_cast<float*>(static_cast<char*>(workspace) + detail::block_scratch(c).total);
@@ -164,12 +169,13 @@ constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s) {
   const long image = s.h * s.w * block_samples, across = c.width / 2, row = c.width * block_samples, plane = c.height / 2 * across * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
-    float* const to = y + (block * s.o + o) * plane;
-    const auto pool = [&](long first, long count, long pixel, long) {
-      for (long r = 0; r < count; ++r)
-        pixels({sums + r * 2 * row, row, block_samples, across, block_samples, to + (first + r) * plane + pixel / 4 * block_samples, block_samples, o + first + r});
+    const auto take = [&](long first, long count, long pixel, long) {
+      for (long r = 0; r < count; ++r) {
+        const long at = (block * s.o + o + first + r) * plane + pixel / 4 * block_samples;
+        pool({PoolLanes::samples, sums + r * 2 * row, row, block_samples, across, block_samples, y + at, winners ? winners + at : nullptr, block_samples, o + first + r});
+      }
     };
-    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, sums, rows, finite, pool);
+    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, sums, rows, finite, take);
   });
 }
 
