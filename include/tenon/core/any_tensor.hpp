@@ -27,7 +27,7 @@ struct AnyTensor {
     for (std::size_t axis = 0; axis < extents.size(); ++axis) extent[axis] = extents[axis];
   }
   /// View of data of a TensorType for a batch of n.
-  AnyTensor(const TensorType& type, long n, void* data, Device device = {}) : dtype(type.dtype), rank(type.rank), device(device), data(data) {
+  [[gnu::noinline]] AnyTensor(const TensorType& type, long n, void* data, Device device = {}) : dtype(type.dtype), rank(type.rank), device(device), data(data) {
     for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
   }
 
@@ -37,14 +37,17 @@ struct AnyTensor {
     for (int axis = 0; axis < rank; ++axis) product *= extent[axis];
     return product;
   }
-  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  [[gnu::noinline]] std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
 
   /// The elements as T. Throws TypeError if the dtype is another one.
   template <Element T>
   std::span<T> as() const {
-    if (dtype_of<T> != dtype) throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(dtype_of<T>), ".");
+    if (dtype_of<T> != dtype) refuse(dtype_of<T>);
     return {static_cast<T*>(data), static_cast<std::size_t>(count())};
   }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(Dtype asked) const { throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(asked), "."); }
 };
 
 /// "[2, 3]" as tensors print their shape.

@@ -40,7 +40,7 @@ struct ParameterArena {
     return ++last;
   }
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
+  [[gnu::noinline]] void release() {
     if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     ::operator delete(data, std::align_val_t(alignment));
     delete this;

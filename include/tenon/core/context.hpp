@@ -47,7 +47,7 @@ inline const std::array<std::string, 5>& context_keys() {
   const auto& keys = context_keys();
   throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys));
 }
-inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
+[[gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
@@ -55,7 +55,7 @@ inline std::uint64_t context_number(const std::string& key, const std::string& v
   return number;
 }
 
-inline Context& process_context() {
+[[gnu::noinline]] inline Context& process_context() {
   static Context context;
   return context;
 }

@@ -37,17 +37,19 @@ struct RuntimeError : Error {
 namespace detail {
 /// An argument of text(): what reads as a std::string_view, or a number.
 struct TextPart {
-  enum Kind { chars, whole, natural, single, real } kind;
-  std::string_view view{};
-  union {
+  enum Kind { literal, string, chars, whole, natural, single, real } kind;
+  union {  // a place that throws stores two words per part
+    const char* literal_text;
+    const std::string* string_text;
+    std::string_view view;
     long long signed_value;
     unsigned long long unsigned_value;
     float single_value;
     double real_value;
   };
   // These two before the template, so that no literal's length makes another instance.
-  TextPart(const char* part) : kind(chars), view(part) {}
-  TextPart(const std::string& part) : kind(chars), view(part) {}
+  TextPart(const char* part) : kind(literal), literal_text(part) {}
+  TextPart(const std::string& part) : kind(string), string_text(&part) {}
   template <class T>
   TextPart(const T& part) {
     if constexpr (requires { std::string_view(part); }) kind = chars, view = std::string_view(part);
@@ -71,6 +73,8 @@ template <class T>
 [[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::size_t count) {
   std::string result;
   for (std::size_t i = 0; i < count; ++i) switch (part[i].kind) {
+      case TextPart::literal: result += part[i].literal_text; break;
+      case TextPart::string: result += *part[i].string_text; break;
       case TextPart::chars: result += part[i].view; break;
       case TextPart::whole: result += std::to_string(part[i].signed_value); break;
       case TextPart::natural: result += std::to_string(part[i].unsigned_value); break;
@@ -84,7 +88,7 @@ template <class T>
 /// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest digits
 /// that read back as the same number of their type.
 template <class... Parts>
-std::string text(const Parts&... parts) {
+[[gnu::noinline]] std::string text(const Parts&... parts) {
   if constexpr (sizeof...(parts) == 0) return {};
   else {
     const detail::TextPart part[]{parts...};
@@ -102,7 +106,7 @@ template <class E>
 /// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What remains at the
 /// place of the call is a list of the parts.
 template <class E, class... Parts>
-[[noreturn]] void throw_error(const Parts&... parts) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_error(const Parts&... parts) {
   const detail::TextPart part[]{parts...};
   detail::throw_joined<E>(part, sizeof...(parts));
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include <tenon/core/denormals.hpp>
+#include <tenon/core/function_ref.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -68,7 +69,7 @@ class ThreadPool {
 
   // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks may
   // be held by them forever, so that it starts anew.
-  static std::atomic<ThreadPool*>& current() {
+  [[gnu::noinline]] static std::atomic<ThreadPool*>& current() {
     static std::atomic<ThreadPool*> pool = [] {
       ::pthread_atfork(nullptr, nullptr, [] {
         auto* fresh = new ThreadPool;
@@ -125,22 +126,21 @@ class ThreadPool {
 };
 
 /// Calls f(begin, end) for consecutive ranges that cover 0 .. items, one per thread at most, none below `grain` items.
-template <class F>
-void parallel_for(long items, long grain, F&& f) {
+[[gnu::noinline]] inline void parallel_for(long items, long grain, FunctionRef<long, long> f) {
   const int parts = int(std::clamp<long>(items / std::max<long>(grain, 1), 1, ThreadPool::instance().threads()));
   if (parts == 1) {
     if (items > 0) f(long{0}, items);
     return;
   }
   struct Context {
-    F& f;
+    FunctionRef<long, long> f;
     long items;
     int parts;
   } context{f, items, parts};
   ThreadPool::instance().run(
       parts,
       [](void* c, int part) {
-        auto& job = *static_cast<Context*>(c);
+        const auto& job = *static_cast<const Context*>(c);
         job.f(job.items * part / job.parts, job.items * (part + 1) / job.parts);
       },
       &context);

@@ -48,7 +48,7 @@ TENON_EXACT_BEGIN
 class Random {
  public:
   explicit constexpr Random(std::uint64_t key) : key_(key) {}
-  constexpr std::uint32_t word() {
+  [[gnu::noinline]] constexpr std::uint32_t word() {
     if (used_ == 4) block_ = philox(key_, position_++), used_ = 0;
     return block_.word[used_++];
   }

@@ -17,13 +17,13 @@ struct Sentence {
   constexpr bool empty() const { return length == 0; }
   constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
 
-  constexpr Sentence& operator<<(std::string_view s) {
+  [[gnu::noinline]] constexpr Sentence& operator<<(std::string_view s) {
     for (char c : s)
       if (length < capacity) text[length++] = c;
     return *this;
   }
-  constexpr Sentence& operator<<(const char* s) { return *this << std::string_view(s); }
-  constexpr Sentence& operator<<(long long value) {
+  [[gnu::noinline]] constexpr Sentence& operator<<(const char* s) { return *this << std::string_view(s); }
+  [[gnu::noinline]] constexpr Sentence& operator<<(long long value) {
     char digits[20]{};
     int count = 0;
     unsigned long long rest = value < 0 ? 0ull - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);

@@ -37,7 +37,7 @@ struct TensorType {
     for (int axis = first; axis < last; ++axis) product *= size(axis, 1);
     return product;
   }
-  TENON_DEVICE constexpr long bytes(long n) const { return count(n) * static_cast<long>(size_of(dtype)); }
+  [[gnu::noinline]] TENON_DEVICE constexpr long bytes(long n) const { return count(n) * static_cast<long>(size_of(dtype)); }
   constexpr bool same_shape(const TensorType& other) const {
     if (rank != other.rank) return false;
     for (int axis = 0; axis < rank; ++axis)

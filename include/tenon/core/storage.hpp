@@ -22,7 +22,7 @@ class Storage {
 
   Storage() = default;
   /// A block of at least `bytes`. Throws RuntimeError above max_bytes, std::bad_alloc if there is no memory.
-  explicit Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
+  [[gnu::noinline]] explicit Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
   /// The class of sizes to which a number of bytes belongs: known beforehand, it saves a call a few steps.
   enum class SizeClass : int {};
   static constexpr SizeClass class_of(std::size_t bytes) { return SizeClass{size_class(bytes)}; }
@@ -43,8 +43,7 @@ class Storage {
     return *this;
   }
   ~Storage() {
-    // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
-    if (block_ && (block_->references.load(std::memory_order_acquire) == 1 || remove_reference(*block_))) give(block_);
+    if (block_) release(block_);
   }
 
   /// Takes over an object of another library that owns elements, such as an xt::xarray; `address(object)` is where they
@@ -102,7 +101,7 @@ class Storage {
     return false;
 #endif
   }
-  static void add_reference(Block& b) {
+  [[gnu::noinline]] static void add_reference(Block& b) {
     if (single_threaded()) b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     else b.references.fetch_add(1, std::memory_order_relaxed);
   }
@@ -145,6 +144,11 @@ class Storage {
       static_cast<void>(emptier);
     }
     return block;
+  }
+  // Not inlined: a program has a destructor at every other line.
+  [[gnu::noinline]] static void release(Block* block) noexcept {
+    // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
+    if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
   }
   static void give(Block* block) {
     if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));

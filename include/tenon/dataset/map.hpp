@@ -44,7 +44,7 @@ struct Mapped : Stage<Mapped<D, I, New, F, Elementwise>> {
   }
 
  private:
-  std::size_t own_bytes() const { return in_place ? 0 : aligned_bytes(from_type.bytes(max_rows())); }
+  std::size_t own_bytes() const { return in_place ? 0 : std::size_t(aligned(from_type.bytes(max_rows()))); }
   void apply(const From* in, To* out, long n) const {
     const std::size_t count = static_cast<std::size_t>(from_type.count(n));
     if constexpr (Elementwise) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <new>
 #include <utility>
 
+#include <tenon/core/aligned_bytes.hpp>
 #include <tenon/dataset/column.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -18,23 +18,6 @@ struct Place {
 };
 
 namespace detail {
-
-inline constexpr std::size_t row_alignment = 64;  // a cache line, and the widest vector
-
-constexpr std::size_t aligned_bytes(long bytes) { return (static_cast<std::size_t>(bytes) + row_alignment - 1) / row_alignment * row_alignment; }
-
-/// Memory aligned to a cache line.
-class AlignedBytes {
- public:
-  explicit AlignedBytes(std::size_t bytes) : data_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{row_alignment}))) {}
-  std::byte* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{row_alignment}); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
-};
 
 /// Memory for the longest row of a data set.
 template <class List>
@@ -58,7 +41,7 @@ class RowBuffer {
  private:
   static std::size_t column_bytes(int i, long max_rows) {
     const TensorType& type = List::types[i];
-    return aligned_bytes(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows));  // a static extent holds all rows already
+    return std::size_t(aligned(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows)));  // a static extent holds all rows already
   }
   static std::size_t total_bytes(long max_rows) {
     std::size_t total = 0;
@@ -98,7 +81,7 @@ class Rows {
     D data;
     long size;
     detail::RowBuffer<typename D::columns> buffer;
-    detail::AlignedBytes scratch;
+    AlignedBytes scratch;
     Place place;
   };
   std::unique_ptr<State> state_;

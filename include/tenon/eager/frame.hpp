@@ -41,7 +41,7 @@ struct Frame {
 /// Enters a cell for the duration of its construct.
 class CellScope {
  public:
-  CellScope(const void* cell, std::uint64_t type, const Location& at) : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
+  [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const Location& at) : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
     frame_.cell = cell;
     frame_.cell_type = type;
     frame_.calls = hash_number(site_number(at), calls_);

@@ -1,8 +1,8 @@
 // Walks the table of a compiled graph. This code exists once per program, whatever the number of models.
 #pragma once
-#include <memory>
 #include <vector>
 
+#include <tenon/core/aligned_bytes.hpp>
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/graph/guard.hpp>
@@ -188,12 +188,12 @@ class Executor {
   [[gnu::cold]] void reserve(long n, int threads) {
     const long needed = program_->bytes(n, threads);
     if (needed > capacity_) {
-      scratch_.reset(static_cast<std::byte*>(::operator new(std::size_t(needed), std::align_val_t(alignment))));
+      scratch_ = AlignedBytes(std::size_t(needed));
       capacity_ = needed;
     }
-    base_[int(Region::sample)] = scratch_.get() + program_->floor;
-    base_[int(Region::fixed)] = scratch_.get();
-    base_[int(Region::block)] = scratch_.get() + program_->scratch(n);
+    base_[int(Region::sample)] = scratch_.data() + program_->floor;
+    base_[int(Region::fixed)] = scratch_.data();
+    base_[int(Region::block)] = scratch_.data() + program_->scratch(n);
   }
   [[gnu::noinline, gnu::cold]] void resolve(long n, int threads) {  // cold: for small code
     reserve(n, threads);
@@ -361,12 +361,9 @@ class Executor {
     for (std::size_t i = 0; i < resolved_.size(); ++i) resolved_[i].active = needed[std::size_t(program_->row[i].node)];
   }
 
-  struct FreeAligned {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t(alignment)); }
-  };
   const Program* program_;
   std::vector<Resolved> resolved_;
-  std::unique_ptr<std::byte, FreeAligned> scratch_;
+  AlignedBytes scratch_;
   std::byte* base_[regions]{};
   const void* const* input_ = nullptr;
   long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_ = 0, sums_of_stage_ = 0;

@@ -138,7 +138,8 @@ template <int Id> using OperatorById = typename decltype(operator_of(detail::Ope
 ///   struct Config { ... };                                                               settings in the type; optional
 ///   static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);   writes `error` if operands do not fit
 ///   static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
-///   template <class Call> static constexpr long items(long n);                           units of work that threads may share
+///   template <class Call> static constexpr long items(long n);                           units of work that threads may share; optional: cost(n) of one, workspace(n) in bytes;
+///                                                                                        or all three at once: KernelWork work(long n)
 ///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end - 1
 ///   static constexpr bool linear_work = true;                                           optional: items are a multiple of n and a constant, the rest is constant
 ///   static constexpr bool per_sample = true;                                            optional: no sample meets another, and run does not ask how many there are

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <tenon/core/aligned_bytes.hpp>
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
@@ -55,12 +54,12 @@ class Safetensors {
     const std::string json = read_header(file, path, size);
     const std::uint64_t data_bytes = size - 8 - json.size();
     SafetensorsHeader header = parse_safetensors_header(json, data_bytes, path);
-    data_ = allocate(data_bytes);
-    read_exactly(file, path, {data_.get(), static_cast<std::size_t>(data_bytes)});
+    data_ = AlignedBytes(static_cast<std::size_t>(data_bytes));
+    read_exactly(file, path, {data_.data(), static_cast<std::size_t>(data_bytes)});
     metadata_ = std::move(header.metadata);
     path_ = path;
     for (SafetensorsEntry& entry : header.entries) add(entry);
-    index_ = sorted_order(tensors_.size(), [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
+    index_ = SortedNames(tensors_);
   }
 
   /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to lives.
@@ -71,8 +70,7 @@ class Safetensors {
 
   /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does not have.
   const AnyTensor* find(std::string_view name) const {
-    const auto found = std::lower_bound(index_.begin(), index_.end(), name, [&](std::size_t i, std::string_view asked) { return tensors_[i].name < asked; });
-    if (found != index_.end() && tensors_[*found].name == name) return &tensors_[*found].tensor;
+    if (const std::size_t found = index_.find(name); found != SortedNames::none) return &tensors_[found].tensor;
     for (const ForeignTensor& tensor : foreign_)
       if (tensor.name == name) throw_foreign(tensor);
     return nullptr;
@@ -82,15 +80,6 @@ class Safetensors {
   [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const {
     throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
                          ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
-  }
-
-  struct Release {
-    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{64}); }
-  };
-  using Buffer = std::unique_ptr<std::byte, Release>;
-
-  static Buffer allocate(std::uint64_t bytes) {
-    return Buffer(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64})));
   }
 
   static void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
@@ -117,7 +106,7 @@ class Safetensors {
   }
 
   void add(SafetensorsEntry& entry) {
-    std::byte* bytes = data_.get() + entry.begin;
+    std::byte* bytes = data_.data() + entry.begin;
     const auto size = static_cast<std::size_t>(entry.end - entry.begin);
     if (!entry.dtype->known) {
       foreign_.push_back({std::move(entry.name), entry.dtype->name, {entry.shape().begin(), entry.shape().end()}, {bytes, size}});
@@ -125,9 +114,9 @@ class Safetensors {
     }
     if (entry.dtype->dtype == Dtype::bool_) check_bools(entry.name, {bytes, size});
     if (entry.begin % size_of(entry.dtype->dtype) != 0) {  // writers that do not sort by size
-      copies_.push_back(allocate(size));
-      std::memcpy(copies_.back().get(), bytes, size);
-      bytes = copies_.back().get();
+      copies_.emplace_back(size);
+      std::memcpy(copies_.back().data(), bytes, size);
+      bytes = copies_.back().data();
     }
     tensors_.push_back({std::move(entry.name), AnyTensor(entry.dtype->dtype, entry.shape(), bytes)});
   }
@@ -140,43 +129,39 @@ class Safetensors {
   }
 
   std::string path_;
-  Buffer data_;
-  std::vector<Buffer> copies_;  // tensors whose place in the file is not aligned
+  AlignedBytes data_;
+  std::vector<AlignedBytes> copies_;  // tensors whose place in the file is not aligned
   std::vector<NamedTensor> tensors_;
   std::vector<ForeignTensor> foreign_;
   std::vector<std::pair<std::string, std::string>> metadata_;
-  std::vector<std::size_t> index_;  // of tensors_, by name
+  SortedNames index_;           // of tensors_
 };
 
 namespace detail {
 
-/// "Cannot save 'a.safetensors': tensor 'w' " + what is wrong with the view, or nothing if it can be copied from or to.
-inline void check_view(std::string_view act, const std::string& path, const NamedTensor& named) {
-  const AnyTensor& tensor = named.tensor;
-  auto fail = [&](const std::string& reason) {
-    throw_error<ValueError>("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", reason, ".");
-  };
-  if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes) fail(text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes));
-  std::uint64_t bytes = 0;
-  const unsigned bits = safetensors_dtype(tensor.dtype).bits;
-  if (!bytes_of_shape(tensor.shape(), bits, bytes)) fail(text("has the impossible shape ", shape_text(tensor.shape())));
-  if (tensor.device.kind != DeviceKind::cpu) fail(text("is on the ", name(tensor.device.kind), "; copy it to the CPU first"));
-  if (!tensor.data && bytes != 0) fail("has no data");
-}
-
-/// Throws ValueError if two of the tensors have the same name.
-inline void check_names_differ(std::string_view act, const std::string& path, std::vector<std::string_view> names) {
-  if (const std::string_view* twice = find_duplicate(names))
+inline void check_names_differ(std::string_view act, const std::string& path, const SortedNames& names) {
+  if (const std::string_view* twice = names.twice())
     throw_error<ValueError>("Cannot ", act, " '", path, "': the name ", printable(*twice), " is there twice; names must be unique.");
 }
 
-inline std::vector<std::string_view> names_of(std::span<const NamedTensor> tensors) {
-  std::vector<std::string_view> names;
-  for (const NamedTensor& named : tensors) names.push_back(named.name);
-  return names;
+/// Why a view cannot be copied from or to, "" if it can.
+inline std::string problem_of_view(const AnyTensor& tensor) {
+  if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes) return text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes);
+  std::uint64_t bytes = 0;
+  if (!bytes_of_shape(tensor.shape(), safetensors_dtype(tensor.dtype).bits, bytes)) return text("has the impossible shape ", shape_text(tensor.shape()));
+  if (tensor.device.kind != DeviceKind::cpu) return text("is on the ", name(tensor.device.kind), "; copy it to the CPU first");
+  return !tensor.data && bytes != 0 ? "has no data" : "";
 }
 
-inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
+/// Throws ValueError for a view that cannot be copied, and for a name that two of the tensors have.
+inline void check_tensors(std::string_view act, const std::string& path, std::span<const NamedTensor> tensors) {
+  for (const NamedTensor& named : tensors)
+    if (const std::string problem = problem_of_view(named.tensor); !problem.empty())
+      throw_error<ValueError>("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", problem, ".");
+  check_names_differ(act, path, SortedNames(tensors));
+}
+
+[[gnu::noinline]] inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
   if (const std::size_t bad = find_bad_utf8(s); bad != s.npos)
     throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad, ".");
 }
@@ -187,16 +172,15 @@ inline void check_before_save(const std::string& path, std::span<const NamedTens
     if (named.name.empty()) throw_error<ValueError>("Cannot save '", path, "': a tensor has an empty name; give it one.");
     if (named.name == "__metadata__") throw_error<ValueError>("Cannot save '", path, "': the name '__metadata__' belongs to the format; choose another one.");
     check_text(path, "name", named.name);
-    check_view("save", path, named);
   }
-  check_names_differ("save", path, names_of(tensors));
+  check_tensors("save", path, tensors);
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : metadata) {
     check_text(path, "metadata key", key);
     check_text(path, "metadata value", value);
     keys.push_back(key);
   }
-  check_names_differ("save", path, std::move(keys));
+  check_names_differ("save", path, SortedNames(keys));
 }
 
 /// One sentence for each of the first names, with the nearest name of the other side.
@@ -213,17 +197,15 @@ inline std::string list_unmatched(std::span<const std::string> names, std::strin
 }
 
 inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTensor> into) {
-  std::vector<std::string> held;
+  std::vector<std::string_view> held;
   for (const NamedTensor& named : file.tensors()) held.push_back(named.name);
   for (const ForeignTensor& tensor : file.foreign()) held.push_back(tensor.name);
-  std::vector<std::string_view> asked = names_of(into), present(held.begin(), held.end());
-  std::sort(asked.begin(), asked.end());
-  std::sort(present.begin(), present.end());
+  const SortedNames asked(into), present(held);
   LoadReport report;
   for (const NamedTensor& needed : into)
-    if (!std::binary_search(present.begin(), present.end(), std::string_view(needed.name))) report.missing.push_back(needed.name);
-  for (const std::string& name : held)
-    if (!std::binary_search(asked.begin(), asked.end(), std::string_view(name))) report.unexpected.push_back(name);
+    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(needed.name);
+  for (const std::string_view name : held)
+    if (asked.find(name) == SortedNames::none) report.unexpected.push_back(std::string(name));
   return report;
 }
 
@@ -253,22 +235,23 @@ inline void check_match(const std::string& path, const NamedTensor& needed, cons
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
   detail::check_before_save(path, tensors, metadata);
-  const auto order = sorted_order(tensors.size(), [&](std::size_t a, std::size_t b) {
-    const SafetensorsDtype *x = &safetensors_dtype(tensors[a].tensor.dtype), *y = &safetensors_dtype(tensors[b].tensor.dtype);
-    return x != y ? x > y : tensors[a].name < tensors[b].name;
-  });
+  std::vector<SortKey> order;
+  for (const NamedTensor& named : tensors)
+    order.push_back({std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(named.tensor.dtype)), 0, named.name, order.size()});
+  sort_keys(order);
   SafetensorsHeader header{{}, metadata};
   std::vector<std::span<const std::byte>> parts(2);  // length and header, filled in below
   std::uint64_t end = 0;
-  for (const std::size_t i : order) {
-    const auto& [name, tensor] = tensors[i];
-    SafetensorsEntry& entry = header.entries.emplace_back();
+  for (const SortKey& key : order) {
+    const auto& [name, tensor] = tensors[key.index];
+    SafetensorsEntry entry;
     entry.name = name;
     entry.dtype = &safetensors_dtype(tensor.dtype);
     entry.rank = tensor.shape().size();
     std::copy(tensor.shape().begin(), tensor.shape().end(), entry.extent.begin());
     entry.begin = end;
     entry.end = end += tensor.bytes();
+    header.entries.push_back(std::move(entry));
     parts.push_back({static_cast<const std::byte*>(tensor.data), tensor.bytes()});
   }
   const std::string json = write_safetensors_header(header);
@@ -289,8 +272,7 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
 /// throws      KeyError for unmatched names (strict), TypeError for another dtype, ValueError for another shape or a bad view,
 ///             RuntimeError if the file cannot be read
 inline LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict = true) {
-  for (const NamedTensor& needed : into) detail::check_view("load", path, needed);
-  detail::check_names_differ("load", path, detail::names_of(into));
+  detail::check_tensors("load", path, into);
   const Safetensors file(path);
 
   LoadReport report = detail::compare_names(file, into);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/io/sorted_names.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -64,7 +64,7 @@ struct SafetensorsHeader {
 };
 
 /// The place of the first byte that is not UTF-8 (no overlong form, no surrogate, at most U+10FFFF), or npos.
-inline std::size_t find_bad_utf8(std::string_view s) {
+[[gnu::noinline]] inline std::size_t find_bad_utf8(std::string_view s) {
   auto byte = [&](std::size_t i) -> unsigned { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
   for (std::size_t i = 0; i < s.size();) {
     const unsigned lead = byte(i);
@@ -83,45 +83,30 @@ inline std::size_t find_bad_utf8(std::string_view s) {
   return std::string_view::npos;
 }
 
-/// Appends s, which is UTF-8, in quotes as JSON, with the escapes that the reference implementation writes.
-inline void append_json_string(std::string& out, std::string_view s) {
+/// s, which is UTF-8, as it stands between the quotes of a JSON text, with the escapes that the reference implementation writes.
+/// Byte 7f, which a terminal obeys and JSON does not escape, is escaped for messages.
+[[gnu::noinline]] inline std::string json_escaped(std::string_view s, bool for_message = false) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letter = "\"\\bfnrt", digit = "0123456789abcdef";
-  out += '"';
-  for (char c : s) {
-    const auto code = static_cast<unsigned char>(c);
-    if (const std::size_t found = special.find(c); found != special.npos) (out += '\\') += letter[found];
-    else if (code < 0x20) ((out += "\\u00") += digit[code >> 4]) += digit[code & 15];
-    else out += c;
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const auto code = static_cast<unsigned char>(s[i]);
+    const std::size_t found = special.find(s[i]);
+    if (found == special.npos && code >= 0x20 && !(for_message && code == 0x7f)) continue;
+    const char named[]{'\\', found == special.npos ? 'u' : letter[found], '0', '0', digit[code >> 4], digit[code & 15]};
+    out.append(s.substr(done, i - done)).append(named, found == special.npos ? 6 : 2);
+    done = i + 1;
   }
-  out += '"';
+  return out.append(s.substr(done));
 }
 
 /// A name from a file in a form fit for a message: escaped where a terminal would obey it, cut where it is long.
-inline std::string printable(std::string_view name) {
+[[gnu::noinline]] inline std::string printable(std::string_view name) {
   constexpr std::size_t longest = 120;
   std::string_view shown = name.substr(0, longest);
   if (const std::size_t bad = find_bad_utf8(shown); bad != shown.npos) shown = shown.substr(0, bad);  // also a cut character
-  std::string quoted;
-  append_json_string(quoted, shown);
-  std::string result = "'";
-  for (char c : std::string_view(quoted).substr(1, quoted.size() - 2)) c == '\x7f' ? result += "\\u007f" : result += c;
-  return shown.size() == name.size() ? result + "'" : text(result, "...' (", name.size(), " bytes)");
-}
-
-/// The numbers 0 .. count - 1 in the order that `before` says. One sort for all that is saved and loaded: each costs a
-/// program 4 KB.
-inline std::vector<std::size_t> sorted_order(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& before) {
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return before(a, b); });
-  return order;
-}
-
-/// Sorts the names and returns one that is there twice, or a null pointer.
-inline const std::string_view* find_duplicate(std::vector<std::string_view>& names) {
-  std::sort(names.begin(), names.end());
-  const auto found = std::adjacent_find(names.begin(), names.end());
-  return found == names.end() ? nullptr : &*found;
+  if (shown.size() == name.size()) return text("'", json_escaped(shown, true), "'");
+  return text("'", json_escaped(shown, true), "...' (", name.size(), " bytes)");
 }
 
 [[noreturn]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
@@ -141,46 +126,57 @@ class SafetensorsParser {
     if (json_.empty() || json_[0] != '{') fail(0, "the header does not start with '{'");
     SafetensorsHeader header;
     bool has_metadata = false;
-    object([&](std::string&& key, std::size_t place) {
-      if (key != "__metadata__") return header.entries.push_back(entry(std::move(key), place));
-      if (std::exchange(has_metadata, true)) fail(place, "the name '__metadata__' is there twice");
-      object([&](std::string&& name, std::size_t) { header.metadata.emplace_back(std::move(name), string()); });
-    });
+    for (Member member; next(member);) {
+      if (member.key != "__metadata__") header.entries.push_back(entry(member));
+      else if (std::exchange(has_metadata, true)) fail(member.place, "the name '__metadata__' is there twice");
+      else
+        for (Member text; next(text);) header.metadata.emplace_back(std::move(text.key), string());
+    }
     if (const std::size_t rest = json_.find_first_not_of(' ', position_); rest != json_.npos) fail(rest, "only spaces may follow the header's last '}'");
     check_unique(header);
     return header;
   }
 
  private:
-  [[noreturn]] void fail(std::size_t at, const std::string& reason) const { throw_bad_safetensors(path_, text(reason, ", at byte ", at + 8)); }
+  // A member of an object, as far as its colon: the value comes next.
+  struct Member {
+    std::string key;
+    std::size_t place = 0;
+    bool is_first = true;
+  };
 
-  std::size_t next() {
+  template <class... Reason>
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::size_t at, const Reason&... reason) const {
+    throw_bad_safetensors(path_, text(reason..., ", at byte ", at + 8));
+  }
+
+  [[gnu::noinline]] std::size_t next() {
     while (position_ < json_.size() && std::string_view(" \t\n\r").find(json_[position_]) != std::string_view::npos) ++position_;
     return position_;
   }
-  bool accept(char c) {
+  [[gnu::noinline]] bool accept(char c) {
     if (next() == json_.size() || json_[position_] != c) return false;
     ++position_;
     return true;
   }
-  void expect(char c) {
+  [[gnu::noinline]] void expect(char c) {
     if (accept(c)) return;
-    const std::string found = position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1));
-    fail(position_, text("expected '", std::string_view(&c, 1), "', found ", found));
+    fail(position_, "expected '", std::string_view(&c, 1), "', found ", position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
   }
 
-  /// Calls member(key, place of the key) behind each colon; member reads the value.
-  template <class Member>
-  void object(Member member) {
-    expect('{');
-    if (accept('}')) return;
-    do {
-      const std::size_t place = next();
-      std::string key = string();
-      expect(':');
-      member(std::move(key), place);
-    } while (accept(','));
-    expect('}');
+  /// Steps to the next member of an object, at first to its '{'. False behind its '}'.
+  bool next(Member& member) {
+    if (std::exchange(member.is_first, false)) {
+      expect('{');
+      if (accept('}')) return false;
+    } else if (!accept(',')) {
+      expect('}');
+      return false;
+    }
+    member.place = next();
+    member.key = string();
+    expect(':');
+    return true;
   }
 
   std::string string() {
@@ -259,25 +255,24 @@ class SafetensorsParser {
     return value;
   }
 
-  SafetensorsEntry entry(std::string&& name, std::size_t place) {
+  SafetensorsEntry entry(Member& tensor) {
     SafetensorsEntry result;
-    result.name = std::move(name);
-    result.place = place + 8;
-    bool has_shape = false, has_offsets = false;
-    object([&](std::string&& key, std::size_t key_place) {
-      auto once = [&](bool& seen) {
-        if (std::exchange(seen, true)) fail(key_place, text("tensor ", printable(result.name), " has ", printable(key), " twice"));
-      };
-      bool has_dtype = result.dtype != nullptr;
-      if (key == "dtype") once(has_dtype), result.dtype = dtype(result.name);
-      else if (key == "shape") once(has_shape), shape(result);
-      else if (key == "data_offsets") once(has_offsets), offsets(result);
-      else fail(key_place, text("tensor ", printable(result.name), " has the unknown member ", printable(key)));
-    });
-    if (!result.dtype || !has_shape || !has_offsets) {
-      const std::string_view missing = !result.dtype ? "dtype" : !has_shape ? "shape" : "data_offsets";
-      fail(place, text("tensor ", printable(result.name), " has no '", missing, "'"));
+    result.name = std::move(tensor.key);
+    result.place = tensor.place + 8;
+    constexpr std::string_view known[]{"dtype", "shape", "data_offsets"};
+    unsigned seen = 0;
+    for (Member member; next(member);) {
+      std::size_t which = 0;
+      while (which < std::size(known) && member.key != known[which]) ++which;
+      if (which == std::size(known)) fail(member.place, "tensor ", printable(result.name), " has the unknown member ", printable(member.key));
+      if (seen >> which & 1) fail(member.place, "tensor ", printable(result.name), " has '", known[which], "' twice");
+      seen |= 1u << which;
+      if (which == 0) result.dtype = dtype(result.name);
+      else if (which == 1) shape(result);
+      else offsets(result);
     }
+    for (std::size_t which = 0; which < std::size(known); ++which)
+      if (!(seen >> which & 1)) fail(tensor.place, "tensor ", printable(result.name), " has no '", known[which], "'");
     return result;
   }
 
@@ -286,14 +281,14 @@ class SafetensorsParser {
     const std::string asked = string();
     for (const SafetensorsDtype& row : safetensors_dtypes)
       if (row.name == asked) return &row;
-    fail(start, text("tensor ", printable(tensor), " has the dtype ", printable(asked), ", which the format does not know"));
+    fail(start, "tensor ", printable(tensor), " has the dtype ", printable(asked), ", which the format does not know");
   }
 
   void shape(SafetensorsEntry& entry) {
     expect('[');
     if (accept(']')) return;
     do {
-      if (entry.rank == entry.extent.size()) fail(next(), text("tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads"));
+      if (entry.rank == entry.extent.size()) fail(next(), "tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads");
       entry.extent[entry.rank++] = static_cast<std::int64_t>(number());
     } while (accept(','));
     expect(']');
@@ -308,11 +303,10 @@ class SafetensorsParser {
   }
 
   void check_unique(const SafetensorsHeader& header) const {
-    std::vector<std::string_view> names, keys;
-    for (const SafetensorsEntry& entry : header.entries) names.push_back(entry.name);
+    if (const SortedNames names(header.entries); names.twice()) throw_bad_safetensors(path_, text("the header has the tensor ", printable(*names.twice()), " twice"));
+    std::vector<std::string_view> keys;
     for (const auto& [key, value] : header.metadata) keys.push_back(key);
-    if (const std::string_view* twice = find_duplicate(names)) throw_bad_safetensors(path_, text("the header has the tensor ", printable(*twice), " twice"));
-    if (const std::string_view* twice = find_duplicate(keys)) throw_bad_safetensors(path_, text("__metadata__ has the key ", printable(*twice), " twice"));
+    if (const SortedNames names(keys); names.twice()) throw_bad_safetensors(path_, text("__metadata__ has the key ", printable(*names.twice()), " twice"));
   }
 
   std::string_view json_;
@@ -332,30 +326,36 @@ inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, s
   return true;
 }
 
+namespace detail {
+// What is wrong with the place of a tensor's bytes, where those before it end at `covered`; "" if nothing is.
+inline std::string problem_of_place(const SafetensorsEntry& entry, std::uint64_t covered, std::uint64_t data_bytes) {
+  const auto misplaced = [&](std::string_view how, std::uint64_t number, std::string_view unit) {
+    return text("has the data offsets [", entry.begin, ", ", entry.end, "), ", how, number, unit);
+  };
+  if (entry.end < entry.begin) return misplaced("which end before they begin at ", entry.begin, "");
+  if (entry.end > data_bytes) return misplaced("the file has only ", data_bytes, " bytes of data");
+  if (entry.begin < covered) return misplaced("which overlap another tensor's: expected ", covered, "");
+  if (entry.begin > covered) return misplaced("which leave a hole: expected ", covered, "");
+  std::uint64_t bytes = 0;
+  if (!bytes_of_shape(entry.shape(), entry.dtype->bits, bytes)) return text("has the impossible shape ", shape_text(entry.shape()));
+  if (bytes == entry.end - entry.begin) return {};
+  return text("has ", entry.end - entry.begin, " bytes of data, its shape ", shape_text(entry.shape()), " of ", entry.dtype->name, " needs ", bytes);
+}
+}  // namespace detail
+
 /// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
 /// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
 inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
-  const auto order = sorted_order(header.entries.size(), [&](std::size_t i, std::size_t k) {
-    const SafetensorsEntry &a = header.entries[i], &b = header.entries[k];
-    return a.begin != b.begin ? a.begin < b.begin : a.end != b.end ? a.end < b.end : a.place < b.place;  // empty ones as in the header
-  });
+  std::vector<SortKey> order;  // empty tensors stay as they are in the header
+  for (const SafetensorsEntry& entry : header.entries) order.push_back({entry.begin, entry.end, {}, order.size()});
+  sort_keys(order);
   std::vector<SafetensorsEntry> sorted;
-  sorted.reserve(order.size());
-  for (std::size_t i : order) sorted.push_back(std::move(header.entries[i]));
-  header.entries = std::move(sorted);
+  for (const SortKey& key : order) sorted.push_back(std::move(header.entries[key.index]));
+  header.entries.swap(sorted);
   std::uint64_t covered = 0;
   for (const SafetensorsEntry& entry : header.entries) {
-    auto fail = [&](const std::string& reason) { throw_bad_safetensors(path, text("tensor ", printable(entry.name), " (byte ", entry.place, ") ", reason)); };
-    const std::string range = text("[", entry.begin, ", ", entry.end, ")");
-    if (entry.end < entry.begin) fail(text("has the data offsets ", range, ", which end before they begin"));
-    if (entry.end > data_bytes) fail(text("has the data offsets ", range, ", the file has only ", data_bytes, " bytes of data"));
-    if (entry.begin < covered) fail(text("has the data offsets ", range, ", which overlap another tensor's: expected ", covered));
-    if (entry.begin > covered) fail(text("has the data offsets ", range, ", which leave a hole: expected ", covered));
-    std::uint64_t bytes = 0;
-    if (!bytes_of_shape(entry.shape(), entry.dtype->bits, bytes)) fail(text("has the impossible shape ", shape_text(entry.shape())));
-    if (bytes != entry.end - entry.begin) {
-      fail(text("has ", entry.end - entry.begin, " bytes of data, its shape ", shape_text(entry.shape()), " of ", entry.dtype->name, " needs ", bytes));
-    }
+    if (const std::string problem = detail::problem_of_place(entry, covered, data_bytes); !problem.empty())
+      throw_bad_safetensors(path, text("tensor ", printable(entry.name), " (byte ", entry.place, ") ", problem));
     covered = entry.end;
   }
   if (covered != data_bytes) throw_bad_safetensors(path, text("the file has ", data_bytes, " bytes of data, its tensors cover ", covered));
@@ -374,27 +374,16 @@ inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::ui
 
 /// The header as JSON, padded with spaces to a multiple of 8 bytes, which keeps the data aligned.
 inline std::string write_safetensors_header(const SafetensorsHeader& header) {
-  std::string out = "{";
-  auto key = [&](std::string_view name) {
-    if (out.back() != '{') out += ',';
-    append_json_string(out, name);
-    out += ':';
-  };
-  if (!header.metadata.empty()) {
-    key("__metadata__");
-    out += '{';
-    for (const auto& [name, value] : header.metadata) key(name), append_json_string(out, value);
-    out += '}';
-  }
+  std::string metadata, members;  // with a comma in front of each
+  for (const auto& [name, value] : header.metadata) metadata += text(",\"", json_escaped(name), "\":\"", json_escaped(value), "\"");
+  if (!metadata.empty()) members = text(",\"__metadata__\":{", metadata.c_str() + 1, "}");
   for (const SafetensorsEntry& entry : header.entries) {
-    key(entry.name);
-    out += text("{\"dtype\":\"", entry.dtype->name, "\",\"shape\":[");
-    for (std::size_t axis = 0; axis < entry.rank; ++axis) out += text(axis ? "," : "", entry.extent[axis]);
-    out += text("],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
+    std::string extents;
+    for (const std::int64_t extent : entry.shape()) extents += text(extents.empty() ? "" : ",", extent);
+    members += text(",\"", json_escaped(entry.name), "\":{\"dtype\":\"", entry.dtype->name, "\",\"shape\":[", extents, "],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
   }
-  out += '}';
-  out.resize((out.size() + 7) / 8 * 8, ' ');
-  return out;
+  const std::size_t length = members.empty() ? 2 : members.size() + 1;
+  return text("{", members.c_str() + !members.empty(), "}", std::string((8 - length % 8) % 8, ' '));
 }
 
 }  // namespace tenon::io

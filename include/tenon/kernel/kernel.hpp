@@ -85,8 +85,10 @@ struct Call {
   using Op = OperatorById<description.id>;
   using Result = CppType<result.dtype>;
   template <int K> using Operand = CppType<description.operand[K].dtype>;
-  static constexpr TensorType operand(int k) { return description.operand[k]; }
-  static constexpr typename Op::Config config() { return unpack<typename Op::Config>(description.attributes); }
+  static constexpr typename Op::Config settings = unpack<typename Op::Config>(description.attributes);
+  // By reference: functions of the batch size read a number of a constant instead of building all of it first.
+  static constexpr const TensorType& operand(int k) { return description.operand[k]; }
+  static constexpr const typename Op::Config& config() { return settings; }
 };
 
 /// The same where the kernel is a part of straight code (kernel/straight.hpp): the batch size is 1, and the whole call is done at once.
@@ -98,12 +100,15 @@ template <class C> inline constexpr bool is_straight = requires { C::straight; }
 
 template <class C>
 constexpr KernelWork kernel_work(long n) {
-  KernelWork work;
-  work.items = C::Op::template items<C>(n);
-  if constexpr (requires { C::Op::template cost<C>(n); }) work.cost = C::Op::template cost<C>(n);
-  else if (work.items) work.cost = C::result.count(n) / work.items + 1;
-  if constexpr (requires { C::Op::template workspace<C>(n); }) work.workspace = aligned(C::Op::template workspace<C>(n));
-  return work;
+  if constexpr (requires { C::Op::template work<C>(n); }) return C::Op::template work<C>(n);
+  else {
+    KernelWork work;
+    work.items = C::Op::template items<C>(n);
+    if constexpr (requires { C::Op::template cost<C>(n); }) work.cost = C::Op::template cost<C>(n);
+    else if (work.items) work.cost = C::result.count(n) / work.items + 1;
+    if constexpr (requires { C::Op::template workspace<C>(n); }) work.workspace = aligned(C::Op::template workspace<C>(n));
+    return work;
+  }
 }
 
 TENON_EXACT_BEGIN

@@ -84,7 +84,7 @@ class Straight {
       a.buffer[0] = address<id>(m);
       [&]<int... K>(std::integer_sequence<int, K...>) { ((a.buffer[K + 1] = address<graph[id].operand[K]>(m)), ...); }(std::make_integer_sequence<int, graph[id].operands>());
       a.immediate = graph[id].immediate;
-      C::Op::template run<C>(a, 0, C::Op::template items<C>(1));
+      C::Op::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);
     }
   }
   template <int... Id>

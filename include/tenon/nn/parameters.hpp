@@ -88,7 +88,7 @@ class ParameterList {
   int entries() const { return count_; }
   long bytes() const { return bytes_; }
   const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
-  ParameterArena* arena() const {
+  [[gnu::noinline]] ParameterArena* arena() const {
     if (!bytes_) return nullptr;
     for (int i = 0; i < count_; ++i)
       if (table_[i].parameter) return handle(i).arena;
@@ -96,7 +96,7 @@ class ParameterList {
   }
   /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the order of
   /// its table, somewhere in the network's arena.
-  std::byte* base() const {
+  [[gnu::noinline]] std::byte* base() const {
     if (!bytes_) return nullptr;
     for (int i = 0; i < count_; ++i)
       if (table_[i].parameter) return handle(i).data - table_[i].offset;
@@ -104,7 +104,7 @@ class ParameterList {
   }
   /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has an
   /// arena of its own, keeps its values.
-  void bind() const {
+  [[gnu::noinline]] void bind() const {
     if (!bytes_) return;
     if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
   }

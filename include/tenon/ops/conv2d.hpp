@@ -27,14 +27,20 @@ struct Conv2dAttributes {
 };
 
 namespace detail {
-/// Sizes from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].
-constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a, long n) {
-  return {x.size(0, n), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
+/// Sizes of one sample from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].
+constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a) {
+  return {x.size(0, 1), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
 }
-constexpr long conv_cost(const kernel::Conv2dSizes& s, long items) {
-  return s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1;
+[[gnu::noinline]] constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
+  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1, aligned(long(workspace))};
 }
-constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) { return {items, conv_cost(s, items), long(workspace)}; }
+// Not inlined: one function for all convolutions of a program, not one per shape.
+template <class T> [[gnu::noinline]] constexpr KernelWork forward_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_items(s), kernel::conv2d_workspace<T>(s.of(1))); }
+template <class T> [[gnu::noinline]] constexpr KernelWork input_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_backward_input_items(s), kernel::conv2d_backward_input_workspace<T>(s.of(1))); }
+template <class T> [[gnu::noinline]] constexpr KernelWork weight_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_backward_weight_items(s), kernel::conv2d_backward_weight_workspace<T>(s)); }
+[[gnu::noinline]] constexpr KernelWork block_forward_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s)); }
+[[gnu::noinline]] constexpr KernelWork block_input_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s)); }
+[[gnu::noinline]] constexpr KernelWork block_weight_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s)); }
 }  // namespace detail
 
 struct Conv2dBackwardInput;
@@ -84,12 +90,11 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config(), n); }
-  template <class Call> static constexpr long items(long n) { return kernel::conv2d_items(sizes<Call>(n)); }
-  template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_workspace<typename Call::Result>(sizes<Call>(1))); }
+  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
+  template <class Call> static constexpr KernelWork work(long n) { return detail::forward_work<typename Call::Result>(sizes<Call>(n)); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::conv_work(sizes<Call>(n), kernel::block_conv2d_items(sizes<Call>(n)), kernel::block_conv2d_workspace(sizes<Call>(n))); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::block_forward_work(sizes<Call>(n)); }
   template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 
@@ -107,12 +112,11 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config(), n); }
-  template <class Call> static constexpr long items(long n) { return kernel::conv2d_backward_input_items(sizes<Call>(n)); }
-  template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_backward_input_workspace<typename Call::Result>(sizes<Call>(1))); }
+  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
+  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::result.size(0, n)); }
+  template <class Call> static constexpr KernelWork work(long n) { return detail::input_work<typename Call::Result>(sizes<Call>(n)); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::conv_work(sizes<Call>(n), kernel::block_conv2d_backward_input_items(sizes<Call>(n)), kernel::block_conv2d_backward_input_workspace(sizes<Call>(n))); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::block_input_work(sizes<Call>(n)); }
   template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 
@@ -126,12 +130,11 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr auto sizes(long n) { return detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config(), n); }
-  template <class Call> static constexpr long items(long n) { return kernel::conv2d_backward_weight_items(sizes<Call>(n)); }
-  template <class Call> static constexpr long cost(long n) { return detail::conv_cost(sizes<Call>(n), items<Call>(n)); }
-  template <class Call> static constexpr long workspace(long n) { return long(kernel::conv2d_backward_weight_workspace<typename Call::Result>(sizes<Call>(n))); }
+  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
+  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
+  template <class Call> static constexpr KernelWork work(long n) { return detail::weight_work<typename Call::Result>(sizes<Call>(n)); }
   template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::conv_work(sizes<Call>(n), kernel::block_conv2d_backward_weight_items(sizes<Call>(n)), kernel::block_conv2d_backward_weight_workspace(sizes<Call>(n))); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::block_weight_work(sizes<Call>(n)); }
   template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 

@@ -8,12 +8,12 @@ namespace tenon::inline TENON_ABI::ops {
 struct Conv2dMaxPoolWinners;
 
 namespace detail {
-template <class Call>
-constexpr kernel::Conv2dSizes pooled_conv_sizes(long n) {
-  TensorType y = Call::result;
-  y.extent[2] = Call::config().first, y.extent[3] = Call::config().second;
-  return conv_sizes(Call::operand(0), Call::operand(1), y, Call::config(), n);
+constexpr kernel::Conv2dSizes pooling_sizes(const TensorType& x, const TensorType& w, TensorType y, const Conv2dAttributes& c) {
+  y.extent[2] = c.first, y.extent[3] = c.second;
+  return conv_sizes(x, w, y, c);
 }
+[[gnu::noinline]] constexpr KernelWork pooling_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_max_pool_items(s), kernel::conv2d_max_pool_workspace(s.of(1))); }
+[[gnu::noinline]] constexpr KernelWork block_pooling_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_max_pool_workspace(s)); }
 
 // What both share. keeps: operand 2 is the room for the winners.
 template <class Op, FixedString Name, bool keeps>
@@ -29,11 +29,10 @@ struct PoolingConv2d : Operator<Op, Name> {
     return y;
   }
 
-  template <class Call> static constexpr auto sizes(long n) { return pooled_conv_sizes<Call>(n); }
-  template <class Call> static constexpr long items(long n) { return kernel::conv2d_max_pool_items(sizes<Call>(n)); }
-  template <class Call> static constexpr long cost(long n) { return conv_cost(sizes<Call>(n), items<Call>(n)); }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::conv2d_max_pool_workspace(sizes<Call>(1))); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return conv_work(sizes<Call>(n), kernel::block_conv2d_items(sizes<Call>(n)), kernel::block_conv2d_max_pool_workspace(sizes<Call>(n))); }
+  template <class Call> static constexpr kernel::Conv2dSizes one_sample = pooling_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
+  template <class Call> static constexpr KernelWork work(long n) { return pooling_work(sizes<Call>(n)); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return block_pooling_work(sizes<Call>(n)); }
 
   TENON_EXACT_BEGIN
   template <class Call>

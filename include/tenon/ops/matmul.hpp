@@ -11,6 +11,16 @@ namespace tenon::inline TENON_ABI::ops {
 /// Which operands of a matmul are transposed in their last two axes.
 enum class Transposed : int { none, first, second, both };
 
+namespace detail {
+// Not inlined: one function for the products of a program, not one per shape.
+template <class T> [[gnu::noinline]] constexpr kernel::Gemm<T> any_gemm(long m, long n, long k, bool ta, bool tb) { return kernel::gemm_of<T>(m, n, k, ta, tb); }
+template <class T>
+[[gnu::noinline]] constexpr KernelWork product_work(const kernel::Gemm<T>& g, long stack) {
+  const long items = stack * kernel::gemm_items(g);
+  return {items, g.m * g.n * g.k * stack / (items + 1) / 16 + 1, aligned(long(kernel::gemm_workspace<T>(g.m, g.n, g.k)))};
+}
+}  // namespace detail
+
 /// The first two words are the product's setting and the update's operator, the others the update's settings.
 struct ProductUpdateConfig {
   Transposed transposed = Transposed::none;
@@ -24,9 +34,7 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
   static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n);
-  template <class Call> static constexpr long cost(long n);
-  template <class Call> static constexpr long workspace(long n);
+  template <class Call> static constexpr KernelWork work(long n);
   template <class Call> static void run(const Arguments& arguments, long begin, long end);  // ops/product_update.hpp
 };
 
@@ -130,7 +138,8 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   static constexpr kernel::Gemm<typename Call::Result> layout(long n) {
     const auto s = matrices<Call>(n);
     const bool fa = first(Call::config()), fb = second(Call::config());
-    return {s.m, s.n, s.k, nullptr, fa ? 1 : s.k, fa ? s.m : 1, nullptr, fb ? 1 : s.n, fb ? s.k : 1, nullptr, s.n};
+    if constexpr (is_small<Call>()) return kernel::gemm_of<typename Call::Result>(s.m, s.n, s.k, fa, fb);
+    else return detail::any_gemm<typename Call::Result>(s.m, s.n, s.k, fa, fb);
   }
   template <class Call>
   static kernel::Gemm<typename Call::Result> product(const Arguments& arguments, long index) {
@@ -149,24 +158,18 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     return kernel::SmallProduct<typename Call::Result, fixed(one.m, two.m), fixed(one.n, two.n), fixed(one.k, two.k), second(Call::config())>();
   }
   template <class Call>
-  static constexpr long items(long n) {
-    const auto s = matrices<Call>(n);
+  static constexpr bool is_small() {
     constexpr auto small = MatMul::small<Call>();
-    if constexpr (small.by_rows) return s.stack * s.m;
-    else if constexpr (small.by_tiles) return s.stack;
-    else return s.stack * kernel::gemm_items(layout<Call>(n));
+    return small.by_rows || small.by_tiles;
   }
   template <class Call>
-  static constexpr long cost(long n) {
+  static constexpr KernelWork work(long n) {
     const auto s = matrices<Call>(n);
-    return s.m * s.n * s.k * s.stack / (items<Call>(n) + 1) / 16 + 1;
-  }
-  template <class Call>
-  static constexpr long workspace(long n) {
-    const auto s = matrices<Call>(n);
-    constexpr auto small = MatMul::small<Call>();
-    if constexpr (small.by_rows || small.by_tiles) return 0;
-    else return long(kernel::gemm_workspace<typename Call::Result>(s.m, s.n, s.k));
+    if constexpr (!is_small<Call>()) return detail::product_work(layout<Call>(n), s.stack);
+    else {
+      const long items = s.stack * (MatMul::small<Call>().by_rows ? s.m : 1);
+      return {items, s.m * s.n * s.k * s.stack / (items + 1) / 16 + 1, 0};
+    }
   }
   template <class Call>
   static void run(const Arguments& arguments, long begin, long end);
@@ -187,7 +190,7 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
   if constexpr (Call::description.steps > 0) epilogue = finish;
   if constexpr (one && !small.by_rows && !small.by_tiles) kernel::gemm(product<Call>(arguments, 0), begin, end, arguments.workspace, epilogue);
   else {
-    const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : items<Call>(arguments.n) / s.stack;
+    const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : work<Call>(arguments.n).items / s.stack;
     for (long item = begin; item < end;) {
       index = one ? 0 : item / parts;
       const long from = item - index * parts, to = end - item < parts - from ? from + (end - item) : parts;

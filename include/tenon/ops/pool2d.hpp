@@ -34,8 +34,17 @@ constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorT
   return a;
 }
 static_assert(pack(Pool2dAttributes{2, 2, 2, 2, 0, 0, 5, 7}) == tenon::detail::halving_pool(5, 7));
-constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a, long n) {
-  return {x.size(0, n) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
+constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a) {
+  return {x.size(0, 1) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
+}
+// The sizes of a call are a constant but for the batch.
+template <class Call, bool of_result>
+inline constexpr kernel::Pool2dSizes one_sample = pool_sizes(of_result ? Call::result : Call::operand(0), Call::settings);
+template <class Call, bool of_result>
+constexpr kernel::Pool2dSizes pool_sizes(long n) {
+  kernel::Pool2dSizes s = one_sample<Call, of_result>;
+  if constexpr (Call::result.batched()) s.planes *= n;
+  return s;
 }
 // With images in blocks the planes of all blocks are the items.
 constexpr KernelWork pool_block_work(const TensorType& y, const TensorType& x, long n) {
@@ -70,11 +79,11 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::pool_sizes(Call::result, Call::config(), 1))); }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>)); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::max_pool2d_backward(detail::pool_sizes(Call::result, Call::config(), a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+    kernel::max_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
     finish<Call>(a, begin, end, Call::result.span(2, 4));
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }
@@ -82,7 +91,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static void run_blocks(const Arguments& a, long begin, long end) {
     constexpr int bands = bands_of<Call>();
     constexpr long channels = Call::result[1], elements = Call::result.span(2, 4) * block_samples / bands;
-    kernel::Pool2dSizes sizes = detail::pool_sizes(Call::result, Call::config(), a.n);
+    kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
     sizes.h /= bands, sizes.oh /= bands;
     for (long band = begin * bands; band < end * bands; ++band) {
       kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band, band + 1);
@@ -127,12 +136,12 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::max_pool2d(detail::pool_sizes(Call::operand(0), Call::config(), a.n), a.operand<T>(0), a.result<T>(), begin, end);
+    kernel::max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::result, Call::operand(0), n); }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_max_pool2d(detail::pool_sizes(Call::operand(0), Call::config(), a.n), a.operand<float>(0), a.result<float>(), begin, end);
+    kernel::block_max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), begin, end);
   }
 };
 
@@ -141,7 +150,7 @@ struct AvgPool2d;
 struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
   struct Config {
     int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0, w = 0;
-    constexpr Pool2dAttributes window() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
+    constexpr operator Pool2dAttributes() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
   };
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
@@ -153,18 +162,16 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
   }
   static constexpr void derivative(Derivative& d);
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::pool_sizes(Call::result, Call::config().window(), 1))); }
+  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>)); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr Pool2dAttributes c = Call::config().window();
-    kernel::avg_pool2d_backward(detail::pool_sizes(Call::result, c, a.n), a.operand<T>(0), a.result<T>(), bool(c.count_include_pad), begin, end, a.workspace);
+    kernel::avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.result<T>(), Call::config().count_include_pad != 0, begin, end, a.workspace);
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(0), Call::result, n); }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    constexpr Pool2dAttributes c = Call::config().window();
-    kernel::block_avg_pool2d_backward(detail::pool_sizes(Call::result, c, a.n), a.operand<float>(0), a.result<float>(), bool(c.count_include_pad), begin, end);
+    kernel::block_avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<float>(0), a.result<float>(), Call::config().count_include_pad != 0, begin, end);
   }
 };
 
@@ -193,19 +200,17 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr Pool2dAttributes c = Call::config();
-    kernel::avg_pool2d(detail::pool_sizes(Call::operand(0), c, a.n), a.operand<T>(0), a.result<T>(), bool(c.count_include_pad), begin, end);
+    kernel::avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), Call::config().count_include_pad != 0, begin, end);
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::result, Call::operand(0), n); }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    constexpr Pool2dAttributes c = Call::config();
-    kernel::block_avg_pool2d(detail::pool_sizes(Call::operand(0), c, a.n), a.operand<float>(0), a.result<float>(), bool(c.count_include_pad), begin, end);
+    kernel::block_avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), Call::config().count_include_pad != 0, begin, end);
   }
 };
 TENON_EXACT_END
 
-constexpr void AvgPool2dGrad::derivative(Derivative& d) { d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>().window(), d.gradient())); }
+constexpr void AvgPool2dGrad::derivative(Derivative& d) { d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>(), d.gradient())); }
 
 /// `max_pool2d<Pool2dOptions{.kernel = 3, .stride = 2}>(x)`, or `max_pool2d<2>(x)` for window and stride 2.
 template <Pool2dOptions options, Operand X>

@@ -21,8 +21,7 @@ constexpr MatMul::Config product_settings() {
 template <class Call>
 constexpr kernel::Gemm<typename Call::Result> gradient_layout(long n) {
   const bool fa = MatMul::first(product_settings<Call>()), fb = MatMul::second(product_settings<Call>());
-  const long rows = Call::result.extent[0], columns = Call::result.extent[1], k = Call::operand(1).size(fa ? 0 : 1, n);
-  return {rows, columns, k, nullptr, fa ? 1 : k, fa ? rows : 1, nullptr, fb ? 1 : columns, fb ? k : 1, nullptr, columns};
+  return any_gemm<typename Call::Result>(Call::result.extent[0], Call::result.extent[1], Call::operand(1).size(fa ? 0 : 1, n), fa, fb);
 }
 template <class Call>
 constexpr auto small_gradient() {
@@ -37,18 +36,17 @@ constexpr bool has_small_gradient() {
 }
 }  // namespace detail
 
-template <class Call>
-constexpr long ProductUpdate::items(long n) {
-  return detail::has_small_gradient<Call>() ? 1 : kernel::gemm_rows_items(detail::gradient_layout<Call>(n));
+namespace detail {
+template <class T>
+[[gnu::noinline]] constexpr KernelWork update_work(const kernel::Gemm<T>& g) {
+  const long items = kernel::gemm_rows_items(g);
+  return {items, g.m * g.n * (g.k / 16 + 1) / items + 1, aligned(long(kernel::gemm_rows_workspace<T>(g.m, g.n, g.k)))};
 }
+}  // namespace detail
 template <class Call>
-constexpr long ProductUpdate::cost(long n) {
-  return Call::result.count(1) * (detail::gradient_layout<Call>(n).k / 16 + 1) / items<Call>(n) + 1;
-}
-template <class Call>
-constexpr long ProductUpdate::workspace(long n) {
-  const auto g = detail::gradient_layout<Call>(n);
-  return detail::has_small_gradient<Call>() ? 0 : long(kernel::gemm_rows_workspace<typename Call::Result>(g.m, g.n, g.k));
+constexpr KernelWork ProductUpdate::work(long n) {
+  if constexpr (detail::has_small_gradient<Call>()) return {1, Call::result.count(1) * (detail::gradient_layout<Call>(n).k / 16 + 1) + 1, 0};
+  else return detail::update_work(detail::gradient_layout<Call>(n));
 }
 
 TENON_EXACT_BEGIN

@@ -87,7 +87,7 @@ class Model {
 
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
-  Model(Net& net, Loss loss, Optimizer optimizer, Parts... parts)
+  [[gnu::noinline]] Model(Net& net, Loss loss, Optimizer optimizer, Parts... parts)
       : net_(&net), optimizer_(std::move(optimizer)), runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...)),
         metrics_(detail::metrics_among<Parts...>(std::move(parts)...)) {
     detail::check_loss(loss);
@@ -316,7 +316,7 @@ class Model {
     }
   }
 
-  static void check_finite(const RunInfo& run) {
+  [[gnu::noinline]] static void check_finite(const RunInfo& run) {
     if (run.overflow) return;  // nothing came of it, and the loss scale counts how often
     for (const AnyTensor& output : run.net_outputs)
       if (const double loss = mean_of(output); !std::isfinite(loss))

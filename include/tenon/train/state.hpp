@@ -1,7 +1,7 @@
 // Everything that a training step changes besides the network: random counter, step, numbers, moments.
 #pragma once
-#include <memory>
 
+#include <tenon/core/aligned_bytes.hpp>
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
@@ -58,25 +58,22 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
 /// The bytes of a training state.
 class TrainState {
  public:
-  TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(static_cast<std::byte*>(::operator new(std::size_t(bytes), std::align_val_t(alignment)))) {
-    std::memset(data_.get(), 0, std::size_t(bytes));
+  TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(std::size_t(bytes)) {
+    std::memset(data(), 0, std::size_t(bytes));
     random()[0] = seed;
   }
-  std::byte* data() const { return data_.get(); }
+  std::byte* data() const { return data_.data(); }
   long bytes() const { return bytes_; }
   /// Seed and step, counted from 0.
-  std::uint64_t* random() const { return reinterpret_cast<std::uint64_t*>(data_.get()); }
+  std::uint64_t* random() const { return reinterpret_cast<std::uint64_t*>(data()); }
   long step() const { return long(random()[1]); }
   void advance() { ++random()[1]; }
   float& loss_scale() const { return *reinterpret_cast<float*>(data() + loss_scale_state); }
   std::int32_t& overflow() const { return *reinterpret_cast<std::int32_t*>(data() + overflow_state); }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t(alignment)); }
-  };
   long bytes_;
-  std::unique_ptr<std::byte, Free> data_;
+  AlignedBytes data_;
 };
 
 }  // namespace tenon

@@ -103,7 +103,7 @@ class StepRunner {
   const TrainState& state() const { return state_; }
 
   template <class List, class... C>
-  void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, RunInfo& run, StepOutputs& outputs) {
+  [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, RunInfo& run, StepOutputs& outputs) {
     check_labels<TrainGraph<C...>>(row, run);
     write_numbers(optimizer);
     if constexpr (options.pynative)
@@ -118,7 +118,7 @@ class StepRunner {
     }
   }
   template <class List, class... C>
-  void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run, StepOutputs& outputs) {
+  [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run, StepOutputs& outputs) {
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);

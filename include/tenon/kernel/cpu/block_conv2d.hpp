@@ -136,6 +136,12 @@ class BlockCorrelator {
   /// Appends a tap of the phase that is being described.
   void add(long weight, long row, long column) { taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)}; }
   void end_phase() { starts_[++phase_] = count_; }
+  /// The taps of a convolution.
+  [[gnu::noinline]] void add_forward(const Conv2dSizes& s) {
+    for (long r = 0; r < s.kh; ++r)
+      for (long k = 0; k < s.kw; ++k) add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
+    end_phase();
+  }
 
   /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps that meet only
   /// padding are left out if `finite`: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
@@ -313,9 +319,7 @@ struct EachChannel {
 [[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::without_copy(detail::block_forward(s));
   detail::BlockCorrelator correlator(c, workspace);
-  for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
-  correlator.end_phase();
+  correlator.add_forward(s);
   const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {

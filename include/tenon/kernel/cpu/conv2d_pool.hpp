@@ -128,11 +128,7 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   }
   const detail::Correlation c = detail::pooled_forward(s);
   detail::Correlator<float> correlator(c, workspace);
-  for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, c.image.offset(0, r * s.dilation_h, k * s.dilation_w));
-  correlator.repeat_for_planes(s.taps());
-  correlator.end_phase();
-  if (c.by_rows && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+  detail::add_forward_taps(correlator, c, s, weight);
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const auto take = [&](const float* sums, long pitch, long first, long count, long i0, long band) {
@@ -162,9 +158,7 @@ constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s) {
   const detail::BlockCorrelation c = detail::block_pooled_forward(s);
   detail::BlockCorrelator correlator(c, workspace);
   float* const sums = reinterpret_cast<float*>(static_cast<char*>(workspace) + detail::block_scratch(c).total);
-  for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
-  correlator.end_phase();
+  correlator.add_forward(s);
   const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, across = c.width / 2, row = c.width * block_samples, plane = c.height / 2 * across * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {

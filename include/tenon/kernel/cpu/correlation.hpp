@@ -14,6 +14,12 @@ struct Conv2dSizes {
   long n, c, h, w, o, oh, ow;
   int kh, kw, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, groups;
 
+  /// The same for another batch size.
+  constexpr Conv2dSizes of(long batch) const {
+    Conv2dSizes s = *this;
+    s.n = batch;
+    return s;
+  }
   constexpr long taps() const { return long(kh) * kw; }
   constexpr long group_inputs() const { return c / groups; }
   constexpr long group_outputs() const { return o / groups; }

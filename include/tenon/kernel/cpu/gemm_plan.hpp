@@ -21,6 +21,11 @@ struct Gemm {
   T* c;
   long c_row;
 };
+/// The product of row-major matrices a [m, k] and b [k, n], each of them stored transposed if it says so; their addresses are still missing.
+template <class T>
+constexpr Gemm<T> gemm_of(long m, long n, long k, bool a_transposed, bool b_transposed) {
+  return {m, n, k, nullptr, a_transposed ? 1 : k, a_transposed ? m : 1, nullptr, b_transposed ? 1 : n, b_transposed ? k : 1, nullptr, n};
+}
 
 namespace detail {
 // Columns per panel of packed B.

@@ -128,6 +128,10 @@ template <class A, class P, int Width, int Rows, int Vectors>
     for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
 }
 
+// Rows that one kernel does of 1 .. tile_rows: 5 and 7 take two, of 3 and 2, or 4 and 3, which have chains enough. So a program carries
+// less code.
+constexpr int rows_at_once(int rows) { return rows == 5 ? 3 : rows == 7 ? 4 : rows; }
+
 template <class A, class P>
 using TileKernel = void (*)(const Tile<A, P>&);
 // Half a vector, then 1 .. tile_vectors vectors; for each 1 .. tile_rows rows.
@@ -138,9 +142,9 @@ struct TileTable {
 template <class A, class P, int... Row, int... Vectors>
 constexpr TileTable<A, P> tile_table(std::integer_sequence<int, Row...>, std::integer_sequence<int, Vectors...>) {
   constexpr auto rows_of = []<int vectors>(TileKernel<A, P>(&kernels)[tile_rows], std::integral_constant<int, vectors>) {
-    ((kernels[Row] = &run_tile<A, P, simd_width<A>, Row + 1, vectors>), ...);
+    ((kernels[Row] = &run_tile<A, P, simd_width<A>, rows_at_once(Row + 1), vectors>), ...);
   };
-  TileTable<A, P> table{{&run_tile<A, P, tile_step<A>, Row + 1, 1>...}, {}};
+  TileTable<A, P> table{{&run_tile<A, P, tile_step<A>, rows_at_once(Row + 1), 1>...}, {}};
   (rows_of(table.whole[Vectors], std::integral_constant<int, Vectors + 1>()), ...);
   return table;
 }
@@ -157,8 +161,14 @@ inline long run_tile(const Tile<A, P>& tile, int rows, long columns) {
     return tile_columns<A>(1);
   }
   const long covered = covered_columns<A>(columns);
-  if (covered < simd_width<A>) detail::tiles<A, P>.half[rows - 1](tile);
-  else detail::tiles<A, P>.whole[covered / simd_width<A> - 1][rows - 1](tile);
+  const auto& kernels = covered < simd_width<A> ? detail::tiles<A, P>.half : detail::tiles<A, P>.whole[covered / simd_width<A> - 1];
+  kernels[rows - 1](tile);
+  if (const int done = detail::rows_at_once(rows); done < rows) {
+    Tile<A, P> rest = tile;
+    rest.row += done;
+    rest.out += done * tile.out_row;
+    kernels[rows - done - 1](rest);
+  }
   return covered;
 }
 

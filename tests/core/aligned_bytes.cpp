@@ -1,0 +1,26 @@
+// Memory for one owner.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <tenon/core/aligned_bytes.hpp>
+
+using tenon::AlignedBytes;
+
+TEST_CASE("the memory is aligned to a cache line and belongs to one owner") {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{4096}}) {
+    AlignedBytes memory(bytes);
+    REQUIRE(memory.data() != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % 64 == 0);
+    std::memset(memory.data(), 7, bytes);
+    std::byte* const at = memory.data();
+    AlignedBytes other = std::move(memory);
+    CHECK(other.data() == at);
+    CHECK(memory.data() == nullptr);
+    other = AlignedBytes(8);
+    CHECK(other.data() != nullptr);
+  }
+  CHECK(AlignedBytes().data() == nullptr);
+}
