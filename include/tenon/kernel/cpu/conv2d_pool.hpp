@@ -74,14 +74,15 @@ class LaneConvolution {
   void pack(const float* weight, long rows) { copy_matrix(weight, 1, plan_.steps, weights_, plan_.rows, plan_.steps, rows, 0); }
   /// Those channels of one sample and group, from number `channel` on.
   [[gnu::noinline]] void run(const float* x, float* y, float* winners, long rows, long channel, const PoolSums& pool) const {
-    const long columns = whole_windows(s_.ow), across = columns / 2, windows = plan_.pixels / 4, blocks = ceil_div(plan_.pixels, tile_rows);
+    const long columns = whole_windows(s_.ow), across = columns / 2, windows = plan_.pixels / 4;
     float* const chosen = pooled_ + windows * lane_columns;
     const float* image = x;
     if (plan_.copied) fill_padded(plan_.image, {s_.h * s_.w}, x, 0, image_), image = image_;
     for (long j = 0, width; j < rows; j += width) {
       width = filled_columns<float>(rows - j);
-      for (long b = 0; b < blocks; ++b) {
-        const long i = border(plan_.pixels, blocks, b), count = border(plan_.pixels, blocks, b + 1) - i;
+      for (long i = 0, count; i < plan_.pixels; i += count) {
+        const long left = plan_.pixels - i;  // few chains at a time would wait for each other
+        count = left <= tile_rows ? left : left < tile_rows + 3 ? tile_rows - 2 : tile_rows;
         kernel::run_tile(Tile<float>{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false}, int(count), width);
       }
       for (long i = 0; i < windows / across; ++i)

@@ -61,8 +61,9 @@ template <bool keeps, class F, class... T>
   const auto own = [&](const float* sums) __attribute__((always_inline)) { return detail::finished_sums<(sizeof(T) == 0)...>(f, sums, in...); };
   const long row = p.row, windows = p.windows;
   float *const to = p.to, *const winners = p.winners;
-  const float* upper = p.sums;
-  for (long w = 0; w < windows; w += width, upper += 2 * width) {
+  for (long w = 0; w < windows; w += width) {
+    if (w + width > windows && windows > width) w = windows - width;  // overlaps the ones before
+    const float* const upper = p.sums + 2 * w;
     const auto u0 = own(upper), u1 = own(upper + width), l0 = own(upper + row), l1 = own(upper + row + width);
     detail::PoolVector winner;
     const auto best = detail::maximum_of<keeps>({every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)}, winner);

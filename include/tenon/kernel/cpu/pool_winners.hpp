@@ -15,18 +15,18 @@ template <int Lanes>
   for (int t = 0; t < 4; ++t) out[t] = choose_greater(winner, V(float(t) - 0.5f), choose_greater(V(float(t) + 0.5f), winner, dy, zero), zero);
 }
 
-// One plane, whose rows of windows have at least `Lanes` of them.
-template <int Lanes>
-[[gnu::noinline]] void spread_plane(const Pool2dSizes& s, const float* winners, const float* dy, float* dx) {
-  using V = Simd<float, Lanes>;
+// One plane, whose rows of windows have at least half_lanes of them.
+inline void spread_plane(const Pool2dSizes& s, const float* winners, const float* dy, float* dx) {
+  constexpr int width = half_lanes<float>;
+  using V = Simd<float, width>;
   for (long i = 0; i < s.oh; ++i)
-    for (long j = 0; j < s.ow; j += Lanes) {
-      const long start = j + Lanes <= s.ow ? j : s.ow - Lanes, upper = 2 * i * s.w + 2 * start, lower = upper + s.w;
+    for (long j = 0; j < s.ow; j += width) {
+      const long start = j + width <= s.ow ? j : s.ow - width, upper = 2 * i * s.w + 2 * start, lower = upper + s.w;
       V out[4];
       spread_to(V::load(winners + i * s.ow + start), V::load(dy + i * s.ow + start), out);
       for (int half = 0; half < 2; ++half) {
-        interleaved(out[0], out[1], half).store(dx + upper + half * Lanes);
-        interleaved(out[2], out[3], half).store(dx + lower + half * Lanes);
+        interleaved(out[0], out[1], half).store(dx + upper + half * width);
+        interleaved(out[2], out[3], half).store(dx + lower + half * width);
       }
     }
 }
@@ -40,8 +40,7 @@ inline constexpr int least_spread_windows = detail::half_lanes<float>;
   for (long plane = begin; plane < end; ++plane) {
     const long from = plane * s.oh * s.ow, to = plane * s.h * s.w;
     if (2 * s.oh < s.h || 2 * s.ow < s.w) clear(dx + to, s.h * s.w);  // pixels outside of every window
-    if (s.ow >= detail::pool_lanes<float>) detail::spread_plane<detail::pool_lanes<float>>(s, winners + from, dy + from, dx + to);
-    else detail::spread_plane<detail::half_lanes<float>>(s, winners + from, dy + from, dx + to);
+    detail::spread_plane(s, winners + from, dy + from, dx + to);
   }
 }
 /// The same in blocks; planes are those of all blocks.
