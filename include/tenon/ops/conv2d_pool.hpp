@@ -1,7 +1,8 @@
 // The operators that the fuse pass makes of a convolution and of the maximum over windows of 2 x 2 behind it.
 #pragma once
 #include <tenon/kernel/cpu/conv2d_pool.hpp>
-#include <tenon/ops/conv2d.hpp>
+#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/ops/conv2d_sizes.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -15,6 +16,7 @@ constexpr kernel::Conv2dSizes pooling_sizes(const TensorType& x, const TensorTyp
 [[gnu::noinline]] constexpr KernelWork pooling_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_max_pool_items(s), kernel::conv2d_max_pool_workspace(s.of(1))); }
 [[gnu::noinline]] constexpr KernelWork block_pooling_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_max_pool_workspace(s)); }
 
+TENON_EXACT_BEGIN
 // What both share. keeps: operand 2 is the room for the winners.
 template <class Op, FixedString Name, bool keeps>
 struct PoolingConv2d : Operator<Op, Name> {
@@ -34,7 +36,6 @@ struct PoolingConv2d : Operator<Op, Name> {
   template <class Call> static constexpr KernelWork work(long n) { return pooling_work(sizes<Call>(n)); }
   template <class Call> static constexpr KernelWork block_work(long n) { return block_pooling_work(sizes<Call>(n)); }
 
-  TENON_EXACT_BEGIN
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), winners(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
@@ -43,21 +44,20 @@ struct PoolingConv2d : Operator<Op, Name> {
   static void run_blocks(const Arguments& a, long begin, long end) {
     kernel::block_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), winners(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
   }
-  TENON_EXACT_END
 
  private:
   static float* winners([[maybe_unused]] const Arguments& a) {
     if constexpr (keeps) return a.target<float>(2);
     else return nullptr;
   }
-  template <class Call> using MoreOperands = std::make_integer_sequence<int, Call::operands - operands_before_epilogue>;
-  template <class Call> static constexpr auto more_operands() { return MoreOperands<Call>(); }
+  template <class Call> static constexpr auto more_operands() { return std::make_integer_sequence<int, Call::operands - operands_before_epilogue>(); }
   template <class Call, int... K>
   static auto steps(const Arguments& a, std::integer_sequence<int, K...>) {
     using Steps = std::conditional_t<(Call::description.steps > 0), kernel::FusedFunction<float, kernel::StepsOf<Call>>, kernel::SameSum>;
     return kernel::PoolSteps<Steps, keeps, (Call::operand(operands_before_epilogue + K).count(1) > 1)...>{{a.operand<float>(operands_before_epilogue + K)...}};
   }
 };
+TENON_EXACT_END
 }  // namespace detail
 
 /// MaxPool2d, windows of 2 x 2 side by side, of a float32 Conv2d with its epilogue, whose operands are numbers or have a value per channel.

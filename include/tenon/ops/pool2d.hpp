@@ -1,9 +1,9 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
-#include <tenon/ops/elementwise.hpp>
-#include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/kernel/cpu/block_pool2d.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/ops/elementwise.hpp>
+#include <tenon/ops/pool_winners.hpp>
 #include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -62,9 +62,6 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
   return y;
 }
 }  // namespace detail
-
-struct PoolWinners;
-struct MaxPoolSpread;
 
 TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
@@ -235,5 +232,3 @@ constexpr auto avg_pool2d(const Operand auto& x, std::source_location at = std::
 
 }  // namespace ops
 }  // namespace tenon
-
-#include <tenon/ops/pool_winners.hpp>

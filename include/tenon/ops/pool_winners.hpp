@@ -1,7 +1,8 @@
 // What the gradient of a maximum over windows needs where the fuse pass joins the maximum to a convolution.
 #pragma once
+#include <tenon/graph/kernel_entry.hpp>
+#include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/kernel/cpu/pool_winners.hpp>
-#include <tenon/ops/pool2d.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -32,13 +33,13 @@ struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {
     x.extent[2] *= 2, x.extent[3] *= 2;
     return x;
   }
-  template <class Call> static constexpr kernel::Pool2dSizes sizes = detail::pool_sizes(Call::result, {2, 2, 2, 2, 0, 0, Call::operand(0)[2], Call::operand(0)[3]});
+  template <class Call> static constexpr kernel::Pool2dSizes sizes {Call::result[1], Call::result[2], Call::result[3], Call::operand(0)[2], Call::operand(0)[3], 2, 2, 2, 2, 0, 0};
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::spread_winners(sizes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1, 0}; }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     kernel::block_spread_winners(sizes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
