@@ -39,8 +39,8 @@ namespace detail {
 inline constexpr int last_device_id = 4095, most_threads = 1024;
 
 /// What the forms by name know, as MindSpore spells it.
-inline const std::array<std::string, 5>& context_keys() {
-  static const std::array<std::string, 5> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
+inline const std::vector<std::string>& context_keys() {
+  static const std::vector<std::string> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
   return keys;
 }
 [[noreturn]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
@@ -60,7 +60,7 @@ inline const std::array<std::string, 5>& context_keys() {
   return context;
 }
 inline void check_device_target(std::string_view target) {
-  const std::array<std::string, 3> known{"CPU", "GPU", "Ascend"};
+  const std::vector<std::string> known{"CPU", "GPU", "Ascend"};
   if (target == "Ascend") throw_error<ValueError>("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
   if (target == "GPU") {
 #if !defined(__CUDACC__)

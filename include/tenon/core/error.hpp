@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -88,7 +87,7 @@ template <class T>
 /// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest digits
 /// that read back as the same number of their type.
 template <class... Parts>
-[[gnu::noinline]] std::string text(const Parts&... parts) {
+[[gnu::always_inline]] inline std::string text(const Parts&... parts) {
   if constexpr (sizeof...(parts) == 0) return {};
   else {
     const detail::TextPart part[]{parts...};
@@ -106,7 +105,7 @@ template <class E>
 /// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What remains at the
 /// place of the call is a list of the parts.
 template <class E, class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void throw_error(const Parts&... parts) {
+[[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
   const detail::TextPart part[]{parts...};
   detail::throw_joined<E>(part, sizeof...(parts));
 }
@@ -136,7 +135,7 @@ inline std::string lower_case(std::string_view s) {
 }
 
 /// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near. Capitals count as small letters.
-inline std::string did_you_mean(std::string_view asked, std::span<const std::string> known) {
+inline std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
   std::size_t distance = std::max<std::size_t>(2, asked.size() / 3) + 1;
   for (const std::string& name : known)
@@ -145,7 +144,7 @@ inline std::string did_you_mean(std::string_view asked, std::span<const std::str
 }
 
 /// "'a', 'b', 'c'" for messages that list what is legal.
-inline std::string quoted_list(std::span<const std::string> names) {
+inline std::string quoted_list(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += text(result.empty() ? "'" : ", '", name, "'");
   return result;

@@ -141,6 +141,7 @@ template <int Id> using OperatorById = typename decltype(operator_of(detail::Ope
 ///   template <class Call> static constexpr long items(long n);                           units of work that threads may share; optional: cost(n) of one, workspace(n) in bytes;
 ///                                                                                        or all three at once: KernelWork work(long n)
 ///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end - 1
+///   template <class Call> static constexpr auto kernel();                                optional: the address of what run does, for calls of several shapes that do the same
 ///   static constexpr bool linear_work = true;                                           optional: items are a multiple of n and a constant, the rest is constant
 ///   static constexpr bool per_sample = true;                                            optional: no sample meets another, and run does not ask how many there are
 /// and, if `blocks` is not InBlocks::never, the same for images in blocks of samples:

@@ -200,7 +200,7 @@ inline void check_writable(const std::string& path) { const detail::TemporaryFil
 
 /// Writes one text as a file, in the same all-or-nothing way.
 inline void write_file(const std::string& path, std::string_view content) {
-  const std::span<const std::byte> part = std::as_bytes(std::span(content.data(), content.size()));
+  const std::span<const std::byte> part(reinterpret_cast<const std::byte*>(content.data()), content.size());
   write_file(path, std::span<const std::span<const std::byte>>(&part, 1));
 }
 

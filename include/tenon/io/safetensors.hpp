@@ -63,10 +63,10 @@ class Safetensors {
   }
 
   /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to lives.
-  std::span<const NamedTensor> tensors() const { return tensors_; }
+  std::span<const NamedTensor> tensors() const { return {tensors_.data(), tensors_.size()}; }
   /// The tensors whose element type Tenon does not have.
-  std::span<const ForeignTensor> foreign() const { return foreign_; }
-  std::span<const std::pair<std::string, std::string>> metadata() const { return metadata_; }
+  std::span<const ForeignTensor> foreign() const { return {foreign_.data(), foreign_.size()}; }
+  std::span<const std::pair<std::string, std::string>> metadata() const { return {metadata_.data(), metadata_.size()}; }
 
   /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does not have.
   const AnyTensor* find(std::string_view name) const {
@@ -96,12 +96,12 @@ class Safetensors {
     if (size == 0) throw_bad_safetensors(path, "it is empty, or a pipe, whose size is not known before its end");
     if (size < 8) throw_bad_safetensors(path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
     std::uint64_t length = 0;
-    read_exactly(file, path, std::as_writable_bytes(std::span(&length, 1)));
+    read_exactly(file, path, {reinterpret_cast<std::byte*>(&length), sizeof length});
     const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");
     if (length > safetensors_header_limit) throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));
     if (length > size - 8) throw_bad_safetensors(path, text(announced, "the file has only ", size - 8, " more"));
     std::string json(static_cast<std::size_t>(length), '\0');
-    read_exactly(file, path, std::as_writable_bytes(std::span(json)));
+    read_exactly(file, path, {reinterpret_cast<std::byte*>(json.data()), json.size()});
     return json;
   }
 
@@ -184,14 +184,16 @@ inline void check_before_save(const std::string& path, std::span<const NamedTens
 }
 
 /// One sentence for each of the first names, with the nearest name of the other side.
-inline std::string list_unmatched(std::span<const std::string> names, std::string_view what, std::string_view where, std::span<const std::string> others) {
+inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what, std::string_view where, const std::vector<std::string>& others) {
   constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
   std::vector<std::string> candidates;
   for (const std::string& other : others)
     if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(other);
   std::string result;
-  for (const std::string& name : names.first(std::min(most, names.size())))
+  for (std::size_t i = 0; i < names.size() && i < most; ++i) {
+    const std::string& name = names[i];
     result += text(" ", what, " ", printable(name), " is not ", where, ".", name.size() <= longest ? did_you_mean(name, candidates) : "");
+  }
   if (names.size() > most) result += text(" So it is with ", names.size() - most, " more.");
   return result;
 }
@@ -234,7 +236,7 @@ inline void check_match(const std::string& path, const NamedTensor& needed, cons
 /// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be written
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
-  detail::check_before_save(path, tensors, metadata);
+  detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
   std::vector<SortKey> order;
   for (const NamedTensor& named : tensors)
     order.push_back({std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(named.tensor.dtype)), 0, named.name, order.size()});
@@ -259,9 +261,9 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
   if (length > safetensors_header_limit)
     throw_error<ValueError>("Cannot save '", path, "': the header has ", length, " bytes, at most ", safetensors_header_limit,
                           " are allowed; save fewer tensors per file.");
-  parts[0] = std::as_bytes(std::span(&length, 1));
-  parts[1] = std::as_bytes(std::span(json.data(), json.size()));
-  write_file(path, parts);
+  parts[0] = {reinterpret_cast<const std::byte*>(&length), sizeof length};
+  parts[1] = {reinterpret_cast<const std::byte*>(json.data()), json.size()};
+  write_file(path, std::span<const std::span<const std::byte>>(parts.data(), parts.size()));
 }
 
 /// Copies the file's tensors into the views of the same names. Nothing is written unless everything matches.

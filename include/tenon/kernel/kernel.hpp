@@ -135,7 +135,8 @@ constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two
 template <class C>
 constexpr KernelEntry make_kernel_entry() {
   KernelEntry entry;
-  entry.run = &run_kernel<C>;
+  if constexpr (requires { C::Op::template kernel<C>(); }) entry.run = C::Op::template kernel<C>();
+  else entry.run = &run_kernel<C>;
   constexpr bool linear = requires { requires C::Op::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
   else entry.work_of = &kernel_work<C>;

@@ -71,6 +71,11 @@ struct Elementwise : Operator<Op, Name> {
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, Function>(a, begin, end);
   }
+  template <class Call>
+  static constexpr auto kernel() {
+    if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length) return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
+    else return &run_kernel<Call>;
+  }
   /// Without rows to walk, blocks of samples are one row as well, only longer.
   template <class Call> static constexpr bool runs_alike() { return kernel::RowLayout<Call>::flat; }
   template <class Call> static constexpr KernelWork block_work(long n) { return kernel::elementwise_block_work<Call>(n); }

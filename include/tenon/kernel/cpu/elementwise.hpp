@@ -103,6 +103,22 @@ inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std:
   }
 }
 
+/// A call that is one row, whatever its shape: a program carries it once per operator, dtypes, and operands that move.
+template <class F, class Result, bool... Moves, class... T, int... K>
+inline void run_flat(const Arguments& a, long begin, long end, std::integer_sequence<bool, Moves...> moves, std::integer_sequence<int, K...>, const T*...) {
+  map_row(F(), moves, a.result<Result>() + begin, end - begin, (a.operand<T>(K) + (Moves ? begin : 0))...);
+}
+template <class F, class Result, class Moves, class... T>
+struct FlatKernel {
+  static void run(const Arguments& a, long begin, long end) {
+    run_flat<F, Result>(a, begin, end, Moves{}, std::make_integer_sequence<int, sizeof...(T)>{}, static_cast<const T*>(nullptr)...);
+  }
+};
+template <class Call, class F, int... K>
+constexpr auto flat_kernel(std::integer_sequence<int, K...>) {
+  return &FlatKernel<F, typename Call::Result, std::integer_sequence<bool, (RowLayout<Call>::step(K) != 0)...>, typename Call::template Operand<K>...>::run;
+}
+
 /// F should be one type for all shapes: the function of the operator.
 template <class Call, class F, bool blocks = false>
 inline void elementwise(const Arguments& a, long begin, long end, F f = F()) {

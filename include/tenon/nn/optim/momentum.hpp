@@ -22,10 +22,16 @@ struct ApplyMomentum : Operator<ApplyMomentum, "Momentum"> {
   template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    using G = typename Call::template Operand<1>;
+    update_elements<typename Call::Result, typename Call::template Operand<1>, Call::config()>(a, begin, end);
+  }
+  template <class Call>
+  static constexpr auto kernel() {
+    return &update_elements<typename Call::Result, typename Call::template Operand<1>, Call::config()>;
+  }
+  template <class T, class G, auto config>
+  static void update_elements(const Arguments& a, long begin, long end) {
     T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, Call::config()>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
+    apply<T, config>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
