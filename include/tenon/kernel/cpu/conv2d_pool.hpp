@@ -14,10 +14,9 @@ constexpr long whole_windows(long extent) { return extent / 2 * 2; }
 // Pixels in lanes, as everywhere else: bands of an even number of rows.
 constexpr Correlation pooled_forward(const Conv2dSizes& s) {
   Correlation c = forward<float>(s);
-  const long more_rows = c.image.rows - c.band;
   c.height = c.grid_h = whole_windows(s.oh);
   c.band = c.band >= c.grid_h ? c.grid_h : c.band < 2 ? 2 : whole_windows(c.band);
-  c.image.rows = c.band + more_rows;
+  c.image.rows = c.band + long(s.kh - 1) * s.dilation_h / s.stride_h;
   return c;
 }
 
