@@ -1,6 +1,8 @@
 // Graphs built by hand, without a trace and without a kernel: what the tests of passes and plans start from.
 #pragma once
 #include <tenon/kernel/compiled.hpp>
+#include <tenon/ops/conv2d.hpp>
+#include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/structural.hpp>
 

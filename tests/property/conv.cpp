@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <tenon/core/context.hpp>
+#include <tenon/nn/jit.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/conv2d.hpp>
+#include <tenon/ops/mul.hpp>
+#include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/structural.hpp>
 
@@ -77,6 +80,49 @@ TEST_CASE("an epilogue changes no bit") {
   const auto w = random_tensor<float, Shape<8, 3, 3, 3>>(4);
   both_modes([](const auto& image, const auto& weight, const auto& bias) { return relu(conv2d<Conv2dOptions{}>(image, weight) + bias); }, x, w,
              random_tensor<float, Shape<8, 1, 1>>(5));
+}
+
+namespace {
+// A convolution that only a maximum over windows reads: in a graph without gradients, one kernel.
+struct Pooling {
+  template <int... E>
+  static void check(const auto& f, long n, auto weight, auto bias) {
+    const auto x = random_tensor<float, Shape<dyn, E...>>(3, -2, 2, n);
+    using Source = tenon::detail::FunctionGraph<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, E...>, typename tenon::detail::KeyFor<decltype(weight)>::type, typename tenon::detail::KeyFor<decltype(bias)>::type>;
+    using Graph = Compiled<Source>;
+    static_assert(is<ops::Conv2dMaxPool>(Graph::fused[Graph::fused.output[0]]));
+    const auto eager = f(x, weight, bias);
+    for (int threads : {1, 2, 3}) {
+      const ContextScope scope({.num_threads = threads});
+      Executor executor(Graph::program);
+      const void* const inputs[]{x.data(), weight.data(), bias.data()};
+      executor.run(inputs, n);
+      CHECK(std::memcmp(executor.output(0), eager.data(), std::size_t(eager.count()) * sizeof(float)) == 0);
+    }
+  }
+};
+}  // namespace
+
+TEST_CASE("a maximum over windows joined to its convolution changes no bit, on any number of threads, for any batch") {
+  for (long n : {1, 3, 15, 16, 17, 40}) {
+    CAPTURE(n);
+    Pooling::check<3, 12, 13>([](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b)); }, n,
+                              random_tensor<float, Shape<5, 3, 3, 3>>(4), random_tensor<float, Shape<5, 1, 1>>(5));
+    Pooling::check<2, 14, 14>([](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(conv2d<Conv2dOptions{.pad_mode = PadMode::valid}>(x, w) * b + b); }, n,
+                              random_tensor<float, Shape<32, 2, 5, 5>>(4), random_tensor<float, Shape<32, 1, 1>>(5));
+  }
+}
+
+TEST_CASE("gradients from the winners of windows alone have all bits of those from the convolution's result") {
+  const auto f = [](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b)); };
+  using Source = support::detail::FunctionSource<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, 3, 12, 13>, TypeKey<Dtype::float32, 16, 3, 3, 3>, TypeKey<Dtype::float32, 16, 1, 1>>;
+  constexpr auto& graph = Compiled<Source>::graph;
+  static_assert(support::has<ops::Conv2dMaxPoolWinners>(graph) && support::has<ops::MaxPoolSpread>(graph) && !support::has<ops::MaxPool2dGrad>(graph));
+  for (long n : {1, 3, 16, 17, 40}) {
+    CAPTURE(n);
+    both_modes(f, random_tensor<float, Shape<dyn, 3, 12, 13>>(3, -2, 2, n), random_tensor<float, Shape<16, 3, 3, 3>>(4), random_tensor<float, Shape<16, 1, 1>>(5));
+    both_modes(f, random_tensor<float, Shape<dyn, 2, 9, 6>>(3, -2, 2, n), random_tensor<float, Shape<5, 2, 3, 3>>(4), random_tensor<float, Shape<5, 1, 1>>(5));  // rows of 3 windows
+  }
 }
 
 TEST_CASE("second derivatives") {

@@ -103,6 +103,14 @@ bool equal_outcomes(const Outcome& a, const Outcome& b, std::index_sequence<I...
 
 }  // namespace detail
 
+/// True if a node of the graph calls Op.
+template <class Op, int N>
+constexpr bool has(const tenon::Graph<N>& graph) {
+  for (int id = 0; id < graph.count; ++id)
+    if (tenon::is<Op>(graph[id])) return true;
+  return false;
+}
+
 /// Runs f(x...) and its gradients eagerly, as a graph with all passes, and as a graph with none; checks that result and
 /// gradients agree bit for bit, and returns them. f is generic and captures nothing; at most three floating-point operands.
 template <class F, class... X>

@@ -102,6 +102,7 @@ struct OperatorRules : OperatorInfo {
   bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;       // the operator that both become
+  const OperatorRules* with_pool = nullptr;         // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
 };
 /// The rules behind a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
@@ -181,6 +182,8 @@ constexpr double (*fold_of())(Dtype, double, double) {
 }
 template <class Op>
 constexpr const OperatorRules* with_update_of();
+template <class Op>
+constexpr const OperatorRules* with_pool_of();
 }  // namespace detail
 
 template <class Op>
@@ -190,12 +193,17 @@ inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf
                                             Op::blocks,   requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place, detail::has_derivative<Op>(), requires { Op::fold; }};
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
-inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>()};
+inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
 
 namespace detail {
 template <class Op>
 constexpr const OperatorRules* with_update_of() {
   if constexpr (requires { typename Op::WithUpdate; }) return &info<typename Op::WithUpdate>;
+  else return nullptr;
+}
+template <class Op>
+constexpr const OperatorRules* with_pool_of() {
+  if constexpr (requires { typename Op::WithPool; }) return &info<typename Op::WithPool>;
   else return nullptr;
 }
 }  // namespace detail

@@ -4,6 +4,7 @@
 #include <tenon/kernel/cpu/conv2d.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/ops/conv2d_pool.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
 
@@ -20,20 +21,7 @@ struct Conv2dOptions {
 
 namespace ops {
 
-/// What the three operators of a convolution need: everything but the extents of their operands.
-struct Conv2dAttributes {
-  int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
-  int first = 0, second = 0;  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
-};
-
 namespace detail {
-/// Sizes of one sample from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].
-constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a) {
-  return {x.size(0, 1), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
-}
-[[gnu::noinline]] constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
-  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1, aligned(long(workspace))};
-}
 // Not inlined: one function for all convolutions of a program, not one per shape.
 template <class T> [[gnu::noinline]] constexpr KernelWork forward_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_items(s), kernel::conv2d_workspace<T>(s.of(1))); }
 template <class T> [[gnu::noinline]] constexpr KernelWork input_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_backward_input_items(s), kernel::conv2d_backward_input_workspace<T>(s.of(1))); }
@@ -56,6 +44,7 @@ struct Conv2dBackwardWeight;
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
+  using WithPool = Conv2dMaxPool;
   static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr bool per_sample = true;
   static constexpr bool epilogue = true;

@@ -1,8 +1,9 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
-#include <tenon/ops/elementwise.hpp>
 #include <tenon/kernel/cpu/block_pool2d.hpp>
 #include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/ops/elementwise.hpp>
+#include <tenon/ops/pool_winners.hpp>
 #include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -32,6 +33,7 @@ constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorT
   a.top = v.before, a.left = h.before, a.oh = v.extent, a.ow = h.extent;
   return a;
 }
+static_assert(pack(Pool2dAttributes{2, 2, 2, 2, 0, 0, 5, 7}) == tenon::detail::halving_pool(5, 7));
 constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a) {
   return {x.size(0, 1) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
 }
@@ -64,6 +66,7 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
 TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
+  using WithPool = MaxPoolSpread;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
@@ -119,6 +122,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// derivative  dy to the winner
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
+  using WithPool = PoolWinners;
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;

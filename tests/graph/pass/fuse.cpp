@@ -181,3 +181,65 @@ TEST_CASE("fuse: a node is not moved behind a change of what it reads") {
   const Graph<16> after = fused(make.graph);
   CHECK(after.count == make.graph.count);
 }
+
+namespace {
+// relu(conv + bias), 3 x 3 with `height` x `width` results, and a maximum over windows behind it.
+struct Pooling {
+  Maker<16> make;
+  int convolution = 0, result = 0;
+  constexpr explicit Pooling(int height, const ops::Pool2dAttributes& window, const TensorType& bias = {{4, 1, 1}, 3, Dtype::float32}, Dtype dtype = Dtype::float32, int width = 6) {
+    const int x = make.input({{dyn, 2, height + 2, width + 2}, 4, dtype}), w = make.parameter({{4, 2, 3, 3}, 4, dtype});
+    TensorType added = bias;
+    added.dtype = dtype;
+    ops::Conv2dAttributes c;
+    c.first = height, c.second = width;
+    convolution = make.call<Relu>(make.call<Add>(make.call_with<ops::Conv2d>(c, x, w), make.input(added, 1)));
+    result = make.call_with<ops::MaxPool2d>(window, convolution);
+    make.output(result);
+  }
+  // The gradient of it, up to the ReLU's operand.
+  constexpr int gradient(const ops::Pool2dAttributes& window) {
+    return make.call<ops::ReluGrad>(convolution, make.call_with<ops::MaxPool2dGrad>(window, convolution, make.input(make.graph[result].type, 2)));
+  }
+};
+}  // namespace
+
+TEST_CASE("fuse: a maximum over windows of 2 x 2 joins the convolution before it, with its epilogue") {
+  for (int height : {6, 7}) {
+    const Graph<16> after = fused(Pooling(height, {2, 2, 2, 2, 0, 0, 3, 3}).make.graph);
+    REQUIRE(after.count == 4);
+    CHECK(is<ops::Conv2dMaxPool>(after[3]));
+    CHECK(after[3].steps == 2);
+    CHECK(after[3].operands == 3);
+    CHECK(after[3].type == TensorType{{dyn, 4, 3, 3}, 4, Dtype::float32});
+  }
+}
+
+TEST_CASE("fuse: other windows, dtypes, and operands keep the convolution's result, and so does a second reader") {
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {3, 3, 2, 2, 1, 1, 3, 3}).make.graph)) >= 0);                                       // windows that overlap
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(7, {2, 2, 2, 2, 0, 0, 4, 3}).make.graph)) >= 0);                                       // a cut one
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {2, 2, 2, 2, 0, 0, 3, 3}, {{4, 1, 1}, 3}, Dtype::bfloat16).make.graph)) >= 0);
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {2, 2, 2, 2, 0, 0, 3, 3}, {{dyn, 4, 6, 6}, 4}).make.graph)) >= 0);                   // an image is added
+  Pooling read_twice(6, {2, 2, 2, 2, 0, 0, 3, 3});
+  read_twice.make.output(read_twice.convolution);
+  CHECK(find<ops::MaxPool2d>(fused(read_twice.make.graph)) >= 0);
+}
+
+TEST_CASE("fuse: where the gradient is asked for, numbers of winners take the place of the convolution's result") {
+  const ops::Pool2dAttributes window{2, 2, 2, 2, 0, 0, 3, 4};
+  for (bool read : {false, true}) {
+    Pooling pooling(6, window, {{4, 1, 1}, 3, Dtype::float32}, Dtype::float32, 8);
+    pooling.make.output(pooling.gradient(window));
+    if (read) pooling.make.output(pooling.convolution);
+    const Graph<16> after = fused(pooling.make.graph);
+    CHECK((find<ops::Conv2dMaxPoolWinners>(after) >= 0) == !read);
+    CHECK((find<ops::MaxPoolSpread>(after) >= 0) == !read);
+    CHECK((find<ops::Conv2d>(after) < 0) == !read);
+  }
+  Pooling narrow(6, {2, 2, 2, 2, 0, 0, 3, 3});  // rows of three windows
+  narrow.make.output(narrow.gradient({2, 2, 2, 2, 0, 0, 3, 3}));
+  CHECK(find<ops::MaxPoolSpread>(fused(narrow.make.graph)) < 0);
+  Pooling linear(6, window, {{4, 1, 1}, 3, Dtype::float32}, Dtype::float32, 8);  // a gradient that no ReLU clips
+  linear.make.output(linear.make.call_with<ops::MaxPool2dGrad>(window, linear.convolution, linear.make.input(linear.make.graph[linear.result].type, 2)));
+  CHECK(find<ops::MaxPoolSpread>(fused(linear.make.graph)) < 0);
+}

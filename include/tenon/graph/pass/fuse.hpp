@@ -1,6 +1,7 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
 #include <tenon/graph/buffers.hpp>
+#include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/graph/step.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -85,10 +86,13 @@ class Fuser {
   }
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
+      if (graph_[id].op->id == max_pool) into_convolution(id);
       if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
+    for (int id = 0; id < graph_.count; ++id)
+      if (joins_[id]) keep_winners(graph_, id);
     compact(graph_, to_, keep_);
     return graph_;
   }
@@ -96,7 +100,9 @@ class Fuser {
  private:
   // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change between.
   constexpr bool merges(int id, int operand) const {
-    if (uses_[operand] != 1 || !(graph_[operand].type == graph_[id].type)) return false;
+    return uses_[operand] == 1 && graph_[operand].type == graph_[id].type && unchanged(operand);
+  }
+  constexpr bool unchanged(int operand) const {
     for (int k = 0; k < graph_[operand].operands; ++k)
       if (changed_[buffers_.owner[graph_[operand].operand[k]]] > operand) return false;
     return true;
@@ -168,6 +174,15 @@ class Fuser {
     store(id, program, merged[0]);
     for (int m = 1; m < count && !keep_[merged[0]]; ++m) keep_[merged[m]] = false;
   }
+  constexpr void into_convolution(int id) {
+    const int product = graph_[id].operand[0];
+    if (!unchanged(product) || !joins_pool(graph_, graph_[id], graph_[product])) return;
+    if (uses_[product] == 1) {
+      graph_[id] = with_pool(graph_[id], graph_[product]);
+      keep_[product] = false;
+    }
+    joins_[id] = uses_[product] == 3;  // the gradient reads it twice
+  }
   // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool goes.
   constexpr void store(int id, FusedProgram<N>& program, int dropped) {
     const Node& before = graph_[dropped];
@@ -190,7 +205,7 @@ class Fuser {
   Buffers<N> buffers_;
   int to_[N + 1]{}, uses_[N + 1]{};
   int changed_[N + 1]{};  // of each buffer: the last effect so far that wrote it
-  bool keep_[N + 1]{};
+  bool keep_[N + 1]{}, joins_[N + 1]{};  // joins: a maximum over windows that can be computed with its operand, a convolution
 };
 }  // namespace detail
 

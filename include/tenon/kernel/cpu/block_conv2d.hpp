@@ -29,12 +29,14 @@ struct BlockCorrelation {
   long band, image_rows, pitch;      // rows of the grid per pass; of the copy
   long pass;                         // planes at a time; the chains of small results go on from pass to pass
   bool packed;                       // weights are copied: those of one row block lie far apart in each plane
+  bool pooled;                       // only two rows of the result are kept, one channel behind the other: those that are complete
   bool cut;                          // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
 };
 
 inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
 // Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would load a weight per product.
 inline constexpr long worth_cutting = block_pixels == 4 ? 64 : 1L << 30;
+inline constexpr long worth_listing = 4;   // planes from which on a list of taps for the tile at a left or right border pays
 inline constexpr int cut_rows = 4;         // a tile of one pixel has a chain per row: fewer would wait for each other
 inline constexpr long small_result = 64;  // pixels up to which it costs less to load and store the result again than to cut the image in bands
 
@@ -44,7 +46,7 @@ constexpr void finish(BlockCorrelation& c) {
   c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w || c.planes * c.h * c.w * block_pixel > block_image_bytes;
   c.pitch = c.copied ? columns : c.w;
   c.band = c.grid_h, c.pass = c.planes;
-  if (c.copied && c.height * c.width <= small_result) c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, block_image_bytes));
+  if (c.copied && !c.pooled && c.height * c.width <= small_result) c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, block_image_bytes));
   if (c.copied) {
     const long fitting = (block_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
@@ -52,8 +54,9 @@ constexpr void finish(BlockCorrelation& c) {
   c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
 }
 
-constexpr BlockCorrelation block_forward(const Conv2dSizes& s) {
+constexpr BlockCorrelation block_forward(const Conv2dSizes& s, bool pooled = false) {
   BlockCorrelation c{};
+  c.pooled = pooled;
   c.planes = s.group_inputs(), c.h = s.h, c.w = s.w, c.top = s.pad_top, c.left = s.pad_left;
   c.pixel_h = s.stride_h, c.pixel_w = s.stride_w, c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
@@ -133,6 +136,12 @@ class BlockCorrelator {
   /// Appends a tap of the phase that is being described.
   void add(long weight, long row, long column) { taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)}; }
   void end_phase() { starts_[++phase_] = count_; }
+  /// The taps of a convolution.
+  [[gnu::noinline]] void add_forward(const Conv2dSizes& s) {
+    for (long r = 0; r < s.kh; ++r)
+      for (long k = 0; k < s.kw; ++k) add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
+    end_phase();
+  }
 
   /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps that meet only
   /// padding are left out if `finite`: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
@@ -149,7 +158,7 @@ class BlockCorrelator {
           const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
           const float* const weights = packed(weight + r * c_.row_step, planes.count, count);
           for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
-            run_phase(weights, image, to + r * c_.height * c_.width * block_samples, r, int(count), i0, band, phase, planes, last);
+            run_phase(weights, image, to + (c_.pooled ? 0 : r) * out_plane(), r, int(count), i0, band, phase, planes, last);
         }
       }
     }
@@ -168,6 +177,7 @@ class BlockCorrelator {
     for (long p = 0; p < planes; ++p) kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
     return weights_;
   }
+  long out_plane() const { return (c_.pooled ? 2 : c_.height) * c_.width * block_samples; }
   struct Range {
     long begin, end;
   };
@@ -188,12 +198,12 @@ class BlockCorrelator {
   struct Phase {
     BlockTile tile;
     int rows, number, phase_h, phase_w;
-    long i0;
+    long i0, out0;  // out0: the first row of the result that is kept
     bool some, finite;  // only some taps are needed
     Range rows_before, columns_before;
   };
   Range rows_of(const Phase& p, long first, long last) const { return needed(p.i0 + first, p.i0 + last, c_.pixel_h, c_.top, c_.h, p.some); }
-  Range columns_of(const Phase& p, long first, long last) const { return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some); }
+  Range columns_of(const Phase& p, long first, long last) const { return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && (c_.cut || p.tile.planes >= worth_listing)); }
 
   void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, const Planes& planes, RowsDone done) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
@@ -202,12 +212,12 @@ class BlockCorrelator {
     if (band <= 0 || grid_w <= 0) return;
     // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper and lower border.
     constexpr long half = block_pixels / 2;
-    const long tile_h = grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels) ? 2 : 1, tile_w = block_pixels / tile_h;
-    Phase p{{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, to, c_.height * c_.width * block_samples, {}, {}, planes.begun},
-            rows, phase, phase_h, phase_w, i0, planes.finite || c_.cut, planes.finite, {}, {}};
+    const long tile_h = c_.pooled || (grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels)) ? 2 : 1, tile_w = block_pixels / tile_h;
+    Phase p{{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, to, out_plane(), {}, {}, planes.begun},
+            rows, phase, phase_h, phase_w, i0, 0, planes.finite || c_.cut, planes.finite, {0, -1}, {0, -1}};
     const bool cuts = c_.cut || (c_.copied && rows >= cut_rows && planes.count * (starts_[phase + 1] - starts_[phase]) >= worth_cutting);
     for (long i = 0; i < band; i += tile_h) {
-      p.rows_before = p.columns_before = {0, -1};
+      if (c_.pooled) p.out0 = i0 + i;
       for (long j = 0; j < grid_w; j += tile_w) {
         const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;  // a second pass must meet each pixel once
         const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1, x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
@@ -243,7 +253,7 @@ class BlockCorrelator {
     for (long q = 0; q < Pixels; ++q) {
       const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
       p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * block_samples;
-      p.tile.out_pixel[q] = (((p.i0 + y) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
+      p.tile.out_pixel[q] = (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
     run_block_tile<Pixels>(p.tile, p.rows);
   }
@@ -309,9 +319,7 @@ struct EachChannel {
 [[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::without_copy(detail::block_forward(s));
   detail::BlockCorrelator correlator(c, workspace);
-  for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
-  correlator.end_phase();
+  correlator.add_forward(s);
   const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {

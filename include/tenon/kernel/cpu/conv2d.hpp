@@ -23,6 +23,19 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
   return detail::conv_scratch<T>(detail::backward_input<T>(s)).total;
 }
 
+namespace detail {
+// The taps of a convolution, whose weights these are.
+template <class T>
+[[gnu::noinline]] void add_forward_taps(Correlator<T>& correlator, const Correlation& c, const Conv2dSizes& s, [[maybe_unused]] const T* weight) {
+  for (long r = 0; r < s.kh; ++r)
+    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, c.image.offset(0, r * s.dilation_h, k * s.dilation_w));
+  correlator.repeat_for_planes(steps_per_unit<T> * s.taps());
+  correlator.end_phase();
+  if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
+    if ((c.by_rows || channels_in_lanes<T>(c)) && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+}
+}  // namespace detail
+
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
 /// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
@@ -30,12 +43,7 @@ template <class T>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::forward<T>(s);
   detail::Correlator<T> correlator(c, workspace);
-  for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, c.image.offset(0, r * s.dilation_h, k * s.dilation_w));
-  correlator.repeat_for_planes(steps_per_unit<T> * s.taps());
-  correlator.end_phase();
-  if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
-    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+  detail::add_forward_taps(correlator, c, s, weight);
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     const long o = group * c.rows + row0;
     correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed);

@@ -1,5 +1,6 @@
 // The correlation of a padded image with the taps of a kernel, which a convolution and its gradient for the input are.
 #pragma once
+#include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/correlation.hpp>
 
 TENON_EXACT_BEGIN
@@ -58,6 +59,15 @@ class Correlator {
     for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
   }
 
+  /// What takes the sums of `count` channels, `pitch` apart, from channel `first` behind row0 on, for rows i0 .. i0 + band - 1 of the
+  /// grid: (sums, pitch, first, count, i0, band). They are in the place of the padded image.
+  using TakeSums = FunctionRef<const A*, long, long, long, long, long>;
+  /// As run, for a correlation of one phase whose sums are not written but taken.
+  void run_into(TakeSums take, const T* weight, const T* from, long rows) {
+    take_ = take;
+    run(weight, from, nullptr, rows);
+  }
+
   /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0.
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
     const long blocks = ceil_div(rows, tile_rows);
@@ -75,7 +85,7 @@ class Correlator {
         const P* operand;
         if constexpr (widen) operand = weight_ + (packed + r) * count_;
         else operand = weight + r * c_.row_step;
-        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to + r * c_.height * c_.width, int(count), i0, phase);
+        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to, r, int(count), i0, phase);
       }
     }
   }
@@ -96,7 +106,7 @@ class Correlator {
     }
   }
 
-  void run_phase(const P* weight, T* to, int rows, long i0, int phase) {
+  void run_phase(const P* weight, T* to, long r, int rows, long i0, int phase) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
@@ -110,9 +120,10 @@ class Correlator {
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, image_, sums_, pitch_, false}, rows, i0, band);
     else
       for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+    if (take_) return take_(sums_, pitch_, r, rows, i0, band);
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
-        T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
+        T* const out = to + ((r + i) * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
         const A* const sums = sums_ + i * pitch_ + y * c_.image.pitch;
         if (c_.step_w == 1) copy_sums(sums, out, grid_w);
         else
@@ -230,6 +241,7 @@ class Correlator {
   long row_count_[most_rows]{};
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   bool finite_ = false;
+  TakeSums take_;
   Tap *taps_, *list_;
   long* starts_;
   std::int32_t* source_;

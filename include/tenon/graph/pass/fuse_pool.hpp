@@ -1,0 +1,63 @@
+// Fusion of a convolution with the maximum over windows behind it.
+#pragma once
+#include <tenon/graph/buffers.hpp>
+#include <tenon/graph/step.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+inline constexpr int max_pool = operator_id("MaxPool"), max_pool_gradient = operator_id("MaxPoolGrad"), convolution = operator_id("Conv2D"), relu_gradient = operator_id("ReluGrad");
+
+/// The settings of a maximum over windows of 2 x 2 side by side: in the order of ops::Pool2dAttributes.
+constexpr Attributes halving_pool(int height, int width) { return {{2, 2, 2, 2, 0, 0, height, width}}; }
+
+/// True if the maximum over windows `pool` of node `product` can be computed with it: if that is a convolution, a pair of rows at a time,
+/// and its epilogue reads numbers and values per channel only.
+template <int N>
+constexpr bool joins_pool(const Graph<N>& graph, const Node& pool, const Node& product) {
+  if (pool.op->id != max_pool || product.op->id != convolution || product.type.dtype != Dtype::float32) return false;
+  if (pool.attributes != halving_pool(product.type.extent[2] / 2, product.type.extent[3] / 2)) return false;
+  for (int k = 2; k < product.operands; ++k)
+    if (graph[product.operand[k]].type.same_shape(product.type)) return false;
+  return true;
+}
+/// Both as one node, if nothing else reads the convolution.
+constexpr Node with_pool(const Node& pool, Node product) {
+  product.op = rules_of(product.op).with_pool;
+  product.type = pool.type;
+  product.location = pool.location, product.scope = pool.scope;
+  return product;
+}
+
+/// True if node `gradient` is that of a maximum over windows of `product` and of the ReLU between: all that it reads of the convolution is
+/// which element of a window won, and whether it is greater than 0.
+template <int N>
+constexpr bool reads_winners(const Graph<N>& graph, const Node& gradient, int product, const Attributes& window) {
+  if (gradient.op->id != max_pool_gradient || gradient.operand[0] != product || gradient.attributes != window || gradient.steps != 1 || gradient.operand[2] != product) return false;
+  const Step step = Step::unpack(graph.program[gradient.program], graph.program[gradient.program + 1]);
+  return step.op == relu_gradient && step.source[0] == 1 && step.source[1] == 0;
+}
+/// Windows in a row from which on the gradient is put in its place. In shorter ones it is added to 0, which can change the sign of a zero.
+inline constexpr int least_windows = 4;
+
+/// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: in place of the result there will be
+/// room for the winners' numbers.
+template <int N>
+constexpr void keep_winners(Graph<N>& graph, int pool) {
+  const int product = graph[pool].operand[0];
+  Node joined = graph[product], &maximum = graph[pool];
+  if (maximum.type.extent[3] < least_windows || joined.operands == max_operands) return;
+  int gradient = -1;
+  for (int id = pool + 1; id < graph.count && gradient < 0; ++id)
+    if (reads_winners(graph, graph[id], product, maximum.attributes)) gradient = id;
+  if (gradient < 0) return;
+  for (int k = joined.operands++; k > 2; --k) joined.operand[k] = joined.operand[k - 1];
+  joined.operand[2] = product;
+  joined = with_pool(maximum, with_pool(maximum, joined));
+  Node room = maximum;
+  room.op = rules_of(maximum.op).with_pool, room.operands = 0, room.attributes = {};
+  Node& spread = graph[gradient];
+  spread.op = rules_of(spread.op).with_pool, spread.operands = 2, spread.steps = 0, spread.attributes = {};
+  graph[product] = room, graph[pool] = joined;
+}
+
+}  // namespace tenon::detail

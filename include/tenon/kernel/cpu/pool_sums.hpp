@@ -1,0 +1,122 @@
+// The maxima over windows of 2 x 2 of what fused steps make of a convolution's sums, while these are in the nearest cache.
+#pragma once
+#include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// What neighbouring elements of a result are: pixels, channels of a pixel, or samples.
+enum class PoolLanes : signed char { pixels, channels, samples };
+
+/// A row of windows of 2 x 2 pixels of one channel, or of neighbouring channels in lanes.
+struct PooledSums {
+  PoolLanes kind;
+  const float* sums;    // the first pixel
+  long row, pixel;      // from there to the pixel below, and to the next one
+  long windows, lanes;  // lanes: of each pixel; 1 where pixels are neighbours
+  float *to, *winners;  // winners: if they are kept, in the places of the maxima, the number of each one's pixel; -1 if it is not greater than 0
+  long step;            // from the maximum of a window to that of the next one
+  long channel;         // the first one
+};
+using PoolSums = FunctionRef<const PooledSums&>;
+
+namespace detail {
+inline constexpr int pool_sums_width = simd_width<float> < 8 ? simd_width<float> : 8;
+using PoolVector = Simd<float, pool_sums_width>;
+
+/// f(sum, in...) of some neighbours; operands whose Moves is true move with them.
+template <bool... Moves, class F, class... T>
+[[gnu::always_inline]] inline PoolVector finished_sums(F f, const float* sums, const T*... in) {
+  float own[pool_sums_width];
+  for (int l = 0; l < pool_sums_width; ++l) own[l] = f(sums[l], in[Moves ? l : 0]...);
+  return PoolVector::load(own);
+}
+
+/// The maximum of four, as by max_pool2d: the first one begins, a later one takes over only if it is greater. Its number goes to
+/// `winner`, or -1 if it is not greater than 0.
+template <bool keeps>
+[[gnu::always_inline]] inline PoolVector maximum_of(const PoolVector (&v)[4], PoolVector& winner) {
+  PoolVector best = v[0], number(0.0f);
+#pragma GCC unroll 4
+  for (int t = 1; t < 4; ++t) {
+    if constexpr (keeps) number = choose_greater(v[t], best, PoolVector(float(t)), number);
+    best = max(v[t], best);
+  }
+  if constexpr (keeps) winner = choose_greater(best, PoolVector(0.0f), number, PoolVector(-1.0f));
+  return best;
+}
+/// The first `count` lanes.
+[[gnu::always_inline]] inline void store_some(const PoolVector& v, float* to, long count) {
+  float lane[pool_sums_width];
+  v.store(lane);
+  for (long i = 0; i < count; ++i) to[i] = lane[i];
+}
+}  // namespace detail
+
+/// Maxima of windows whose pixels are neighbours.
+template <bool keeps, class F, class... T>
+[[gnu::noinline]] void pool_pixels(F f, const PooledSums& p, const T*... in) {
+  constexpr int width = detail::pool_sums_width;
+  const auto own = [&](const float* sums) __attribute__((always_inline)) { return detail::finished_sums<(sizeof(T) == 0)...>(f, sums, in...); };
+  const long row = p.row, windows = p.windows;
+  float *const to = p.to, *const winners = p.winners;
+  for (long w = 0; w < windows; w += width) {
+    if (w + width > windows && windows > width) w = windows - width;  // overlaps the ones before
+    const float* const upper = p.sums + 2 * w;
+    const auto u0 = own(upper), u1 = own(upper + width), l0 = own(upper + row), l1 = own(upper + row + width);
+    detail::PoolVector winner;
+    const auto best = detail::maximum_of<keeps>({every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)}, winner);
+    if (w + width <= windows) {
+      best.store(to + w);
+      if constexpr (keeps) winner.store(winners + w);
+    } else {
+      detail::store_some(best, to + w, windows - w);
+      if constexpr (keeps) detail::store_some(winner, winners + w, windows - w);
+    }
+  }
+}
+
+/// Maxima of windows whose pixels are vectors: of samples, or of channels, with which operands move whose Moves is true.
+template <bool keeps, bool... Moves, class F, class... T>
+[[gnu::noinline]] void pool_vectors(F f, const PooledSums& p, const T*... in) {
+  constexpr int width = detail::pool_sums_width;
+  const long row = p.row, pixel = p.pixel, lanes = p.lanes, step = p.step, end = p.windows * p.step;
+  float *const to = p.to, *const winners = p.winners;
+  const float* upper = p.sums;
+  for (long at = 0; at < end; at += step, upper += 2 * pixel)
+    for (long lane = 0; lane < lanes; lane += width) {
+      const float* const lower = upper + row;
+      const auto own = [&](const float* sums) __attribute__((always_inline)) { return detail::finished_sums<Moves...>(f, sums + lane, (in + (Moves ? lane : 0))...); };
+      detail::PoolVector winner;
+      detail::maximum_of<keeps>({own(upper), own(upper + pixel), own(lower), own(lower + pixel)}, winner).store(to + at + lane);
+      if constexpr (keeps) winner.store(winners + at + lane);
+    }
+}
+
+/// No steps at all.
+struct SameSum {
+  float operator()(float sum) const { return sum; }
+};
+/// Steps, and the maxima of what they make: the same code for all shapes. Operands are numbers or have a value per channel.
+template <class Steps, bool keeps, bool... PerChannel>
+struct PoolSteps {
+  const float* operand[sizeof...(PerChannel) + 1];
+
+  // The sums of row-major images end with + 0 here, those of blocks have had theirs.
+  struct PlusZero {
+    [[gnu::always_inline]] float operator()(float sum, auto... in) const { return Steps()(sum + 0.0f, in...); }
+  };
+  void operator()(const PooledSums& p) const { run(p, std::make_index_sequence<sizeof...(PerChannel)>()); }
+
+ private:
+  template <std::size_t... K>
+  void run(const PooledSums& p, std::index_sequence<K...>) const {
+    if (p.kind == PoolLanes::pixels) pool_pixels<keeps>(PlusZero(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
+    else if (p.kind == PoolLanes::channels) pool_vectors<keeps, PerChannel...>(PlusZero(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
+    else pool_vectors<keeps, (PerChannel && false)...>(Steps(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
+  }
+};
+
+}  // namespace tenon::kernel
+TENON_EXACT_END
