@@ -202,6 +202,31 @@ TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
 }
 
+TEST_CASE("conv2d: images that lie there once for each column of taps") {
+  const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
+    CHECK((kernel::detail::forward<float>(s).image.copy_step > 0 || kernel::detail::backward_input<float>(s).image.copy_step > 0));
+    check<float>(s, seed);
+  };
+  copied(sizes(2, 33, 4, 4, 34, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 80);
+  copied(sizes(3, 40, 8, 8, 41, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 81);
+  copied(sizes(2, 34, 8, 7, 68, 5, 3, 1, 3, 2, 2, 2, 4, 4, 2, 1), 82);
+  copied(sizes(1, 100, 14, 11, 96, 3, 4, 1, 1, 1, 1, 1, 1, 1, 3, 0), 83);
+  copied(sizes(1, 260, 14, 17, 60, 3, 5, 1, 1, 1, 1, 1, 1, 1, 2, 2), 84);  // several bands
+  copied(sizes(1, 40, 4, 4, 50, 2, 2, 1, 1, 1, 1, 1, 2, 0, 3, 0), 85);    // more padding than kernel
+}
+
+TEST_CASE("conv2d: images that are read where they are") {
+  const auto in_place = [](const Conv2dSizes& s, std::uint64_t seed) {
+    CHECK(kernel::detail::forward<float>(s).in_place);
+    check<float>(s, seed);
+  };
+  in_place(sizes(2, 9, 7, 9, 19, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 90);
+  in_place(sizes(3, 4, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 91);
+  in_place(sizes(2, 6, 41, 61, 9, 1, 1, 1, 1, 1, 1, 3, 0, 0, 0, 0), 92);  // several bands
+  in_place(sizes(2, 5, 9, 10, 9, 3, 1, 1, 1, 2, 1, 1, 0, 0, 0, 0), 93);
+  check<double>(sizes(2, 5, 9, 10, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 94);
+}
+
 TEST_CASE("conv2d: layers of bfloat16") {
   check<bfloat16>(sizes(3, 3, 11, 10, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 40);    // odd channels and samples
   check<bfloat16>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 41);    // several bands

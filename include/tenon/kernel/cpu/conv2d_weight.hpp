@@ -29,9 +29,8 @@ template <class T>
 constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   using A = Compute<T>;
   WeightPlan p{};
-  const Correlation c = forward<A>(s);
-  p.image = c.image;
-  p.rows = c.row_step, p.columns = s.group_outputs();
+  p.image = forward_image<A>(s);
+  p.rows = s.group_inputs() * s.taps(), p.columns = s.group_outputs();
   p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
   p.together = steps_per_unit<T> > 1 ? 3 : 1;
   p.together = p.together < p.column_blocks ? p.together : p.column_blocks;

@@ -62,9 +62,14 @@ class Correlator {
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
-      if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
-      cleared_ = true;
-      fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      pixels_ = image_;
+      if constexpr (std::is_same_v<T, P>)
+        if (c_.in_place) pixels_ = from + i0 * c_.image.pitch;
+      if (!c_.in_place) {
+        if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
+        cleared_ = true;
+        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      }
       if constexpr (unit == 2)
         if (lanes_) {
           for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
@@ -107,9 +112,12 @@ class Correlator {
     if constexpr (widen) operand += first;
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
-    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, image_, sums_, pitch_, false}, rows, i0, band);
+    if constexpr (!widen)
+      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && columns >= tile_step<A>)
+        return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
+    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
-      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -118,6 +126,23 @@ class Correlator {
         else
           for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
       }
+  }
+
+  // All columns are results, whose tiles lie in the result itself. The last one overlaps the one before it.
+  [[gnu::noinline]] static void run_direct(Tile<A, P> tile, int rows, long columns) {
+    const P* const pixels = tile.b;
+    A* const to = tile.out;
+    for (long q = 0, width; q < columns; q += width) {
+      const long left = columns - q;
+      width = rows == 1 && left >= tile_columns<A>(1) ? tile_columns<A>(1) : next_columns<A>(left);
+      if (width > columns) width = tile_step<A>;
+      if (width > left) q = columns - width;
+      tile.b = pixels + q, tile.out = to + q;
+      for (int i = 0; i < rows; ++i)  // processors do not see these stores coming
+        for (long x = 0; x < width; x += 64 / long(sizeof(A))) __builtin_prefetch(tile.out + i * tile.out_row + x, 1);
+      run_tile(tile, rows, width);
+      for (int i = 0; i < rows; ++i) copy_sums(tile.out + i * tile.out_row, tile.out + i * tile.out_row, width);
+    }
   }
 
   // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
@@ -235,6 +260,7 @@ class Correlator {
   std::int32_t* source_;
   A* sums_;
   P *weight_, *rows_, *image_;
+  const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };
 
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group, row0, rows).
