@@ -5,6 +5,25 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
+// Memory that will be needed soon and is fetched little by little meanwhile: `count` pieces of `length` bytes, each `step` further.
+struct Ahead {
+  const char* at = nullptr;
+  long length = 0, step = 0, count = 0;
+  double rate = 0;  // lines per unit of work
+  long done = 0;
+
+  long lines() const { return count * ceil_div(length, 64); }
+  void fetch(long work) {
+    for (long lines = long(rate * double(work)) + 1; lines > 0 && count > 0; --lines) {
+      __builtin_prefetch(at + done, 0, 2);
+      done += 64;
+      if (done < length) continue;
+      done = 0;
+      if (--count > 0) at += step;
+    }
+  }
+};
+
 template <class T>
 class Correlator {
   using A = Compute<T>;
@@ -79,13 +98,37 @@ class Correlator {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
         if constexpr (widen) operand = weight_ + (packed + r) * count_;
-        else operand = weight + r * c_.row_step;
+        else operand = weight + r * c_.row_step, fetch_weights(operand + count * c_.row_step, block + 1 < blocks ? border(rows, blocks, block + 2) - r - count : 0);
         for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to + r * c_.height * c_.width, int(count), i0, phase);
       }
     }
   }
 
  private:
+  // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
+  void fetch_weights(const P* weight, long rows) {
+    const long length = rows * c_.row_step * long(sizeof(P)), columns = (c_.band - 1) * c_.image.pitch + c_.grid_w;
+    ahead_.count = c_.plane_step > c_.row_step && length >= 128 && columns <= 4 * simd_width<A> ? c_.image.planes : 0;
+    ahead_.at = reinterpret_cast<const char*>(weight), ahead_.length = length, ahead_.step = c_.plane_step * long(sizeof(P)), ahead_.done = 0;
+    ahead_.rate = double(ahead_.lines()) / double(c_.steps * columns);
+  }
+  // A tile, in pieces if something is fetched between them.
+  long compute(const Tile<A, P>& tile, int rows, long columns) {
+    if constexpr (!widen)
+      if (ahead_.count > 0) {
+        constexpr long piece = 128;
+        Tile<A, P> part = tile;
+        for (; tile.taps + tile.count - part.taps > piece; part.taps += piece, part.resume = true) {
+          part.count = piece;
+          ahead_.fetch(piece * columns);
+          run_tile(part, rows, columns);
+        }
+        part.count = tile.taps + tile.count - part.taps;
+        return run_tile(part, rows, columns);
+      }
+    return run_tile(tile, rows, columns);
+  }
+
   void pack_row(const T* weight, P* to) const {
     if constexpr (unit == 2) {
       const long taps = count_ / c_.image.planes;
@@ -117,7 +160,7 @@ class Correlator {
         return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
-      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
+      for (long q = 0; q < columns;) q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -129,7 +172,7 @@ class Correlator {
   }
 
   // All columns are results, whose tiles lie in the result itself. The last one overlaps the one before it.
-  [[gnu::noinline]] static void run_direct(Tile<A, P> tile, int rows, long columns) {
+  [[gnu::noinline]] void run_direct(Tile<A, P> tile, int rows, long columns) {
     const P* const pixels = tile.b;
     A* const to = tile.out;
     for (long q = 0, width; q < columns; q += width) {
@@ -140,7 +183,7 @@ class Correlator {
       tile.b = pixels + q, tile.out = to + q;
       for (int i = 0; i < rows; ++i)  // processors do not see these stores coming
         for (long x = 0; x < width; x += 64 / long(sizeof(A))) __builtin_prefetch(tile.out + i * tile.out_row + x, 1);
-      run_tile(tile, rows, width);
+      compute(tile, rows, width);
       for (int i = 0; i < rows; ++i) copy_sums(tile.out + i * tile.out_row, tile.out + i * tile.out_row, width);
     }
   }
@@ -260,6 +303,7 @@ class Correlator {
   std::int32_t* source_;
   A* sums_;
   P *weight_, *rows_, *image_;
+  Ahead ahead_;
   const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };
 
