@@ -113,20 +113,16 @@ class Correlator {
     ahead_.rate = double(ahead_.lines()) / double(c_.steps * columns);
   }
   // A tile, in pieces if something is fetched between them.
-  long compute(const Tile<A, P>& tile, int rows, long columns) {
-    if constexpr (!widen)
-      if (ahead_.count > 0) {
-        constexpr long piece = 128;
-        Tile<A, P> part = tile;
-        for (; tile.taps + tile.count - part.taps > piece; part.taps += piece, part.resume = true) {
-          part.count = piece;
-          ahead_.fetch(piece * columns);
-          run_tile(part, rows, columns);
-        }
-        part.count = tile.taps + tile.count - part.taps;
-        return run_tile(part, rows, columns);
-      }
-    return run_tile(tile, rows, columns);
+  [[gnu::noinline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
+    constexpr long piece = 128;
+    Tile<A, P> part = tile;
+    for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
+      const bool last = left <= piece || ahead_.count == 0;
+      part.count = last ? left : piece;
+      if (!last) ahead_.fetch(piece * columns);
+      const long covered = run_tile(part, rows, columns);
+      if (last) return covered;
+    }
   }
 
   void pack_row(const T* weight, P* to) const {

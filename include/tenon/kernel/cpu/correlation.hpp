@@ -127,7 +127,7 @@ constexpr Padded forward_image(const Conv2dSizes& s) {
 }
 
 template <class T>
-constexpr Correlation forward(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr Correlation forward(const Conv2dSizes& s) {
   Correlation c{};
   c.image = forward_image<T>(s);
   c.step_h = c.step_w = 1;
@@ -152,7 +152,7 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
 }
 
 template <class T>
-constexpr Correlation backward_input(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr Correlation backward_input(const Conv2dSizes& s) {
   Correlation c{};
   const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.step_h = s.stride_h, c.step_w = s.stride_w;
