@@ -12,7 +12,11 @@ struct Ahead {
   double rate = 0;  // lines per unit of work
   long done = 0;
 
-  long lines() const { return count * ceil_div(length, 64); }
+  // Begins with what is to be complete after so much work.
+  void begin(const void* first, long bytes, long distance, long pieces, long work) {
+    at = static_cast<const char*>(first), length = bytes, step = distance, count = bytes > 0 ? pieces : 0, done = 0;
+    rate = double(count * ceil_div(length, 64)) / double(work + 1);
+  }
   void fetch(long work) {
     for (long lines = long(rate * double(work)) + 1; lines > 0 && count > 0; --lines) {
       __builtin_prefetch(at + done, 0, 2);
@@ -78,7 +82,7 @@ class Correlator {
   }
 
   /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0.
-  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
+  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0, const T* next = nullptr) {
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
       pixels_ = image_;
@@ -94,6 +98,7 @@ class Correlator {
           for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
           return;
         }
+      if constexpr (!widen) fetch_image(from, next, i0, blocks);
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
@@ -107,19 +112,27 @@ class Correlator {
  private:
   // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
   void fetch_weights(const P* weight, long rows) {
-    const long length = rows * c_.row_step * long(sizeof(P)), columns = (c_.band - 1) * c_.image.pitch + c_.grid_w;
-    ahead_.count = c_.plane_step > c_.row_step && length >= 128 && columns <= 4 * simd_width<A> ? c_.image.planes : 0;
-    ahead_.at = reinterpret_cast<const char*>(weight), ahead_.length = length, ahead_.step = c_.plane_step * long(sizeof(P)), ahead_.done = 0;
-    ahead_.rate = double(ahead_.lines()) / double(c_.steps * columns);
+    const long length = rows * c_.row_step * long(sizeof(P)), columns = columns_of(c_.band);
+    const bool apart = c_.plane_step > c_.row_step && length >= 128 && columns <= 4 * simd_width<A>;
+    weights_.begin(weight, length, c_.plane_step * long(sizeof(P)), apart ? c_.image.planes : 0, c_.steps * columns);
   }
+  // The next band of the image, or the first one of the next sample's, where little is computed per pixel.
+  void fetch_image(const T* from, const T* next, long i0, long blocks) {
+    const long first = i0 + c_.band < c_.grid_h ? i0 + c_.band : 0, rows = c_.band < c_.image.h - first ? c_.band : c_.image.h - first;
+    const T* const planes = first > 0 ? from : next;
+    const bool little = planes && c_.in_place && c_.rows <= 128 && c_.image.planes * c_.image.h * c_.image.w >= 1 << 16;
+    ahead_.begin(planes + first * c_.image.w, little ? rows * c_.image.w * long(sizeof(T)) : 0, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
+  }
+  long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
   [[gnu::noinline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
     constexpr long piece = 128;
     Tile<A, P> part = tile;
     for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
-      const bool last = left <= piece || ahead_.count == 0;
+      const bool last = left <= piece || weights_.count == 0;
       part.count = last ? left : piece;
-      if (!last) ahead_.fetch(piece * columns);
+      weights_.fetch(part.count * columns);
+      ahead_.fetch(part.count * columns);
       const long covered = run_tile(part, rows, columns);
       if (last) return covered;
     }
@@ -156,7 +169,10 @@ class Correlator {
         return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
-      for (long q = 0; q < columns;) q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
+      for (long q = 0; q < columns;) {
+        if (c_.step_h * c_.step_w == 1) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
+        q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
+      }
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -167,6 +183,11 @@ class Correlator {
       }
   }
 
+  // Processors do not see the stores coming that go to the next rows.
+  [[gnu::always_inline]] void fetch_result(const T* to, int rows, long width) const {  // a call would be left out as one without effect
+    for (int i = 0; i < rows; ++i)
+      for (long x = 0; x < width; x += 64 / long(sizeof(T))) __builtin_prefetch(to + i * c_.height * c_.width + x, 1);
+  }
   // All columns are results, whose tiles lie in the result itself. The last one overlaps the one before it.
   [[gnu::noinline]] void run_direct(Tile<A, P> tile, int rows, long columns) {
     const P* const pixels = tile.b;
@@ -177,8 +198,7 @@ class Correlator {
       if (width > columns) width = tile_step<A>;
       if (width > left) q = columns - width;
       tile.b = pixels + q, tile.out = to + q;
-      for (int i = 0; i < rows; ++i)  // processors do not see these stores coming
-        for (long x = 0; x < width; x += 64 / long(sizeof(A))) __builtin_prefetch(tile.out + i * tile.out_row + x, 1);
+      fetch_result(tile.out, rows, width);
       compute(tile, rows, width);
       for (int i = 0; i < rows; ++i) copy_sums(tile.out + i * tile.out_row, tile.out + i * tile.out_row, width);
     }
@@ -249,7 +269,7 @@ class Correlator {
       while (from < to && !meets(from)) ++from;
       while (from < to && !meets(to - 1)) --to;
       if (from != begin || to != end) list_taps(tile, begin = from, end = to);
-      run_tile(tile, rows, c_.grid_w);
+      compute(tile, rows, c_.grid_w);
     }
   }
   // The taps of kernel rows begin .. end - 1.
@@ -299,7 +319,7 @@ class Correlator {
   std::int32_t* source_;
   A* sums_;
   P *weight_, *rows_, *image_;
-  Ahead ahead_;
+  Ahead weights_, ahead_;
   const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };
 
