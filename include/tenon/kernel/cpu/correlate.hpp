@@ -113,7 +113,7 @@ class Correlator {
   // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
   void fetch_weights(const P* weight, long rows) {
     const long length = rows * c_.row_step * long(sizeof(P)), columns = columns_of(c_.band);
-    const bool apart = c_.plane_step > c_.row_step && length >= 128 && columns <= 4 * simd_width<A>;
+    const bool apart = c_.plane_step > c_.row_step && length >= 128 && columns <= 256;
     weights_.begin(weight, length, c_.plane_step * long(sizeof(P)), apart ? c_.image.planes : 0, c_.steps * columns);
   }
   // The next band of the image, or the first one of the next sample's, where little is computed per pixel.
@@ -126,7 +126,7 @@ class Correlator {
   long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
   [[gnu::noinline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
-    constexpr long piece = 128;
+    constexpr long piece = 256;
     Tile<A, P> part = tile;
     for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
       const bool last = left <= piece || weights_.count == 0;
