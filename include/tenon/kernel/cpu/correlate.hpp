@@ -125,7 +125,10 @@ class Correlator {
   }
   long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
-  [[gnu::noinline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
+  [[gnu::always_inline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
+    return weights_.count == 0 && ahead_.count == 0 ? run_tile(tile, rows, columns) : compute_pieces(tile, rows, columns);
+  }
+  [[gnu::noinline]] long compute_pieces(const Tile<A, P>& tile, int rows, long columns) {
     constexpr long piece = 256;
     Tile<A, P> part = tile;
     for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
@@ -183,8 +186,10 @@ class Correlator {
       }
   }
 
-  // Processors do not see the stores coming that go to the next rows.
-  [[gnu::always_inline]] void fetch_result(const T* to, int rows, long width) const {  // a call would be left out as one without effect
+  // Processors do not see the stores coming that go to the next rows. (A call would be left out as one without effect.)
+  [[gnu::always_inline]] void fetch_result(const T* to, int rows, long width) const {
+    constexpr long near = 256 << 10;  // bytes
+    if (c_.rows * c_.height * c_.width < near / long(sizeof(T))) return;
     for (int i = 0; i < rows; ++i)
       for (long x = 0; x < width; x += 64 / long(sizeof(T))) __builtin_prefetch(to + i * c_.height * c_.width + x, 1);
   }
