@@ -46,7 +46,8 @@ template <class T>
   detail::add_forward_taps(correlator, c, s, weight);
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
     const long o = group * c.rows + row0;
-    correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed);
+    const T* const from = x + (sample * s.c + group * s.group_inputs()) * s.h * s.w;
+    correlator.run(weight + o * c.row_step, from, y + (sample * s.o + o) * s.oh * s.ow, rows, packed, sample + 1 < s.n ? from + s.c * s.h * s.w : nullptr);
     if (finish) finish(sample, o, rows);
   };
   if constexpr (correlator.widen)
@@ -75,8 +76,9 @@ template <class T>
   if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
     if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
   const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
-    correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
-                   dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed);
+    const T* const from = dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow;
+    correlator.run(weight + group * group_weights + row0 * c.row_step, from, dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed,
+                   sample + 1 < s.n ? from + s.o * s.oh * s.ow : nullptr);
     if (finish) finish(sample, group * c.rows + row0, rows);
   };
   if constexpr (correlator.widen)

@@ -6,6 +6,29 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
+// Memory that will be needed soon and is fetched little by little meanwhile: `count` pieces of `length` bytes, each `step` further.
+struct Ahead {
+  const char* at = nullptr;
+  long length = 0, step = 0, count = 0;
+  double rate = 0;  // lines per unit of work
+  long done = 0;
+
+  // Begins with what is to be complete after so much work.
+  void begin(const void* first, long bytes, long distance, long pieces, long work) {
+    at = static_cast<const char*>(first), length = bytes, step = distance, count = bytes > 0 ? pieces : 0, done = 0;
+    rate = double(count * ceil_div(length, 64)) / double(work + 1);
+  }
+  void fetch(long work) {
+    for (long lines = long(rate * double(work)) + 1; lines > 0 && count > 0; --lines) {
+      __builtin_prefetch(at + done, 0, 2);
+      done += 64;
+      if (done < length) continue;
+      done = 0;
+      if (--count > 0) at += step;
+    }
+  }
+};
+
 template <class T>
 class Correlator {
   using A = Compute<T>;
@@ -69,28 +92,65 @@ class Correlator {
   }
 
   /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0.
-  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
+  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0, const T* next = nullptr) {
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
-      if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
-      cleared_ = true;
-      fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      pixels_ = image_;
+      if constexpr (std::is_same_v<T, P>)
+        if (c_.in_place) pixels_ = from + i0 * c_.image.pitch;
+      if (!c_.in_place) {
+        if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
+        cleared_ = true;
+        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      }
       if constexpr (unit == 2)
         if (lanes_) {
           for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
           return;
         }
+      if constexpr (!widen) fetch_image(from, next, i0, blocks);
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
         if constexpr (widen) operand = weight_ + (packed + r) * count_;
-        else operand = weight + r * c_.row_step;
+        else operand = weight + r * c_.row_step, fetch_weights(operand + count * c_.row_step, block + 1 < blocks ? border(rows, blocks, block + 2) - r - count : 0);
         for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to, r, int(count), i0, phase);
       }
     }
   }
 
  private:
+  // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
+  void fetch_weights(const P* weight, long rows) {
+    const long length = rows * c_.row_step * long(sizeof(P)), columns = columns_of(c_.band);
+    const bool apart = c_.plane_step > c_.row_step && length >= 128 && columns <= 256;
+    weights_.begin(weight, length, c_.plane_step * long(sizeof(P)), apart ? c_.image.planes : 0, c_.steps * columns);
+  }
+  // The next band of the image, or the first one of the next sample's, where little is computed per pixel.
+  void fetch_image(const T* from, const T* next, long i0, long blocks) {
+    const long first = i0 + c_.band < c_.grid_h ? i0 + c_.band : 0, rows = c_.band < c_.image.h - first ? c_.band : c_.image.h - first;
+    const T* const planes = first > 0 ? from : next;
+    const bool little = planes && c_.in_place && c_.rows <= 128 && c_.image.planes * c_.image.h * c_.image.w >= 1 << 16;
+    ahead_.begin(planes + first * c_.image.w, little ? rows * c_.image.w * long(sizeof(T)) : 0, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
+  }
+  long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
+  // A tile, in pieces if something is fetched between them.
+  [[gnu::always_inline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
+    return weights_.count == 0 && ahead_.count == 0 ? run_tile(tile, rows, columns) : compute_pieces(tile, rows, columns);
+  }
+  [[gnu::noinline]] long compute_pieces(const Tile<A, P>& tile, int rows, long columns) {
+    constexpr long piece = 256;
+    Tile<A, P> part = tile;
+    for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
+      const bool last = left <= piece || weights_.count == 0;
+      part.count = last ? left : piece;
+      weights_.fetch(part.count * columns);
+      ahead_.fetch(part.count * columns);
+      const long covered = run_tile(part, rows, columns);
+      if (last) return covered;
+    }
+  }
+
   void pack_row(const T* weight, P* to) const {
     if constexpr (unit == 2) {
       const long taps = count_ / c_.image.planes;
@@ -111,24 +171,54 @@ class Correlator {
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
     if (band <= 0 || grid_w <= 0) return;
+    if (!take_) to += r * c_.height * c_.width;
     const long first = starts_[phase], count = starts_[phase + 1] - first;
     std::int32_t row[tile_rows];
     const P* operand = weight;
     if constexpr (widen) operand += first;
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
-    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, image_, sums_, pitch_, false}, rows, i0, band);
+    if constexpr (!widen)
+      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && columns >= tile_step<A> && !take_)
+        return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
+    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
-      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+      for (long q = 0; q < columns;) {
+        if (c_.step_h * c_.step_w == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
+        q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
+      }
     if (take_) return take_(sums_, pitch_, r, rows, i0, band);
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
-        T* const out = to + ((r + i) * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
+        T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
         const A* const sums = sums_ + i * pitch_ + y * c_.image.pitch;
         if (c_.step_w == 1) copy_sums(sums, out, grid_w);
         else
           for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
       }
+  }
+
+  // Processors do not see the stores coming that go to the next rows. (A call would be left out as one without effect.)
+  [[gnu::always_inline]] void fetch_result(const T* to, int rows, long width) const {
+    constexpr long near = 256 << 10;  // bytes
+    if (c_.rows * c_.height * c_.width < near / long(sizeof(T))) return;
+    for (int i = 0; i < rows; ++i)
+      for (long x = 0; x < width; x += 64 / long(sizeof(T))) __builtin_prefetch(to + i * c_.height * c_.width + x, 1);
+  }
+  // All columns are results, whose tiles lie in the result itself. The last one overlaps the one before it.
+  [[gnu::noinline]] void run_direct(Tile<A, P> tile, int rows, long columns) {
+    const P* const pixels = tile.b;
+    A* const to = tile.out;
+    for (long q = 0, width; q < columns; q += width) {
+      const long left = columns - q;
+      width = rows == 1 && left >= tile_columns<A>(1) ? tile_columns<A>(1) : next_columns<A>(left);
+      if (width > columns) width = tile_step<A>;
+      if (width > left) q = columns - width;
+      tile.b = pixels + q, tile.out = to + q;
+      fetch_result(tile.out, rows, width);
+      compute(tile, rows, width);
+      for (int i = 0; i < rows; ++i) copy_sums(tile.out + i * tile.out_row, tile.out + i * tile.out_row, width);
+    }
   }
 
   // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
@@ -196,7 +286,7 @@ class Correlator {
       while (from < to && !meets(from)) ++from;
       while (from < to && !meets(to - 1)) --to;
       if (from != begin || to != end) list_taps(tile, begin = from, end = to);
-      run_tile(tile, rows, c_.grid_w);
+      compute(tile, rows, c_.grid_w);
     }
   }
   // The taps of kernel rows begin .. end - 1.
@@ -247,6 +337,8 @@ class Correlator {
   std::int32_t* source_;
   A* sums_;
   P *weight_, *rows_, *image_;
+  Ahead weights_, ahead_;
+  const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };
 
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group, row0, rows).
