@@ -16,6 +16,8 @@ struct ReduceWalk {
 
   /// True if the last axis is kept: one loop then serves neighbouring results, each with its own chain.
   constexpr bool vertical() const { return groups > 0 && !reduced[groups - 1]; }
+  /// True for many runs, or many groups of columns, of so few elements that they go side by side into vectors.
+  constexpr bool is_short() const { return groups == (vertical() ? 3 : 2) && length() >= 2 && length() <= 16; }
   /// Neighbouring elements of one reduced run, or of one row of results.
   constexpr long length() const { return groups > 0 ? extent[groups - 1] : 1; }
   /// Offset of element `index` of the kept or the reduced axes, without those of the last group.
@@ -261,7 +263,7 @@ template <class A, class T, class R, class F, class Finish>
   constexpr long lanes = ReduceVector<A>::width;
   const bool vertical = w.vertical();
   const long width = w.length(), results = vertical ? width : 1, together = vertical && width > 3 ? reduce_chains : lanes;
-  if (w.elements == 0 || width > lanes || width < 2 || w.groups != (vertical ? 3 : 2)) return begin;
+  if (w.elements == 0 || width > lanes || !w.is_short()) return begin;
   const long step = w.stride[0], first = ceil_div(begin, results), safe = (w.elements - lanes) / step;  // the last ones read further
   const long blocks = ((end / results < safe ? end / results : safe) - first) / together, from = first * results;
   if (blocks <= 0) return begin;
@@ -275,10 +277,10 @@ template <class A, class T, class R, class F, class Finish>
 /// y[kept] = finish(reduction of x over the reduced axes), for kept elements begin .. end - 1.
 ///
 /// `f(a, b)` combines, starting from `initial`. With the last axis kept the elements of one result are taken in row-major order, else
-/// as by reduce_runs.
-template <class A, class T, class R, class F, class Finish>
+/// as by reduce_runs. `can_be_short`: w may be is_short().
+template <bool can_be_short = true, class A, class T, class R, class F, class Finish>
 void reduce(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
-  if constexpr (detail::reduces_vectors<A, T, F> && simd_width<A> >= 4)
+  if constexpr (can_be_short && detail::reduces_vectors<A, T, F> && simd_width<A> >= 4)
     begin = detail::reduce_short(w, x, y, begin, end, initial, f, finish);
   detail::reduce_range(w, x, y, begin, end, initial, f, finish);
 }
@@ -318,7 +320,7 @@ inline void reduce_call(const Arguments& a, long begin, long end, A initial, con
   const auto* const x = a.operand<typename Call::template Operand<0>>(0);
   auto* const y = a.result<typename Call::Result>();
   if constexpr (is_small_reduction<Call>()) reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
-  else reduce(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
+  else reduce<reduce_walk(Call::operand(0), mask, 1).is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel
