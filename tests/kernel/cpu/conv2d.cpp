@@ -202,6 +202,31 @@ TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
 }
 
+TEST_CASE("conv2d: images that lie there once for each column of taps") {
+  const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
+    CHECK((kernel::detail::forward<float>(s).image.copy_step > 0 || kernel::detail::backward_input<float>(s).image.copy_step > 0));
+    check<float>(s, seed);
+  };
+  copied(sizes(2, 33, 4, 4, 34, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 80);
+  copied(sizes(3, 40, 8, 8, 41, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 81);
+  copied(sizes(2, 34, 8, 7, 68, 5, 3, 1, 3, 2, 2, 2, 4, 4, 2, 1), 82);
+  copied(sizes(1, 100, 14, 11, 96, 3, 4, 1, 1, 1, 1, 1, 1, 1, 3, 0), 83);
+  copied(sizes(1, 260, 14, 17, 60, 3, 5, 1, 1, 1, 1, 1, 1, 1, 2, 2), 84);  // several bands
+  copied(sizes(1, 40, 4, 4, 50, 2, 2, 1, 1, 1, 1, 1, 2, 0, 3, 0), 85);    // more padding than kernel
+}
+
+TEST_CASE("conv2d: images that are read where they are") {
+  const auto in_place = [](const Conv2dSizes& s, std::uint64_t seed) {
+    CHECK(kernel::detail::forward<float>(s).in_place);
+    check<float>(s, seed);
+  };
+  in_place(sizes(2, 9, 7, 9, 19, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 90);
+  in_place(sizes(3, 4, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 91);
+  in_place(sizes(2, 6, 41, 61, 9, 1, 1, 1, 1, 1, 1, 3, 0, 0, 0, 0), 92);  // several bands
+  in_place(sizes(2, 5, 9, 10, 9, 3, 1, 1, 1, 2, 1, 1, 0, 0, 0, 0), 93);
+  check<double>(sizes(2, 5, 9, 10, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 94);
+}
+
 TEST_CASE("conv2d: layers of bfloat16") {
   check<bfloat16>(sizes(3, 3, 11, 10, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 40);    // odd channels and samples
   check<bfloat16>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 41);    // several bands
@@ -236,6 +261,19 @@ TEST_CASE("conv2d: depthwise, several vectors of channels, samples, tiles of tap
 
 TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
   for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37}) check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
+  const auto in_groups = [](const Conv2dSizes& s, std::uint64_t seed) {  // of samples, as many as fit
+    const long group = kernel::detail::weight_plan<float>(s).group;
+    CHECK((group > 1 && group < 16));
+    check<float>(s, seed);
+  };
+  for (long n : {3, 4, 11, 21}) in_groups(sizes(n, 40, 16, 15, 56, 2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 100 + std::uint64_t(n));
+  for (long n : {2, 9, 17, 34}) in_groups(sizes(n, 30, 21, 20, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 130 + std::uint64_t(n));
+}
+
+TEST_CASE("conv2d: the weight's gradient of pointwise convolutions to more channels") {
+  for (int groups : {1, 2}) check<float>(sizes(3, 16 * groups, 5, 7, 21 * groups, 1, 1, 1, 1, 1, 1, groups, 0, 0, 0, 0), 110 + std::uint64_t(groups));
+  check<float>(sizes(17, 64, 4, 3, 130, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 113);
+  check<bfloat16>(sizes(3, 32, 5, 7, 41, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 114);
 }
 
 TEST_CASE_TEMPLATE("conv2d: a sample alone and in a batch has the same bits", T, float, bfloat16) {

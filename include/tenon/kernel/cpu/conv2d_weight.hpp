@@ -11,7 +11,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long weight_rows = 512, weight_columns = 64, weight_panel = 64 << 10;
+inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10;
 
 // The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over pixels.
 struct WeightPlan {
@@ -22,16 +22,22 @@ struct WeightPlan {
   long band;                       // output rows per visit of an image
   long together;                   // column blocks that are computed together: an image is packed once for them
   long images;                     // visited at once: several pairs of small images make longer chains
+  long group;                      // samples, a power of two, whose sums a tile joins before they are stored: images and panels of so many lie there
   bool in_place;                   // no tap meets padding: the image is read where it is, all of its rows
 };
 
+// Of a pointwise convolution x and dy lie alike and may change places: lanes are those channels that are fewer, because they are transposed.
+constexpr Conv2dSizes fewer_lanes(Conv2dSizes s) {
+  if (s.taps() == 1 && s.oh == s.h && s.ow == s.w && s.stride_h * s.stride_w == 1 && s.group_inputs() < s.group_outputs() && s.group_inputs() <= weight_columns && s.group_inputs() % simd_width<float> == 0) std::swap(s.c, s.o);
+  return s;
+}
+
 template <class T>
-constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   using A = Compute<T>;
   WeightPlan p{};
-  const Correlation c = forward<A>(s);
-  p.image = c.image;
-  p.rows = c.row_step, p.columns = s.group_outputs();
+  p.image = forward_image<A>(s);
+  p.rows = s.group_inputs() * s.taps(), p.columns = s.group_outputs();
   p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
   p.together = steps_per_unit<T> > 1 ? 3 : 1;
   p.together = p.together < p.column_blocks ? p.together : p.column_blocks;
@@ -49,19 +55,31 @@ constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   p.images = 1;
   if (steps_per_unit<T> > 1 && p.band == s.oh) {
     constexpr long enough = 128;  // steps of a chain
-    const long fitting = weight_panel / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow), most = fitting < wanted ? fitting : wanted;
+    const long fitting = weight_panel / 2 / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow), most = fitting < wanted ? fitting : wanted;
     p.images = most < 1 ? 1 : most;
   }
   const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top, right = (s.ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w - s.pad_left;
   p.in_place = std::is_same_v<T, Packed<T>> && s.pad_top == 0 && s.pad_left == 0 && below < s.h && right < s.w;
   if (p.in_place) p.image = {p.image.planes, s.h, s.w, 0, 0, 1, 1, 1, 1, s.h, s.w};
+  p.group = 1;
+  if (std::is_same_v<T, float> && p.band == s.oh) {
+    const long sample_bytes = s.oh * s.ow * panel_row + (p.in_place ? 0 : p.image.elements() * long(sizeof(A)));
+    while (p.group < block_samples && p.group < s.n && 2 * p.group * sample_bytes <= weight_group_bytes) p.group *= 2;
+  }
   return p;
 }
 
-// Partial sums of float32: those of a sample, of 2, 4, 8, 16 samples (0 to 4), and those of all blocks (5).
+// Partial sums of float32: those of a group of samples, of 2, 4, ... groups as long as they are less than 16 samples, and those of all blocks.
 inline constexpr int sample_levels = 6;
 template <class A>
-constexpr int weight_levels(long n) { return !std::is_same_v<A, float> || n <= 1 ? 1 : sample_levels; }
+constexpr int weight_levels(const WeightPlan& p, long n) {
+  if (!std::is_same_v<A, float> || n <= p.group) return 1;
+  int levels = 2;
+  for (long samples = p.group; samples < block_samples; samples *= 2) ++levels;
+  return levels;
+}
+
+constexpr long images_at_once(const WeightPlan& p, long n) { return p.group == 1 ? p.images : p.group < n ? p.group : n; }
 
 struct WeightScratch {
   std::size_t row, sums, panel, image, total;
@@ -70,12 +88,13 @@ template <class A>
 constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   const long widest = p.together * weight_columns, columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
+  const long at_once = images_at_once(p, n);
   WeightScratch s{};
   s.row = bytes(p.images * p.band * ow, sizeof(Tap));
   s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
-  s.panel = s.sums + std::size_t(weight_levels<A>(n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
-  s.image = s.panel + bytes(p.images * p.band * ow * columns, sizeof(A));
-  s.total = s.image + (p.in_place ? 0 : bytes(p.images * p.image.elements() + conv_slack<A>, sizeof(A)));
+  s.panel = s.sums + std::size_t(weight_levels<A>(p, n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
+  s.image = s.panel + bytes(at_once * p.band * ow * columns, sizeof(A));
+  s.total = s.image + (p.in_place ? 0 : bytes(at_once * p.image.elements() + conv_slack<A>, sizeof(A)));
   return s;
 }
 
@@ -114,14 +133,16 @@ class WeightGradient {
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
-    for (int level = 0; level < weight_levels<A>(s.n); ++level)
-      level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(weight_levels<A>(s.n)));
+    const int levels = weight_levels<A>(plan, s.n);
+    for (int level = 0; level < levels; ++level)
+      level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(levels));
+    blocks_ = levels - 1;
     panel_ = reinterpret_cast<P*>(base + scratch.panel);
     pixels_ = image_ = reinterpret_cast<P*>(base + scratch.image);
   }
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
-  [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns) {
+  [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns, bool swapped) {
     const long first_plane = row0 / s_.taps(), planes = (row0 + rows - 1) / s_.taps() - first_plane + 1;
     Padded image = plan_.image;
     image.planes = planes;
@@ -141,23 +162,27 @@ class WeightGradient {
           taps_[k * pixels + y * s_.ow + x1] = {std::int32_t(k * image.elements() + y * pixel_h + x1 * pixel_w), std::int32_t((k * pixels + y * s_.ow + x1) * pitch)};
     if (s_.n == 0) clear(level_[0], rows * pitch);
     const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
-    for (long sample = 0; sample < s_.n; sample += unit * plan_.images) {
+    const long visited = unit * plan_.images * plan_.group;  // samples
+    for (long sample = 0; sample < s_.n; sample += visited) {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh)) clear(image_, plan_.images * image.elements());
+        if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh)) clear(image_, images_at_once(plan_, s_.n) * image.elements());
         long count = 0;
-        for (long own = sample; count < plan_.images && own < s_.n; ++count, own += unit) {
+        for (long own = sample; own < sample + visited && own < s_.n; ++count, own += unit) {
           const bool second = own + 1 < s_.n;
           const T* const from = images + own * s_.c * s_.h * s_.w;
-          if constexpr (std::is_same_v<T, P>) pixels_ = plan_.in_place ? from + y * pixel_h : image_;
+          if constexpr (std::is_same_v<T, P>)
+            if (count == 0) pixels_ = plan_.in_place ? from + y * pixel_h : image_;
           if (!plan_.in_place) fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, from, y * image.step_h, image_ + count * image.elements());
           fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch, band * s_.ow, columns);
         }
-        add(count * band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
+        if (plan_.group > 1) add_group(count, rows, pitch, plan_.in_place ? s_.c * s_.h * s_.w : image.elements());
+        else add(count * band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
-      if constexpr (std::is_same_v<T, float>) add_sample(sample, rows * pitch);
+      if constexpr (std::is_same_v<T, float>) join_group(sample, sample + visited >= s_.n, rows * pitch);
     }
-    copy_matrix(level_[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
+    if (swapped) copy_matrix(level_[0], pitch, 1, dw + (group * plan_.rows + row0) * plan_.columns + o0, plan_.columns, rows, columns, 0);
+    else copy_matrix(level_[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
   }
 
  private:
@@ -165,25 +190,50 @@ class WeightGradient {
     if constexpr (unit == 2) transpose_pairs(from, second ? from + s_.o * s_.oh * s_.ow : nullptr, s_.oh * s_.ow, to, pitch, columns, pixels);
     else copy_matrix(from, 1, s_.oh * s_.ow, to, pitch, pixels, columns, pitch);
   }
-  // Joins the sums of a sample with those before it, in the order of kernel/cpu/sample_blocks.hpp: level l holds 2^l samples, until
-  // their neighbours are there as well.
-  void add_sample(long sample, long count) {
-    const bool last = sample + 1 == s_.n;
+  // Joins sums[0], the part number `index` of a block of samples, with those before it, in the order of kernel/cpu/sample_blocks.hpp:
+  // sums[1 + l] holds 2^l parts until their neighbours are there as well.
+  static void join(A** sums, long index, bool last, long count) {
     int level = 0;
-    for (long bits = sample % block_samples; bits & 1; bits >>= 1) add_level(++level, count);
-    const bool whole = level == 4;
-    if (!whole) {
-      if (!last) return std::swap(level_[0], level_[level + 1]);
-      for (long bits = sample % block_samples >> level >> 1; bits; bits >>= 1)
-        if (++level; bits & 1) add_level(level + 1, count);
-    }
-    if (sample >= block_samples) add_level(5, count);
-    if (!last) return std::swap(level_[0], level_[5]);
-    for (long i = 0; i < count; ++i) level_[0][i] += A(0);
+    for (long bits = index; bits & 1; bits >>= 1) add_sums(sums[++level], sums[0], count);
+    if (!last) return std::swap(sums[0], sums[level + 1]);
+    for (long bits = index >> level >> 1; bits; bits >>= 1)
+      if (++level; bits & 1) add_sums(sums[level + 1], sums[0], count);
   }
-  void add_level(int level, long count) {
-    A *const to = level_[0], *const from = level_[level];
-    for (long i = 0; i < count; ++i) to[i] = from[i] + to[i];
+  [[gnu::noinline]] static void add_sums(const A* from, A* to, long count) {
+    using V = Simd<A, tile_step<A>>;
+    for (long i = 0; i < count; i += V::width) (V::load(from + i) + V::load(to + i)).store(to + i);
+  }
+  // The sums of the group from `sample` on are complete.
+  void join_group(long sample, bool last, long count) {
+    const long parts = block_samples / plan_.group, index = sample / plan_.group % parts;
+    const bool whole = last || index == parts - 1;
+    join(level_, index, whole, count);
+    if (!whole) return;
+    if (sample >= block_samples) add_sums(level_[blocks_], level_[0], count);
+    if (!last) return std::swap(level_[0], level_[blocks_]);
+    using V = Simd<A, tile_step<A>>;
+    for (long i = 0; i < count; i += V::width) (V::load(level_[0] + i) + V(A(0))).store(level_[0] + i);
+  }
+  // The sums of `count` samples, whose images are `distance` apart, tile by tile.
+  [[gnu::noinline]] void add_group(long count, long rows, long pitch, long distance) {
+    if constexpr (std::is_same_v<T, float>) {
+      constexpr long most = tile_rows * tile_columns<A>(2);
+      const long blocks = ceil_div(rows, tile_rows), pixels = s_.oh * s_.ow;
+      for (long block = 0; block < blocks; ++block) {
+        const long i = border(rows, blocks, block), own = border(rows, blocks, block + 1) - i;
+        for (long j = 0, width; j < pitch; j += width) {
+          width = filled_columns<A>(pitch - j);
+          alignas(64) A sums[sample_levels][most];
+          A* level[sample_levels];
+          for (int l = 0; l < sample_levels; ++l) level[l] = sums[l];
+          for (long k = 0; k < count; ++k) {
+            run_tile(Tile<A, P>{taps_, pixels, pixels_ + k * distance, row_ + i, panel_ + k * pixels * pitch + j, level[0], width, false}, int(own), width);
+            join(level, k, k + 1 == count, own * width);
+          }
+          copy_matrix(level[0], width, 1, level_[0] + i * pitch + j, pitch, own, width, 0);
+        }
+      }
+    }
   }
   void add(long pixels, long rows, long pitch, bool resume) {
     const long blocks = ceil_div(rows, tile_rows);
@@ -201,6 +251,7 @@ class WeightGradient {
   Tap* taps_;
   std::int32_t* row_;
   A* level_[sample_levels]{};
+  int blocks_;  // the level of all blocks
   P *panel_, *image_;
   const P* pixels_;  // in the image, or in x itself
 };
@@ -208,21 +259,24 @@ class WeightGradient {
 
 /// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
 constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
-  const detail::WeightPlan p = detail::weight_plan<float>(s);
+  const detail::WeightPlan p = detail::weight_plan<float>(detail::fewer_lanes(s));
   return s.groups * p.column_blocks * p.row_blocks;
 }
 /// Bytes of scratch that one thread needs, aligned to 64 bytes.
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(s), s.ow, s.n).total;
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(detail::fewer_lanes(s)), s.ow, s.n).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
 /// rounded once to T. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
 /// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
 template <class T, bool depthwise = true>
-void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
+void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
+  const Conv2dSizes s = detail::fewer_lanes(sizes);
+  const bool swapped = s.c != sizes.c;
+  if (swapped) std::swap(x, dy);
   const detail::WeightPlan plan = detail::weight_plan<T>(s);
   if constexpr (depthwise && std::is_same_v<T, float>)
     if (is_depthwise(s)) {  // a channel belongs to its first part
@@ -241,7 +295,7 @@ void conv2d_backward_weight(const Conv2dSizes& s, const T* x, const T* dy, T* dw
     for (long first = block, run; first < block + all; first += run) {
       run = block + all - first < plan.pass ? block + all - first : plan.pass;
       const long row0 = border(plan.rows, plan.row_blocks, first), rows = border(plan.rows, plan.row_blocks, first + run) - row0;
-      gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0);
+      gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0, swapped);
     }
     item += together > 1 ? together * plan.row_blocks : all;
   }

@@ -5,6 +5,25 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
+// Memory that will be needed soon and is fetched little by little meanwhile: `count` pieces of `length` bytes, each `step` further.
+struct Ahead {
+  const char* at = nullptr;
+  long length = 0, step = 0, count = 0;
+  double rate = 0;  // lines per unit of work
+  long done = 0;
+
+  long lines() const { return count * ceil_div(length, 64); }
+  void fetch(long work) {
+    for (long lines = long(rate * double(work)) + 1; lines > 0 && count > 0; --lines) {
+      __builtin_prefetch(at + done, 0, 2);
+      done += 64;
+      if (done < length) continue;
+      done = 0;
+      if (--count > 0) at += step;
+    }
+  }
+};
+
 template <class T>
 class Correlator {
   using A = Compute<T>;
@@ -62,9 +81,14 @@ class Correlator {
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0) {
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
-      if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
-      cleared_ = true;
-      fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      pixels_ = image_;
+      if constexpr (std::is_same_v<T, P>)
+        if (c_.in_place) pixels_ = from + i0 * c_.image.pitch;
+      if (!c_.in_place) {
+        if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
+        cleared_ = true;
+        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+      }
       if constexpr (unit == 2)
         if (lanes_) {
           for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
@@ -74,13 +98,33 @@ class Correlator {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
         if constexpr (widen) operand = weight_ + (packed + r) * count_;
-        else operand = weight + r * c_.row_step;
+        else operand = weight + r * c_.row_step, fetch_weights(operand + count * c_.row_step, block + 1 < blocks ? border(rows, blocks, block + 2) - r - count : 0);
         for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to + r * c_.height * c_.width, int(count), i0, phase);
       }
     }
   }
 
  private:
+  // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
+  void fetch_weights(const P* weight, long rows) {
+    const long length = rows * c_.row_step * long(sizeof(P)), columns = (c_.band - 1) * c_.image.pitch + c_.grid_w;
+    ahead_.count = c_.plane_step > c_.row_step && length >= 128 && columns <= 4 * simd_width<A> ? c_.image.planes : 0;
+    ahead_.at = reinterpret_cast<const char*>(weight), ahead_.length = length, ahead_.step = c_.plane_step * long(sizeof(P)), ahead_.done = 0;
+    ahead_.rate = double(ahead_.lines()) / double(c_.steps * columns);
+  }
+  // A tile, in pieces if something is fetched between them.
+  [[gnu::noinline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
+    constexpr long piece = 128;
+    Tile<A, P> part = tile;
+    for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
+      const bool last = left <= piece || ahead_.count == 0;
+      part.count = last ? left : piece;
+      if (!last) ahead_.fetch(piece * columns);
+      const long covered = run_tile(part, rows, columns);
+      if (last) return covered;
+    }
+  }
+
   void pack_row(const T* weight, P* to) const {
     if constexpr (unit == 2) {
       const long taps = count_ / c_.image.planes;
@@ -107,9 +151,12 @@ class Correlator {
     if constexpr (widen) operand += first;
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
-    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, image_, sums_, pitch_, false}, rows, i0, band);
+    if constexpr (!widen)
+      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && columns >= tile_step<A>)
+        return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
+    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
-      for (long q = 0; q < columns;) q += run_tile(Tile<A, P>{taps_ + first, count, operand, row, image_ + q, sums_ + q, pitch_, false}, rows, columns - q);
+      for (long q = 0; q < columns;) q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
     for (int i = 0; i < rows; ++i)
       for (long y = 0; y < band; ++y) {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
@@ -118,6 +165,23 @@ class Correlator {
         else
           for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
       }
+  }
+
+  // All columns are results, whose tiles lie in the result itself. The last one overlaps the one before it.
+  [[gnu::noinline]] void run_direct(Tile<A, P> tile, int rows, long columns) {
+    const P* const pixels = tile.b;
+    A* const to = tile.out;
+    for (long q = 0, width; q < columns; q += width) {
+      const long left = columns - q;
+      width = rows == 1 && left >= tile_columns<A>(1) ? tile_columns<A>(1) : next_columns<A>(left);
+      if (width > columns) width = tile_step<A>;
+      if (width > left) q = columns - width;
+      tile.b = pixels + q, tile.out = to + q;
+      for (int i = 0; i < rows; ++i)  // processors do not see these stores coming
+        for (long x = 0; x < width; x += 64 / long(sizeof(A))) __builtin_prefetch(tile.out + i * tile.out_row + x, 1);
+      compute(tile, rows, width);
+      for (int i = 0; i < rows; ++i) copy_sums(tile.out + i * tile.out_row, tile.out + i * tile.out_row, width);
+    }
   }
 
   // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
@@ -235,6 +299,8 @@ class Correlator {
   std::int32_t* source_;
   A* sums_;
   P *weight_, *rows_, *image_;
+  Ahead ahead_;
+  const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };
 
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group, row0, rows).

@@ -39,8 +39,15 @@ struct Correlation {
   long kernel_h, kernel_w;      // taps of a plane, rows by columns; of one phase only
   long first_row, row_distance; // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
   bool by_rows;                 // a tile for each row of the result
+  bool in_place;                // the image is read where it is
   long row_blocks;      // items per sample and group
 };
+
+// Columns of the next tile: whole vectors as long as there are columns for them.
+template <class A>
+constexpr long next_columns(long left) {
+  return left >= simd_width<A> ? covered_columns<A>(left / simd_width<A> * simd_width<A>) : covered_columns<A>(left);
+}
 
 template <class A>
 constexpr void choose_band(Correlation& c, long more_rows) {
@@ -50,24 +57,44 @@ constexpr void choose_band(Correlation& c, long more_rows) {
   if (band > fitting) band = fitting;
   if (band > c.grid_h) band = c.grid_h;
   c.band = band < 1 ? 1 : band;
-  c.image.rows = c.band + more_rows;
+  c.image.rows = c.in_place ? c.image.h : c.band + more_rows;
 }
 
-// Tiles of neighbouring columns go on from row to row, through the columns between rows. Tiles of one row each waste other lanes, but
-// leave out the taps that meet only rows of padding. Which of the two is less work?
+// Without padding and columns that are no result there is nothing to copy. Tiles must not read beyond them.
 template <class T>
-constexpr void choose_tiles(Correlation& c) {
+constexpr bool can_be_in_place(const Correlation& c) {
+  const Padded& i = c.image;
+  return std::is_same_v<T, Packed<T>> && i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w && i.step_h * i.step_w * c.step_h * c.step_w == 1 && c.grid_w >= tile_step<T>;
+}
+
+// Zeros behind a row are those before the next one, too.
+constexpr void share_zeros(Padded& image, long grid_w) {
+  const long behind = image.pitch - image.left - image.w, shared = behind < image.left ? behind : image.left, pitch = image.pitch - (shared > 0 ? shared : 0);
+  image.pitch = pitch < grid_w ? grid_w : pitch;
+}
+
+// Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if the image lies
+// there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps that meet only rows of padding.
+// What is the least work?
+template <class T>
+constexpr void choose_tiles(Correlation& c, long copies, int copy_step) {
   constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
-  if (!std::is_same_v<T, float> || c.grid_w > width || c.image.step_h * c.image.step_w * c.step_h * c.step_w != 1) return;
-  if (c.grid_w <= step) return;  // narrow tiles are slow
-  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, step) * c.kernel_h;
-  long met = 0;  // rows of taps that meet the image, for all rows of the result
-  for (long r = 0; r < c.kernel_h; ++r) {
-    const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0, last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
-    met += end > begin ? end - begin : 0;
+  if (!std::is_same_v<T, float>) return;
+  if (c.image.step_w == 1) share_zeros(c.image, c.grid_w);
+  const long work = c.steps / c.image.planes * c.rows, copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
+  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work, exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
+  c.image.copy_step = exact + exact / 32 < together ? copy_step : 0;
+  if (c.grid_w <= width && c.grid_w > step && c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {  // narrow tiles are slow
+    long met = 0;  // rows of taps that meet the image, for all rows of the result
+    for (long r = 0; r < c.kernel_h; ++r) {
+      const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0, last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
+      met += end > begin ? end - begin : 0;
+    }
+    const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;  // to hide the latency of an addition
+    c.by_rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains) < (c.image.copy_step ? exact : together);
   }
-  const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;  // to hide the latency of an addition
-  c.by_rows = width * met * (chains < needed ? needed : chains) < together * chains;
+  if (c.by_rows) c.image.copy_step = 0;
+  if (c.image.copy_step) c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
 }
 
 // Remainders by the stride that the taps of a kernel meet.
@@ -83,29 +110,35 @@ constexpr long channel_planes(long channels) {
   return ceil_div(channels, steps_per_unit<T>);
 }
 
+// What the convolution reads, without its number of rows.
 template <class T>
-constexpr Correlation forward(const Conv2dSizes& s) {
+constexpr Padded forward_image(const Conv2dSizes& s) {
+  return {channel_planes<T>(s.group_inputs()),
+          s.h,
+          s.w,
+          s.pad_top,
+          s.pad_left,
+          s.stride_h,
+          s.stride_w,
+          phases(s.kh, s.stride_h, s.dilation_h),
+          phases(s.kw, s.stride_w, s.dilation_w),
+          0,
+          s.ow + long(s.kw - 1) * s.dilation_w / s.stride_w};
+}
+
+template <class T>
+[[gnu::noinline]] constexpr Correlation forward(const Conv2dSizes& s) {
   Correlation c{};
-  const long reach_h = long(s.kh - 1) * s.dilation_h, reach_w = long(s.kw - 1) * s.dilation_w;
-  c.image = {channel_planes<T>(s.group_inputs()),
-             s.h,
-             s.w,
-             s.pad_top,
-             s.pad_left,
-             s.stride_h,
-             s.stride_w,
-             phases(s.kh, s.stride_h, s.dilation_h),
-             phases(s.kw, s.stride_w, s.dilation_w),
-             0,
-             s.ow + reach_w / s.stride_w};
+  c.image = forward_image<T>(s);
   c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
   c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
   c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
-  choose_band<Compute<T>>(c, reach_h / s.stride_h);
-  choose_tiles<T>(c);
+  choose_tiles<T>(c, s.kw, s.dilation_w);
+  c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
+  choose_band<Compute<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
   return c;
 }
 
@@ -119,7 +152,7 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
 }
 
 template <class T>
-constexpr Correlation backward_input(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr Correlation backward_input(const Conv2dSizes& s) {
   Correlation c{};
   const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.step_h = s.stride_h, c.step_w = s.stride_w;
@@ -130,8 +163,9 @@ constexpr Correlation backward_input(const Conv2dSizes& s) {
   c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
+  choose_tiles<T>(c, 1 + w.before + w.after, 1);
+  c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
   choose_band<Compute<T>>(c, h.before + h.after);
-  choose_tiles<T>(c);
   return c;
 }
 
@@ -188,7 +222,7 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   s.weight = s.sums + bytes(lanes ? c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
   s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
   s.image = s.rows + (lanes ? bytes(packed_rows * c.steps, sizeof(A)) : 0);
-  s.total = s.image + bytes(c.image.elements() + conv_slack<A>, sizeof(A));
+  s.total = s.image + (c.in_place ? 0 : bytes(c.image.elements() + conv_slack<A>, sizeof(A)));
   return s;
 }
 

@@ -8,15 +8,18 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Some rows of all planes of an image [planes, h, w], padded and sorted by phase. A pixel (y, x) in padded coordinates,
 /// counted from the first row that is held, is element offset(plane, y, x); pixel (y, x + step_w) is the next element.
+/// Instead of phases of columns there may be copies: copy k begins at column k * copy_step, and x is that.
 struct Padded {
   long planes, h, w, top, left;            // top, left: zeros before the first row and column
   int step_h, step_w, phases_h, phases_w;  // only the first phases_* of the step_* remainders are kept
   long rows, pitch;                        // of one phase
+  long copy_step = 0;                      // 0: phases_w phases, otherwise as many copies
 
   constexpr long plane() const { return rows * pitch * phases_h * phases_w; }
   constexpr long elements() const { return planes * plane(); }
   constexpr long offset(long p, long y, long x) const {
-    return p * plane() + ((y % step_h) * phases_w + x % step_w) * rows * pitch + y / step_h * pitch + x / step_w;
+    const long place = copy_step ? x / copy_step * rows * pitch : x % step_w * rows * pitch + x / step_w;
+    return p * plane() + (y % step_h * phases_w * rows + y / step_h) * pitch + place;
   }
 };
 
@@ -26,6 +29,27 @@ struct PlaneSource {
   long step, distance = 0, seconds = 0;
 };
 
+namespace detail {
+// to[j] = from[j * step]. `after`: the element after the last one may be read.
+template <class T, class To>
+inline void copy_strided(const T* from, long step, To* to, long n, [[maybe_unused]] bool after) {
+  long j = 0;
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, To>) {
+    const long whole = after ? n : n - 1;
+    const auto vectors = [&]<int width>(std::integral_constant<int, width>) __attribute__((always_inline)) {
+      using V = Simd<T, width>;
+      const auto one = [&](long i) __attribute__((always_inline)) { every_second(V::load(from + 2 * i), V::load(from + 2 * i + width), 0).store(to + i); };
+      for (; j + width < whole; j += width) one(j);
+      one(whole - width), j = whole;  // overlaps the one before
+    };
+    constexpr int width = simd_width<T>;
+    if (step == 2 && whole >= width) vectors(std::integral_constant<int, width>());
+    else if (step == 2 && whole >= 4) vectors(std::integral_constant<int, (width < 4 ? width : 4)>());
+  }
+  for (; j < n; ++j) to[j] = widened(from[j * step]);
+}
+}  // namespace detail
+
 /// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened or in pairs. Writes nothing where the padding is:
 /// the caller has cleared it, once if the same rows are filled again and again.
 template <class T, class To>
@@ -34,7 +58,7 @@ template <class T, class To>
     for (int ph = 0; ph < s.phases_h; ++ph)
       for (int pw = 0; pw < s.phases_w; ++pw) {
         // columns j with 0 <= j * step_w - lead < w
-        const long lead = s.left - pw, begin = lead > 0 ? ceil_div(lead, s.step_w) : 0;
+        const long lead = s.left - pw * (s.copy_step ? s.copy_step : 1), begin = lead > 0 ? ceil_div(lead, s.step_w) : 0;
         const long count = lead + s.w > 0 ? ceil_div(lead + s.w, s.step_w) : 0, end = count < s.pitch ? count : s.pitch;
         for (long i = 0; i < s.rows; ++i, to += s.pitch) {
           const long y = first + i * s.step_h + ph - s.top;
@@ -47,8 +71,7 @@ template <class T, class To>
             else
               for (long j = begin; j < end; ++j) to[j] = one_pair(row + j * s.step_w, second ? second + j * s.step_w : nullptr);
           } else if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
-          else
-            for (long j = begin; j < end; ++j) to[j] = widened(row[j * s.step_w]);
+          else detail::copy_strided(row + begin * s.step_w, s.step_w, to + begin, end - begin, 2 * end - 1 - lead < s.w);
         }
       }
 }
