@@ -36,10 +36,11 @@ template <class T>
   correlator.end_phase();
   if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
     if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
-  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
+  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0, long samples = 1) {
     const long o = group * c.rows + row0;
-    correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed);
-    if (finish) finish(sample, o, rows);
+    correlator.run(weight + o * c.row_step, x + (sample * s.c + group * s.group_inputs()) * s.h * s.w, y + (sample * s.o + o) * s.oh * s.ow, rows, packed,
+                   {samples, s.c * s.h * s.w, s.o * s.oh * s.ow});
+    for (long k = 0; finish && k < samples; ++k) finish(sample + k, o, rows);
   };
   if constexpr (correlator.widen)
     detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + (group * c.rows + row0) * c.row_step, rows); }, run);
@@ -66,10 +67,10 @@ template <class T>
   const long group_weights = s.group_outputs() * c.rows * s.taps();
   if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
     if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
-  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
+  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0, long samples = 1) {
     correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow,
-                   dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed);
-    if (finish) finish(sample, group * c.rows + row0, rows);
+                   dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed, {samples, s.o * s.oh * s.ow, s.c * s.h * s.w});
+    for (long k = 0; finish && k < samples; ++k) finish(sample + k, group * c.rows + row0, rows);
   };
   if constexpr (correlator.widen)
     detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + group * group_weights + row0 * c.row_step, rows); }, run);
