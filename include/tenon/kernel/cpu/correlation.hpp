@@ -106,8 +106,12 @@ constexpr bool channels_in_lanes(const Correlation& c) {
   return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
 }
 
-// Remainders by the stride that the taps of a kernel meet.
-constexpr int phases(int kernel, int stride, int dilation) { return dilation == 1 && kernel < stride ? kernel : stride; }
+// The remainders by the stride that the taps of a kernel meet are less than this.
+constexpr int phases(int kernel, int stride, int dilation) {
+  int most = 0;
+  for (int k = 1; k < kernel && k < stride; ++k) most = k * dilation % stride > most ? k * dilation % stride : most;
+  return most + 1;
+}
 
 // The source of `channels` planes that lie one behind the other, and how many planes they become.
 template <class T>
