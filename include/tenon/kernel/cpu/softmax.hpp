@@ -100,7 +100,7 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
       T* const to = y + r * count;
       const C most = largest[r], total = sum[r];
       if constexpr (std::is_same_v<T, C>)
-        detail::map_pieces(keep ? to : row, to, count, [most, total](auto v) __attribute__((always_inline)) {
+        detail::map_pieces(keep ? to : row, to, count, [=](auto v) __attribute__((always_inline)) {
           using V = decltype(v);
           if constexpr (logarithm) return v - V(most) - V(total);
           else return v / V(total);
