@@ -97,7 +97,12 @@ TEST_CASE("every set of axes of every kind of shape") {
   check<Shape<2, 17, 1>>();
   check<Shape<dyn, 2, 5, 33>>();
   check<Shape<2, 3, 2, 130>>();
-  check<Shape<37, 13, 3>>();  // sixteen outer elements side by side
+  check<Shape<37, 13, 3>>();  // rows and columns of few elements, many at once
+  check<Shape<37, 13, 7>>();
+  check<Shape<33, 3, 16>>();
+  check<Shape<50, 2>>();
+  check<Shape<35, 4>>();
+  check<Shape<53, 11>>();
   check<Shape<35, 40>>();
   check<Shape<6, 13, 25>>();  // blocks filled up with neighbours
   check<Shape<9, 700>>();

@@ -35,6 +35,15 @@ TEST_CASE("a NaN is the extreme, wherever it stands") {
     CHECK(std::isnan(reduce_max(x).item()));
     CHECK(std::isnan(reduce_min<0>(x).item()));
   }
+  for (int at = 0; at < 80; ++at) {  // among many short rows and columns
+    auto rows = random_tensor<float, Shape<20, 4>>(1);
+    auto columns = random_tensor<float, Shape<20, 4, 5>>(1);
+    rows.data()[at] = columns.data()[at] = NAN;
+    const auto largest = reduce_max<1>(rows);
+    const auto smallest = reduce_min<1>(columns);
+    for (int row = 0; row < 20; ++row) CHECK(std::isnan(largest.data()[row]) == (row == at / 4));
+    for (int i = 0; i < 100; ++i) CHECK(std::isnan(smallest.data()[i]) == (i == at / 20 * 5 + at % 5));
+  }
   const float inf = INFINITY;
   CHECK(reduce_max(tensor_of<float, Shape<2>>({-inf, -inf})).item() == -inf);
 }

@@ -24,8 +24,8 @@ constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
 }
 
 TENON_EXACT_BEGIN
-/// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A,
-/// which is `Op::Carried<T>` if there is such a type; or, if it is a sum, `divisor(count)` alone.
+/// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A
+/// (combine also in vectors of it, Simd), which is `Op::Carried<T>` if there is such a type; or, if it is a sum, `divisor(count)` alone.
 ///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. The shape alone decides, so threads and batch size change no bit.

@@ -246,6 +246,15 @@ TEST_CASE("conv2d: layers of bfloat16") {
   check<bfloat16>(sizes(2, 9, 8, 9, 64, 5, 3, 1, 1, 2, 1, 1, 4, 4, 1, 1), 67);     // rows of taps that meet padding alone
   check<bfloat16>(sizes(2, 9, 2, 5, 64, 2, 3, 1, 1, 1, 1, 1, 5, 3, 1, 1), 68);
   check<bfloat16>(sizes(2, 40, 12, 12, 40, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 69);
+  for (long n : {4, 7}) {  // samples that are computed together
+    check<bfloat16>(sizes(n, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 120 + std::uint64_t(n));
+    check<bfloat16>(sizes(n, 80, 7, 8, 74, 3, 3, 2, 2, 1, 1, 2, 1, 1, 1, 1), 130 + std::uint64_t(n));
+    check<bfloat16>(sizes(n, 64, 8, 8, 40, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 140 + std::uint64_t(n));
+  }
+  check<bfloat16>(sizes(2, 9, 19, 35, 10, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 150);  // every second pixel of wide rows
+  check<bfloat16>(sizes(2, 9, 20, 36, 10, 3, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1), 151);
+  check<bfloat16>(sizes(2, 9, 33, 34, 10, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 152);  // most pixels of the gradient are zero
+  check<float>(sizes(2, 9, 33, 34, 10, 1, 2, 2, 3, 1, 1, 1, 0, 0, 0, 0), 153);
   check<bfloat16>(sizes(2, 30, 17, 16, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 65);
   for (long n : {1, 2, 7, 16, 17}) check<bfloat16>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 50 + std::uint64_t(n));
   check<float16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 49);

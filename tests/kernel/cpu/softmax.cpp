@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <tenon/kernel/cpu/softmax.hpp>
 
@@ -43,4 +45,26 @@ void check_all(std::integer_sequence<int, counts...>) {
 TEST_CASE("maximum and sum of exponentials of 1 to 18 numbers: in the lanes that they reach the bits of 16 lanes") {
   check_all<float>(std::make_integer_sequence<int, 18>());
   check_all<double>(std::make_integer_sequence<int, 18>());
+}
+
+TEST_CASE("rows that are computed together have the bits of single ones, however long they are and wherever they end") {
+  for (long count : {1L, 2L, 3L, 9L, 15L, 16L, 17L, 31L, 44L})
+    for (long rows : {1L, 2L, 16L, 17L, 40L}) {
+      const auto all = support::random_tensor<float, Shape<40 * 44>>(std::uint64_t(count), -3, 3, 1);
+      const std::vector<float> x(all.data(), all.data() + rows * count);  // memory that ends with the last row
+      for (const bool logarithm : {false, true}) {
+        std::vector<float> y(x.size());
+        const kernel::AxisSplit split{rows, count, 1};
+        const long half = rows / 2;
+        for (const auto& [begin, end] : {std::pair{0L, half}, std::pair{half, rows}}) {
+          if (logarithm) kernel::softmax<float, true>(split, x.data(), y.data(), begin, end);
+          else kernel::softmax<float, false>(split, x.data(), y.data(), begin, end);
+        }
+        for (long r = 0; r < rows; ++r) {
+          const float* const row = x.data() + r * count;
+          const float most = kernel::row_maximum<float>(row, count), sum = kernel::exponentials<false>(row, static_cast<float*>(nullptr), count, most), log_sum = kernel::log(sum);
+          for (long i = 0; i < count; ++i) CHECK(same(y[std::size_t(r * count + i)], logarithm ? row[i] - most - log_sum : kernel::exp(row[i] - most) / sum));
+        }
+      }
+    }
 }

@@ -44,11 +44,11 @@ template <class T>
   const detail::Correlation c = detail::forward<T>(s);
   detail::Correlator<T> correlator(c, workspace);
   detail::add_forward_taps(correlator, c, s, weight);
-  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
-    const long o = group * c.rows + row0;
-    const T* const from = x + (sample * s.c + group * s.group_inputs()) * s.h * s.w;
-    correlator.run(weight + o * c.row_step, from, y + (sample * s.o + o) * s.oh * s.ow, rows, packed, sample + 1 < s.n ? from + s.c * s.h * s.w : nullptr);
-    if (finish) finish(sample, o, rows);
+  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0, long samples = 1) {
+    const long o = group * c.rows + row0, image = s.c * s.h * s.w;
+    const T* const from = x + sample * image + group * s.group_inputs() * s.h * s.w;
+    correlator.run(weight + o * c.row_step, from, y + (sample * s.o + o) * s.oh * s.ow, rows, packed, {samples, image, s.o * s.oh * s.ow}, sample + 1 < s.n ? from + image : nullptr);
+    for (long k = 0; finish && k < samples; ++k) finish(sample + k, o, rows);
   };
   if constexpr (correlator.widen)
     detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + (group * c.rows + row0) * c.row_step, rows); }, run);
@@ -75,11 +75,12 @@ template <class T>
   const long group_weights = s.group_outputs() * c.rows * s.taps();
   if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
     if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
-  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0) {
-    const T* const from = dy + (sample * s.o + group * s.group_outputs()) * s.oh * s.ow;
+  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0, long samples = 1) {
+    const long image = s.o * s.oh * s.ow;
+    const T* const from = dy + sample * image + group * s.group_outputs() * s.oh * s.ow;
     correlator.run(weight + group * group_weights + row0 * c.row_step, from, dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed,
-                   sample + 1 < s.n ? from + s.o * s.oh * s.ow : nullptr);
-    if (finish) finish(sample, group * c.rows + row0, rows);
+                   {samples, image, s.c * s.h * s.w}, sample + 1 < s.n ? from + image : nullptr);
+    for (long k = 0; finish && k < samples; ++k) finish(sample + k, group * c.rows + row0, rows);
   };
   if constexpr (correlator.widen)
     detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + group * group_weights + row0 * c.row_step, rows); }, run);

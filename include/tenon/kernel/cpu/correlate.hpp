@@ -88,13 +88,20 @@ class Correlator {
   /// As run, for a correlation of one phase whose sums are not written but taken.
   void run_into(TakeSums take, const T* weight, const T* from, long rows) {
     take_ = take;
-    run(weight, from, nullptr, rows);
+    run(weight, from, nullptr, rows, 0, {1, 0, 0}, nullptr);
   }
 
-  /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0.
-  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed = 0, const T* next = nullptr) {
+  struct Samples {
+    long count, from_step, to_step;  // distances of two samples
+  };
+  /// Result channels row0 .. row0 + rows - 1 of one sample and group, or if they are lanes, of some samples. weight: of row0; from: the
+  /// group's planes; to: plane of row0; next: the same planes of the next sample, if there is one.
+  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed, [[maybe_unused]] const Samples& samples, const T* next) {
+    if constexpr (unit == 2)
+      if (lanes_) return run_lanes(from, to, rows, packed, samples);
+    if (some_phase_is_empty()) clear_result(to, rows);
     const long blocks = ceil_div(rows, tile_rows);
-    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {  // once, if channels are lanes
+    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
       pixels_ = image_;
       if constexpr (std::is_same_v<T, P>)
         if (c_.in_place) pixels_ = from + i0 * c_.image.pitch;
@@ -103,11 +110,6 @@ class Correlator {
         cleared_ = true;
         fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
       }
-      if constexpr (unit == 2)
-        if (lanes_) {
-          for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase);
-          return;
-        }
       if constexpr (!widen) fetch_image(from, next, i0, blocks);
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
@@ -120,6 +122,24 @@ class Correlator {
   }
 
  private:
+  // run() where channels are lanes.
+  [[gnu::noinline]] void run_lanes(const T* from, T* to, long rows, long packed, const Samples& samples) {
+    if (!cleared_) clear(image_, samples_together<T>(c_) * c_.image.elements() + conv_slack<A>);
+    cleared_ = true;
+    for (long k = 0; k < samples.count; ++k) fill_padded(c_.image, c_.source, from + k * samples.from_step, 0, image_ + k * c_.image.elements());
+    if (some_phase_is_empty())
+      for (long k = 0; k < samples.count; ++k) clear_result(to + k * samples.to_step, rows);
+    for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase, samples);
+  }
+  // Pixels of a phase without taps are zero: a stride that is wider than the kernel leaves them out.
+  bool some_phase_is_empty() const {
+    for (int phase = 0; phase < phase_; ++phase)
+      if (starts_[phase] == starts_[phase + 1]) return true;
+    return false;
+  }
+  void clear_result(T* to, long rows) const {
+    for (long i = 0; i < rows * c_.height * c_.width; ++i) to[i] = T(0);
+  }
   // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
   void fetch_weights(const P* weight, long rows) {
     const long length = rows * c_.row_step * long(sizeof(P)), columns = columns_of(c_.band);
@@ -170,9 +190,9 @@ class Correlator {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
-    if (band <= 0 || grid_w <= 0) return;
-    if (!take_) to += r * c_.height * c_.width;
     const long first = starts_[phase], count = starts_[phase + 1] - first;
+    if (band <= 0 || grid_w <= 0 || (count == 0 && c_.step_h * c_.step_w > 1)) return;
+    if (!take_) to += r * c_.height * c_.width;
     std::int32_t row[tile_rows];
     const P* operand = weight;
     if constexpr (widen) operand += first;
@@ -193,6 +213,7 @@ class Correlator {
         T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
         const A* const sums = sums_ + i * pitch_ + y * c_.image.pitch;
         if (c_.step_w == 1) copy_sums(sums, out, grid_w);
+        else if (unit == 2 && c_.step_w == 2) copy_every_second(sums, out - phase_w, grid_w, phase_w, c_.width);
         else
           for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
       }
@@ -241,37 +262,52 @@ class Correlator {
     }
   }
 
-  // The same for a whole phase with channels in lanes: `rows` of them, which are more than tile_rows.
-  void run_pixels(const P* weight, T* to, long rows, int phase) {
+  // The same for a whole phase with channels in lanes: `rows` of them, which are more than tile_rows. Pixels go sample by sample, or where
+  // rows of them have own taps, row by row.
+  void run_pixels(const P* weight, T* to, long rows, int phase, const Samples& samples) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
-    const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w), pixels = grid_h * grid_w;
-    if (grid_h <= 0 || grid_w <= 0) return;
+    const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w), pixels = samples.count * grid_h * grid_w;
+    if (grid_h <= 0 || grid_w <= 0 || (starts_[phase + 1] == starts_[phase] && c_.step_h * c_.step_w > 1)) return;
     const long first = starts_[phase], count = starts_[phase + 1] - first, blocks = ceil_div(pixels, tile_rows), lanes = round_up(rows, tile_step<A>);
-    std::int32_t row[most_pixels];
-    for (long i = 0; i < pixels; ++i) row[i] = std::int32_t(i / grid_w * c_.image.pitch + i % grid_w);
     const bool by_rows = rows_differ();
     if (by_rows && !row_taps_[0]) choose_row_taps(grid_h);
+    const long sample_step = by_rows ? grid_w : grid_h * grid_w, row_step = by_rows ? samples.count * grid_w : grid_w;
+    std::int32_t row[most_pixels];
+    for (long k = 0; k < samples.count; ++k)
+      for (long y = 0; y < grid_h; ++y)
+        for (long x = 0; x < grid_w; ++x) row[k * sample_step + y * row_step + x] = std::int32_t(k * c_.image.elements() + y * c_.image.pitch + x);
     for (long j = 0, width; j < lanes; j += width) {
       width = filled_columns<A>(lanes - j);
       const auto tile = [&](const Tap* taps, long steps, long i, long own) {
         run_tile(Tile<A, P>{taps, steps, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), width);
       };
       if (by_rows) {
-        const long parts = ceil_div(grid_w, tile_rows);
+        const long parts = ceil_div(row_step, tile_rows);
         for (long y = 0; y < grid_h; ++y)
           for (long part = 0; part < parts; ++part)
-            tile(row_taps_[y], row_count_[y], y * grid_w + border(grid_w, parts, part), border(grid_w, parts, part + 1) - border(grid_w, parts, part));
+            tile(row_taps_[y], row_count_[y], y * row_step + border(row_step, parts, part), border(row_step, parts, part + 1) - border(row_step, parts, part));
       } else {
         for (long block = 0; block < blocks; ++block) tile(taps_ + first, count, border(pixels, blocks, block), border(pixels, blocks, block + 1) - border(pixels, blocks, block));
       }
     }
     const long plane = c_.height * c_.width;
-    if (c_.step_h * c_.step_w == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
-    for (long y = 0; y < grid_h; ++y)
-      for (long x = 0; x < grid_w; ++x) {
-        T* const out = to + (y * c_.step_h + phase_h) * c_.width + x * c_.step_w + phase_w;
-        for (long r = 0; r < rows; ++r) out[r * plane] = narrowed<T>(sums_[(y * grid_w + x) * lane_pitch_ + r]);
-      }
+    T* const transposed = reinterpret_cast<T*>(rows_);
+    const bool whole = c_.step_h * c_.step_w == 1;
+    if (whole && !by_rows) {
+      for (long k = 0; k < samples.count; ++k) transpose_copy(sums_ + k * sample_step * lane_pitch_, lane_pitch_, to + k * samples.to_step, plane, grid_h * grid_w, rows, 0);
+      return;
+    }
+    if (whole && samples.count == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
+    transpose_copy(sums_, lane_pitch_, transposed, pixels, pixels, rows, 0);
+    for (long r = 0; r < rows; ++r)
+      for (long k = 0; k < samples.count; ++k)
+        for (long y = 0; y < grid_h; ++y) {
+          const T* const own = transposed + r * pixels + k * sample_step + y * row_step;
+          T* const out = to + k * samples.to_step + r * plane + (y * c_.step_h + phase_h) * c_.width + phase_w;
+          if (c_.step_w == 1) copy_row(&own->bits, &out->bits, grid_w);
+          else
+            for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = own[x];
+        }
   }
   // Rows i0 .. i0 + band - 1 of the result, a tile each.
   [[gnu::noinline]] void run_rows(Tile<A, P> tile, int rows, long i0, long band) {
@@ -298,6 +334,23 @@ class Correlator {
     Tap* to = list_;
     for (long p = 0; p < c_.image.planes; ++p)
       for (const Tap *tap = taps_ + (p * kh + begin) * kw, *last = taps_ + (p * kh + end) * kw; tap != last; ++tap) *to++ = *tap;
+  }
+
+  // Every second element of a row of bfloat16, from the first or the second on; the others stay.
+  static void copy_every_second(const A* sums, T* row, long count, int odd, long width) {
+    if constexpr (unit == 2) {
+      using V = Simd<float, (simd_width<float> < 8 ? simd_width<float> : 8)>;
+      using Bits = Simd<std::uint32_t, V::width>;
+      long x = 0;
+      for (; x + V::width <= count && 2 * (x + V::width) <= width; x += V::width) {
+        T rounded[V::width];
+        store_sums(V::load(sums + x), rounded);
+        const Bits own(__builtin_convertvector(tenon::detail::load_bits<V::width>(rounded).lanes, typename Bits::Vector));
+        auto* const pairs = reinterpret_cast<typename Bits::Unaligned*>(row + 2 * x);
+        *pairs = odd ? (*pairs & 0xffffu) | own.lanes << 16 : (*pairs & 0xffff0000u) | own.lanes;
+      }
+      for (; x < count; ++x) row[2 * x + odd] = narrowed<T>(sums[x]);
+    }
   }
 
   // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
@@ -353,7 +406,7 @@ template <class Geometry, class Body>
   }
 }
 // The same items where weights are packed: pack(group, row0, rows) for as many rows as fit, then the runs within them of all samples,
-// body(sample, group, row0, rows, rows behind the first packed one).
+// body(sample, group, row0, rows, rows behind the first packed one, samples): up to `together` samples of which all these rows are asked.
 template <class T, class Pack, class Body>
 [[gnu::always_inline]] inline void each_packed_run(const Correlation& c, int groups, long begin, long end, Pack&& pack, Body&& body) {
   const long blocks = packed_blocks<T>(c), row_blocks = c.row_blocks;
@@ -362,13 +415,16 @@ template <class T, class Pack, class Body>
       const long last = first + blocks < row_blocks ? first + blocks : row_blocks;
       const long packed0 = border(c.rows, row_blocks, first);
       bool packed = false;
-      for (long plane = begin / row_blocks / groups * groups + group; plane * row_blocks < end; plane += groups) {
+      for (long plane = begin / row_blocks / groups * groups + group, samples; plane * row_blocks < end; plane += samples * groups) {
+        samples = 1;
         const long at = plane * row_blocks, from = begin > at + first ? begin - at : first, to = end < at + last ? end - at : last;
         if (from >= to) continue;
         if (!packed) pack(group, packed0, border(c.rows, row_blocks, last) - packed0);
         packed = true;
         const long row0 = border(c.rows, row_blocks, from);
-        body(plane / groups, group, row0, border(c.rows, row_blocks, to) - row0, row0 - packed0);
+        if (from == first && to == last)
+          while (samples < samples_together<T>(c) && (plane + samples * groups) * row_blocks + last <= end) ++samples;
+        body(plane / groups, group, row0, border(c.rows, row_blocks, to) - row0, row0 - packed0, samples);
       }
     }
 }

@@ -103,8 +103,21 @@ constexpr void choose_tiles(Correlation& c, long copies, int copy_step) {
   if (c.image.copy_step) c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
 }
 
-// Remainders by the stride that the taps of a kernel meet.
-constexpr int phases(int kernel, int stride, int dilation) { return dilation == 1 && kernel < stride ? kernel : stride; }
+// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
+// the lanes then, and the pixels the rows of a tile: the same chains.
+inline constexpr long most_pixels = 256, most_rows = 16;
+template <class T>
+constexpr bool channels_in_lanes(const Correlation& c) {
+  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
+  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
+}
+
+// The remainders by the stride that the taps of a kernel meet are less than this.
+constexpr int phases(int kernel, int stride, int dilation) {
+  int most = 0;
+  for (int k = 1; k < kernel && k < stride; ++k) most = k * dilation % stride > most ? k * dilation % stride : most;
+  return most + 1;
+}
 
 // The source of `channels` planes that lie one behind the other, and how many planes they become.
 template <class T>
@@ -145,6 +158,7 @@ template <class T>
   choose_tiles<T>(c, s.kw, s.dilation_w);
   c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
   choose_band<Compute<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
+  if (steps_per_unit<T> > 1 && c.image.step_w == 1 && !channels_in_lanes<T>(c)) share_zeros(c.image, c.grid_w);
   return c;
 }
 
@@ -172,6 +186,7 @@ template <class T>
   choose_tiles<T>(c, 1 + w.before + w.after, 1);
   c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
   choose_band<Compute<T>>(c, h.before + h.after);
+  if (steps_per_unit<T> > 1 && !channels_in_lanes<T>(c)) share_zeros(c.image, c.grid_w);
   return c;
 }
 
@@ -183,13 +198,12 @@ constexpr long sums_pitch(const Correlation& c) {
   return round_up((c.band - 1) * c.image.pitch + c.grid_w + simd_width<A>, tile_columns<A>(1));
 }
 
-// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
-// the lanes then, and the pixels the rows of a tile: the same chains.
-inline constexpr long most_pixels = 256, most_rows = 16;
+// Samples that are computed together then: the weights of a tile are read once for their rows of pixels.
 template <class T>
-constexpr bool channels_in_lanes(const Correlation& c) {
-  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
-  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
+constexpr long samples_together(const Correlation& c) {
+  constexpr long enough = 64, most = 4;  // pixels, samples
+  const long fitting = channels_in_lanes<T>(c) ? enough / (c.grid_h * c.grid_w) : 1;
+  return fitting < 1 ? 1 : fitting < most ? fitting : most;
 }
 // Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
 template <class T>
@@ -225,10 +239,11 @@ constexpr ConvScratch conv_scratch(const Correlation& c) {
   s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
   const bool lanes = channels_in_lanes<T>(c);
   const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
-  s.weight = s.sums + bytes(lanes ? c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
+  s.weight = s.sums + bytes(lanes ? samples_together<T>(c) * c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
   s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
-  s.image = s.rows + (lanes ? bytes(packed_rows * c.steps, sizeof(A)) : 0);
-  s.total = s.image + (c.in_place ? 0 : bytes(c.image.elements() + conv_slack<A>, sizeof(A)));
+  const std::size_t packing = bytes(packed_rows * c.steps, sizeof(A)), transposed = bytes(packed * samples_together<T>(c) * c.grid_h * c.grid_w, sizeof(T));
+  s.image = s.rows + (!lanes ? 0 : packing > transposed ? packing : transposed);
+  s.total = s.image + (c.in_place ? 0 : bytes(samples_together<T>(c) * c.image.elements() + conv_slack<A>, sizeof(A)));
   return s;
 }
 

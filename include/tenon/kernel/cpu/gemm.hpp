@@ -19,9 +19,15 @@ constexpr long gemm_items(const Gemm<T>& g) {
 template <class T>
 constexpr std::size_t gemm_workspace(long m, long n, long k) {
   using namespace detail;
-  const std::size_t straight = gemm_scratch<T>(m, n, k, std::is_same_v<Compute<T>, T> ? 0 : at_most(m, gemm_most_aside<T>(n))).total;
-  const std::size_t swapped = gemm_scratch<T>(n, m, k, at_most(n, gemm_most_aside<T>(m))).total;
-  return straight > swapped ? straight : swapped;
+  std::size_t most = 0;
+  for (const bool swapped : {false, true})
+    for (const bool deep : {false, steps_per_unit<T> > 1}) {
+      const long rows = swapped ? n : m, columns = swapped ? m : n, widest = deep ? gemm_deep_columns : gemm_columns<T>;
+      const long aside = !swapped && std::is_same_v<Compute<T>, T> ? 0 : at_most(rows, gemm_most_aside<T>(columns, widest));
+      const std::size_t bytes = gemm_scratch<T>(rows, columns, k, aside, widest, deep ? gemm_deep_units : gemm_depth<Compute<T>>).total;
+      most = bytes > most ? bytes : most;
+    }
+  return most;
 }
 
 /// Computes the parts [begin, end) of gemm_items(g). After a block of C is complete, finish(row0, rows, column0, columns) is called,

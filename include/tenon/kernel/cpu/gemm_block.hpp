@@ -24,7 +24,7 @@ class GemmBlock {
   GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done)
       : plan_(plan), part_(part), done_(done), c_(g.c && !plan.swapped ? g.c + part.row0 * g.c_row + part.column0 : nullptr),
         c_row_(g.c_row), a_(plan.a + part.row0 * plan.a_row), b_(plan.b + part.column0 * plan.b_col) {
-    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns());
+    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns(), plan.depth());
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     packed_a_ = reinterpret_cast<P*>(base + scratch.a);
@@ -49,7 +49,7 @@ class GemmBlock {
   void run(const Gemm<T>& g) {
     // One row of tiles needs a packed panel once: it goes through the nearest cache, all of k before the next panel.
     const bool one_by_one = pack_b_ && !pack_a_ && row_blocks_ == 1;
-    const long depth = one_by_one ? gemm_depth<A> / 2 : gemm_depth<A>;
+    const long depth = one_by_one ? gemm_depth<A> / 2 : plan_.depth();
     block_by_block_ = plan_.row_by_row() && !one_by_one;
     const long units = plan_.units();
     fill_taps(at_most(units, depth));

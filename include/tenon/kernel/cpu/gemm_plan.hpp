@@ -40,6 +40,8 @@ template <class A>
 inline constexpr long gemm_depth = gemm_depth_bytes / sizeof(A);  // steps of k between two visits to the sums
 template <class T>
 inline constexpr long gemm_columns = (steps_per_unit<T> > 1 ? gemm_pairs_width_bytes : gemm_width_bytes) / sizeof(Compute<T>) / gemm_panel<Compute<T>>* gemm_panel<Compute<T>>;
+// A that lies ready in pairs costs nothing to be read again: then a block has few columns and many steps, and is packed for more rows.
+inline constexpr long gemm_deep_units = 1024, gemm_deep_columns = 144;
 // Tiles of A that are packed together, and elements between two panels of B.
 inline constexpr long gemm_group = 4;
 template <class A>
@@ -58,8 +60,8 @@ constexpr long gemm_width(long columns, long most_columns = gemm_columns<T>) {
   return round_up(at_most(columns, most_columns), gemm_panel<Compute<T>>);
 }
 template <class T>
-constexpr long gemm_most_aside(long columns) {
-  return at_most(gemm_rows, gemm_rows_aside<T> * gemm_columns<T> / gemm_width<T>(columns > 1 ? columns : 1) / gemm_row_chunk * gemm_row_chunk);
+constexpr long gemm_most_aside(long columns, long most_columns = gemm_columns<T>) {
+  return at_most(gemm_rows, gemm_rows_aside<T> * most_columns / gemm_width<T>(columns > 1 ? columns : 1, most_columns) / gemm_row_chunk * gemm_row_chunk);
 }
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
@@ -75,15 +77,18 @@ struct GemmPlan {
 
   // The sums of unrounded elements are C itself.
   constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped && !by_rows; }
+  constexpr bool deep() const { return steps_per_unit<T> > 1 && a_col == 1 && a_row % steps_per_unit<T> == 0 && k % steps_per_unit<T> == 0; }
+  constexpr long depth() const { return deep() ? gemm_deep_units : gemm_depth<Compute<T>>; }
+  constexpr long block_columns() const { return deep() ? gemm_deep_columns : gemm_columns<T>; }
   // A tile has all its steps at once.
-  constexpr bool at_once() const { return units() <= gemm_depth<Compute<T>>; }
+  constexpr bool at_once() const { return units() <= depth(); }
   // Steps of k as they are packed.
   constexpr long units() const { return ceil_div(k, steps_per_unit<T>); }
   // Sums of a row of tiles are complete, and stored or handed out, before those of the next one begin.
   constexpr bool row_by_row() const { return !in_place() && !swapped && at_once(); }
-  constexpr long most_rows() const { return in_place() || row_by_row() ? gemm_rows : gemm_most_aside<T>(columns); }
+  constexpr long most_rows() const { return in_place() || row_by_row() ? gemm_rows : gemm_most_aside<T>(columns, block_columns()); }
   // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is done with them.
-  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * gemm_columns<T>; }
+  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * block_columns(); }
   // Rows of sums that take scratch.
   constexpr long rows_aside() const { return in_place() ? 0 : row_by_row() ? tile_rows : at_most(rows, most_rows()); }
 };
@@ -128,9 +133,9 @@ struct GemmScratch {
   std::size_t a, b, sums, total;
 };
 template <class T>
-constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<T>) {
+constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<T>, long most_depth = gemm_depth<Compute<T>>) {
   using A = Compute<T>;
-  const long depth = at_most(ceil_div(k, steps_per_unit<T>), gemm_depth<A>), whole = gemm_width<T>(columns, most_columns);
+  const long depth = at_most(ceil_div(k, steps_per_unit<T>), most_depth), whole = gemm_width<T>(columns, most_columns);
   const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   GemmScratch s{};

@@ -13,13 +13,6 @@ struct Larger {
   template <class A, int Width> [[gnu::always_inline]] Simd<A, Width> operator()(Simd<A, Width> a, Simd<A, Width> b) const { return max(b, a); }
 };
 
-namespace detail {
-template <class A, int Width, class F>
-[[gnu::always_inline]] inline A fold_vector(Simd<A, Width> v, F f) {
-  if constexpr (Width == 2) return f(v[0], v[1]);
-  else return fold_vector(f(lower_half(v), upper_half(v)), f);
-}
-}  // namespace detail
 /// combine_lanes, the same tree, in vectors; F takes numbers and Simd.
 template <class A, int Lanes, class F>
 [[gnu::always_inline]] inline A fold_lanes(const A (&lane)[Lanes], F f) {

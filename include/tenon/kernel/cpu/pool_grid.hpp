@@ -63,6 +63,13 @@ template <class A>
   if (stride == 1) return;
   if (stride == 2)
     for (long q = 0; q < count; q += V::width) every_second(V::load(cells + 2 * q), V::load(cells + 2 * q + V::width), 0).store(cells + q);
+  else if (stride == 3)
+    for (long q = 0; q < count; q += V::width) {
+      constexpr auto of_two = [](int lane) { return 3 * lane < 2 * V::width ? 3 * lane : 0; };
+      constexpr auto of_third = [](int lane) { return 3 * lane < 2 * V::width ? lane : 3 * lane - V::width; };
+      const V two = tenon::detail::shuffled<V>(V::load(cells + 3 * q), V::load(cells + 3 * q + V::width), tenon::detail::Order<V::width, of_two>());
+      tenon::detail::shuffled<V>(two, V::load(cells + 3 * q + 2 * V::width), tenon::detail::Order<V::width, of_third>()).store(cells + q);
+    }
   else
     for (long q = 0; q < count; ++q) cells[q] = cells[q * stride];
 }

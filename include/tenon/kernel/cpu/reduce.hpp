@@ -16,6 +16,8 @@ struct ReduceWalk {
 
   /// True if the last axis is kept: one loop then serves neighbouring results, each with its own chain.
   constexpr bool vertical() const { return groups > 0 && !reduced[groups - 1]; }
+  /// True for many runs, or many groups of columns, of so few elements that they go side by side into vectors.
+  constexpr bool is_short() const { return groups == (vertical() ? 3 : 2) && length() >= 2 && length() <= 16; }
   /// Neighbouring elements of one reduced run, or of one row of results.
   constexpr long length() const { return groups > 0 ? extent[groups - 1] : 1; }
   /// Offset of element `index` of the kept or the reduced axes, without those of the last group.
@@ -76,29 +78,88 @@ inline A combine_lanes(A* lane, F f) {
   return lane[0];
 }
 
+namespace detail {
+template <class A>
+using ReduceVector = Simd<A, (simd_width<A> < reduce_lanes ? simd_width<A> : reduce_lanes)>;
+/// True if partial results of elements T are vectors of A, which F takes as it takes numbers.
+template <class A, class T, class F>
+inline constexpr bool reduces_vectors = [] {
+  if constexpr (std::is_floating_point_v<A> && (std::is_same_v<A, T> || is_half<T>)) return std::is_invocable_v<F, ReduceVector<A>, ReduceVector<A>>;
+  else return false;
+}();
+
+/// Lanes from `count` on become `filling`.
+template <class V>
+[[gnu::always_inline]] inline V first_lanes(V x, long count, V filling) {
+  using A = typename V::Element;
+  A number[V::width];
+  for (int lane = 0; lane < V::width; ++lane) number[lane] = A(lane);
+  return choose_greater(V(A(count)), V::load(number), x, filling);
+}
+template <class A, int Width, class F>
+[[gnu::always_inline]] inline A fold_vector(Simd<A, Width> v, F f) {
+  if constexpr (Width == 2) return f(v[0], v[1]);
+  else return fold_vector(f(lower_half(v), upper_half(v)), f);
+}
+// reduce_runs in vectors, which may read up to `limit`.
+template <class A, class T, class Start, class F>
+inline A reduce_vectors(const T* x, long runs, long length, Start start, A initial, F f, const T* limit) {
+  using V = ReduceVector<A>;
+  constexpr int vectors = reduce_lanes / V::width;
+  V part[vectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) part[v] = V(initial);
+  for (long r = 0; r < runs; ++r) {
+    const T* run = x + start(r);
+    long left = length;
+    for (; left >= reduce_lanes; left -= reduce_lanes, run += reduce_lanes)
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) part[v] = f(part[v], load_lanes<V::width, A>(run + v * V::width));
+    if (left == 0) continue;
+    A rest[reduce_lanes];
+    const bool beyond = limit - run >= reduce_lanes;
+    if (!beyond)
+      for (int l = 0; l < reduce_lanes; ++l) rest[l] = l < left ? static_cast<A>(run[l]) : initial;
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      part[v] = f(part[v], beyond ? first_lanes(load_lanes<V::width, A>(run + v * V::width), left - v * V::width, V(initial)) : V::load(rest + v * V::width));
+  }
+#pragma GCC unroll 4
+  for (int half = vectors / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+    for (int v = 0; v < half; ++v) part[v] = f(part[v], part[v + half]);
+  return fold_vector(part[0], f);
+}
+}  // namespace detail
+
 /// Reduces `runs` runs of `length` contiguous elements, run r starting at x[start(r)]. Element i of a run goes to lane
 /// i mod 16 of 16 partial results, which the fixed tree combines at the end: the order depends on the shape alone.
+/// Up to `limit` memory may be read.
 template <class A, class T, class Start, class F>
-inline A reduce_runs(const T* x, long runs, long length, Start start, A initial, F f) {
+inline A reduce_runs(const T* x, long runs, long length, Start start, A initial, F f, [[maybe_unused]] const T* limit = nullptr) {
   if (length == 1) {
     A total = initial;
     for (long r = 0; r < runs; ++r) total = f(total, static_cast<A>(x[start(r)]));
     return total;
   }
-  A lane[reduce_lanes];
-  for (A& l : lane) l = initial;
-  for (long r = 0; r < runs; ++r) {
-    const T* run = x + start(r);
-    long i = 0;
-    for (; i + reduce_lanes <= length; i += reduce_lanes)
-      for (int l = 0; l < reduce_lanes; ++l) lane[l] = f(lane[l], static_cast<A>(run[i + l]));
-    for (int l = 0; i < length; ++i, ++l) lane[l] = f(lane[l], static_cast<A>(run[i]));
+  if constexpr (detail::reduces_vectors<A, T, F>) {
+    return detail::reduce_vectors(x, runs, length, start, initial, f, limit);
+  } else {
+    A lane[reduce_lanes];
+    for (A& l : lane) l = initial;
+    for (long r = 0; r < runs; ++r) {
+      const T* run = x + start(r);
+      long i = 0;
+      for (; i + reduce_lanes <= length; i += reduce_lanes)
+        for (int l = 0; l < reduce_lanes; ++l) lane[l] = f(lane[l], static_cast<A>(run[i + l]));
+      for (int l = 0; i < length; ++i, ++l) lane[l] = f(lane[l], static_cast<A>(run[i]));
+    }
+    return combine_lanes(lane, f);
   }
-  return combine_lanes(lane, f);
 }
 
 namespace detail {
-inline constexpr long reduce_block = 512, reduce_cells = 128;
+inline constexpr long reduce_block = 512;
 
 // Results [begin, end) one after the other, or with the last axis kept a block of them at once.
 template <class A, class T, class R, class F, class Finish>
@@ -107,7 +168,7 @@ template <class A, class T, class R, class F, class Finish>
   if (!w.vertical()) {
     for (long kept = begin; kept < end; ++kept)
       y[kept] = finish(reduce_runs<A>(
-          x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f));
+          x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f, x + w.elements));
     return;
   }
   for (long kept = begin; kept < end;) {
@@ -132,57 +193,95 @@ template <class A, class T, class R, class F, class Finish>
   }
 }
 
-// Sixteen neighbours along the outermost axis as the lanes of vectors, transposed chunk by chunk: for results of a few elements each.
+// Four elements of every fourth of Width rows.
+template <class A, int Width, class T>
+[[gnu::always_inline]] inline Simd<A, Width> load_spread(const T* x, long row) {
+  if constexpr (Width == 4) return load_lanes<4, A>(x);
+  else return joined(load_spread<A, Width / 2>(x, row), load_spread<A, Width / 2>(x + Width / 2 * row, row));
+}
+// The same for `blocks` blocks of neighbouring groups that a vector has a lane for each: groups of at most 16 elements with one result, or of any number
+// with up to 16 kept ones last.
 template <class A, class T, class R, class F, class Finish>
-[[gnu::noinline]] void reduce_across(const ReduceWalk& w, const T* x, R* y, A initial, const F& f, const Finish& finish) {
-  constexpr int lanes = reduce_lanes;
-  alignas(64) T cells[reduce_cells * lanes];
-  alignas(64) A part[lanes][lanes];
-  const long period = w.vertical() ? w.length() : lanes, elements = w.stride[0];
-  for (auto& row : part)
-    for (A& p : row) p = initial;
-  long at = 0;
-  for (long first = 0; first < elements; first += reduce_cells) {
-    const long count = elements - first < reduce_cells ? elements - first : reduce_cells;
-    copy_matrix(x + first, 1, elements, cells, lanes, count, lanes, lanes);
-    for (long e = 0; e < count; ++e) {
-      A* const sum = part[at];
-      const T* const cell = cells + e * lanes;
-      for (int v = 0; v < lanes; ++v) sum[v] = f(sum[v], static_cast<A>(cell[v]));
-      at = at + 1 < period ? at + 1 : 0;
+[[gnu::noinline]] void reduce_rows(const ReduceWalk& w, const T* x, R* y, long blocks, A initial, const F& f, const Finish& finish) {
+  using V = ReduceVector<A>;
+  const long length = w.stride[0], period = w.vertical() ? w.length() : reduce_lanes, results = w.vertical() ? period : 1;
+  const long reached = w.vertical() ? period : long(std::bit_ceil(std::size_t(length)));
+  for (; blocks > 0; --blocks, x += V::width * length, y += V::width * results) {
+    V lane[reduce_lanes];
+    for (long l = 0; l < reached; ++l) lane[l] = V(initial);
+    for (long first = 0, at = 0; first < length; first += 4) {
+      const long from = first + 4 <= length || length < 4 ? first : length - 4;
+      V four[4];
+#pragma GCC unroll 4
+      for (int r = 0; r < 4; ++r) four[r] = load_spread<A, V::width>(x + from + r * length, length);
+      tenon::detail::exchange<1>(four[0], four[1]);
+      tenon::detail::exchange<1>(four[2], four[3]);
+      tenon::detail::exchange<2>(four[0], four[2]);
+      tenon::detail::exchange<2>(four[1], four[3]);
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) {
+        if (from + k < first || from + k >= length) continue;
+        lane[at] = f(lane[at], four[k]);
+        at = at + 1 < period ? at + 1 : 0;
+      }
+    }
+    if (results == 1)
+      for (long half = reached / 2; half > 0; half /= 2)
+        for (long l = 0; l < half; ++l) lane[l] = f(lane[l], lane[l + half]);
+    for (long c = 0; c < results; ++c) {
+      A total[V::width];
+      lane[c].store(total);
+      for (int v = 0; v < V::width; ++v) y[v * results + c] = finish(total[v]);
     }
   }
-  const long results = w.vertical() ? period : 1;
-  if (!w.vertical())  // the tree of combine_lanes
-    for (int half = lanes / 2; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i)
-        for (int v = 0; v < lanes; ++v) part[i][v] = f(part[i][v], part[i + half][v]);
-  for (int v = 0; v < lanes; ++v)
-    for (long c = 0; c < results; ++c) y[v * results + c] = finish(part[c][v]);
+}
+
+// The same for `blocks` times 8 results of `width` kept elements each, which are not more than a vector has: the chains of all run together.
+inline constexpr int reduce_chains = 8;
+template <class A, class T, class R, class F, class Finish>
+[[gnu::noinline]] void reduce_columns(const ReduceWalk& w, const T* x, R* y, long blocks, A initial, const F& f, const Finish& finish) {
+  using V = ReduceVector<A>;
+  const long width = w.length(), step = w.stride[0];
+  for (; blocks > 0; --blocks, x += reduce_chains * step) {
+    V total[reduce_chains];
+#pragma GCC unroll 8
+    for (int k = 0; k < reduce_chains; ++k) total[k] = V(initial);
+    for (const T *row = x, *last = x + step; row < last; row += width)
+#pragma GCC unroll 8
+      for (int k = 0; k < reduce_chains; ++k) total[k] = f(total[k], load_lanes<V::width, A>(row + k * step));
+    A results[reduce_chains][V::width];
+#pragma GCC unroll 8
+    for (int k = 0; k < reduce_chains; ++k) total[k].store(results[k]);
+    for (const auto& own : results)
+      for (long c = 0; c < width; ++c) *y++ = finish(own[c]);
+  }
+}
+
+// Neighbouring results of few elements, for as many of begin .. end - 1 as vectors serve without a look at what is left: returns where those end.
+template <class A, class T, class R, class F, class Finish>
+[[gnu::noinline]] long reduce_short(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+  constexpr long lanes = ReduceVector<A>::width;
+  const bool vertical = w.vertical();
+  const long width = w.length(), results = vertical ? width : 1, together = vertical && width > 3 ? reduce_chains : lanes;
+  if (w.elements == 0 || width > lanes || !w.is_short()) return begin;
+  const long step = w.stride[0], first = ceil_div(begin, results), safe = (w.elements - lanes) / step;  // the last ones read further
+  const long blocks = ((end / results < safe ? end / results : safe) - first) / together, from = first * results;
+  if (blocks <= 0) return begin;
+  if (begin < from) reduce_range(w, x, y, begin, from, initial, f, finish);
+  if (vertical && width > 3) reduce_columns(w, x + first * step, y + from, blocks, initial, f, finish);
+  else reduce_rows(w, x + first * step, y + from, blocks, initial, f, finish);
+  return from + blocks * together * results;
 }
 }  // namespace detail
 
 /// y[kept] = finish(reduction of x over the reduced axes), for kept elements begin .. end - 1.
 ///
 /// `f(a, b)` combines, starting from `initial`. With the last axis kept the elements of one result are taken in row-major order, else
-/// as by reduce_runs.
-template <class A, class T, class R, class F, class Finish>
+/// as by reduce_runs. `can_be_short`: w may be is_short().
+template <bool can_be_short = true, class A, class T, class R, class F, class Finish>
 void reduce(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
-  if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4) {
-    const bool vertical = w.vertical(), narrow = vertical ? w.groups == 3 && w.length() <= reduce_lanes : w.groups == 2 && w.length() <= 4 * reduce_lanes;
-    const long results = vertical ? w.length() : 1;
-    if (narrow && w.elements > 0) {
-      const long first = (begin + results - 1) / results, count = (end / results - first) / reduce_lanes;
-      if (count > 0) {
-        detail::reduce_range(w, x, y, begin, first * results, initial, f, finish);
-        for (long k = 0; k < count; ++k) {
-          const long outer = first + k * reduce_lanes;
-          detail::reduce_across(w, x + outer * w.stride[0], y + outer * results, initial, f, finish);
-        }
-        begin = (first + count * reduce_lanes) * results;
-      }
-    }
-  }
+  if constexpr (can_be_short && detail::reduces_vectors<A, T, F> && simd_width<A> >= 4)
+    begin = detail::reduce_short(w, x, y, begin, end, initial, f, finish);
   detail::reduce_range(w, x, y, begin, end, initial, f, finish);
 }
 
@@ -221,7 +320,7 @@ inline void reduce_call(const Arguments& a, long begin, long end, A initial, con
   const auto* const x = a.operand<typename Call::template Operand<0>>(0);
   auto* const y = a.result<typename Call::Result>();
   if constexpr (is_small_reduction<Call>()) reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
-  else reduce(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
+  else reduce<reduce_walk(Call::operand(0), mask, 1).is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel

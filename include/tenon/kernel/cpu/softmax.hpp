@@ -10,6 +10,17 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+namespace detail {
+// The first `live` elements of a block that may be read as a whole; minus infinity for the others.
+template <class T, class C>
+[[gnu::always_inline]] inline void first_of_block(const T* from, long live, C (&values)[reduce_lanes]) {
+  using V = ReduceVector<C>;
+#pragma GCC unroll 8
+  for (int l = 0; l < reduce_lanes; l += V::width)
+    first_lanes(load_lanes<V::width, C>(from + l), live - l, V(-std::numeric_limits<C>::infinity())).store(values + l);
+}
+}  // namespace detail
+
 /// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
 template <class C, int lanes = reduce_lanes, class T>
 inline C row_maximum(const T* x, long count) {
@@ -26,14 +37,17 @@ inline C row_maximum(const T* x, long count) {
 }
 
 /// The sum of exp(x - largest) over a row, in 16 lanes; with `keep` y[i] = exp(x[i] - largest), too. The last block is filled up
-/// with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one.
-template <bool keep, int lanes = reduce_lanes, class C, class T>
-inline C exponentials(const T* x, T* y, long count, C largest) {
+/// with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one. If it `reads_on`, memory may be
+/// read up to `limit`.
+template <bool keep, int lanes = reduce_lanes, bool reads_on = false, class C, class T>
+inline C exponentials(const T* x, T* y, long count, C largest, [[maybe_unused]] const T* limit = nullptr) {
   C lane[lanes]{}, value[lanes];
   detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
   for (long i = 0; i < count; i += lanes) {
     const long live = count - i < lanes ? count - i : lanes;
-    if (live == lanes) {
+    if (reads_on && live < lanes && limit - (x + i) >= lanes) {
+      if constexpr (reads_on) detail::first_of_block(x + i, live, value);
+    } else if (live == lanes) {
       operand.load(i);
       for (int l = 0; l < lanes; ++l) value[l] = lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]);
     } else
@@ -49,15 +63,52 @@ inline C exponentials(const T* x, T* y, long count, C largest) {
   return fold_lanes(lane, Plus());
 }
 
-/// Softmax of one row:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C.
+namespace detail {
+// y[i] = f(x[i]): vectors, half vectors, quarters, and what is left.
+template <class T, class F>
+[[gnu::always_inline]] inline void map_pieces(const T* x, T* y, long count, F f) {
+  long i = 0;
+  const auto pieces = [&]<int width>(std::integral_constant<int, width>) __attribute__((always_inline)) {
+    for (; i + width <= count; i += width) f(Simd<T, width>::load(x + i)).store(y + i);
+  };
+  pieces(std::integral_constant<int, simd_width<T>>());
+  if constexpr (simd_width<T> > 8) pieces(std::integral_constant<int, 8>());
+  if constexpr (simd_width<T> > 4) pieces(std::integral_constant<int, 4>());
+  for (; i < count; ++i) y[i] = f(x[i]);
+}
+}  // namespace detail
+
+/// Softmax of neighbouring rows:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C; x may be read up to `limit`.
 template <class C, bool logarithm, class T>
-inline void softmax_row(const T* x, T* y, long count) {
-  const C largest = row_maximum<C>(x, count);
-  constexpr bool keep = !logarithm && std::is_same_v<T, C>;  // the exponentials would lose digits in y
-  const C sum = exponentials<keep>(x, y, count, largest);
-  if constexpr (logarithm) map_in_blocks<true>(y, count, [largest, log_sum = log(sum)](auto value) { return static_cast<C>(value) - largest - log_sum; }, x);
-  else if constexpr (keep) store_in_blocks(y, count, [y, sum](long i) { return y[i] / sum; });
-  else map_in_blocks<true>(y, count, [largest, sum](auto value) { return exp(static_cast<C>(value) - largest) / sum; }, x);
+inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit) {
+  constexpr bool vectors = detail::reduces_vectors<C, T, Plus>, keep = !logarithm && std::is_same_v<T, C>;  // the exponentials would lose digits in y
+  constexpr long together = 16;                                                                            // whose logarithms are one vector
+  for (; rows > 0; rows -= together, x += together * count, y += together * count) {
+    const long own = rows < together ? rows : together;
+    C largest[together], sum[together];
+    for (C& total : sum) total = 1;
+    for (long r = 0; r < own; ++r) {
+      const T* const row = x + r * count;
+      if constexpr (vectors) largest[r] = detail::reduce_vectors(row, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), Larger(), limit);
+      else largest[r] = row_maximum<C>(row, count);
+      sum[r] = exponentials<keep, reduce_lanes, vectors>(row, y + r * count, count, largest[r], limit);
+    }
+    if constexpr (logarithm)
+      for (C& total : sum) total = log(total);
+    for (long r = 0; r < own; ++r) {
+      const T* const row = x + r * count;
+      T* const to = y + r * count;
+      const C most = largest[r], total = sum[r];
+      if constexpr (std::is_same_v<T, C>)
+        detail::map_pieces(keep ? to : row, to, count, [=](auto v) __attribute__((always_inline)) {
+          using V = decltype(v);
+          if constexpr (logarithm) return v - V(most) - V(total);
+          else return v / V(total);
+        });
+      else if constexpr (logarithm) map_in_blocks<true>(to, count, [most, total](auto value) { return static_cast<C>(value) - most - total; }, row);
+      else map_in_blocks<true>(to, count, [most, total](auto value) { return exp(static_cast<C>(value) - most) / total; }, row);
+    }
+  }
 }
 
 /// The same along an axis that is not the last one, for up to 64 columns; sums in ascending order.
@@ -77,10 +128,8 @@ inline void softmax_columns(const T* x, T* y, long count, long pitch, long colum
 
 template <class C, bool logarithm, class T>
 inline void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end) {
-  for_each_columns(s, begin, end, [&](long offset, long columns) {
-    if (s.inner == 1) softmax_row<C, logarithm>(x + offset, y + offset, s.count);
-    else softmax_columns<C, logarithm>(x + offset, y + offset, s.count, s.inner, columns);
-  });
+  if (s.inner == 1) return softmax_rows<C, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count, x + (x == y ? end : s.outer) * s.count);
+  for_each_columns(s, begin, end, [&](long offset, long columns) { softmax_columns<C, logarithm>(x + offset, y + offset, s.count, s.inner, columns); });
 }
 
 /// dx = y (dy - sum of y dy), for one row or up to 64 columns, in the same order as softmax.
