@@ -16,6 +16,7 @@ constexpr Correlation pooled_forward(const Conv2dSizes& s) {
   Correlation c = forward<float>(s);
   c.height = c.grid_h = whole_windows(s.oh);
   c.band = c.band >= c.grid_h ? c.grid_h : c.band < 2 ? 2 : whole_windows(c.band);
+  c.in_place = false;  // tiles read beyond the last pixel
   c.image.rows = c.band + long(s.kh - 1) * s.dilation_h / s.stride_h;
   return c;
 }
