@@ -71,23 +71,16 @@ constexpr auto block_tiles(std::integer_sequence<int, Row...>) {
   struct Table {
     BlockTileKernel kernel[block_rows];
   };
-  return Table{{&run_block_tile<(Pixels == 1 ? (Row < 2 ? 3 : Row + 1) : Row == 4 ? 3 : Row + 1), Pixels>...}};
+  return Table{{&run_block_tile<(Pixels == 1 && Row < 2 ? 3 : Row + 1), Pixels>...}};
 }
 template <int Pixels>
 inline constexpr auto block_tile_table = block_tiles<Pixels>(std::make_integer_sequence<int, block_rows>());
 }  // namespace detail
 
-/// Runs a tile of 1 .. block_rows rows; Pixels is 1, then of 3 rows or more, or block_pixels: then 5 rows are 3 and 2, which spares a
-/// program the code for 5.
+/// Runs a tile of 1 .. block_rows rows; Pixels is 1 or block_pixels.
 template <int Pixels>
 void run_block_tile(const BlockTile& tile, int rows) {
   detail::block_tile_table<Pixels>.kernel[rows - 1](tile);
-  if (Pixels > 1 && rows == 5) {
-    BlockTile rest = tile;
-    rest.weight += 3 * tile.weight_row;
-    rest.out += 3 * tile.out_row;
-    detail::block_tile_table<Pixels>.kernel[1](rest);
-  }
 }
 
 }  // namespace tenon::kernel

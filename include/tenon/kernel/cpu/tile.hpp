@@ -128,9 +128,9 @@ template <class A, class P, int Width, int Rows, int Vectors>
     for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
 }
 
-// Rows that one kernel does of 1 .. tile_rows: 5 and 7 take two, of 3 and 2, or 4 and 3, which have chains enough. So a program carries
-// less code.
-constexpr int rows_at_once(int rows) { return rows == 5 ? 3 : rows == 7 ? 4 : rows; }
+// Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3 rows, which
+// have chains enough beside three vectors: so a program carries less code.
+constexpr int rows_at_once(int rows) { return tile_rows < 8 ? rows : rows == 5 ? 3 : rows == 7 ? 4 : rows; }
 
 template <class A, class P>
 using TileKernel = void (*)(const Tile<A, P>&);
