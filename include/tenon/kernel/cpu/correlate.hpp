@@ -168,7 +168,7 @@ class Correlator {
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
     if constexpr (!widen)
-      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && columns >= tile_step<A>)
+      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && !c_.by_rows && columns >= tile_step<A>)
         return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
