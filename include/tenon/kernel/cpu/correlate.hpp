@@ -121,7 +121,8 @@ class Correlator {
     const long first = i0 + c_.band < c_.grid_h ? i0 + c_.band : 0, rows = c_.band < c_.image.h - first ? c_.band : c_.image.h - first;
     const T* const planes = first > 0 ? from : next;
     const bool little = planes && c_.in_place && c_.rows <= 128 && c_.image.planes * c_.image.h * c_.image.w >= 1 << 16;
-    ahead_.begin(planes + first * c_.image.w, little ? rows * c_.image.w * long(sizeof(T)) : 0, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
+    const long bytes = little ? rows * c_.image.w * long(sizeof(T)) : 0;
+    ahead_.begin(planes + first * c_.image.w, bytes, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
   }
   long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
