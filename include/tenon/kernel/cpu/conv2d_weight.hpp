@@ -27,8 +27,10 @@ struct WeightPlan {
 };
 
 // Of a pointwise convolution x and dy lie alike and may change places: lanes are those channels that are fewer, because they are transposed.
-constexpr Conv2dSizes fewer_lanes(Conv2dSizes s) {
-  if (s.taps() == 1 && s.oh == s.h && s.ow == s.w && s.stride_h * s.stride_w == 1 && s.group_inputs() < s.group_outputs() && s.group_inputs() <= weight_columns && s.group_inputs() % simd_width<float> == 0) std::swap(s.c, s.o);
+[[gnu::noinline]] constexpr Conv2dSizes fewer_lanes(Conv2dSizes s) {
+  const bool alike = s.taps() == 1 && s.oh == s.h && s.ow == s.w && s.stride_h * s.stride_w == 1;
+  const long lanes = s.group_inputs();
+  if (alike && lanes < s.group_outputs() && lanes <= weight_columns && lanes % simd_width<float> == 0) std::swap(s.c, s.o);
   return s;
 }
 

@@ -151,7 +151,8 @@ class Correlator {
     const long first = i0 + c_.band < c_.grid_h ? i0 + c_.band : 0, rows = c_.band < c_.image.h - first ? c_.band : c_.image.h - first;
     const T* const planes = first > 0 ? from : next;
     const bool little = planes && c_.in_place && c_.rows <= 128 && c_.image.planes * c_.image.h * c_.image.w >= 1 << 16;
-    ahead_.begin(planes + first * c_.image.w, little ? rows * c_.image.w * long(sizeof(T)) : 0, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
+    const long bytes = little ? rows * c_.image.w * long(sizeof(T)) : 0;
+    ahead_.begin(planes + first * c_.image.w, bytes, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
   }
   long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
@@ -199,7 +200,7 @@ class Correlator {
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
     if constexpr (!widen)
-      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && columns >= tile_step<A> && !take_)
+      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && !c_.by_rows && !take_ && columns >= tile_step<A>)
         return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else

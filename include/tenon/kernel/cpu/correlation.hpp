@@ -70,7 +70,8 @@ constexpr void choose_band(Correlation& c, long more_rows) {
 template <class T>
 constexpr bool can_be_in_place(const Correlation& c) {
   const Padded& i = c.image;
-  return std::is_same_v<T, Packed<T>> && i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w && i.step_h * i.step_w * c.step_h * c.step_w == 1 && c.grid_w >= tile_step<T>;
+  const bool alike = i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w && i.step_h * i.step_w * c.step_h * c.step_w == 1;
+  return std::is_same_v<T, Packed<T>> && alike && !c.by_rows && c.grid_w >= tile_step<T>;
 }
 
 // Zeros behind a row are those before the next one, too.
