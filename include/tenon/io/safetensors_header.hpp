@@ -230,13 +230,12 @@ class SafetensorsParser {
   }
 
   static void append_utf8(std::string& out, unsigned code) {
-    auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) return put(0xc0 | code >> 6), put(0x80 | (code & 63));
-    if (code < 0x10000) put(0xe0 | code >> 12);
-    else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
-    put(0x80 | (code >> 6 & 63));
-    put(0x80 | (code & 63));
+    const int length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    char bytes[4];
+    for (int i = length - 1; i > 0; --i, code >>= 6) bytes[i] = static_cast<char>(0x80 | (code & 63));
+    constexpr unsigned lead[]{0, 0xc0, 0xe0, 0xf0};
+    bytes[0] = static_cast<char>(lead[length - 1] | code);
+    out.append(bytes, static_cast<std::size_t>(length));
   }
 
   /// A whole number from 0 to 2^63 - 1, which is what an extent and a place in a file can be.
