@@ -114,23 +114,22 @@ struct Compiled {
     else return 0;
   }
   static constexpr auto again = make_again();
-  static constexpr const Graph<N>& choose_ordered() {  // no copy of a graph in which nothing is cheap
+  static constexpr const Graph<N>& ordered() {  // no copy of a graph in which nothing is cheap
     if constexpr (passes.recompute && any_cheap(delayed)) return again;
     else return delayed;
   }
-  static constexpr const Graph<N>& ordered = choose_ordered();
   static constexpr Layouts<N> make_choice() {
-    if constexpr (passes.layout) return choose_layouts(ordered);
+    if constexpr (passes.layout) return choose_layouts(ordered());
     else return {};
   }
   static constexpr Layouts<N> choice = make_choice();
   static constexpr StageChoice<N> make_stage_choice() {
-    if constexpr (passes.stages && choice.conversions > 0) return choose_stages(ordered, choice);
+    if constexpr (passes.stages && choice.conversions > 0) return choose_stages(ordered(), choice);
     else return {};
   }
   static constexpr StageChoice<N> stage_choice = make_stage_choice();
   static constexpr auto make_staged() {
-    if constexpr (stage_choice.count > 0) return make_stages(ordered, choice, stage_choice);
+    if constexpr (stage_choice.count > 0) return make_stages(ordered(), choice, stage_choice);
     else return 0;
   }
   static constexpr auto staged = make_staged();
@@ -138,7 +137,7 @@ struct Compiled {
   static constexpr auto make_laid_out() {
     LaidOut<N + choice.conversions> laid_out;
     if constexpr (stage_choice.count > 0) laid_out = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
-    else laid_out = lay_out<N + choice.conversions>(ordered, choice);
+    else laid_out = lay_out<N + choice.conversions>(ordered(), choice);
     for (int id = 0; id < laid_out.graph.count; ++id) laid_out.graph[id].op = rules_of(laid_out.graph[id].op).run_time;
     return laid_out;
   }
