@@ -168,7 +168,7 @@ template <class I, class Result>
   return result;
 }
 template <class I, class... V>
-auto apply_eager(std::uint64_t immediate, const V&... v) {
+[[gnu::always_inline]] inline auto apply_eager(std::uint64_t immediate, const V&... v) {
   if constexpr (!I::ok) {
     using Wrong = Mistake<I>;
     return Wrong::corrected;
