@@ -81,7 +81,7 @@ constexpr bool only_first_is_dynamic(const TensorType& t) {
 }  // namespace detail
 
 /// Writes the extents as in messages: [n,3,28,28], [2n,10].
-constexpr Sentence& operator<<(Sentence& s, const TensorType& t) {
+[[gnu::noinline]] constexpr Sentence& operator<<(Sentence& s, const TensorType& t) {
   s << "[";
   for (int axis = 0; axis < t.rank; ++axis) {
     if (axis) s << ",";

@@ -141,7 +141,7 @@ constexpr int find_entry(const Entry* entries, int count, const void* address, s
 
 /// Writes the path of an entry from the first named level on: "network.conv1.weight", or "conv1.weight" from level 1.
 template <class Text>
-constexpr void write_path(Text& text, const Entry* entries, int i, std::string_view separator, bool with_root) {
+[[gnu::noinline]] constexpr void write_path(Text& text, const Entry* entries, int i, std::string_view separator, bool with_root) {
   if (i < 0) return;
   const int parent = entries[i].parent;
   if (parent < 0) {

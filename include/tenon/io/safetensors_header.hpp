@@ -239,7 +239,7 @@ class SafetensorsParser {
   }
 
   /// A whole number from 0 to 2^63 - 1, which is what an extent and a place in a file can be.
-  std::uint64_t number() {
+  [[gnu::noinline]] std::uint64_t number() {
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
     const std::size_t start = next();
     std::uint64_t value = 0;

@@ -91,7 +91,7 @@ constexpr BlockCorrelation without_copy(BlockCorrelation c) {
 struct BlockScratch {
   std::size_t starts, list, image, weights, total;
 };
-constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
+[[gnu::noinline]] constexpr BlockScratch block_scratch(const BlockCorrelation& c) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   BlockScratch s{};
   s.starts = bytes(c.taps, sizeof(BlockTap));

@@ -228,7 +228,7 @@ constexpr long lane_pitch(const Correlation& c) {
   return packed_blocks<T>(c) * tile_rows + tile_step<Compute<T>>;
 }
 template <class T>
-constexpr ConvScratch conv_scratch(const Correlation& c) {
+[[gnu::noinline]] constexpr ConvScratch conv_scratch(const Correlation& c) {
   using A = Compute<T>;
   constexpr bool widen = !std::is_same_v<A, T>;
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
