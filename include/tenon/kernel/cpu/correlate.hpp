@@ -325,8 +325,10 @@ class Correlator {
         T rounded[V::width];
         store_sums(V::load(sums + x), rounded);
         const Bits own(__builtin_convertvector(tenon::detail::load_bits<V::width>(rounded).lanes, typename Bits::Vector));
-        auto* const pairs = reinterpret_cast<typename Bits::Unaligned*>(row + 2 * x);
-        *pairs = odd ? (*pairs & 0xffffu) | own.lanes << 16 : (*pairs & 0xffff0000u) | own.lanes;
+        typename Bits::Vector pairs;
+        __builtin_memcpy(&pairs, row + 2 * x, sizeof pairs);  // at any place of two bytes
+        pairs = odd ? (pairs & 0xffffu) | own.lanes << 16 : (pairs & 0xffff0000u) | own.lanes;
+        __builtin_memcpy(row + 2 * x, &pairs, sizeof pairs);
       }
       for (; x < count; ++x) row[2 * x + odd] = narrowed<T>(sums[x]);
     }
