@@ -328,7 +328,7 @@ class Correlator {
         typename Bits::Vector pairs;
         __builtin_memcpy(&pairs, row + 2 * x, sizeof pairs);  // at any place of two bytes
         pairs = odd ? (pairs & 0xffffu) | own.lanes << 16 : (pairs & 0xffff0000u) | own.lanes;
-        __builtin_memcpy(row + 2 * x, &pairs, sizeof pairs);
+        __builtin_memcpy(static_cast<void*>(row + 2 * x), &pairs, sizeof pairs);
       }
       for (; x < count; ++x) row[2 * x + odd] = narrowed<T>(sums[x]);
     }
