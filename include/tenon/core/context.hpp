@@ -1,11 +1,11 @@
 // The few process-wide settings, with the names that MindSpore gives them.
 #pragma once
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/parallel.hpp>

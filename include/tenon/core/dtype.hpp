@@ -62,10 +62,15 @@ template <Element T> inline constexpr Dtype dtype_of = static_cast<Dtype>(detail
 
 constexpr std::string_view name(Dtype d) { return detail::dtype_rows[int(d)].name; }
 constexpr std::string_view title(Dtype d) { return detail::dtype_rows[int(d)].title; }
-TENON_DEVICE constexpr std::size_t size_of(Dtype d) {
-  constexpr std::uint64_t log2_of = 0x3211'3210'3210'0;  // a digit per dtype: where code runs, an array would be built first
-  return std::size_t{1} << (log2_of >> 4 * int(d) & 15);
-}
+namespace detail {
+// The sizes in one number, a digit each: where code runs, on a device too, no table is read.
+inline constexpr std::uint64_t dtype_sizes = [] {
+  std::uint64_t digits = 0;
+  for (std::size_t i = 0; i < std::size(dtype_rows); ++i) digits |= std::uint64_t{dtype_rows[i].bytes} << 4 * i;
+  return digits;
+}();
+}  // namespace detail
+TENON_DEVICE constexpr std::size_t size_of(Dtype d) { return detail::dtype_sizes >> 4 * int(d) & 15; }
 TENON_DEVICE constexpr bool is_floating(Dtype d) { return d >= Dtype::float16; }
 TENON_DEVICE constexpr bool is_half_dtype(Dtype d) { return d == Dtype::float16 || d == Dtype::bfloat16; }
 TENON_DEVICE constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::int8 && d <= Dtype::int64; }

@@ -8,26 +8,15 @@
 #include <tenon/kernel/cpu/conv2d.hpp>
 
 #include "reference.hpp"
+#include "sample_blocks.hpp"
 
 using namespace tenon;
 using kernel::Conv2dSizes;
 
+using reference::from_blocks, reference::in_blocks_of;
+
 namespace {
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
-/// `n` samples in blocks; what no sample fills is NaN, which must not reach any result.
-std::vector<float> in_blocks_of(const std::vector<float>& x, long n, long features) {
-  std::vector<float> blocks(std::size_t(whole_blocks(n) * features));
-  kernel::pack_samples(x.data(), blocks.data(), n, features, 0, whole_blocks(n) / block_samples);
-  for (long s = n; s < whole_blocks(n); ++s)
-    for (long f = 0; f < features; ++f) blocks[std::size_t(block_place(s, f, features))] = not_a_number;
-  return blocks;
-}
-std::vector<float> from_blocks(const std::vector<float>& blocks, long n, long features) {
-  std::vector<float> x(std::size_t(n * features));
-  kernel::unpack_samples(blocks.data(), x.data(), n, features, 0, whole_blocks(n) / block_samples);
-  return x;
-}
 
 struct Case {
   Conv2dSizes s;

@@ -7,20 +7,16 @@
 #include <tenon/kernel/cpu/block_pool2d.hpp>
 
 #include "reference.hpp"
+#include "sample_blocks.hpp"
 
 using namespace tenon;
 using kernel::Pool2dSizes;
 
+using reference::in_blocks_of;
+
 namespace {
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-/// `n` samples in blocks; what no sample fills is NaN, which must not reach any result.
-std::vector<float> in_blocks_of(const std::vector<float>& x, long n, long features) {
-  std::vector<float> blocks(std::size_t(whole_blocks(n) * features), not_a_number);
-  for (long s = 0; s < n; ++s)
-    for (long f = 0; f < features; ++f) blocks[std::size_t(block_place(s, f, features))] = x[std::size_t(s * features + f)];
-  return blocks;
-}
 /// Equal bits in the samples that are there; NaN equals NaN.
 bool same(const std::vector<float>& blocks, const std::vector<float>& x, long n, long features) {
   for (long s = 0; s < n; ++s)

@@ -8,9 +8,12 @@
 #include <tenon/kernel/cpu/pool_winners.hpp>
 
 #include "reference.hpp"
+#include "sample_blocks.hpp"
 
 using namespace tenon;
 using kernel::Conv2dSizes;
+
+using reference::from_blocks, reference::in_blocks_of;
 
 namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity(), not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -33,17 +36,6 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
     if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0 && !(a[i] != a[i] && b[i] != b[i])) return false;
   return a.size() == b.size();
 }
-std::vector<float> in_blocks_of(const std::vector<float>& x, long n, long features) {
-  std::vector<float> blocks(std::size_t(whole_blocks(n) * features));
-  kernel::pack_samples(x.data(), blocks.data(), n, features, 0, whole_blocks(n) / block_samples);
-  return blocks;
-}
-std::vector<float> from_blocks(const std::vector<float>& blocks, long n, long features) {
-  std::vector<float> x(std::size_t(n * features));
-  kernel::unpack_samples(blocks.data(), x.data(), n, features, 0, whole_blocks(n) / block_samples);
-  return x;
-}
-
 /// What comes out, and the gradient that the winners make of dy; empty where rows are too short.
 struct Result {
   std::vector<float> y, gradient;

@@ -1,8 +1,7 @@
 // Stochastic gradient descent with optional momentum and dampening.
 #pragma once
-#include <tenon/kernel/cpu/update.hpp>
+#include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
-#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
@@ -14,26 +13,8 @@ struct ApplySgdConfig {
 TENON_EXACT_BEGIN
 /// One step of SGD, in place. Operands: parameter, gradient, velocity, numbers; number 4 is the gradient's share in the
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
-struct ApplySgd : Operator<ApplySgd, "SGD"> {
+struct ApplySgd : MomentUpdate<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
-  static constexpr bool effect = true, update = true, half_gradient = true;
-  static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  static constexpr bool linear_work = true;
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    update_elements<typename Call::Result, typename Call::template Operand<1>, Call::config()>(a, begin, end);
-  }
-  template <class Call>
-  static constexpr auto kernel() {
-    return &update_elements<typename Call::Result, typename Call::template Operand<1>, Call::config()>;
-  }
-  template <class T, class G, auto config>
-  static void update_elements(const Arguments& a, long begin, long end) {
-    T* const changed[]{a.target<T>(0) + begin, a.target<T>(2) + begin};
-    apply<T, config>(a.operand<float>(3), end - begin, kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
-  }
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
   static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
