@@ -120,14 +120,21 @@ class Interpreter {
     const Symbol in[]{result, pooling(ops::MaxPool2dGrad::id, node.type, y, {{result, node.type}, {value(node.operand[1]), y}})};
     return step(nullptr, ops::ReluGrad::id, node.type.dtype, in, 2);
   }
+  // The operator that reads the whole gradient instead of a list of winners.
+  static int without_list(const Node& node) {
+    if (is<ops::WinnerConv2dWeight>(node)) return ops::Conv2dBackwardWeight::id;
+    if (is<ops::WinnerConv2dInput>(node)) return ops::Conv2dBackwardInput::id;
+    if (is<ops::SumOfLists>(node)) return ops::SumTo::id;
+    return node.op->id;
+  }
   Symbol computed(const Node& node) const {
     if (is<ops::Fused>(node)) return steps(node, nullptr);
     if (is<ops::Conv2dMaxPool>(node) || is<ops::Conv2dMaxPoolWinners>(node)) return pooled(node);
-    if (is<ops::MaxPoolSpread>(node)) return spread(node);
+    if (is<ops::MaxPoolSpread>(node) || is<ops::MaxPoolList>(node)) return spread(node);
     Symbol in[max_operands];
     for (int k = 0; k < node.operands; ++k) in[k] = operand(node, k);
     if (node.op->elementwise) return step(node.op, node.op->id, node.type.dtype, in, node.operands);
-    std::uint64_t h = mixed(std::uint64_t(node.op->id), hash_of(node.type));
+    std::uint64_t h = mixed(std::uint64_t(without_list(node)), hash_of(node.type));
     h = mixed(h, node.immediate);
     for (int word : node.attributes.word) h = mixed(h, std::uint64_t(word));
     const int own_operands = node.op->epilogue ? 2 : node.operands;

@@ -190,6 +190,17 @@ template <class T, int Width>
   return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, lower>());
 }
 
+#if defined(__AVX512F__)
+/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes behind become 0.
+[[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x, Simd<float, 16>& y) {
+  constexpr int greater = 30, current_rounding = 4;
+  const auto mask = static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, -1, current_rounding));
+  x.lanes = __builtin_ia32_compresssf512_mask(x.lanes, Simd<float, 16>::Vector{}, mask);
+  y.lanes = __builtin_ia32_compresssf512_mask(y.lanes, Simd<float, 16>::Vector{}, mask);
+  return __builtin_popcount(mask);
+}
+#endif
+
 /// The square root of each lane, correctly rounded, hence with the bits of the scalar one; NaN below zero.
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, Width> square_root(Simd<T, Width> a) {

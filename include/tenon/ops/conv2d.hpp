@@ -7,6 +7,7 @@
 #include <tenon/ops/conv2d_pool.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
+#include <tenon/ops/winner_conv2d.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -87,6 +88,7 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
 struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"> {
+  using WithPool = WinnerConv2dInput;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Conv2dAttributes;  // first, second: H, W of the result
@@ -109,6 +111,7 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
 
 /// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
 struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilter"> {
+  using WithPool = WinnerConv2dWeight;
   using Config = Conv2dAttributes;  // first, second: extents of the kernel
   static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr bool block_sums = true;

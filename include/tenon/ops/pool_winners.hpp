@@ -3,6 +3,7 @@
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/kernel/cpu/pool_winners.hpp>
+#include <tenon/ops/winner_lists.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -24,6 +25,7 @@ struct PoolWinners : Operator<PoolWinners, "PoolWinners"> {
 /// MaxPool2dGrad with ReluGrad behind it: dy at the place of each window's winner, unless that is not greater than 0. Operands: winners, dy.
 /// Only graphs contain it.
 struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {
+  using WithPool = MaxPoolList;
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr bool per_sample = true;

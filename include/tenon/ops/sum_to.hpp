@@ -3,6 +3,7 @@
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/channel_sums.hpp>
 #include <tenon/kernel/cpu/reduce.hpp>
+#include <tenon/ops/winner_lists.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
@@ -14,6 +15,7 @@ TENON_EXACT_BEGIN
 /// order       elements of one sum in row-major order; see kernel/cpu/reduce.hpp. Float32 images per channel: as in
 ///             kernel/cpu/sample_blocks.hpp
 struct SumTo : Operator<SumTo, "SumTo"> {
+  using WithPool = SumOfLists;
   struct Config {
     int rank = 0, extent[max_rank]{};
   };

@@ -243,3 +243,68 @@ TEST_CASE("fuse: where the gradient is asked for, numbers of winners take the pl
   linear.make.output(linear.make.call_with<ops::MaxPool2dGrad>(window, linear.convolution, linear.make.input(linear.make.graph[linear.result].type, 2)));
   CHECK(find<ops::MaxPoolSpread>(fused(linear.make.graph)) < 0);
 }
+
+namespace {
+// The same with the gradients of the convolution and of its bias; `channels` of the input.
+struct Convolution {
+  Maker<24> make;
+  ops::Conv2dAttributes settings;
+  int x = 0, w = 0, gradient = 0;
+  explicit Convolution(int channels, int size = 8, int groups = 1, int dilation = 1) {
+    const int height = size + 2 * dilation;
+    x = make.input({{dyn, channels, height, height}, 4, Dtype::float32}), w = make.parameter({{4, channels / groups, 3, 3}, 4, Dtype::float32});
+    settings.first = settings.second = size, settings.groups = groups, settings.dilation_h = settings.dilation_w = dilation;
+    const int y = make.call<Relu>(make.call<Add>(make.call_with<ops::Conv2d>(settings, x, w), make.input({{4, 1, 1}, 3, Dtype::float32}, 1)));
+    const ops::Pool2dAttributes window{2, 2, 2, 2, 0, 0, size / 2, size / 2};
+    make.output(make.call_with<ops::MaxPool2d>(window, y));
+    gradient = make.call<ops::ReluGrad>(y, make.call_with<ops::MaxPool2dGrad>(window, y, make.input({{dyn, 4, size / 2, size / 2}, 4, Dtype::float32}, 2)));
+  }
+  void add_weight() {
+    settings.first = settings.second = 3;
+    make.output(make.call_with<ops::Conv2dBackwardWeight>(settings, x, gradient));
+  }
+  void add_input() {
+    settings.first = make.graph[x].type[2], settings.second = make.graph[x].type[3];
+    make.output(make.call<Relu>(make.call_with<ops::Conv2dBackwardInput>(settings, w, gradient)));
+  }
+  void add_bias() { make.output(make.call_with<ops::SumTo>(ops::SumTo::to({{4, 1, 1}, 3, Dtype::float32}), gradient)); }
+  // How many nodes there are that have to do with lists; either all that could be or none.
+  int lists() {
+    const Graph<24> after = fused(make.graph);
+    const bool spread = find<ops::MaxPoolSpread>(after) >= 0;
+    int count = 0;
+    for (int id = 0; id < after.count; ++id)
+      count += is<ops::MaxPoolList>(after[id]) || is<ops::WinnerConv2dWeight>(after[id]) || is<ops::WinnerConv2dInput>(after[id]) || is<ops::SumOfLists>(after[id]);
+    CHECK(spread == (count == 0));
+    return count;
+  }
+};
+}  // namespace
+
+TEST_CASE("fuse: the gradients of a convolution take a list of winners if all of them can") {
+  Convolution all(6);
+  all.add_weight(), all.add_bias(), all.add_input();
+  CHECK(all.lists() == 4);
+  const Graph<24> after = fused(all.make.graph);
+  CHECK(after[find<ops::WinnerConv2dInput>(after)].steps == 1);  // its epilogue stays
+  const ops::MaxPoolList::Config steps = unpack<ops::MaxPoolList::Config>(after[find<ops::MaxPoolList>(after)].attributes);
+  CHECK(steps.row == 10 * 8);  // six channels take eight lanes
+  CHECK(steps.column == 8);
+  Convolution only_weight(1);
+  only_weight.add_weight();
+  CHECK(only_weight.lists() == 2);
+}
+
+TEST_CASE("fuse: whoever needs the whole gradient gets it, and so do all others") {
+  Convolution only_bias(6);
+  only_bias.add_bias();
+  CHECK(only_bias.lists() == 0);
+  Convolution few_channels(3);  // pixels of their gradient are no whole vectors
+  few_channels.add_weight(), few_channels.add_input();
+  CHECK(few_channels.lists() == 0);
+  Convolution grouped(6, 8, 2), dilated(6, 8, 1, 2), large(64, 32), read(6), output(6);
+  grouped.add_weight(), dilated.add_weight(), large.add_weight(), read.add_weight(), output.add_weight();
+  read.make.output(read.make.call<Mul>(read.gradient, read.gradient));
+  output.make.output(output.gradient);
+  for (Convolution* c : {&grouped, &dilated, &large, &read, &output}) CHECK(c->lists() == 0);
+}

@@ -1,11 +1,13 @@
 // Fusion of a convolution with the maximum over windows behind it.
 #pragma once
+#include <tenon/core/winner_places.hpp>
 #include <tenon/graph/buffers.hpp>
 #include <tenon/graph/step.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
 inline constexpr int max_pool = operator_id("MaxPool"), max_pool_gradient = operator_id("MaxPoolGrad"), convolution = operator_id("Conv2D"), relu_gradient = operator_id("ReluGrad");
+inline constexpr int weight_gradient = operator_id("Conv2DBackpropFilter"), input_gradient = operator_id("Conv2DBackpropInput"), sum_to = operator_id("SumTo");
 
 /// The settings of a maximum over windows of 2 x 2 side by side: in the order of ops::Pool2dAttributes.
 constexpr Attributes halving_pool(int height, int width) { return {{2, 2, 2, 2, 0, 0, height, width}}; }
@@ -39,6 +41,49 @@ constexpr bool reads_winners(const Graph<N>& graph, const Node& gradient, int pr
 /// Windows in a row from which on the gradient is put in its place. In shorter ones it is added to 0, which can change the sign of a zero.
 inline constexpr int least_windows = 4;
 
+/// Bytes of the image that a list's readers make of each sample: more would not stay in the cache.
+inline constexpr long most_image_bytes = 40 << 10;
+
+/// Where the pixels of `spread` stand in that image, if a convolution's gradient reads it that can do so by a list of winners; else nothing.
+template <int N>
+constexpr WinnerPlaces places_of(const Graph<N>& graph, const Node& reader, int spread) {
+  const bool weight = reader.op->id == weight_gradient, input = reader.op->id == input_gradient;
+  if ((!weight && !input) || reader.operand[1] != spread || reader.operand[0] == spread || reader.type.dtype != Dtype::float32) return {};
+  for (int k = 2; k < reader.operands; ++k)
+    if (reader.operand[k] == spread) return {};
+  const TensorType &kernel = weight ? reader.type : graph[reader.operand[0]].type, &y = graph[spread].type;
+  const int* const setting = reader.attributes.word;  // in the order of ops::Conv2dAttributes
+  if (setting[4] != 1 || setting[5] != 1 || setting[6] != 1) return {};
+  const WinnerPlaces places = winner_places(kernel[1], kernel[3], y[3], setting[0], setting[1]);
+  const long rows = long(y[2] - 1) * setting[0] + kernel[2];
+  return (weight || whole_pixels(places)) && rows * places.columns * places.channels * long(sizeof(float)) <= most_image_bytes ? places : WinnerPlaces{};
+}
+
+/// Makes a list of the winners' gradient `spread` if all that read it take one: the gradients of one convolution, and of its bias.
+template <int N>
+constexpr void list_winners(Graph<N>& graph, int spread) {
+  WinnerPlaces places{};
+  for (int k = 0; k < graph.outputs; ++k)
+    if (graph.output[k] == spread) return;
+  const auto reads = [&](const Node& node) {
+    for (int k = 0; k < node.operands; ++k)
+      if (node.operand[k] == spread) return true;
+    return false;
+  };
+  for (int id = spread + 1; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    if (!reads(node)) continue;
+    if (node.op->id == sum_to && rules_of(node.op).fits_blocks(node.type, &graph[spread].type, 1)) continue;
+    const WinnerPlaces own = places_of(graph, node, spread);
+    if (own.column == 0 || (places.column != 0 && (own.row != places.row || own.column != places.column))) return;
+    places = own;
+  }
+  if (places.column == 0) return;
+  for (int id = spread; id < graph.count; ++id)
+    if (Node& node = graph[id]; id == spread || reads(node)) node.op = rules_of(node.op).with_pool;
+  graph[spread].attributes = {{places.row, places.column}};
+}
+
 /// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: in place of the result there will be
 /// room for the winners' numbers.
 template <int N>
@@ -58,6 +103,7 @@ constexpr void keep_winners(Graph<N>& graph, int pool) {
   Node& spread = graph[gradient];
   spread.op = rules_of(spread.op).with_pool, spread.operands = 2, spread.steps = 0, spread.attributes = {};
   graph[product] = room, graph[pool] = joined;
+  list_winners(graph, gradient);
 }
 
 }  // namespace tenon::detail

@@ -1,0 +1,275 @@
+// The gradients of a convolution where that of its result is a list of winners (winner_lists.hpp): a product per winner instead of one per
+// pixel. In a chain that begins with +0, a product with 0 changes nothing but the sign of a zero, which is lost at the chain's end; products
+// of 0 with what is not finite are computed.
+#pragma once
+#include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/all_finite.hpp>
+#include <tenon/kernel/cpu/winner_images.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column}; }
+
+// A list of all pixels, in `room`.
+[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, WinnerList list, float* room) {
+  Winner* const first = reinterpret_cast<Winner*>(room) + 1;
+  Winner* to = first;
+  for (long y = 0; y < p.height; ++y)
+    for (long x = 0; x < p.width; ++x) {
+      const auto place = std::int32_t(y * p.row + x * p.column);
+      *to++ = {place, list.begin != list.end && list.begin->place == place ? list.begin++->gradient : 0.0f};
+    }
+  first[-1] = {std::int32_t(to - first), 0.0f};
+  return WinnerList(room);
+}
+
+// A tile of the weight's gradient: sums over the winners of a plane, to which those of the samples before are added.
+struct PatchTile {
+  WinnerList list;
+  const float* image;
+  long row;
+  float* lanes;
+  const float* earlier;
+  long level;  // from one such sum to the next
+  int levels;
+};
+template <int Rows, int Vectors>
+[[gnu::noinline]] void add_patches(const PatchTile& t) {
+  using V = Simd<float, patch_lanes>;
+  V sum[Rows][Vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
+  const long row = t.row;
+  for (const Winner *w = t.list.begin, *const end = t.list.end; w != end; ++w) {
+    const V gradient(w->gradient);
+    const float* at = t.image + w->place;
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r, at += row)
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = fmadd(gradient, V::load(at + v * patch_lanes), sum[r][v]);
+  }
+  const float* earlier = t.earlier;
+  for (int level = 0; level < t.levels; ++level, earlier += t.level)
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load(earlier + (r * Vectors + v) * patch_lanes) + sum[r][v];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
+}
+using PatchKernel = void (*)(const PatchTile&);
+
+// Where things stand in the scratch memory of a thread, in floats.
+inline constexpr int tree_levels = 5;  // of the tree that adds up 16 samples: sums of 1, 2, 4, 8, and 16
+struct WinnerScratch {
+  long sums, places, list, total;
+};
+constexpr WinnerScratch winner_scratch(const Conv2dSizes& s, const PatchImages& p) {
+  WinnerScratch w{};
+  w.sums = side_samples * p.elements;
+  w.places = w.sums + round_up(tree_levels * s.o * p.lanes(), 16);
+  w.list = w.places + round_up(s.c * s.taps(), 16);
+  w.total = w.list + 2 * (s.oh * s.ow + 1);
+  return w;
+}
+
+class WinnerWeight {
+ public:
+  WinnerWeight(const Conv2dSizes& s, bool blocks, float* workspace, PatchKernel kernel)
+      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), at_(winner_scratch(s, p_)), images_(s, p_, blocks, workspace), kernel_(kernel), sums_(workspace + at_.sums),
+        list_(workspace + at_.list), place_(reinterpret_cast<std::int32_t*>(workspace + at_.places)), level_(s.o * p_.lanes()) {
+    images_.clear_all();
+    list_places();
+  }
+  [[gnu::noinline]] void run(const float* x, const float* lists, float* dw, long begin, long end) {
+    const long weights = s_.c * s_.taps();
+    if (s_.n == 0) clear(dw + begin * weights, (end - begin) * weights);
+    for (long first = 0; first < s_.n; first += block_samples) {
+      const long count = s_.n - first < block_samples ? s_.n - first : block_samples;
+      for (long s = 0; s < count; ++s) {
+        if (s % side_samples == 0) images_.fill(x, first + s, count - s < side_samples ? count - s : side_samples);
+        add_sample(s, lists + (first + s) * s_.o * planes_.pixels(), begin, end);
+      }
+      for (long o = begin; o < end; ++o) {
+        const float* const sums = complete(o, count);
+        float* const to = dw + o * weights;
+        if (first == 0)
+          for (long i = 0; i < weights; ++i) to[i] = 0.0f + sums[place_[i]];
+        else
+          for (long i = 0; i < weights; ++i) to[i] += sums[place_[i]];
+      }
+    }
+  }
+
+ private:
+  // Where each weight stands in the tiles.
+  void list_places() const {
+    const int tile_row = p_.tile_vectors * patch_lanes, tile = p_.tile_rows * tile_row, tiles = int(p_.vector_tiles);
+    std::int32_t* to = place_;
+    for (int c = 0; c < s_.c; ++c)
+      for (int r = 0; r < s_.kh; ++r) {
+        const int row = r / p_.tile_rows * tiles * tile + r % p_.tile_rows * tile_row;
+        for (int k = 0, element = c; k < s_.kw; ++k, element += p_.places.channels) *to++ = row + (tiles == 1 ? element : element / tile_row * tile + element % tile_row);
+      }
+  }
+  void add_sample(long sample, const float* lists, long begin, long end) const {
+    const float* const image = images_.image(sample);
+    const bool finite = all_finite(image, p_.elements);
+    int levels = 0;
+    while (sample >> levels & 1) ++levels;
+    for (long o = begin; o < end; ++o) {
+      WinnerList list(lists + o * planes_.pixels());
+      if (!finite) list = all_pixels(planes_, list, list_);
+      float* const sums = sums_ + o * p_.lanes();
+      long at = 0;
+      for (long r = 0; r < p_.row_tiles; ++r)
+        for (long v = 0; v < p_.vector_tiles; ++v, at += p_.tile())
+          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels});
+    }
+  }
+  // The tree of `count` samples, the missing ones as +0.
+  const float* complete(long o, long count) const {
+    float* const sums = sums_ + o * p_.lanes();
+    int level = 0;
+    while (!(count >> level & 1)) ++level;
+    for (int left = level + 1; left < tree_levels; ++left)
+      if (count >> left & 1) {
+        for (long i = 0; i < p_.lanes(); ++i) sums[left * level_ + i] = sums[left * level_ + i] + sums[level * level_ + i];
+        level = left;
+      }
+    return sums + level * level_;
+  }
+
+  const Conv2dSizes& s_;
+  const PatchImages p_;
+  const WinnerPlanes planes_;
+  const WinnerScratch at_;
+  const SampleImages images_;
+  const PatchKernel kernel_;
+  float *const sums_, *const list_;
+  std::int32_t* const place_;
+  const long level_;
+};
+
+// Adds a plane's winners times a patch of `rows` rows of weights to the image, the last winner first.
+using SpreadKernel = void (*)(const WinnerList& list, const float* weight, float* image, long row, long rows);
+template <int Vectors>
+[[gnu::noinline]] void spread_patches(const WinnerList& list, const float* weight, float* image, long row, long rows) {
+  using V = Simd<float, patch_lanes>;
+  for (const Winner *w = list.end, *const begin = list.begin; w != begin;) {
+    --w;
+    const V gradient(w->gradient);
+    const float* from = weight;
+    float* to = image + w->place;
+    for (long r = 0; r < rows; ++r, to += row, from += Vectors * patch_lanes)
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v) fmadd(V::load(from + v * patch_lanes), gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes);
+  }
+}
+
+class WinnerInput {
+ public:
+  WinnerInput(const Conv2dSizes& s, bool blocks, const float* weight, float* workspace, SpreadKernel kernel)
+      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), images_(s, p_, blocks, workspace), kernel_(kernel), weight_(weight), patches_(workspace + side_samples * p_.elements),
+        list_(patches_ + s.o * s.kh * p_.patch), finite_(all_finite(weight, s.o * s.c * s.taps())) {
+    pack();
+  }
+  // The samples first .. first + count - 1; of blocks they are one.
+  [[gnu::noinline]] void run(const float* lists, float* dx, long first, long count) const {
+    for (long s = 0; s < count; s += side_samples) {
+      const long side = count - s < side_samples ? count - s : side_samples;
+      for (long i = s; i < s + side; ++i) add_sample(images_.image(i), lists + (first + i) * s_.o * planes_.pixels());
+      images_.drain(dx, first + s, side);
+    }
+  }
+
+ private:
+  // The patch of each channel of dy, its channels last.
+  void pack() const {
+    const long taps = s_.taps(), channels = p_.places.channels;
+    for (long o = 0; o < s_.o; ++o)
+      for (long c = 0; c < channels; c += 8) {
+        const float* const from = weight_ + (o * s_.c + c) * taps;
+        float* const to = patches_ + o * taps * channels + c;
+        const long rows = s_.c - c < 8 ? s_.c - c : 8;
+        for (long t = 0; taps >= 8 && t < taps; t += 8) {
+          const long at = t + 8 <= taps ? t : taps - 8;
+          transpose_square(from + at, taps, rows, to + at * channels, channels, 8, false);
+        }
+        for (long t = 0; taps < 8 && t < taps; ++t)
+          for (long i = 0; i < 8; ++i) to[t * channels + i] = i < rows ? from[i * taps + t] : 0.0f;
+      }
+  }
+  // Chains over channels of dy, then rows and columns of the kernel: the pixels of dy backwards.
+  void add_sample(float* image, const float* lists) const {
+    clear(image, p_.elements);
+    for (long o = 0; o < s_.o; ++o) {
+      WinnerList list(lists + o * planes_.pixels());
+      if (!finite_) list = all_pixels(planes_, list, list_);
+      kernel_(list, patches_ + o * s_.kh * p_.patch, image, p_.row, s_.kh);
+    }
+    if (!finite_) add_left_out(image);
+  }
+  // Products of weights that are not finite with the zeros around dy.
+  [[gnu::noinline, gnu::cold]] void add_left_out(float* image) const {
+    const auto meets = [](long at, int stride, long extent) { return at % stride == 0 ? (at < 0 || at >= extent * stride ? 1 : 0) : -1; };
+    for (long y = 0; y < p_.rows; ++y)
+      for (long x = 0; x < p_.places.columns; ++x)
+        for (long r = 0; r < s_.kh; ++r)
+          for (long k = 0; k < s_.kw; ++k) {
+            const int down = meets(y - r, s_.stride_h, s_.oh), right = meets(x - k, s_.stride_w, s_.ow);
+            if (down < 0 || right < 0 || down + right == 0) continue;
+            for (long o = 0; o < s_.o; ++o)
+              for (long c = 0; c < s_.c; ++c) image[y * p_.row + x * p_.places.channels + c] += 0.0f * weight_[((o * s_.c + c) * s_.kh + r) * s_.kw + k];
+          }
+  }
+
+  const Conv2dSizes& s_;
+  const PatchImages p_;
+  const WinnerPlanes planes_;
+  const SampleImages images_;
+  const SpreadKernel kernel_;
+  const float* weight_;
+  float *const patches_, *const list_;
+  const bool finite_;
+};
+}  // namespace detail
+
+/// The kernel that adds up the patches of a convolution.
+template <int Rows, int Vectors>
+inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
+/// The kernel that spreads patches of so many vectors.
+template <int Vectors>
+inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<Vectors>;
+
+/// Items: channels of dy. One group, no dilation.
+constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
+constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) { return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float); }
+/// dw as by conv2d_backward_weight, where x is row-major or in blocks. kernel: patch_kernel of a tile's rows and vectors.
+[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, const float* lists, float* dw, long begin, long end, void* workspace,
+                                                   detail::PatchKernel kernel) {
+  detail::WinnerWeight(s, blocks, static_cast<float*>(workspace), kernel).run(x, lists, dw, begin, end);
+}
+
+/// Items: samples, or blocks of them. One group, no dilation, whole_pixels.
+constexpr long winner_conv2d_input_items(const Conv2dSizes& s, bool blocks) { return blocks ? ceil_div(s.n, block_samples) : s.n; }
+constexpr std::size_t winner_conv2d_input_workspace(const Conv2dSizes& s) {
+  const detail::PatchImages p = detail::patch_images(s);
+  return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
+}
+/// dx as by conv2d_backward_input, row-major or in blocks. kernel: spread_kernel of the vectors of a patch's row.
+[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* lists, float* dx, long begin, long end, void* workspace,
+                                                  detail::SpreadKernel kernel) {
+  const detail::WinnerInput input(s, blocks, weight, static_cast<float*>(workspace), kernel);
+  const long step = blocks ? block_samples : 1;
+  for (long item = begin; item < end; ++item) input.run(lists, dx, item * step, s.n - item * step < step ? s.n - item * step : step);
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,55 @@
+// The operators that the fuse pass makes of the gradients of a convolution with a maximum over windows of 2 x 2 behind it, if all that read
+// the gradient of its result do as well with a list of its winners. Only graphs contain them.
+#pragma once
+#include <tenon/core/arena.hpp>
+#include <tenon/graph/kernel_entry.hpp>
+#include <tenon/kernel/cpu/winner_lists.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+TENON_EXACT_BEGIN
+/// MaxPoolSpread as a list per plane, in the plane's room and the same in both layouts. Operands: winners, dy.
+struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
+  struct Config {
+    int row = 0, column = 0;  // what they add to a winner's place
+  };
+  static constexpr bool linear_work = true;
+  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool per_sample = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row, Call::config().column};
+  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::list_winners(planes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1, aligned(long(kernel::block_list_winners_workspace(planes<Call>)))};
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    kernel::block_list_winners(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+  }
+};
+
+/// SumTo of the channels of such a list.
+struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
+  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr bool block_sums = true;
+  static constexpr None derivative{};
+  static constexpr bool fits_blocks(const TensorType&, const TensorType*, int) { return true; }
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  template <class Call> static constexpr KernelWork work(long n) { return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0}; }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    constexpr TensorType x = Call::operand(0);
+    kernel::list_sums({x[2], x[3], 0, 0}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
+  }
+  template <class Call> static constexpr KernelWork block_work(long n) { return work<Call>(n); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run<Call>(a, begin, end); }
+};
+TENON_EXACT_END
+
+}  // namespace tenon::ops
