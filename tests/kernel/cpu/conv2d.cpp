@@ -278,6 +278,8 @@ TEST_CASE_TEMPLATE("conv2d: channels as lanes", T, float, bfloat16) {
   in_lanes(sizes(8, 128, 7, 5, 140, 3, 5, 1, 1, 1, 1, 2, 1, 1, 2, 2), 210);
   in_lanes(sizes(8, 130, 7, 7, 67, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 211);
   in_lanes(sizes(8, 40, 5, 5, 40, 3, 3, 1, 1, 1, 1, 1, 6, 1, 5, 2), 212);    // results that meet nothing but padding
+  in_lanes(sizes(2, 5, 31, 33, 144, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 214);  // several bands
+  in_lanes(sizes(2, 5, 28, 35, 48, 7, 5, 1, 1, 1, 1, 1, 3, 3, 2, 2), 215);
   in_lanes(sizes(9, 1500, 3, 3, 100, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 213);
 }
 

@@ -68,7 +68,7 @@ template <class T, class Correlation>
   const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0, long samples = 1) {
     const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
     T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
-    if constexpr (std::is_same_v<Correlation, LaneCorrelator<T>>) correlation.run(from, to, rows, packed, {samples, from_step, to_step});
+    if constexpr (std::is_same_v<Correlation, LaneCorrelator<T>>) correlation.run(from, to, rows, packed, {samples, from_step, to_step}, sample + samples < o.n ? from + samples * from_step : nullptr);
     else correlation.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed, sample + 1 < o.n ? from + from_step : nullptr);
     for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
   };
