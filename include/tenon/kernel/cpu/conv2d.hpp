@@ -78,7 +78,7 @@ template <class T, class Correlation>
 }
 }  // namespace detail
 
-/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 (and bfloat16 with lanes) + 0 at last.
 /// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 /// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it.
