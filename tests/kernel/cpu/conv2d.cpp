@@ -278,6 +278,8 @@ TEST_CASE_TEMPLATE("conv2d: channels as lanes", T, float, bfloat16) {
   in_lanes(sizes(8, 128, 7, 5, 140, 3, 5, 1, 1, 1, 1, 2, 1, 1, 2, 2), 210);
   in_lanes(sizes(8, 130, 7, 7, 67, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 211);
   in_lanes(sizes(8, 40, 5, 5, 40, 3, 3, 1, 1, 1, 1, 1, 6, 1, 5, 2), 212);    // results that meet nothing but padding
+  in_lanes(sizes(2, 5, 31, 33, 144, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 214);  // several bands
+  in_lanes(sizes(2, 5, 28, 35, 48, 7, 5, 1, 1, 1, 1, 1, 3, 3, 2, 2), 215);
   in_lanes(sizes(9, 1500, 3, 3, 100, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 213);
 }
 
@@ -305,6 +307,35 @@ TEST_CASE_TEMPLATE("conv2d: with channels as lanes, infinite weights meet the pa
   };
   expected(y, 5, c, true);
   expected(dx, 3, o, false);
+}
+
+TEST_CASE_TEMPLATE("conv2d: the weight's gradient leaves out pixels in the padding", T, float, bfloat16) {
+  const auto leaving_out = [](const Conv2dSizes& s, std::uint64_t seed) {
+    CHECK(kernel::detail::weight_plan<T>(s).leaves_out);
+    check<T>(s, seed);
+  };
+  leaving_out(sizes(3, 20, 40, 41, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 220);  // several bands
+  leaving_out(sizes(35, 70, 4, 4, 19, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 221);   // several passes, groups of samples
+  leaving_out(sizes(6, 50, 9, 8, 70, 3, 5, 2, 1, 1, 2, 2, 1, 1, 4, 3), 222);
+  leaving_out(sizes(2, 16, 5, 5, 9, 3, 3, 1, 1, 1, 1, 1, 6, 1, 5, 2), 223);     // results that meet nothing but padding
+}
+
+TEST_CASE_TEMPLATE("conv2d: an infinite gradient meets the padding, too", T, float, bfloat16) {
+  const long c = 20, side = 4, taps = 9;
+  const Conv2dSizes s = sizes(2, c, side, side, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+  CHECK(kernel::detail::weight_plan<T>(s).leaves_out);
+  const std::vector<T> x(size_t(2 * c * side * side), T(1.0f));
+  std::vector<T> dy(size_t(2 * 3 * side * side), T(1.0f)), dw(size_t(3 * c * taps));
+  dy[size_t(side * side)] = T(__builtin_inff());  // the top left pixel of channel 1
+  reference::Workspace workspace(kernel::conv2d_backward_weight_workspace<T>(s));
+  kernel::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), workspace.data());
+  for (long i = 0; i < 3 * c * taps; ++i) {
+    const long o = i / (c * taps), r = i % taps / 3, k = i % 3;
+    const float own = static_cast<float>(dw[size_t(i)]);
+    if (o != 1) CHECK(own == float(2 * (r == 1 ? 4 : 3) * (k == 1 ? 4 : 3)));
+    else if (r == 0 || k == 0) CHECK(own != own);
+    else CHECK(own > 1e30f);
+  }
 }
 
 TEST_CASE("conv2d: depthwise, several vectors of channels, samples, tiles of taps, and bands") {

@@ -16,9 +16,10 @@ struct Ahead {
     at = static_cast<const char*>(first), length = bytes, step = distance, count = bytes > 0 ? pieces : 0, done = 0;
     rate = double(count * ceil_div(length, 64)) / double(work + 1);
   }
+  template <bool writes = false>
   void fetch(long work) {
     for (long lines = long(rate * double(work)) + 1; lines > 0 && count > 0; --lines) {
-      __builtin_prefetch(at + done, 0, 2);
+      __builtin_prefetch(at + done, writes, 2);
       done += 64;
       if (done < length) continue;
       done = 0;

@@ -68,7 +68,7 @@ template <class T, class Correlation>
   const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0, long samples = 1) {
     const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
     T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
-    if constexpr (std::is_same_v<Correlation, LaneCorrelator<T>>) correlation.run(from, to, rows, packed, {samples, from_step, to_step});
+    if constexpr (std::is_same_v<Correlation, LaneCorrelator<T>>) correlation.run(from, to, rows, packed, {samples, from_step, to_step}, sample + samples < o.n ? from + samples * from_step : nullptr);
     else correlation.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed, sample + 1 < o.n ? from + from_step : nullptr);
     for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
   };
@@ -78,7 +78,7 @@ template <class T, class Correlation>
 }
 }  // namespace detail
 
-/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 (and bfloat16 with lanes) + 0 at last.
 /// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 /// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it.

@@ -11,7 +11,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10;
+inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10, most_lists = 32;
 
 // The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over pixels.
 struct WeightPlan {
@@ -24,6 +24,7 @@ struct WeightPlan {
   long images;                     // visited at once: several pairs of small images make longer chains
   long group;                      // samples, a power of two, whose sums a tile joins before they are stored: images and panels of so many lie there
   bool in_place;                   // no tap meets padding: the image is read where it is, all of its rows
+  bool leaves_out;                 // rows of the same tap go together and leave out pixels for which it meets padding
 };
 
 // Of a pointwise convolution x and dy lie alike and may change places: lanes are those channels that are fewer, because they are transposed.
@@ -63,6 +64,8 @@ template <class T>
   const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top, right = (s.ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w - s.pad_left;
   p.in_place = std::is_same_v<T, Packed<T>> && s.pad_top == 0 && s.pad_left == 0 && below < s.h && right < s.w;
   if (p.in_place) p.image = {p.image.planes, s.h, s.w, 0, 0, 1, 1, 1, 1, s.h, s.w};
+  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) * pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+  p.leaves_out = may_have_lanes<T> && !p.in_place && p.image.planes >= 2 * tile_rows && s.taps() <= most_lists && met * 34 < s.oh * s.ow * s.taps() * 33;
   p.group = 1;
   if (std::is_same_v<T, float> && p.band == s.oh) {
     const long sample_bytes = s.oh * s.ow * panel_row + (p.in_place ? 0 : p.image.elements() * long(sizeof(A)));
@@ -87,13 +90,14 @@ struct WeightScratch {
   std::size_t row, sums, panel, image, total;
 };
 template <class A>
-constexpr WeightScratch weight_scratch(const WeightPlan& p, long ow, long n) {
+constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& sizes) {
+  const long n = sizes.n, ow = sizes.ow;
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   const long widest = p.together * weight_columns, columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
   const long at_once = images_at_once(p, n);
   WeightScratch s{};
-  s.row = bytes(p.images * p.band * ow, sizeof(Tap));
-  s.sums = s.row + bytes(p.pass * tile_rows, sizeof(std::int32_t));
+  s.row = bytes((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * ow, sizeof(Tap));
+  s.sums = s.row + bytes((p.leaves_out ? 2 : 1) * p.pass * tile_rows, sizeof(std::int32_t));
   s.panel = s.sums + std::size_t(weight_levels<A>(p, n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
   s.image = s.panel + bytes(at_once * p.band * ow * columns, sizeof(A));
   s.total = s.image + (p.in_place ? 0 : bytes(at_once * p.image.elements() + conv_slack<A>, sizeof(A)));
@@ -130,8 +134,9 @@ class WeightGradient {
   static constexpr long unit = steps_per_unit<T>;  // samples that are taken together
 
  public:
-  WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, void* workspace) : s_(s), plan_(plan) {
-    const WeightScratch scratch = weight_scratch<A>(plan, s.ow, s.n);
+  WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, const T* dy, void* workspace)
+      : s_(s), plan_(plan), leaves_out_(plan.leaves_out && all_finite(dy, s.n * s.o * s.oh * s.ow)), lists_(leaves_out_ ? s.taps() : 1) {
+    const WeightScratch scratch = weight_scratch<A>(plan, s);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
@@ -157,11 +162,8 @@ class WeightGradient {
       row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w));
     }
     const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
-    const long pixels = plan_.band * s_.ow, pixel_h = (plan_.in_place ? s_.stride_h : 1) * image.pitch, pixel_w = plan_.in_place ? s_.stride_w : 1;
-    for (long k = 0; k < plan_.images; ++k)
-      for (long y = 0; y < plan_.band; ++y)
-        for (long x1 = 0; x1 < s_.ow; ++x1)
-          taps_[k * pixels + y * s_.ow + x1] = {std::int32_t(k * image.elements() + y * pixel_h + x1 * pixel_w), std::int32_t((k * pixels + y * s_.ow + x1) * pitch)};
+    const long pixels = plan_.band * s_.ow, pixel_h = (plan_.in_place ? s_.stride_h : 1) * image.pitch;
+    sort_rows(row0, rows);
     if (s_.n == 0) clear(level_[0], rows * pitch);
     const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
     const long visited = unit * plan_.images * plan_.group;  // samples
@@ -169,6 +171,7 @@ class WeightGradient {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
         if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh)) clear(image_, images_at_once(plan_, s_.n) * image.elements());
+        if (plan_.band < s_.oh || (sample == 0 && y == 0)) list_pixels(image.elements(), y, band, pixel_h, pitch);
         long count = 0;
         for (long own = sample; own < sample + visited && own < s_.n; ++count, own += unit) {
           const bool second = own + 1 < s_.n;
@@ -179,10 +182,11 @@ class WeightGradient {
           fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch, band * s_.ow, columns);
         }
         if (plan_.group > 1) add_group(count, rows, pitch, plan_.in_place ? s_.c * s_.h * s_.w : image.elements());
-        else add(count * band * s_.ow, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
+        else add(count, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
       if constexpr (std::is_same_v<T, float>) join_group(sample, sample + visited >= s_.n, rows * pitch);
     }
+    if (!std::is_same_v<T, float> && plan_.leaves_out) clear_signs(rows * pitch);
     if (swapped) copy_matrix(level_[0], pitch, 1, dw + (group * plan_.rows + row0) * plan_.columns + o0, plan_.columns, rows, columns, 0);
     else copy_matrix(level_[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
   }
@@ -213,45 +217,88 @@ class WeightGradient {
     if (!whole) return;
     if (sample >= block_samples) add_sums(level_[blocks_], level_[0], count);
     if (!last) return std::swap(level_[0], level_[blocks_]);
+    clear_signs(count);
+  }
+  // + 0, which clears the sign of a zero: it may depend on pixels that are left out.
+  void clear_signs(long count) {
     using V = Simd<A, tile_step<A>>;
     for (long i = 0; i < count; i += V::width) (V::load(level_[0] + i) + V(A(0))).store(level_[0] + i);
+  }
+  // Rows sorted by their tap, if those of a tap go together.
+  void sort_rows(long row0, long rows) {
+    row0_ = row0;
+    std::int32_t* to = sorted_ = leaves_out_ ? row_ + plan_.pass * tile_rows : row_;
+    for (long list = 0; list < lists_ && leaves_out_; ++list)
+      for (long i = first_row(list); i < rows; i += lists_) *to++ = row_[i];
+  }
+  // The first row of a list; those of a list are lists_ apart if there are several.
+  long first_row(long list) const { return leaves_out_ ? (list + lists_ - row0_ % lists_) % lists_ : 0; }
+  // The pixels of rows y0 .. y0 + band - 1 of the result, those of several images one behind the other: all, or for each tap those for which it meets no padding.
+  [[gnu::noinline]] void list_pixels(long image, long y0, long band, long pixel_h, long pitch) {
+    const long pixels = band * s_.ow, pixel_w = plan_.in_place ? s_.stride_w : 1;
+    for (long list = 0; list < lists_; ++list) {
+      Tap *const begin = taps_ + list * plan_.images * plan_.band * s_.ow, *to = begin;
+      const long row = list / s_.kw * s_.dilation_h - s_.pad_top, column = list % s_.kw * s_.dilation_w - s_.pad_left;
+      const auto meets = [](long at, long extent) { return at >= 0 && at < extent; };
+      for (long k = 0; k < plan_.images; ++k) {
+        for (long y = 0; y < band; ++y)
+          for (long x = 0; x < s_.ow; ++x)
+            if (!leaves_out_ || (meets((y0 + y) * s_.stride_h + row, s_.h) && meets(x * s_.stride_w + column, s_.w)))
+              *to++ = {std::int32_t(k * image + y * pixel_h + x * pixel_w), std::int32_t((k * pixels + y * s_.ow + x) * pitch)};
+        if (k == 0) each_[list] = to - begin;
+      }
+    }
+  }
+  // Calls body(list, steps of one image, rows' pixels, first row, rows, distance of rows) for each tile.
+  template <class Body>
+  void each_tile(long rows, Body&& body) const {
+    const std::int32_t* row = sorted_;
+    const long apart = leaves_out_ ? lists_ : 1;
+    for (long list = 0; list < lists_; ++list) {
+      const long first = first_row(list), of_list = first < rows ? ceil_div(rows - first, apart) : 0, blocks = ceil_div(of_list, tile_rows);
+      for (long block = 0; block < blocks; ++block) {
+        const long i = border(of_list, blocks, block), own = border(of_list, blocks, block + 1) - i;
+        body(taps_ + list * plan_.images * plan_.band * s_.ow, each_[list], row + i, first + i * apart, own, apart);
+      }
+      row += of_list;
+    }
   }
   // The sums of `count` samples, whose images are `distance` apart, tile by tile.
   [[gnu::noinline]] void add_group(long count, long rows, long pitch, long distance) {
     if constexpr (std::is_same_v<T, float>) {
       constexpr long most = tile_rows * tile_columns<A>(2);
-      const long blocks = ceil_div(rows, tile_rows), pixels = s_.oh * s_.ow;
-      for (long block = 0; block < blocks; ++block) {
-        const long i = border(rows, blocks, block), own = border(rows, blocks, block + 1) - i;
+      const long pixels = s_.oh * s_.ow;
+      each_tile(rows, [&](const Tap* list, long steps, const std::int32_t* row, long i, long own, long apart) {
         for (long j = 0, width; j < pitch; j += width) {
           width = filled_columns<A>(pitch - j);
           alignas(64) A sums[sample_levels][most];
           A* level[sample_levels];
           for (int l = 0; l < sample_levels; ++l) level[l] = sums[l];
           for (long k = 0; k < count; ++k) {
-            run_tile(Tile<A, P>{taps_, pixels, pixels_ + k * distance, row_ + i, panel_ + k * pixels * pitch + j, level[0], width, false}, int(own), width);
+            run_tile(Tile<A, P>{list, steps, pixels_ + k * distance, row, panel_ + k * pixels * pitch + j, level[0], width, false}, int(own), width);
             join(level, k, k + 1 == count, own * width);
           }
-          copy_matrix(level[0], width, 1, level_[0] + i * pitch + j, pitch, own, width, 0);
+          copy_matrix(level[0], width, 1, level_[0] + i * pitch + j, apart * pitch, own, width, 0);
         }
-      }
+      });
     }
   }
-  void add(long pixels, long rows, long pitch, bool resume) {
-    const long blocks = ceil_div(rows, tile_rows);
-    for (long block = 0; block < blocks; ++block) {
-      const long i = border(rows, blocks, block), count = border(rows, blocks, block + 1) - i;
+  // The sums of `count` images.
+  void add(long count, long rows, long pitch, bool resume) {
+    each_tile(rows, [&](const Tap* list, long steps, const std::int32_t* row, long i, long own, long apart) {
       for (long j = 0; j < pitch;) {
-        const Tile<A, P> tile{taps_, pixels, pixels_, row_ + i, panel_ + j, level_[0] + i * pitch + j, pitch, resume};
-        j += run_tile(tile, int(count), filled_columns<A>(pitch - j));
+        const Tile<A, P> tile{list, count * steps, pixels_, row, panel_ + j, level_[0] + i * pitch + j, apart * pitch, resume};
+        j += run_tile(tile, int(own), filled_columns<A>(pitch - j));
       }
-    }
+    });
   }
 
   const Conv2dSizes& s_;
   const WeightPlan& plan_;
+  bool leaves_out_;  // with finite dy pixels in the padding change nothing but the sign of a zero
+  long lists_, row0_ = 0, each_[most_lists]{};  // lists of pixels: one, or one per tap; their steps per image
   Tap* taps_;
-  std::int32_t* row_;
+  std::int32_t *row_, *sorted_ = nullptr;
   A* level_[sample_levels]{};
   int blocks_;  // the level of all blocks
   P *panel_, *image_;
@@ -268,11 +315,11 @@ constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(detail::fewer_lanes(s)), s.ow, s.n).total;
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(detail::fewer_lanes(s)), detail::fewer_lanes(s)).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
-/// rounded once to T. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
+/// rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
 /// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
 template <class T, bool depthwise = true>
 void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
@@ -285,7 +332,7 @@ void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T
       const long parts = plan.column_blocks * plan.row_blocks;
       return depthwise_backward_weight(s, x, dy, dw, ceil_div(begin, parts), ceil_div(end, parts), workspace);
     }
-  detail::WeightGradient<T> gradient(s, plan, workspace);
+  detail::WeightGradient<T> gradient(s, plan, dy, workspace);
   for (long item = begin; item < end;) {
     const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block, column = rest % plan.column_blocks;
     // Several blocks of columns together, if all of their rows are to be computed, or those of one.

@@ -1,5 +1,6 @@
 // The correlation of correlate.hpp with result channels as the lanes of vectors and pixels as the rows of a tile.
 #pragma once
+#include <tenon/kernel/cpu/ahead.hpp>
 #include <tenon/kernel/cpu/correlation_runs.hpp>
 
 TENON_EXACT_BEGIN
@@ -11,7 +12,7 @@ template <class T>
 class LaneCorrelator {
   using A = Compute<T>;
   using P = Packed<T>;
-  static constexpr long unit = steps_per_unit<T>, pitch = lane_pitch<A>;
+  static constexpr long unit = steps_per_unit<T>, pitch = lane_pitch<A>, much = 256 << 10;  // bytes
 
  public:
   static constexpr bool packs = true;
@@ -65,21 +66,35 @@ class LaneCorrelator {
   struct Samples {
     long count, from_step, to_step;  // distances of two samples
   };
-  /// Result channels of some samples, the first of which is the one that lies `packed` channels behind the first packed one.
-  [[gnu::noinline]] void run(const T* from, T* to, long rows, long packed, const Samples& samples) {
-    const P* pixels = image_;
-    long image_step = c_.image.elements();
+  /// Result channels of some samples, the first of which is the one that lies `packed` channels behind the first packed one. next: as
+  /// `from`, of the samples that come then, if there are any.
+  [[gnu::noinline]] void run(const T* from, T* to, long rows, long packed, const Samples& samples, const T* next) {
+    Source source{image_, c_.image.elements(), c_.image.plane(), c_.image.pitch, 1, false};
     if constexpr (std::is_same_v<T, P>)
-      if (c_.in_place) pixels = from, image_step = samples.from_step;
-    if (!c_.in_place) {
-      if (!cleared_) clear(image_, samples_together(c_) * image_step);
-      cleared_ = true;
-      for (long k = 0; k < samples.count; ++k) fill_padded(c_.image, c_.source, from + k * samples.from_step, 0, image_ + k * image_step);
+      if (reads_directly(samples.count)) source = {from, samples.from_step, c_.source.step, c_.image.step_h * c_.image.w, c_.image.step_w, true};
+    for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
+      if constexpr (std::is_same_v<T, P>) {
+        if (source.direct) source.pixels = from + i0 * source.row;
+        const long beyond = i0 + c_.band, rows_ahead = c_.band * c_.image.step_h < c_.image.h ? c_.band * c_.image.step_h : c_.image.h;
+        const T* const ahead = beyond < c_.grid_h ? from + beyond * source.row : next;
+        source_.begin(ahead, source.direct && ahead ? rows_ahead * c_.image.w * long(sizeof(T)) : 0, source.plane * long(sizeof(T)), c_.image.planes, c_.band * c_.grid_w * c_.steps * rows / simd_width<A>);
+      }
+      if (!source.direct) {
+        if (!cleared_ || c_.band < c_.grid_h) clear(image_, samples_together(c_) * c_.image.elements());
+        cleared_ = true;
+        for (long k = 0; k < samples.count; ++k) fill_padded(c_.image, c_.source, from + k * samples.from_step, i0 * c_.image.step_h, image_ + k * c_.image.elements());
+      }
+      for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(source, to, rows, packed, i0, phase, samples);
     }
-    for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(pixels, image_step, to, rows, packed, phase, samples);
   }
 
  private:
+  // Where pixels are read, and the distances of two samples, planes, rows of the result, columns of it. direct: in the operand itself.
+  struct Source {
+    const P* pixels;
+    long sample, plane, row, column;
+    bool direct;
+  };
   // Pixels that meet the same taps: their rows in the sums, and the taps of one plane, listed for several.
   struct Class {
     const Tap* list;
@@ -93,11 +108,15 @@ class LaneCorrelator {
   };
   static Parts whole(long places, long taps) { return {true, 1, {0, places}, {taps}}; }
   struct Phase {
-    long h, w, grid_h, grid_w;  // the first row and column of the result, how many there are
+    long h, w, i0, grid_h, grid_w;  // the first row and column of the result; the first row of the grid, how many rows and columns of it
     const PlaneTap *begin, *end;
     long taps() const { return end - begin; }
   };
 
+  Phase phase_of(int number, long i0, long rows) const {
+    const long h = number / c_.step_w, w = number % c_.step_w, left = ceil_div(c_.height - h, c_.step_h) - i0;
+    return {h, w, i0, left < rows ? left : rows, ceil_div(c_.width - w, c_.step_w), taps_ + starts_[number], taps_ + starts_[number + 1]};
+  }
   // Rows of the next tile: so many that one kernel does them.
   static constexpr long next_rows(long left) {
     if (tile_rows < 8) return ceil_div(left, ceil_div(left, tile_rows));
@@ -120,14 +139,14 @@ class LaneCorrelator {
     }
   }
 
-  // at(tap): the place, counted from where the padding begins, that a tap meets for place 0 of the result.
+  // Parts of places i0, i0 + 1, ... at(tap): the place, counted from where the padding begins, that a tap meets for place 0 of the result.
   template <class At>
-  Parts parts_of(const Phase& phase, long places, long step, long before, long extent, At at) const {
+  Parts parts_of(const Phase& phase, long i0, long places, long step, long before, long extent, At at) const {
     Parts parts{};
     for (long i = 0, last_below = -1, last_beyond = -1; i < places; ++i) {
       long below = 0, beyond = 0;
       for (const PlaneTap* tap = phase.begin; tap != phase.end; ++tap) {
-        const long y = at(*tap) + i * step - before;
+        const long y = at(*tap) + (i0 + i) * step - before;
         below += y < 0, beyond += y >= extent;
       }
       if (below == last_below && beyond == last_beyond) continue;
@@ -148,67 +167,88 @@ class LaneCorrelator {
       }
     return all / (phase.taps() > 0 ? phase.taps() : 1);
   }
-  // The parts of both axes that take the least time.
+  // Parts in which all pixels meet the same taps.
+  void find_parts(const Phase& phase, Parts& rows, Parts& columns) const {
+    rows = parts_of(phase, phase.i0, phase.grid_h, c_.image.step_h, c_.image.top, c_.image.h, [](const PlaneTap& tap) { return tap.y; });
+    columns = parts_of(phase, 0, phase.grid_w, c_.image.step_w, c_.image.left, c_.image.w, [](const PlaneTap& tap) { return tap.x; });
+  }
+  // Parts that take the least time, where taps may meet padding.
   void choose_parts(const Phase& phase, long samples, Parts& rows, Parts& columns) const {
     const Parts all_rows = whole(phase.grid_h, phase.taps()), all_columns = whole(phase.grid_w, phase.taps());
+    Parts some_rows = all_rows, some_columns = all_columns;
+    if (finite_) find_parts(phase, some_rows, some_columns);
     rows = all_rows, columns = all_columns;
-    if (!finite_) return;
-    const Parts some_rows = parts_of(phase, phase.grid_h, c_.image.step_h, c_.image.top, c_.image.h, [](const PlaneTap& tap) { return tap.y; });
-    const Parts some_columns = parts_of(phase, phase.grid_w, c_.image.step_w, c_.image.left, c_.image.w, [](const PlaneTap& tap) { return tap.x; });
     long least = cycles(phase, rows, columns, samples);
     const auto consider = [&](const Parts& h, const Parts& w) {
       if (const long own = cycles(phase, h, w, samples); own < least) least = own, rows = h, columns = w;
     };
     consider(some_rows, all_columns), consider(all_rows, some_columns), consider(some_rows, some_columns);
   }
+  // Taps of one plane that all lists hold together.
+  static long listed(const Phase& phase, const Parts& rows, const Parts& columns) {
+    long taps = 0;
+    for (long i = 0; i < rows.count && phase.taps() > 0; ++i)
+      for (long j = 0; j < columns.count; ++j) taps += rows.met[i] * columns.met[j] / phase.taps();
+    return taps;
+  }
+  // Whether pixels are read in the operand itself: then there is no padding to be met. That must not take much longer.
+  bool reads_directly(long samples) const {
+    for (int number = 0; number < phase_ && !c_.in_place; ++number) {
+      const Phase phase = phase_of(number, 0, c_.grid_h);
+      Parts rows, columns, chosen_rows, chosen_columns;
+      find_parts(phase, rows, columns), choose_parts(phase, samples, chosen_rows, chosen_columns);
+      if (!finite_ || rows.all || columns.all || listed(phase, rows, columns) > lane_list(c_)) return false;
+      if (cycles(phase, rows, columns, samples) * 16 > cycles(phase, chosen_rows, chosen_columns, samples) * 17) return false;
+    }
+    return true;
+  }
 
   // Calls body(class, first row, rows, first column, columns, meets) for each class of pixels, where meets(tap) is whether they meet it.
   template <class Body>
-  void each_class(const Parts& rows, const Parts& columns, Body&& body) {
+  void each_class(const Phase& phase, const Parts& rows, const Parts& columns, Body&& body) {
     for (long i = 0; i < rows.count; ++i)
       for (long j = 0; j < columns.count; ++j) {
         const auto meets = [&](const PlaneTap& tap) {
-          const long y = rows.first[i] * c_.image.step_h + tap.y - c_.image.top, x = columns.first[j] * c_.image.step_w + tap.x - c_.image.left;
+          const long y = (phase.i0 + rows.first[i]) * c_.image.step_h + tap.y - c_.image.top, x = columns.first[j] * c_.image.step_w + tap.x - c_.image.left;
           return (rows.all || (y >= 0 && y < c_.image.h)) && (columns.all || (x >= 0 && x < c_.image.w));
         };
         body(classes_[i * columns.count + j], rows.first[i], rows.first[i + 1], columns.first[j], columns.first[j + 1], meets);
       }
   }
   // Lists the taps of each class for as many planes as are computed at a time, which it returns.
-  long list_classes(const Phase& phase, Parts& rows, Parts& columns) {
+  long list_classes(const Source& source, const Phase& phase, Parts& rows, Parts& columns) {
     const long taps = phase.taps();
-    long listed = 0;
-    for (long i = 0; i < rows.count * columns.count && taps > 0; ++i) listed += rows.met[i / columns.count] * columns.met[i % columns.count] / taps;
+    long listed = LaneCorrelator::listed(phase, rows, columns);
     if (listed > lane_list(c_)) rows = whole(phase.grid_h, taps), columns = whole(phase.grid_w, taps), listed = taps;
     const long wanted = ceil_div(steps_at_once, taps > 0 ? taps : 1), fitting = lane_list(c_) / (listed > 0 ? listed : 1);
     const long most = wanted < fitting ? wanted : fitting, planes = ceil_div(c_.image.planes, ceil_div(c_.image.planes, most));
     Tap* to = list_;
-    each_class(rows, columns, [&](Class& own, long, long, long, long, auto meets) {
+    each_class(phase, rows, columns, [&](Class& own, long, long, long, long, auto meets) {
       own.list = to;
       for (const PlaneTap* tap = phase.begin; tap != phase.end; ++tap)
-        if (meets(*tap)) *to++ = {tap->pixel, std::int32_t((tap - phase.begin) * pitch)};
+        if (meets(*tap)) *to++ = {source.direct ? std::int32_t((tap->y - c_.image.top) * c_.image.w + tap->x - c_.image.left) : tap->pixel, std::int32_t((tap - phase.begin) * pitch)};
       own.taps = to - own.list;
-      for (long t = 0; t < (planes - 1) * own.taps; ++t, ++to) *to = {std::int32_t(own.list[t].a + c_.image.plane()), std::int32_t(own.list[t].b + taps * pitch)};
+      for (long t = 0; t < (planes - 1) * own.taps; ++t, ++to) *to = {std::int32_t(own.list[t].a + source.plane), std::int32_t(own.list[t].b + taps * pitch)};
     });
     return planes;
   }
 
-  void run_phase(const P* pixels, long image_step, T* to, long rows, long packed, int number, const Samples& samples) {
-    const int phase_h = number / c_.step_w, phase_w = number % c_.step_w;
-    const Phase phase{phase_h, phase_w, ceil_div(c_.height - phase_h, c_.step_h), ceil_div(c_.width - phase_w, c_.step_w), taps_ + starts_[number], taps_ + starts_[number + 1]};
+  void run_phase(const Source& source, T* to, long rows, long packed, long i0, int number, const Samples& samples) {
+    const Phase phase = phase_of(number, i0, c_.band);
     if (phase.grid_h <= 0 || phase.grid_w <= 0) return;
     const long taps = phase.taps();
     Parts parts_h, parts_w;
-    choose_parts(phase, samples.count, parts_h, parts_w);
-    const long at_once = list_classes(phase, parts_h, parts_w), classes = parts_h.count * parts_w.count;
+    if (source.direct && !c_.in_place) find_parts(phase, parts_h, parts_w);
+    else choose_parts(phase, samples.count, parts_h, parts_w);
+    const long at_once = list_classes(source, phase, parts_h, parts_w), classes = parts_h.count * parts_w.count;
     std::int32_t row[most_pixels], place[most_pixels];
     long at = 0;
-    each_class(parts_h, parts_w, [&](Class& own, long y0, long y1, long x0, long x1, auto) {
+    each_class(phase, parts_h, parts_w, [&](Class& own, long y0, long y1, long x0, long x1, auto) {
       own.first = at;
       for (long k = 0; k < samples.count; ++k)
         for (long y = y0; y < y1; ++y)
           for (long x = x0; x < x1; ++x, ++at) {
-            row[at] = std::int32_t(k * image_step + y * c_.image.pitch + x);
+            row[at] = std::int32_t(k * source.sample + y * source.row + x * source.column);
             place[(k * phase.grid_h + y) * phase.grid_w + x] = std::int32_t(at * pitch);
           }
       own.pixels = at - own.first;
@@ -216,19 +256,23 @@ class LaneCorrelator {
     for (long j = 0, width, index = 0; j < packed + rows; j += width, ++index) {
       width = panel_width(j);
       if (j + width <= packed) continue;
+      const long first = j > packed ? j : packed, last = j + width < packed + rows ? j + width : packed + rows, plane = c_.height * c_.width;
+      T* const out = to + (first - packed) * plane;
+      if (plane * c_.rows * long(sizeof(T)) >= much && c_.step_h * c_.step_w == 1 && samples.count == 1)
+        result_.begin(out + i0 * c_.width, phase.grid_h * c_.width * long(sizeof(T)), plane * long(sizeof(T)), last - first, at * c_.steps);
       const P* const weights = panel(index) + starts_[number] * c_.image.planes * pitch;
       for (long p = 0; p == 0 || p < c_.image.planes; p += at_once) {
         const long planes = at_once < c_.image.planes - p ? at_once : c_.image.planes - p;
         for (const Class* own = classes_; own != classes_ + classes; ++own) {
-          const long last = own->first + own->pixels;
-          for (long first = own->first, count; first < last; first += count) {
-            count = next_rows(last - first);
-            run_tile(Tile<A, P>{own->list, planes * own->taps, pixels + p * c_.image.plane(), row + first, weights + p * taps * pitch, sums_ + first * pitch, pitch, p > 0}, int(count), width);
+          const long end = own->first + own->pixels;
+          for (long at = own->first, count; at < end; at += count) {
+            count = next_rows(end - at);
+            source_.fetch(count * planes * own->taps * width / simd_width<A>), result_.template fetch<true>(count * planes * own->taps);
+            run_tile(Tile<A, P>{own->list, planes * own->taps, source.pixels + p * source.plane, row + at, weights + p * taps * pitch, sums_ + at * pitch, pitch, p > 0}, int(count), width);
           }
         }
       }
-      const long first = j > packed ? j : packed, last = j + width < packed + rows ? j + width : packed + rows;
-      write(phase, place, first - j, last - first, to + (first - packed) * c_.height * c_.width, samples);
+      write(phase, place, first - j, last - first, out, samples);
     }
   }
 
@@ -236,7 +280,7 @@ class LaneCorrelator {
   [[gnu::noinline]] void write(const Phase& phase, const std::int32_t* place, long first, long lanes, T* to, const Samples& samples) {
     const long plane = c_.height * c_.width, own = phase.grid_h * phase.grid_w;
     if (c_.step_h * c_.step_w == 1) {
-      for (long k = 0; k < samples.count; ++k) transpose_sums(sums_ + first, place + k * own, own, lanes, to + k * samples.to_step, plane);
+      for (long k = 0; k < samples.count; ++k) transpose_sums(sums_ + first, place + k * own, own, lanes, to + k * samples.to_step + phase.i0 * c_.width, plane);
       return;
     }
     T* const planes = reinterpret_cast<T*>(rows_);
@@ -245,7 +289,7 @@ class LaneCorrelator {
       for (long k = 0; k < samples.count; ++k)
         for (long y = 0; y < phase.grid_h; ++y) {
           const T* const from = planes + (l * samples.count + k) * own + y * phase.grid_w;
-          T* const out = to + k * samples.to_step + l * plane + (y * c_.step_h + phase.h) * c_.width + phase.w;
+          T* const out = to + k * samples.to_step + l * plane + ((phase.i0 + y) * c_.step_h + phase.h) * c_.width + phase.w;
           for (long x = 0; x < phase.grid_w; ++x) out[x * c_.step_w] = from[x];
         }
   }
@@ -278,6 +322,7 @@ class LaneCorrelator {
   Tap* list_;
   A* sums_;
   P *weight_, *rows_, *image_;
+  Ahead source_, result_;  // what is read and written next
   Class classes_[most_parts * most_parts];
 };
 }  // namespace tenon::kernel::detail

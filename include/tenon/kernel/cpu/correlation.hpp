@@ -26,7 +26,7 @@ struct Conv2dSizes {
 };
 
 namespace detail {
-inline constexpr long conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
+inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
 
 // A convolution and its gradient for the input are the same computation, a correlation:
 //   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight * image(plane, i + .., j + ..)
@@ -59,11 +59,11 @@ constexpr long next_columns(long left) {
 template <class A>
 constexpr void choose_band(Correlation& c, long more_rows) {
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
-  long band = conv_columns / c.image.pitch;
+  long band = c.lanes ? most_pixels / c.grid_w : conv_columns / c.image.pitch;
   const long fitting = conv_image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
-  if (band > c.grid_h || c.lanes) band = c.grid_h;
-  c.band = band < 1 ? 1 : band;
+  if (band > c.grid_h) band = c.grid_h;
+  c.band = band < 1 ? 1 : c.lanes ? ceil_div(c.grid_h, ceil_div(c.grid_h, band)) : band;
   c.image.rows = c.in_place ? c.image.h : c.band + more_rows;
 }
 
@@ -97,22 +97,22 @@ constexpr long pairs_met(long places, long kernel, long stride, long dilation, l
 template <class T>
 inline constexpr bool may_have_lanes = std::is_same_v<T, float> || std::is_same_v<T, bfloat16>;
 inline constexpr long many_samples = 1 << 16;
-inline constexpr long most_pixels = 256, most_parts = 8, steps_at_once = 512;
+inline constexpr long most_parts = 8, steps_at_once = 320;  // of an axis, of a tile
 template <class T>
-constexpr bool channels_pay(const Correlation& c, const Conv2dSizes& s, long more_rows, long work) {
+constexpr bool channels_pay(const Correlation& c, const Conv2dSizes& s, long work) {
   const long packing = !std::is_same_v<T, float> ? 4 : c.rows * c.steps * long(sizeof(float)) > 1 << 20 ? 24 : 12;
-  if (c.grid_h * c.grid_w > most_pixels || c.rows < 2 * simd_width<Compute<T>>) return false;
-  if (c.image.planes * c.image.phases_h * c.image.phases_w * (c.grid_h + more_rows) * c.image.pitch * long(sizeof(Compute<T>)) > conv_image_bytes) return false;
+  if (c.grid_w > most_pixels || c.rows < 2 * simd_width<Compute<T>>) return false;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) * pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
-  const long phases = c.step_h * c.step_w > 1 ? 4 : 0;  // of few taps each
-  return (met * round_up(c.rows, tile_step<Compute<T>>) * (16 + phases) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
+  const long lanes = round_up(c.rows, tile_step<Compute<T>>);
+  const long narrow = filled_columns<Compute<T>>(lanes) < tile_columns<Compute<T>>(2), phases = c.step_h * c.step_w > 1 ? 4 : 0;  // of few taps each
+  return (met * lanes * (16 + narrow + phases) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
 }
 
 // Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if the image lies
 // there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps that meet only rows of padding.
 // Tiles with channels as lanes leave out all of padding. What is the least work?
 template <class T>
-constexpr void choose_tiles(Correlation& c, const Conv2dSizes& s, long more_rows, long copies, int copy_step) {
+constexpr void choose_tiles(Correlation& c, const Conv2dSizes& s, long copies, int copy_step) {
   constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
   if (!may_have_lanes<T>) {
     c.lanes = false;
@@ -135,7 +135,7 @@ constexpr void choose_tiles(Correlation& c, const Conv2dSizes& s, long more_rows
     c.by_rows = rows < least;
     if (c.by_rows) least = rows + rows / 16;
   }
-  c.lanes = c.lanes && channels_pay<T>(c, s, more_rows, least);
+  c.lanes = c.lanes && channels_pay<T>(c, s, least);
   if (c.lanes) c.by_rows = false, c.image.pitch = own_zeros;
   else if (copy && !c.by_rows) c.image.copy_step = copy_step, c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
 }
@@ -184,10 +184,9 @@ template <class T>
   c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
-  const long more_rows = long(s.kh - 1) * s.dilation_h / s.stride_h;
-  choose_tiles<T>(c, s, more_rows, s.kw, s.dilation_w);
+  choose_tiles<T>(c, s, s.kw, s.dilation_w);
   c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
-  choose_band<Compute<T>>(c, more_rows);
+  choose_band<Compute<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
   return c;
 }
 
@@ -213,7 +212,7 @@ template <class T>
   c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
-  choose_tiles<T>(c, s, h.before + h.after, 1 + w.before + w.after, 1);
+  choose_tiles<T>(c, s, 1 + w.before + w.after, 1);
   c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
   choose_band<Compute<T>>(c, h.before + h.after);
   return c;
@@ -264,7 +263,7 @@ struct PlaneTap {
 // Samples that are computed together where channels are lanes: the weights of a tile are read once for their pixels.
 constexpr long samples_together(const Correlation& c) {
   constexpr long enough = 64, most = 4;  // pixels, samples
-  const long fitting = enough / (c.grid_h * c.grid_w);
+  const long fitting = c.band < c.grid_h ? 1 : enough / (c.grid_h * c.grid_w);
   return !c.lanes || fitting < 1 ? 1 : fitting < most ? fitting : most;
 }
 // Lanes from one step to the next, and the most taps of one plane that lists for different pixels have.
@@ -281,7 +280,7 @@ struct LaneScratch {
 template <class T>
 [[gnu::noinline]] constexpr LaneScratch lane_scratch(const Correlation& c) {
   using A = Compute<T>;
-  const long pixels = samples_together(c) * c.grid_h * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
+  const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
   LaneScratch s{};
   s.starts = scratch_bytes(c.steps / c.image.planes, sizeof(PlaneTap));
   s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
