@@ -58,9 +58,8 @@ const option known[]{{"data", 1, nullptr, 'd'}, {"mode", 1, nullptr, 'm'}, {"epo
   std::exit(2);
 }
 
-template <class T>
-T number(const char* option, std::string_view value, T least, T most) {
-  T parsed{};
+std::uint64_t number(const char* option, std::string_view value, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t parsed = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
   if (error != std::errc{} || end != value.data() + value.size() || parsed < least || parsed > most)
     fail(text("--", option, " needs a whole number from ", least, " to ", most, ", got '", value, "'."));
@@ -83,10 +82,10 @@ Options parse(int argc, char** argv) {
     switch (c) {
       case 'd': o.data = value; break;
       case 'm': o.mode = value; break;
-      case 'e': o.epochs = number("epochs", value, 1L, 1'000'000L); break;
-      case 'b': o.batch = number("batch", value, 1L, 1'000'000L); break;
-      case 't': o.threads = number("threads", value, 1, 1024); break;
-      case 's': o.seed = number("seed", value, std::uint64_t{0}, ~std::uint64_t{0}); break;
+      case 'e': o.epochs = long(number("epochs", value, 1, 1'000'000)); break;
+      case 'b': o.batch = long(number("batch", value, 1, 1'000'000)); break;
+      case 't': o.threads = int(number("threads", value, 1, 1024)); break;
+      case 's': o.seed = number("seed", value, 0, ~std::uint64_t{0}); break;
       case 'w': o.save = value; break;
       case 'r': o.load = value; break;
       case 'h': std::fputs(help, stdout); std::exit(0);

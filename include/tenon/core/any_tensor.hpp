@@ -32,7 +32,7 @@ struct AnyTensor {
   }
 
   std::span<const std::int64_t> shape() const { return {extent, static_cast<std::size_t>(rank)}; }
-  std::int64_t count() const {
+  [[gnu::noinline]] std::int64_t count() const {
     std::int64_t product = 1;
     for (int axis = 0; axis < rank; ++axis) product *= extent[axis];
     return product;
@@ -51,7 +51,7 @@ struct AnyTensor {
 };
 
 /// "[2, 3]" as tensors print their shape.
-inline std::string shape_text(std::span<const std::int64_t> extents) {
+[[gnu::noinline]] inline std::string shape_text(std::span<const std::int64_t> extents) {
   std::string s = "[";
   for (std::size_t axis = 0; axis < extents.size(); ++axis) s += text(axis ? ", " : "", extents[axis]);
   return s + "]";

@@ -38,16 +38,11 @@ struct ContextChange {
 namespace detail {
 inline constexpr int last_device_id = 4095, most_threads = 1024;
 
-/// What the forms by name know, as MindSpore spells it.
-inline const std::vector<std::string>& context_keys() {
-  static const std::vector<std::string> keys{"mode", "device_target", "device_id", "num_threads", "seed"};
-  return keys;
-}
-[[noreturn]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
-  const auto& keys = context_keys();
+[[noreturn, gnu::cold]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
+  const std::vector<std::string> keys = words("mode device_target device_id num_threads seed");
   throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys));
 }
-[[gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
+[[gnu::cold, gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
@@ -55,12 +50,26 @@ inline const std::vector<std::string>& context_keys() {
   return number;
 }
 
+[[gnu::cold]] inline ContextChange context_change(const std::string& key, const std::string& value) {
+  const auto number = [&](std::uint64_t least, std::uint64_t most) { return context_number(key, value, least, most); };
+  if (key == "mode") {
+    if (value == "graph" || value == "0") return {.mode = Mode::graph};
+    if (value == "pynative" || value == "1") return {.mode = Mode::pynative};
+    throw_error<ValueError>("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'.");
+  }
+  if (key == "device_target") return {.device_target = value};
+  if (key == "device_id") return {.device_id = int(number(0, last_device_id))};
+  if (key == "num_threads") return {.num_threads = int(number(1, most_threads))};
+  if (key == "seed") return {.seed = number(0, ~std::uint64_t{0})};
+  throw_unknown_context_key("set_context", key);
+}
+
 [[gnu::noinline]] inline Context& process_context() {
   static Context context;
   return context;
 }
-inline void check_device_target(std::string_view target) {
-  const std::vector<std::string> known{"CPU", "GPU", "Ascend"};
+[[gnu::cold]] inline void check_device_target(std::string_view target) {
+  if (target == "CPU") return;
   if (target == "Ascend") throw_error<ValueError>("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
   if (target == "GPU") {
 #if !defined(__CUDACC__)
@@ -69,7 +78,8 @@ inline void check_device_target(std::string_view target) {
     throw_error<ValueError>("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not have (kernels compile, steps run on the CPU): use 'CPU'.");
 #endif
   }
-  if (target != "CPU") throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".", did_you_mean(target, known));
+  const std::vector<std::string> known = words("CPU GPU Ascend");
+  throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".", did_you_mean(target, known));
 }
 }  // namespace detail
 
@@ -108,18 +118,7 @@ inline void set_context(const ContextChange& change) {
 
 /// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
 /// Throws ValueError that quotes an unknown name or value and says what is legal.
-inline void set_context(const std::string& key, const std::string& value) {
-  const auto number = [&](std::uint64_t least, std::uint64_t most) { return detail::context_number(key, value, least, most); };
-  if (key == "mode") {
-    if (value == "graph" || value == "0") set_context({.mode = Mode::graph});
-    else if (value == "pynative" || value == "1") set_context({.mode = Mode::pynative});
-    else throw_error<ValueError>("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'.");
-  } else if (key == "device_target") set_context({.device_target = value});
-  else if (key == "device_id") set_context({.device_id = int(number(0, detail::last_device_id))});
-  else if (key == "num_threads") set_context({.num_threads = int(number(1, detail::most_threads))});
-  else if (key == "seed") set_context({.seed = number(0, ~std::uint64_t{0})});
-  else detail::throw_unknown_context_key("set_context", key);
-}
+[[gnu::noinline]] inline void set_context(const std::string& key, const std::string& value) { set_context(detail::context_change(key, value)); }
 
 /// Changes settings until the end of the scope; for tests and for callbacks.
 class ContextScope {

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -34,30 +35,53 @@ struct RuntimeError : Error {
 };
 
 namespace detail {
-/// An argument of text(): what reads as a std::string_view, or a number.
-struct TextPart {
-  enum Kind { literal, string, chars, whole, natural, single, real } kind;
-  union {  // a place that throws stores two words per part
-    const char* literal_text;
-    const std::string* string_text;
-    std::string_view view;
-    long long signed_value;
-    unsigned long long unsigned_value;
-    float single_value;
-    double real_value;
-  };
+/// What an argument of text() is: 3 bits each, so that a call has one number for all of them. 0 is behind the last one.
+enum class TextKind : unsigned { end, literal, string, chars, whole, natural, single, real };
+template <class T>
+constexpr TextKind text_kind_of() {
+  if constexpr (requires(const T& part) { std::string_view(part); }) return TextKind::chars;
+  else if constexpr (std::is_same_v<T, float> || requires(const T& part) { part.operator float(); }) return TextKind::single;
+  else if constexpr (std::is_floating_point_v<T>) return TextKind::real;
+  else return std::is_unsigned_v<T> ? TextKind::natural : TextKind::whole;
+}
+template <class T> inline constexpr TextKind text_kind = text_kind_of<T>();
+template <> inline constexpr TextKind text_kind<std::string> = TextKind::string;
+template <> inline constexpr TextKind text_kind<const char*> = TextKind::literal;
+template <std::size_t N> inline constexpr TextKind text_kind<char[N]> = TextKind::literal;
+
+/// An argument of text(), of a kind that the call knows: a place that throws stores one word for a literal.
+union TextPart {
+  const char* literal;
+  const std::string* string;
+  std::string_view chars;
+  long long whole;
+  unsigned long long natural;
+  float single;
+  double real;
   // These two before the template, so that no literal's length makes another instance.
-  TextPart(const char* part) : kind(literal), literal_text(part) {}
-  TextPart(const std::string& part) : kind(string), string_text(&part) {}
+  TextPart(const char* part) : literal(part) {}
+  TextPart(const std::string& part) : string(&part) {}
   template <class T>
   TextPart(const T& part) {
-    if constexpr (requires { std::string_view(part); }) kind = chars, view = std::string_view(part);
-    else if constexpr (std::is_same_v<T, float> || requires { part.operator float(); }) kind = single, single_value = part;
-    else if constexpr (std::is_floating_point_v<T>) kind = real, real_value = double(part);
-    else if constexpr (std::is_unsigned_v<T>) kind = natural, unsigned_value = part;
-    else kind = whole, signed_value = static_cast<long long>(part);
+    if constexpr (text_kind<T> == TextKind::chars) chars = std::string_view(part);
+    else if constexpr (text_kind<T> == TextKind::single) single = part;
+    else if constexpr (text_kind<T> == TextKind::real) real = double(part);
+    else if constexpr (text_kind<T> == TextKind::natural) natural = part;
+    else whole = static_cast<long long>(part);
   }
 };
+/// Their kinds in one number, the first one in the lowest bits.
+constexpr std::uint64_t packed(const TextKind* kinds, std::size_t count) {
+  std::uint64_t all = 0;
+  while (count > 0) all = all << 3 | std::uint64_t(kinds[--count]);
+  return all;
+}
+template <class... Parts>
+constexpr std::uint64_t text_kinds() {
+  static_assert(sizeof...(Parts) <= 21, "text() and throw_error() take at most 21 parts");
+  constexpr TextKind kinds[]{text_kind<Parts>...};
+  return packed(kinds, sizeof...(Parts));
+}
 // The fewest digits that read back as x: 0.1, 100000, 1e-09.
 template <class T>
 [[gnu::cold, gnu::noinline]] std::string real_text(T x) {
@@ -69,16 +93,17 @@ template <class T>
   return {digits, end.ptr};
 }
 // One function for all messages, off the hot path: a template here would be compiled once per list of literal lengths.
-[[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::size_t count) {
+[[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::uint64_t kinds) {
   std::string result;
-  for (std::size_t i = 0; i < count; ++i) switch (part[i].kind) {
-      case TextPart::literal: result += part[i].literal_text; break;
-      case TextPart::string: result += *part[i].string_text; break;
-      case TextPart::chars: result += part[i].view; break;
-      case TextPart::whole: result += std::to_string(part[i].signed_value); break;
-      case TextPart::natural: result += std::to_string(part[i].unsigned_value); break;
-      case TextPart::single: result += real_text(part[i].single_value); break;
-      case TextPart::real: result += real_text(part[i].real_value); break;
+  for (; kinds != 0; ++part, kinds >>= 3) switch (TextKind(kinds & 7)) {
+      case TextKind::end: break;
+      case TextKind::literal: result += part->literal; break;
+      case TextKind::string: result += *part->string; break;
+      case TextKind::chars: result += part->chars; break;
+      case TextKind::whole: result += std::to_string(part->whole); break;
+      case TextKind::natural: result += std::to_string(part->natural); break;
+      case TextKind::single: result += real_text(part->single); break;
+      case TextKind::real: result += real_text(part->real); break;
     }
   return result;
 }
@@ -91,14 +116,14 @@ template <class... Parts>
   if constexpr (sizeof...(parts) == 0) return {};
   else {
     const detail::TextPart part[]{parts...};
-    return detail::join(part, sizeof...(parts));
+    return detail::join(part, detail::text_kinds<Parts...>());
   }
 }
 
 namespace detail {
 template <class E>
-[[noreturn, gnu::cold, gnu::noinline]] void throw_joined(const TextPart* part, std::size_t count) {
-  throw E(join(part, count));
+[[noreturn, gnu::cold, gnu::noinline]] void throw_joined(const TextPart* part, std::uint64_t kinds) {
+  throw E(join(part, kinds));
 }
 }  // namespace detail
 
@@ -107,18 +132,18 @@ template <class E>
 template <class E, class... Parts>
 [[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
   const detail::TextPart part[]{parts...};
-  detail::throw_joined<E>(part, sizeof...(parts));
+  detail::throw_joined<E>(part, detail::text_kinds<Parts...>());
 }
 
 /// Number of single-character edits that turn a into b (Levenshtein).
-inline std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+[[gnu::cold]] inline int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = int(j);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
+    int diagonal = row[0];
+    row[0] = int(i) + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      const int replaced = diagonal + (a[i] == b[j] ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
     }
@@ -127,7 +152,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// The ASCII letters of a text as small ones.
-inline std::string lower_case(std::string_view s) {
+[[gnu::cold]] inline std::string lower_case(std::string_view s) {
   std::string result(s);
   for (char& c : result)
     if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
@@ -135,16 +160,26 @@ inline std::string lower_case(std::string_view s) {
 }
 
 /// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near. Capitals count as small letters.
-inline std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
+[[gnu::cold]] inline std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
-  std::size_t distance = std::max<std::size_t>(2, asked.size() / 3) + 1;
+  int distance = std::max(2, int(asked.size() / 3)) + 1;
   for (const std::string& name : known)
-    if (const std::size_t d = edit_distance(lower_case(asked), lower_case(name)); d < distance) best = &name, distance = d;
+    if (const int d = edit_distance(lower_case(asked), lower_case(name)); d < distance) best = &name, distance = d;
   return best ? text(" Did you mean '", *best, "'?") : std::string();
 }
 
+/// The words of a text, for the two functions here: what is legal is one literal then.
+[[gnu::cold]] inline std::vector<std::string> words(std::string_view s) {
+  std::vector<std::string> result;
+  for (std::size_t end; !s.empty(); s.remove_prefix(std::min(end + 1, s.size()))) {
+    end = std::min(s.find(' '), s.size());
+    result.push_back(std::string(s.substr(0, end)));
+  }
+  return result;
+}
+
 /// "'a', 'b', 'c'" for messages that list what is legal.
-inline std::string quoted_list(const std::vector<std::string>& names) {
+[[gnu::cold]] inline std::string quoted_list(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += text(result.empty() ? "'" : ", '", name, "'");
   return result;

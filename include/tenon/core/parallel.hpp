@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include <pthread.h>
 
@@ -86,9 +85,9 @@ class ThreadPool {
     for (int part = index; part < parts_; part += active_ + 1) work_(context_, part);
   }
   void start_workers(int wanted) {
-    while (int(workers_.size()) < wanted) {
-      const int index = int(workers_.size()) + 1;
-      workers_.emplace_back([this, index, seen = generation_.load()] { work_loop(index, seen); });
+    while (workers_ < wanted) {
+      std::thread([this, index = workers_ + 1, seen = generation_.load()] { work_loop(index, seen); }).detach();  // it never ends
+      ++workers_;
     }
   }
   void work_loop(int index, unsigned seen) {
@@ -117,12 +116,11 @@ class ThreadPool {
   std::atomic<bool> busy_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<std::thread> workers_;
   std::atomic<unsigned> generation_{0};
   std::atomic<int> pending_{0}, sleeping_{0};
   Work work_ = nullptr;
   void* context_ = nullptr;
-  int parts_ = 0, active_ = 0;
+  int parts_ = 0, active_ = 0, workers_ = 0;
 };
 
 /// Calls f(begin, end) for consecutive ranges that cover 0 .. items, one per thread at most, none below `grain` items.

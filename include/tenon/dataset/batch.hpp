@@ -6,6 +6,13 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_batch(long batch_size, long samples) {
+  throw_error<ValueError>("A batch of ", batch_size, " of ", samples, " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ", samples,
+                          ", or batch(n), which keeps a short one.");
+}
+}  // namespace detail
+
 /// Extent is dyn where the last batch may be short, else the length of every batch.
 template <class D, int Extent>
 struct Batched : Stage<Batched<D, Extent>> {
@@ -16,10 +23,7 @@ struct Batched : Stage<Batched<D, Extent>> {
   bool drop_remainder;
 
   Batched(const D& data, long batch_size, bool drop_remainder) : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
-    if (size() == 0)
-      throw_error<ValueError>("A batch of ", batch_size, " of ", data.size(),
-          " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
-                            data.size(), ", or batch(n), which keeps a short one.");
+    if (size() == 0) detail::refuse_batch(batch_size, data.size());
   }
 
   long size() const {

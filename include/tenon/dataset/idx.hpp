@@ -47,12 +47,12 @@ class Idx {
     for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(content_[i]);
     return value;
   }
-  [[noreturn]] static void fail(const std::string& path, const std::string& found, std::string_view next = "Download or copy it again.") {
+  [[noreturn, gnu::cold]] static void fail(const std::string& path, const std::string& found, std::string_view next = "Download or copy it again.") {
     throw_error<RuntimeError>("Cannot use '", path, "' as an IDX file: ", found, ". ", next);
   }
-  static std::string bytes(std::uint64_t n) { return text(n, n == 1 ? " byte" : " bytes"); }
-  static std::string axes(std::uint64_t n) { return text(n, n == 1 ? " axis" : " axes"); }
-  void check_magic(const std::string& path) const {
+  [[gnu::cold]] static std::string bytes(std::uint64_t n) { return text(n, n == 1 ? " byte" : " bytes"); }
+  [[gnu::cold]] static std::string axes(std::uint64_t n) { return text(n, n == 1 ? " axis" : " axes"); }
+  [[gnu::cold]] void check_magic(const std::string& path) const {
     const std::uint32_t magic = big_endian(0), type = magic >> 8, found = magic & 255u;
     const auto asked = static_cast<std::uint32_t>(rank_);
     if (magic >> 16 != 0) fail(path, text("it begins with the number ", magic, ", an IDX file of bytes with ", axes(asked), " begins with ", 0x800 + asked));

@@ -30,15 +30,16 @@ class Mnist : public Source<Mnist> {
   using columns = Columns<Column<float, Shape<1, 28, 28>>, Column<std::int32_t, Shape<>>>;
   static constexpr long pixels = 28L * 28;
 
-  Mnist(const std::string& directory, Usage usage) {
+  [[gnu::noinline]] Mnist(const std::string& directory, Usage usage) {
     if (!io::directory_exists(directory))
       throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ", file_names(usage), ".");
     const std::string images = find(directory, usage, images_suffix), labels = find(directory, usage, labels_suffix);
     files_ = std::make_shared<const Files>(Files{Idx(images, 3, file_limit), Idx(labels, 1, file_limit)});
     check(images, labels);
+    size_ = static_cast<long>(files_->labels.values().size());
   }
 
-  long size() const { return static_cast<long>(files_->labels.values().size()); }
+  long size() const { return size_; }
   void sample(long index, void* const* out) const {
     detail::scale_pixels(files_->images.values().data() + index * pixels, static_cast<float*>(out[0]), pixels);
     *static_cast<std::int32_t*>(out[1]) = files_->labels.values()[static_cast<std::size_t>(index)];
@@ -52,19 +53,19 @@ class Mnist : public Source<Mnist> {
   static constexpr std::uint64_t file_limit = std::uint64_t{512} << 20;  // ten times the largest
 
   static std::string_view prefix(Usage usage) { return usage == Usage::train ? "train" : "t10k"; }
-  static std::string file_names(Usage usage) {
+  [[gnu::cold]] static std::string file_names(Usage usage) {
     return text("'", prefix(usage), images_suffix, "' or '", prefix(usage), images_suffix, ".gz', and '", prefix(usage), labels_suffix, "' or '",
         prefix(usage), labels_suffix, ".gz'");
   }
   /// The path of a file, plain if both are there.
-  static std::string find(const std::string& directory, Usage usage, std::string_view suffix) {
+  [[gnu::cold]] static std::string find(const std::string& directory, Usage usage, std::string_view suffix) {
     std::string plain = io::join_path(directory, text(prefix(usage), suffix));
     if (io::file_exists(plain)) return plain;
     if (io::file_exists(plain + ".gz")) return plain + ".gz";
     throw_error<RuntimeError>("Cannot open MNIST: the directory '", directory, "' has no '", prefix(usage), suffix, "', plain or .gz. It must hold ",
         file_names(usage), ".");
   }
-  void check(const std::string& images, const std::string& labels) const {
+  [[gnu::cold]] void check(const std::string& images, const std::string& labels) const {
     const auto shape = files_->images.shape();
     const auto values = files_->labels.values();
     if (shape[1] != 28 || shape[2] != 28)
@@ -77,6 +78,7 @@ class Mnist : public Source<Mnist> {
   }
 
   std::shared_ptr<const Files> files_;
+  long size_ = 0;
 };
 
 }  // namespace tenon::dataset

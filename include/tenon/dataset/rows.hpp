@@ -23,7 +23,7 @@ namespace detail {
 template <class List>
 class RowBuffer {
  public:
-  explicit RowBuffer(long max_rows) : memory_(total_bytes(max_rows)) {
+  [[gnu::noinline]] explicit RowBuffer(long max_rows) : memory_(total_bytes(max_rows)) {
     std::byte* next = memory_.data();
     for (int i = 0; i < List::count; ++i) {
       row_.column[i] = column_[i] = next;

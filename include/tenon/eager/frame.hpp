@@ -41,12 +41,12 @@ struct Frame {
 /// Enters a cell for the duration of its construct.
 class CellScope {
  public:
-  [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const Location& at) : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
+  [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const std::source_location& at) : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
     frame_.cell = cell;
     frame_.cell_type = type;
     frame_.calls = hash_number(site_number(at), calls_);
   }
-  ~CellScope() {
+  [[gnu::noinline]] ~CellScope() {
     frame_.cell = cell_;
     frame_.cell_type = type_;
     frame_.calls = calls_;

@@ -44,13 +44,13 @@ class FileHandle {
 };
 
 /// "Cannot <act> '<path>': <text of errno>." as an exception. Call it before anything else can change errno.
-[[noreturn]] inline void throw_system_error(std::string_view act, const std::string& path, std::string_view hint = "") {
+[[noreturn, gnu::cold]] inline void throw_system_error(std::string_view act, const std::string& path, std::string_view hint = "") {
   const int reason = errno;
   throw_error<RuntimeError>("Cannot ", act, " '", path, "': ", std::strerror(reason), ".", hint);
 }
 
 /// Throws ValueError if a path cannot be handed to the system: it is empty or has a zero byte inside.
-inline void check_path(const std::string& path) {
+[[gnu::cold]] inline void check_path(const std::string& path) {
   if (path.empty()) throw_error<ValueError>("The path of a file is empty; pass the file's name.");
   if (path.find('\0') != std::string::npos) throw_error<ValueError>("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name.");
 }
@@ -79,7 +79,7 @@ inline std::string directory_of(const std::string& path) {
 }
 
 /// Opens a regular file or a stream for reading. Throws RuntimeError if it is absent, a directory, or not permitted.
-inline FileHandle open_to_read(const std::string& path) {
+[[gnu::cold]] inline FileHandle open_to_read(const std::string& path) {
   check_path(path);
   FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) throw_system_error("open", path);
@@ -90,13 +90,13 @@ inline FileHandle open_to_read(const std::string& path) {
 }
 
 /// The size of a regular file in bytes; 0 for a stream, whose size nobody knows before its end.
-inline std::uint64_t size_of_file(const FileHandle& file, const std::string& path) {
+[[gnu::cold]] inline std::uint64_t size_of_file(const FileHandle& file, const std::string& path) {
   struct stat status;
   if (::fstat(file.get(), &status) != 0) throw_system_error("read the size of", path);
   return S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-[[noreturn]] inline void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit) {
+[[noreturn, gnu::cold]] inline void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit) {
   throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit, " are allowed here; is it the right file?");
 }
 
@@ -135,7 +135,7 @@ class TemporaryFile {
     if (!renamed_) ::unlink(path_.c_str());
   }
 
-  void write(std::span<const std::byte> part) {
+  [[gnu::cold]] void write(std::span<const std::byte> part) {
     while (!part.empty()) {
       const ssize_t count = ::write(file_.get(), part.data(), part.size());
       if (count < 0 && errno == EINTR) continue;
@@ -143,7 +143,7 @@ class TemporaryFile {
       part = part.subspan(static_cast<std::size_t>(count));
     }
   }
-  void move_into_place() {
+  [[gnu::cold]] void move_into_place() {
     keep_mode_of_old_file();
     if (::fsync(file_.get()) != 0 || !file_.close()) throw_system_error("write", final_path_);
     if (::rename(path_.c_str(), final_path_.c_str()) != 0) throw_system_error("rename the finished file to", final_path_);
@@ -153,7 +153,7 @@ class TemporaryFile {
  private:
   /// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
   /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
-  FileHandle create() {
+  [[gnu::cold]] FileHandle create() {
     check_path(final_path_);
     if (directory_exists(final_path_)) throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
     static std::atomic<unsigned> counter{0};
@@ -164,7 +164,7 @@ class TemporaryFile {
       if (errno != EEXIST) throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
     }
   }
-  void keep_mode_of_old_file() {
+  [[gnu::cold]] void keep_mode_of_old_file() {
     struct stat old;
     if (::stat(final_path_.c_str(), &old) != 0) return;
     [[maybe_unused]] const int ignored = ::fchmod(file_.get(), old.st_mode & 0777);  // a file system without modes is no reason to lose data
@@ -176,7 +176,7 @@ class TemporaryFile {
 };
 
 /// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
-inline void sync_directory(const std::string& directory) {
+[[gnu::cold]] inline void sync_directory(const std::string& directory) {
   const FileHandle handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.valid()) ::fsync(handle.get());
 }
@@ -196,7 +196,7 @@ inline void write_file(const std::string& path, std::span<const std::span<const 
 }
 
 /// Throws what write_file would throw for a path where no file can appear. For a program that works long before it writes.
-inline void check_writable(const std::string& path) { const detail::TemporaryFile probe(path); }
+[[gnu::noinline]] inline void check_writable(const std::string& path) { const detail::TemporaryFile probe(path); }
 
 /// Writes one text as a file, in the same all-or-nothing way.
 inline void write_file(const std::string& path, std::string_view content) {

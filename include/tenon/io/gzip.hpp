@@ -30,7 +30,7 @@ class Inflater {
   ~Inflater() { ::inflateEnd(&stream_); }
 
   /// Inflates from input to output as far as either goes and shortens both. True at the end of a member.
-  bool step(std::string_view& input, char*& output, std::size_t& room) {
+  [[gnu::cold]] bool step(std::string_view& input, char*& output, std::size_t& room) {
     constexpr std::size_t most = 1u << 30;  // zlib counts in 32 bits
     const uInt given = static_cast<uInt>(std::min(input.size(), most)), offered = static_cast<uInt>(std::min(room, most));
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
@@ -56,7 +56,7 @@ class Inflater {
   z_stream stream_{};
 };
 
-[[noreturn]] inline void throw_inflates_too_far(const std::string& path, std::uint64_t limit) {
+[[noreturn, gnu::cold]] inline void throw_inflates_too_far(const std::string& path, std::uint64_t limit) {
   throw_error<RuntimeError>("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?");
 }
 

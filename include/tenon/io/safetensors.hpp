@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,7 +83,7 @@ class Safetensors {
                          ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
   }
 
-  static void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
+  [[gnu::cold]] static void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
     while (!into.empty()) {
       const ssize_t count = ::read(file.get(), into.data(), into.size());
       if (count < 0 && errno == EINTR) continue;
@@ -92,7 +93,7 @@ class Safetensors {
     }
   }
 
-  static std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
+  [[gnu::cold]] static std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
     if (size == 0) throw_bad_safetensors(path, "it is empty, or a pipe, whose size is not known before its end");
     if (size < 8) throw_bad_safetensors(path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
     std::uint64_t length = 0;
@@ -105,7 +106,7 @@ class Safetensors {
     return json;
   }
 
-  void add(SafetensorsEntry& entry) {
+  [[gnu::cold]] void add(SafetensorsEntry& entry) {
     std::byte* bytes = data_.data() + entry.begin;
     const auto size = static_cast<std::size_t>(entry.end - entry.begin);
     if (!entry.dtype->known) {
@@ -122,7 +123,7 @@ class Safetensors {
   }
 
   /// C++ gives no meaning to a bool with another byte than 0 or 1.
-  void check_bools(const std::string& name, std::span<const std::byte> bytes) const {
+  [[gnu::cold]] void check_bools(const std::string& name, std::span<const std::byte> bytes) const {
     const auto bad = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
     if (bad == bytes.end()) return;
     throw_bad_safetensors(path_, text("element ", bad - bytes.begin(), " of the bool tensor ", printable(name), " is ", std::to_integer<int>(*bad)));
@@ -139,13 +140,13 @@ class Safetensors {
 
 namespace detail {
 
-inline void check_names_differ(std::string_view act, const std::string& path, const SortedNames& names) {
+[[gnu::cold]] inline void check_names_differ(std::string_view act, const std::string& path, const SortedNames& names) {
   if (const std::string_view* twice = names.twice())
     throw_error<ValueError>("Cannot ", act, " '", path, "': the name ", printable(*twice), " is there twice; names must be unique.");
 }
 
 /// Why a view cannot be copied from or to, "" if it can.
-inline std::string problem_of_view(const AnyTensor& tensor) {
+[[gnu::cold]] inline std::string problem_of_view(const AnyTensor& tensor) {
   if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes) return text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes);
   std::uint64_t bytes = 0;
   if (!bytes_of_shape(tensor.shape(), safetensors_dtype(tensor.dtype).bits, bytes)) return text("has the impossible shape ", shape_text(tensor.shape()));
@@ -154,19 +155,19 @@ inline std::string problem_of_view(const AnyTensor& tensor) {
 }
 
 /// Throws ValueError for a view that cannot be copied, and for a name that two of the tensors have.
-inline void check_tensors(std::string_view act, const std::string& path, std::span<const NamedTensor> tensors) {
+[[gnu::cold]] inline void check_tensors(std::string_view act, const std::string& path, std::span<const NamedTensor> tensors) {
   for (const NamedTensor& named : tensors)
     if (const std::string problem = problem_of_view(named.tensor); !problem.empty())
       throw_error<ValueError>("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", problem, ".");
   check_names_differ(act, path, SortedNames(tensors));
 }
 
-[[gnu::noinline]] inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
+[[gnu::cold, gnu::noinline]] inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
   if (const std::size_t bad = find_bad_utf8(s); bad != s.npos)
     throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad, ".");
 }
 
-inline void check_before_save(const std::string& path, std::span<const NamedTensor> tensors,
+[[gnu::cold]] inline void check_before_save(const std::string& path, std::span<const NamedTensor> tensors,
                               std::span<const std::pair<std::string, std::string>> metadata) {
   for (const NamedTensor& named : tensors) {
     if (named.name.empty()) throw_error<ValueError>("Cannot save '", path, "': a tensor has an empty name; give it one.");
@@ -184,11 +185,11 @@ inline void check_before_save(const std::string& path, std::span<const NamedTens
 }
 
 /// One sentence for each of the first names, with the nearest name of the other side.
-inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what, std::string_view where, const std::vector<std::string>& others) {
+[[gnu::cold]] inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what, std::string_view where, const std::vector<std::string>& others) {
   constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
   std::vector<std::string> candidates;
   for (const std::string& other : others)
-    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(other);
+    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(std::string(other));
   std::string result;
   for (std::size_t i = 0; i < names.size() && i < most; ++i) {
     const std::string& name = names[i];
@@ -198,26 +199,26 @@ inline std::string list_unmatched(const std::vector<std::string>& names, std::st
   return result;
 }
 
-inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTensor> into) {
+[[gnu::cold]] inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTensor> into) {
   std::vector<std::string_view> held;
   for (const NamedTensor& named : file.tensors()) held.push_back(named.name);
   for (const ForeignTensor& tensor : file.foreign()) held.push_back(tensor.name);
   const SortedNames asked(into), present(held);
   LoadReport report;
   for (const NamedTensor& needed : into)
-    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(needed.name);
+    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(std::string(needed.name));
   for (const std::string_view name : held)
     if (asked.find(name) == SortedNames::none) report.unexpected.push_back(std::string(name));
   return report;
 }
 
-[[noreturn]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
+[[noreturn, gnu::cold]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
   throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.",
                       list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
                       list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing), " Pass strict = false to load what matches.");
 }
 
-inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
+[[gnu::cold]] inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
   if (found.dtype != needed.tensor.dtype)
     throw_error<TypeError>("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype), " in the file, the parameter needs ",
                          name(needed.tensor.dtype), ".");
@@ -242,7 +243,8 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
     order.push_back({std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(named.tensor.dtype)), 0, named.name, order.size()});
   sort_keys(order);
   SafetensorsHeader header{{}, metadata};
-  std::vector<std::span<const std::byte>> parts(2);  // length and header, filled in below
+  const std::unique_ptr<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);  // length, header, tensors
+  std::size_t part = 2;
   std::uint64_t end = 0;
   for (const SortKey& key : order) {
     const auto& [name, tensor] = tensors[key.index];
@@ -254,7 +256,7 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
     entry.begin = end;
     entry.end = end += tensor.bytes();
     header.entries.push_back(std::move(entry));
-    parts.push_back({static_cast<const std::byte*>(tensor.data), tensor.bytes()});
+    parts[part++] = {static_cast<const std::byte*>(tensor.data), tensor.bytes()};
   }
   const std::string json = write_safetensors_header(header);
   const std::uint64_t length = json.size();
@@ -263,7 +265,7 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
                           " are allowed; save fewer tensors per file.");
   parts[0] = {reinterpret_cast<const std::byte*>(&length), sizeof length};
   parts[1] = {reinterpret_cast<const std::byte*>(json.data()), json.size()};
-  write_file(path, std::span<const std::span<const std::byte>>(parts.data(), parts.size()));
+  write_file(path, std::span<const std::span<const std::byte>>(parts.get(), part));
 }
 
 /// Copies the file's tensors into the views of the same names. Nothing is written unless everything matches.
@@ -279,13 +281,10 @@ inline LoadReport load_safetensors(const std::string& path, std::span<const Name
 
   LoadReport report = detail::compare_names(file, into);
   if (strict && !(report.missing.empty() && report.unexpected.empty())) detail::throw_unmatched(path, report);
-  std::vector<const AnyTensor*> sources;
-  for (const NamedTensor& needed : into) {
-    const AnyTensor* found = sources.emplace_back(file.find(needed.name));
-    if (found) detail::check_match(path, needed, *found);
-  }
-  for (std::size_t i = 0; i < into.size(); ++i)
-    if (sources[i] && sources[i]->bytes() != 0) std::memcpy(into[i].tensor.data, sources[i]->data, sources[i]->bytes());
+  for (const NamedTensor& needed : into)
+    if (const AnyTensor* found = file.find(needed.name)) detail::check_match(path, needed, *found);
+  for (const NamedTensor& needed : into)
+    if (const AnyTensor* found = file.find(needed.name); found && found->bytes() != 0) std::memcpy(needed.tensor.data, found->data, found->bytes());
   return report;
 }
 

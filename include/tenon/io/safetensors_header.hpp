@@ -64,7 +64,7 @@ struct SafetensorsHeader {
 };
 
 /// The place of the first byte that is not UTF-8 (no overlong form, no surrogate, at most U+10FFFF), or npos.
-[[gnu::noinline]] inline std::size_t find_bad_utf8(std::string_view s) {
+[[gnu::cold, gnu::noinline]] inline std::size_t find_bad_utf8(std::string_view s) {
   auto byte = [&](std::size_t i) -> unsigned { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
   for (std::size_t i = 0; i < s.size();) {
     const unsigned lead = byte(i);
@@ -85,7 +85,7 @@ struct SafetensorsHeader {
 
 /// s, which is UTF-8, as it stands between the quotes of a JSON text, with the escapes that the reference implementation writes.
 /// Byte 7f, which a terminal obeys and JSON does not escape, is escaped for messages.
-[[gnu::noinline]] inline std::string json_escaped(std::string_view s, bool for_message = false) {
+[[gnu::cold, gnu::noinline]] inline std::string json_escaped(std::string_view s, bool for_message = false) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letter = "\"\\bfnrt", digit = "0123456789abcdef";
   std::string out;
   std::size_t done = 0;
@@ -101,7 +101,7 @@ struct SafetensorsHeader {
 }
 
 /// A name from a file in a form fit for a message: escaped where a terminal would obey it, cut where it is long.
-[[gnu::noinline]] inline std::string printable(std::string_view name) {
+[[gnu::cold, gnu::noinline]] inline std::string printable(std::string_view name) {
   constexpr std::size_t longest = 120;
   std::string_view shown = name.substr(0, longest);
   if (const std::size_t bad = find_bad_utf8(shown); bad != shown.npos) shown = shown.substr(0, bad);  // also a cut character
@@ -109,7 +109,7 @@ struct SafetensorsHeader {
   return text("'", json_escaped(shown, true), "...' (", name.size(), " bytes)");
 }
 
-[[noreturn]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
+[[noreturn, gnu::cold]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
   throw_error<RuntimeError>("Cannot read '", path, "' as safetensors: ", reason, ". The file is damaged or of another format: save or download it again.");
 }
 
@@ -121,7 +121,7 @@ class SafetensorsParser {
  public:
   SafetensorsParser(std::string_view json, const std::string& path) : json_(json), path_(path) {}
 
-  SafetensorsHeader parse() {
+  [[gnu::cold]] SafetensorsHeader parse() {
     if (const std::size_t bad = find_bad_utf8(json_); bad != json_.npos) fail(bad, "the header is not UTF-8");
     if (json_.empty() || json_[0] != '{') fail(0, "the header does not start with '{'");
     SafetensorsHeader header;
@@ -150,22 +150,22 @@ class SafetensorsParser {
     throw_bad_safetensors(path_, text(reason..., ", at byte ", at + 8));
   }
 
-  [[gnu::noinline]] std::size_t next() {
+  [[gnu::cold, gnu::noinline]] std::size_t next() {
     while (position_ < json_.size() && std::string_view(" \t\n\r").find(json_[position_]) != std::string_view::npos) ++position_;
     return position_;
   }
-  [[gnu::noinline]] bool accept(char c) {
+  [[gnu::cold, gnu::noinline]] bool accept(char c) {
     if (next() == json_.size() || json_[position_] != c) return false;
     ++position_;
     return true;
   }
-  [[gnu::noinline]] void expect(char c) {
+  [[gnu::cold, gnu::noinline]] void expect(char c) {
     if (accept(c)) return;
     fail(position_, "expected '", std::string_view(&c, 1), "', found ", position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
   }
 
   /// Steps to the next member of an object, at first to its '{'. False behind its '}'.
-  bool next(Member& member) {
+  [[gnu::cold]] bool next(Member& member) {
     if (std::exchange(member.is_first, false)) {
       expect('{');
       if (accept('}')) return false;
@@ -179,7 +179,7 @@ class SafetensorsParser {
     return true;
   }
 
-  std::string string() {
+  [[gnu::cold]] std::string string() {
     expect('"');
     std::string result;
     for (;;) {
@@ -195,7 +195,7 @@ class SafetensorsParser {
     }
   }
 
-  void escape(std::string& result) {
+  [[gnu::cold]] void escape(std::string& result) {
     constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
     const std::size_t start = position_ - 1;
     const char letter = position_ < json_.size() ? json_[position_++] : '\0';
@@ -217,7 +217,7 @@ class SafetensorsParser {
     append_utf8(result, code);
   }
 
-  unsigned hex4(std::size_t start) {
+  [[gnu::cold]] unsigned hex4(std::size_t start) {
     unsigned value = 0;
     for (int i = 0; i < 4; ++i, ++position_) {
       const char c = position_ < json_.size() ? json_[position_] : '\0';
@@ -229,7 +229,7 @@ class SafetensorsParser {
     return value;
   }
 
-  static void append_utf8(std::string& out, unsigned code) {
+  [[gnu::cold]] static void append_utf8(std::string& out, unsigned code) {
     const int length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     char bytes[4];
     for (int i = length - 1; i > 0; --i, code >>= 6) bytes[i] = static_cast<char>(0x80 | (code & 63));
@@ -239,7 +239,7 @@ class SafetensorsParser {
   }
 
   /// A whole number from 0 to 2^63 - 1, which is what an extent and a place in a file can be.
-  [[gnu::noinline]] std::uint64_t number() {
+  [[gnu::cold, gnu::noinline]] std::uint64_t number() {
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
     const std::size_t start = next();
     std::uint64_t value = 0;
@@ -254,7 +254,7 @@ class SafetensorsParser {
     return value;
   }
 
-  SafetensorsEntry entry(Member& tensor) {
+  [[gnu::cold]] SafetensorsEntry entry(Member& tensor) {
     SafetensorsEntry result;
     result.name = std::move(tensor.key);
     result.place = tensor.place + 8;
@@ -275,7 +275,7 @@ class SafetensorsParser {
     return result;
   }
 
-  const SafetensorsDtype* dtype(const std::string& tensor) {
+  [[gnu::cold]] const SafetensorsDtype* dtype(const std::string& tensor) {
     const std::size_t start = next();
     const std::string asked = string();
     for (const SafetensorsDtype& row : safetensors_dtypes)
@@ -283,7 +283,7 @@ class SafetensorsParser {
     fail(start, "tensor ", printable(tensor), " has the dtype ", printable(asked), ", which the format does not know");
   }
 
-  void shape(SafetensorsEntry& entry) {
+  [[gnu::cold]] void shape(SafetensorsEntry& entry) {
     expect('[');
     if (accept(']')) return;
     do {
@@ -293,7 +293,7 @@ class SafetensorsParser {
     expect(']');
   }
 
-  void offsets(SafetensorsEntry& entry) {
+  [[gnu::cold]] void offsets(SafetensorsEntry& entry) {
     expect('[');
     entry.begin = number();
     expect(',');
@@ -301,7 +301,7 @@ class SafetensorsParser {
     expect(']');
   }
 
-  void check_unique(const SafetensorsHeader& header) const {
+  [[gnu::cold]] void check_unique(const SafetensorsHeader& header) const {
     if (const SortedNames names(header.entries); names.twice()) throw_bad_safetensors(path_, text("the header has the tensor ", printable(*names.twice()), " twice"));
     std::vector<std::string_view> keys;
     for (const auto& [key, value] : header.metadata) keys.push_back(key);
@@ -316,7 +316,7 @@ class SafetensorsParser {
 }  // namespace detail
 
 /// The bytes that the shape and the dtype ask for. False if they are not whole bytes or do not fit into 63 bits.
-inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes) {
+[[gnu::cold]] inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes) {
   std::int64_t count = 1;
   for (std::int64_t extent : shape)
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return false;
@@ -327,7 +327,7 @@ inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, s
 
 namespace detail {
 // What is wrong with the place of a tensor's bytes, where those before it end at `covered`; "" if nothing is.
-inline std::string problem_of_place(const SafetensorsEntry& entry, std::uint64_t covered, std::uint64_t data_bytes) {
+[[gnu::cold]] inline std::string problem_of_place(const SafetensorsEntry& entry, std::uint64_t covered, std::uint64_t data_bytes) {
   const auto misplaced = [&](std::string_view how, std::uint64_t number, std::string_view unit) {
     return text("has the data offsets [", entry.begin, ", ", entry.end, "), ", how, number, unit);
   };
@@ -344,7 +344,7 @@ inline std::string problem_of_place(const SafetensorsEntry& entry, std::uint64_t
 
 /// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
 /// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
-inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
+[[gnu::cold]] inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
   std::vector<SortKey> order;  // empty tensors stay as they are in the header
   for (const SafetensorsEntry& entry : header.entries) order.push_back({entry.begin, entry.end, {}, order.size()});
   sort_keys(order);
@@ -365,14 +365,14 @@ inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t da
 /// data_bytes  what the file holds behind the header
 /// result      entries sorted by place: contiguous, disjoint, within the file
 /// throws      RuntimeError with the reason and its place in the file
-inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const std::string& path) {
+[[gnu::cold]] inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const std::string& path) {
   SafetensorsHeader header = detail::SafetensorsParser(json, path).parse();
   check_safetensors_layout(header, data_bytes, path);
   return header;
 }
 
 /// The header as JSON, padded with spaces to a multiple of 8 bytes, which keeps the data aligned.
-inline std::string write_safetensors_header(const SafetensorsHeader& header) {
+[[gnu::cold]] inline std::string write_safetensors_header(const SafetensorsHeader& header) {
   std::string metadata, members;  // with a comma in front of each
   for (const auto& [name, value] : header.metadata) metadata += text(",\"", json_escaped(name), "\":\"", json_escaped(value), "\"");
   if (!metadata.empty()) members = text(",\"__metadata__\":{", metadata.c_str() + 1, "}");

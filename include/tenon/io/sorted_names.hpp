@@ -25,7 +25,7 @@ struct SortKey {
   }
 };
 
-[[gnu::noinline]] inline void sort_keys(std::vector<SortKey>& keys) {
+[[gnu::cold, gnu::noinline]] inline void sort_keys(std::vector<SortKey>& keys) {
   if (keys.empty()) return;
   std::qsort(keys.data(), keys.size(), sizeof(SortKey), [](const void* a, const void* b) {
     const SortKey &x = *static_cast<const SortKey*>(a), &y = *static_cast<const SortKey*>(b);
@@ -51,7 +51,7 @@ class SortedNames {
   }
 
   /// Which of the names this is, counted as they were given, or none.
-  [[gnu::noinline]] std::size_t find(std::string_view name) const {
+  [[gnu::cold, gnu::noinline]] std::size_t find(std::string_view name) const {
     std::size_t from = 0, to = keys_.size();
     while (from < to) {
       const std::size_t middle = from + (to - from) / 2;
@@ -61,14 +61,14 @@ class SortedNames {
     return from < keys_.size() && keys_[from].name == name ? keys_[from].index : none;
   }
   /// A name that is there twice, or a null pointer.
-  [[gnu::noinline]] const std::string_view* twice() const {
+  [[gnu::cold, gnu::noinline]] const std::string_view* twice() const {
     for (std::size_t i = 1; i < keys_.size(); ++i)
       if (keys_[i].name == keys_[i - 1].name) return &keys_[i].name;
     return nullptr;
   }
 
  private:
-  [[gnu::noinline]] void add(std::string_view name) { keys_.push_back({0, 0, name, keys_.size()}); }
+  [[gnu::cold, gnu::noinline]] void add(std::string_view name) { keys_.push_back({0, 0, name, keys_.size()}); }
 
   std::vector<SortKey> keys_;
 };

@@ -231,7 +231,7 @@ struct Cell {
   constexpr const Self& self() const { return static_cast<const Self&>(*this); }
 
   template <class... X>
-  constexpr auto call(const Location& at, const X&... x) const {
+  constexpr auto call(const std::source_location& at, const X&... x) const {
     if constexpr ((is_broken<X> || ...)) {
       Builder* b = nullptr;
       ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(x)), ...);
@@ -254,14 +254,14 @@ struct Cell {
     }
   }
   template <class... X>
-  auto call_eager(const Location& at, const X&... x) const {
+  auto call_eager(const std::source_location& at, const X&... x) const {
     if constexpr ((tenon::detail::is_inner<X> || ...)) {  // inside of another cell
       const eager::CellScope scope(&self(), type_number<Self>, at);
       return self().construct(x...);
     } else return run_outermost(at, x...);
   }
   template <class... X>
-  auto run_outermost(const Location& at, const X&... x) const;
+  auto run_outermost(const std::source_location& at, const X&... x) const;
   template <class Graph, int... K>
   static auto results_of(const Executor& executor, long n, std::integer_sequence<int, K...>) {
     if constexpr (sizeof...(K) == 1) return tenon::detail::output_tensor<Graph, 0>(executor, n);
@@ -277,7 +277,7 @@ struct Cell {
 
 template <class Self>
 template <class... X>
-auto Cell<Self>::run_outermost(const Location& at, const X&... x) const {
+auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) const {
   if (eager::Frame::of_thread().root) {  // inside of another cell after all, with a tensor that was made there
     const eager::CellScope scope(&self(), type_number<Self>, at);
     return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));

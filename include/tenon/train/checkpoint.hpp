@@ -6,7 +6,7 @@
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-inline void check_checkpoint_path(std::string_view act, const std::string& path) {
+[[gnu::cold]] inline void check_checkpoint_path(std::string_view act, const std::string& path) {
   constexpr std::string_view suffix = ".safetensors";
   if (path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix) return;
   throw_error<ValueError>("Cannot ", act, " '", path, "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
@@ -28,7 +28,7 @@ std::vector<io::NamedTensor> named_parameters(const Net& net) {
 /// Writes all parameters of a network to a safetensors file, which appears complete or not at all.
 /// Throws ValueError if the path does not end with ".safetensors", RuntimeError if the file cannot be written.
 template <AnyCell Net>
-void save_checkpoint(const Net& net, const std::string& path) {
+[[gnu::noinline]] void save_checkpoint(const Net& net, const std::string& path) {
   detail::check_checkpoint_path("save", path);
   io::save_safetensors(path, named_parameters(net));
 }
@@ -40,14 +40,14 @@ void save_checkpoint(const Net& net, const std::string& path) {
 /// throws   KeyError with the nearest names (strict), TypeError for another dtype, ValueError for another shape or suffix,
 ///          RuntimeError for a file that is missing or damaged
 template <AnyCell Net>
-io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
+[[gnu::noinline]] io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
   detail::check_checkpoint_path("load", path);
   return io::load_safetensors(path, named_parameters(net), strict);
 }
 
 /// Reads a checkpoint without a network: `load_checkpoint(path).find("conv1.weight")` is an AnyTensor or null, `.tensors()` has
 /// all of them. The views are valid as long as the result. Throws as above.
-inline io::Safetensors load_checkpoint(const std::string& path) {
+[[gnu::noinline]] inline io::Safetensors load_checkpoint(const std::string& path) {
   detail::check_checkpoint_path("load", path);
   return io::Safetensors(path);
 }

@@ -16,7 +16,7 @@ class EvalResult {
     std::vector<std::string> names;
     for (const auto& [known, value] : values_) {
       if (known == name) return value;
-      names.push_back(known);
+      names.push_back(std::string(known));
     }
     throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".", did_you_mean(name, names));
   }

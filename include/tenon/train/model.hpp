@@ -128,15 +128,9 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       if (epochs < 1) throw_error<ValueError>("Model.train: epoch must be 1 or more, got ", epochs, ".");
-      if (data.size() == 0) throw_error<ValueError>("Model.train: there is no valid data in the data set: it has no batch.");
-      const detail::Busy busy(training_, "Model.train");
-      runner_.bind();
-      Run<Model> run(*this);
-      run.mode = mode();
-      run.epoch_num = epochs;
-      run.batch_num = data.size();
-      detail::CallbackList<Run<Model>, std::remove_reference_t<Callbacks>...> list{run, {callbacks...}};
-      run_epochs(data, run, list);
+      check_size("Model.train", data.size());
+      auto rows = data.open();
+      run_epochs<typename Data::columns>(epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); }, [&](const auto*& row) { row = rows.next(); }, callbacks...);
     }
   }
 
@@ -166,18 +160,10 @@ class Model {
       using Wrong = Mistake<Checked>;
       static_cast<void>(Wrong::corrected);
     } else {
-      if (data.size() == 0) throw_error<ValueError>("Model.eval: there is no valid data in the data set: it has no batch.");
-      const detail::Busy busy(evaluating_, "Model.eval");
-      runner_.bind();
-      Run<Model> run(*this);
-      run.mode = mode();
-      run.training = false;
-      run.batch_num = data.size();
-      detail::CallbackList<Run<Model>, std::remove_reference_t<Callbacks>...> list{run, {callbacks...}};
-      run_evaluation(data, run, list);
-      detail::spread([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
-      run.metrics = &result;
-      list.end();
+      check_size("Model.eval", data.size());
+      auto rows = data.open();
+      rows.start(0);
+      run_evaluation<typename Data::columns>(result, data.size(), [&](const auto*& row) { row = rows.next(); }, callbacks...);
     }
     return result;
   }
@@ -253,20 +239,32 @@ class Model {
   template <class... X> using PredictGraph = typename Runner::template PredictGraph<X...>;
   template <class... X> using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
-  template <class Data, class List>
-  void run_epochs(const Data& data, Run<Model>& run, List& list) {
-    auto rows = data.open();
+  static void check_size(const char* what, long batches) {
+    if (batches == 0) throw_error<ValueError>(what, ": there is no valid data in the data set: it has no batch.");
+  }
+  // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
+  template <class Columns> using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
+  template <class Columns, class... Callbacks>
+  [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows, NextRow<Columns> next_row, Callbacks&... callbacks) {
+    const detail::Busy busy(training_, "Model.train");
+    runner_.bind();
+    Run<Model> run(*this);
+    run.mode = mode();
+    run.epoch_num = epochs;
+    run.batch_num = batches;
+    detail::CallbackList<Run<Model>, Callbacks...> list{run, {callbacks...}};
+    const dataset::Row<Columns>* row;
     list.begin();
     for (long epoch = 1; epoch <= run.epoch_num; ++epoch) {
       run.cur_epoch_num = epoch;
       const double start = detail::now();
       list.epoch_begin();
-      rows.start(std::uint64_t(epochs_++));
-      while (const auto* row = rows.next()) {
+      start_rows(std::uint64_t(epochs_++));
+      while (next_row(row), row) {
         ++run.cur_step_num;
         list.step_begin();
         const double step_start = detail::now();
-        runner_.train(*row, typename Data::columns{}, optimizer_, run, train_outputs_);
+        runner_.train(*row, Columns{}, optimizer_, run, train_outputs_);
         run.net_outputs = train_outputs_.views();
         run.step_seconds = detail::now() - step_start;
         check_finite(run);
@@ -279,23 +277,32 @@ class Model {
     }
     list.end();
   }
-  template <class Data, class List>
-  void run_evaluation(const Data& data, Run<Model>& run, List& list) {
+  template <class Columns, class... Callbacks>
+  [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, NextRow<Columns> next_row, Callbacks&... callbacks) {
+    const detail::Busy busy(evaluating_, "Model.eval");
+    runner_.bind();
+    Run<Model> run(*this);
+    run.mode = mode();
+    run.training = false;
+    run.batch_num = batches;
+    detail::CallbackList<Run<Model>, Callbacks...> list{run, {callbacks...}};
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
-    auto rows = data.open();
+    const dataset::Row<Columns>* row;
     list.begin();
-    rows.start(0);
-    while (const auto* row = rows.next()) {
+    while (next_row(row), row) {
       ++run.cur_step_num;
       list.step_begin();
       const double step_start = detail::now();
-      runner_.eval(*row, typename Data::columns{}, run, eval_outputs_);
+      runner_.eval(*row, Columns{}, run, eval_outputs_);
       run.net_outputs = eval_outputs_.views();
       run.step_seconds = detail::now() - step_start;
       list.step_end();
       detail::spread([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
       if (run.stop_requested) break;
     }
+    detail::spread([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
+    run.metrics = &result;
+    list.end();
   }
 
   // `results` is a tuple of references to tensors, one per output.

@@ -245,11 +245,10 @@ class StepRunner {
       outputs.keep(loss);
     });
     using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
-    gradients_.resize(std::size_t(Structure<Net>::count));
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
-      gradients_[std::size_t(e)] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    bound(Update::program).run(gradients_.data(), 1);
+      gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
+    bound(Update::program).run(gradients_, 1);
   }
   template <class T, class S>
   Tensor<T, S> scaled_one(const Tensor<T, S>&) const { return Tensor<T, S>::full(static_cast<T>(state_.loss_scale())); }
@@ -279,7 +278,7 @@ class StepRunner {
   ExecutorCache executors_, predictors_;
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
-  std::vector<const void*> gradients_;
+  const void* gradients_[Structure<Net>::count]{};
   std::byte* base_ = nullptr;             // of the parameters, when find_parameters() saw them last
   Storage train_scratch_, eval_scratch_;  // of straight code
 };

@@ -56,7 +56,7 @@ class Accuracy {
     return type;
   }
   static long number(const AnyTensor& label, long i) {
-    return label.dtype == Dtype::int32 ? label.as<std::int32_t>()[std::size_t(i)] : label.as<std::int64_t>()[std::size_t(i)];
+    return label.dtype == Dtype::int32 ? static_cast<const std::int32_t*>(label.data)[i] : static_cast<const std::int64_t*>(label.data)[i];
   }
   template <class T>
   static long largest_of(const AnyTensor& t, long row, long classes) {

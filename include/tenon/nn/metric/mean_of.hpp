@@ -8,8 +8,10 @@ namespace tenon::inline TENON_ABI {
 inline double mean_of(const AnyTensor& t) {
   const auto mean = [&]<class T>(T) {
     double sum = 0;
-    for (const T v : t.as<T>()) sum += static_cast<double>(v);
-    return t.count() ? sum / static_cast<double>(t.count()) : 0.0;
+    const T* const v = static_cast<const T*>(t.data);
+    const std::int64_t count = t.count();
+    for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(v[i]);
+    return count ? sum / static_cast<double>(count) : 0.0;
   };
   switch (t.dtype) {
     case Dtype::float32: return mean(float{});

@@ -5,7 +5,7 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// True if `name` matches `pattern`, in which '*' stands for any text.
-inline bool matches(std::string_view pattern, std::string_view name) {
+[[gnu::cold]] inline bool matches(std::string_view pattern, std::string_view name) {
   const auto star = pattern.find('*');
   if (star == pattern.npos) return pattern == name;
   if (name.substr(0, star) != pattern.substr(0, star)) return false;
@@ -23,7 +23,7 @@ class UpdateRules {
   /// Throws ValueError for an illegal number; KeyError for a pattern that matches no trainable parameter; RuntimeError for a
   /// parameter in two groups.
   template <Optimizer O>
-  UpdateRules(const O& optimizer, const Entry* entries, int count) : rule_(std::size_t(count), none) {
+  [[gnu::cold]] UpdateRules(const O& optimizer, const Entry* entries, int count) : rule_(std::size_t(count), none) {
     check_numbers(optimizer);
     optimizer.check();
     std::vector<std::string> names;
@@ -61,7 +61,7 @@ class UpdateRules {
   static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
 
   template <class O>
-  static void check_numbers(const O& optimizer) {
+  [[gnu::cold]] static void check_numbers(const O& optimizer) {
     check_not_negative(O::name, "weight_decay", optimizer.weight_decay);
     check_positive(O::name, "loss_scale", optimizer.loss_scale);
     long length = 0;
@@ -76,7 +76,7 @@ class UpdateRules {
     }
   }
   // Puts the parameters that match into group g; `names` are those of the entries with a rule, in their order.
-  void join(std::string_view optimizer, const std::string& pattern, int g, const std::vector<std::string>& names) {
+  [[gnu::cold]] void join(std::string_view optimizer, const std::string& pattern, int g, const std::vector<std::string>& names) {
     bool found = false;
     std::size_t next = 0;
     for (int& rule : rule_) {

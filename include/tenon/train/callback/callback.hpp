@@ -115,6 +115,7 @@ struct CallbackList {
 
   template <class F>
   void each(F f) {
+    if constexpr (sizeof...(C) == 0) return;
     const auto visit = [&](auto& c) {
       if constexpr (CallbackRange<std::remove_reference_t<decltype(c)>, Run>) {
         for (auto& one : c) f(one);

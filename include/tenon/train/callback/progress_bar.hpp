@@ -63,7 +63,7 @@ class ProgressBar {
     winsize size{};
     return ::ioctl(::fileno(to_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
-  static std::string bar(long done, long total, int length) {
+  [[gnu::cold]] static std::string bar(long done, long total, int length) {
     if (length < shortest_bar) return {};
     std::string marks(std::size_t(length), ' ');
     const std::size_t filled = std::size_t(done * length / total);
@@ -71,13 +71,13 @@ class ProgressBar {
     if (done < total) marks[filled] = '>';
     return " [" + marks + "]";
   }
-  static std::string duration(long seconds) {
+  [[gnu::cold]] static std::string duration(long seconds) {
     char shown[32];
     if (seconds >= 3600) std::snprintf(shown, sizeof shown, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
     else std::snprintf(shown, sizeof shown, "%ld:%02ld", seconds / 60, seconds % 60);
     return shown;
   }
-  void draw(const RunInfo& run, double now) {
+  [[gnu::cold]] void draw(const RunInfo& run, double now) {
     const long done = run.step_in_epoch(), total = std::max(run.batch_num, 1L);
     const double pace = milliseconds_per_step(run, now);
     const long left = (run.epoch_num - run.cur_epoch_num) * total + total - done;
