@@ -58,7 +58,7 @@ constexpr long next_columns(long left) {
 template <class A>
 constexpr void choose_band(Correlation& c, long more_rows) {
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
-  long band = conv_columns / c.image.pitch;
+  long band = (c.rows <= tile_rows / 4 ? 4 : 1) * conv_columns / c.image.pitch;  // few rows of sums may be long: fewer bands
   const long fitting = conv_image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
   if (band > c.grid_h) band = c.grid_h;
@@ -240,7 +240,7 @@ template <class T>
   s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
   const bool lanes = channels_in_lanes<T>(c);
   const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
-  s.weight = s.sums + bytes(lanes ? samples_together<T>(c) * c.grid_h * c.grid_w * pitch : tile_rows * sums_pitch<A>(c), sizeof(A));
+  s.weight = s.sums + bytes(lanes ? samples_together<T>(c) * c.grid_h * c.grid_w * pitch : (c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
   s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
   const std::size_t packing = bytes(packed_rows * c.steps, sizeof(A)), transposed = bytes(packed * samples_together<T>(c) * c.grid_h * c.grid_w, sizeof(T));
   s.image = s.rows + (!lanes ? 0 : packing > transposed ? packing : transposed);
