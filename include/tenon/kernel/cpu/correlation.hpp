@@ -59,7 +59,7 @@ constexpr long next_columns(long left) {
 template <class A>
 constexpr void choose_band(Correlation& c, long more_rows) {
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
-  long band = c.lanes ? most_pixels / c.grid_w : conv_columns / c.image.pitch;
+  long band = c.lanes ? most_pixels / c.grid_w : (c.rows <= tile_rows / 4 ? 4 : 1) * conv_columns / c.image.pitch;  // few rows of sums may be long: fewer bands
   const long fitting = conv_image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
   if (band > c.grid_h) band = c.grid_h;
@@ -249,7 +249,7 @@ template <class T>
   s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
   s.source = s.list + (c.by_rows ? scratch_bytes(c.steps, sizeof(Tap)) : 0);
   s.sums = s.source + (widen ? scratch_bytes(c.steps, sizeof(std::int32_t)) : 0);
-  s.weight = s.sums + scratch_bytes(tile_rows * sums_pitch<A>(c), sizeof(A));
+  s.weight = s.sums + scratch_bytes((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
   s.image = s.weight + (widen ? scratch_bytes(packed_blocks<T>(c) * tile_rows * c.steps, sizeof(A)) : 0);
   s.total = s.image + (c.in_place ? 0 : scratch_bytes(c.image.elements() + conv_slack<A>, sizeof(A)));
   return s;

@@ -47,9 +47,10 @@ constexpr std::size_t lstm_grad_workspace(long hidden) {
 }
 
 namespace detail {
-// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied.
+// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied. The place
+// of the next step's states is fetched meanwhile: stores that wait for memory would take as long as the arithmetic.
 template <class A>
-[[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state) {
+[[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state, A* next) {
   using V = Simd<A>;
   for (long u = 0; u < hidden; u += V::width) {
     const long count = hidden - u;
@@ -62,14 +63,25 @@ template <class A>
     cell.store(c + u);
     out.store(h + u);
     const V part[]{i, f, g, o, cell, out};
-    for (long k = 0; k < 6; ++k) store_some(part[k], state + k * hidden + u, count);
+    for (long k = 0; k < 6; ++k) {
+      store_some(part[k], state + k * hidden + u, count);
+      __builtin_prefetch(next + k * hidden + u, 1, 2);
+    }
   }
 }
+
+// What a step backward fetches for those that follow, line by line between its arithmetic. above: null if there is none.
+template <class A>
+struct LstmAhead {
+  const A *state, *above;
+  A* result;
+};
 
 // One sample and step backward: dh is the sum of what comes from above (may be null) and from the step after (may be null), dc goes on.
 // Writes the gradient of the gates' arguments twice: to the result and to a row for the next product.
 template <class A>
-[[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after, A* dc, A* gates, A* result) {
+[[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after, A* dc, A* gates, A* result,
+                                      const LstmAhead<A>& ahead) {
   using V = Simd<A>;
   const V one(A(1));
   for (long u = 0; u < hidden; u += V::width) {
@@ -83,7 +95,10 @@ template <class A>
     for (long k = 0; k < 4; ++k) {
       store_some(gradient[k], gates + k * hidden + u, count);
       store_some(gradient[k], result + k * hidden + u, count);
+      __builtin_prefetch(ahead.result + k * hidden + u, 1, 2);
     }
+    for (long k = 0; k < 5; ++k) __builtin_prefetch(ahead.state + k * hidden + u, 0, 2);
+    if (ahead.above) __builtin_prefetch(ahead.above + u, 0, 2);
   }
 }
 }  // namespace detail
@@ -118,8 +133,11 @@ template <class A>
         input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
       }
       if (step || layer.first) weight.multiply(h, padded, rows, here, width, true);
-      for (long i = 0; i < rows; ++i)
-        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, states + layer.at(first + i, step) * parts);
+      for (long i = 0; i < rows; ++i) {
+        A* const own = states + layer.at(first + i, step) * parts;
+        A* const next = step + 1 < layer.steps ? states + layer.at(first + i, step + 1) * parts : own;
+        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, own, next);
+      }
     }
   });
 }
@@ -143,15 +161,13 @@ template <class A>
       if (!at_end) weight.multiply(row, gates, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, at = layer.at(sample, step);
-        if (rows > 1 && step) {  // the states of the step before are fetched for its c already
-          if (dh) fetch_to_read(dh + layer.at(sample, step - 1) * hidden, hidden);
-          if (step > 1) fetch_to_read(states + layer.at(sample, step - 2) * parts, 5 * hidden);
-          fetch_to_write(result_of(i, step - 1), gates);
-        }
+        const long before = step ? step - 1 : 0;  // its states are fetched already, for its c
+        const detail::LstmAhead<A> ahead{states + layer.at(sample, before ? before - 1 : 0) * parts, dh ? dh + layer.at(sample, before) * hidden : nullptr,
+                                         result_of(i, before)};
         const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
         const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
         detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates,
-                               result_of(i, step));
+                               result_of(i, step), ahead);
       }
     }
     if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);

@@ -32,17 +32,6 @@ template <class A>
 }
 }  // namespace detail
 
-/// Asks for `count` elements that are needed soon. Each step of each sample is a piece of memory of its own, which no processor
-/// fetches ahead by itself.
-template <class A>
-[[gnu::always_inline]] inline void fetch_to_read(const A* from, long count) {
-  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(from + i, 0, 2);
-}
-template <class A>
-[[gnu::always_inline]] inline void fetch_to_write(A* to, long count) {
-  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(to + i, 1, 2);
-}
-
 /// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of rows.
 /// Element (p, j) of b is from[p * b_row + j * b_column].
 template <class A>
