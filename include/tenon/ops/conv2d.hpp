@@ -179,7 +179,7 @@ template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> epilogue{a};
-  kernel::conv2d(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+  kernel::conv2d<T, kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
@@ -190,7 +190,7 @@ template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> epilogue{a};
-  kernel::conv2d_backward_input(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+  kernel::conv2d_backward_input<T, kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {

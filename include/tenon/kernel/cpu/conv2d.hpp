@@ -5,6 +5,7 @@
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
 #include <tenon/kernel/cpu/correlate.hpp>
+#include <tenon/kernel/cpu/correlate_lanes.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -13,78 +14,107 @@ namespace tenon::inline TENON_ABI::kernel {
 constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
 constexpr long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
 
-/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (bfloat16: 2 MB) unless one row of all channels of a group is larger.
+/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 2 MB) unless one row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
-  return detail::conv_scratch<T>(detail::forward<T>(s)).total;
+  return detail::conv_bytes<T>(detail::forward<T>(s, false), detail::forward<T>(s.of(detail::many_samples)));
 }
 template <class T>
 constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
-  return detail::conv_scratch<T>(detail::backward_input<T>(s)).total;
+  return detail::conv_bytes<T>(detail::backward_input<T>(s, false), detail::backward_input<T>(s.of(detail::many_samples)));
+}
+
+/// Whether a convolution, or its gradient for the input, has channels as the lanes of vectors, if samples are many enough.
+template <class T>
+constexpr bool conv2d_has_lanes(const Conv2dSizes& s) {
+  return detail::forward<T>(s.of(detail::many_samples)).lanes;
+}
+template <class T>
+constexpr bool conv2d_backward_input_has_lanes(const Conv2dSizes& s) {
+  return detail::backward_input<T>(s.of(detail::many_samples)).lanes;
 }
 
 namespace detail {
-// The taps of a convolution, whose weights these are.
-template <class T>
-[[gnu::noinline]] void add_forward_taps(Correlator<T>& correlator, const Correlation& c, const Conv2dSizes& s, [[maybe_unused]] const T* weight) {
+// The taps of a convolution, and of its gradient for the input.
+template <class Correlation>
+[[gnu::noinline]] void add_forward_taps(Correlation& correlation, const Conv2dSizes& s) {
   for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlator.add(r * s.kw + k, c.image.offset(0, r * s.dilation_h, k * s.dilation_w));
-  correlator.repeat_for_planes(steps_per_unit<T> * s.taps());
-  correlator.end_phase();
-  if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
-    if ((c.by_rows || channels_in_lanes<T>(c)) && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+    for (long k = 0; k < s.kw; ++k) correlation.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
+  correlation.end_phase();
+}
+template <class Correlation>
+[[gnu::noinline]] void add_backward_taps(Correlation& correlation, const Conv2dSizes& s, long top, long left) {
+  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
+    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlation.end_phase())
+      for (long r = 0; r < s.kh; ++r)
+        for (long k = 0; k < s.kw; ++k) {
+          const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
+          if (y % s.stride_h == 0 && x % s.stride_w == 0) correlation.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
+        }
+}
+
+// Where a correlation has its operands and result, of all samples and groups.
+template <class T>
+struct Correlated {
+  const T *from, *weight;
+  T* to;
+  long n, planes, plane, group_weights;  // planes of `from` per group, elements of each; weights of a group
+  FunctionRef<long, long, long> finish;
+};
+// Computes the parts [begin, end).
+template <class T, class Correlation>
+[[gnu::always_inline]] inline void correlate(const detail::Correlation& c, Correlation& correlation, const Correlated<T>& o, int groups, long begin, long end) {
+  const long from_step = groups * o.planes * o.plane, to_plane = c.height * c.width, to_step = groups * c.rows * to_plane;
+  const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0, long samples = 1) {
+    const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
+    T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
+    if constexpr (std::is_same_v<Correlation, LaneCorrelator<T>>) correlation.run(from, to, rows, packed, {samples, from_step, to_step});
+    else correlation.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed, sample + 1 < o.n ? from + from_step : nullptr);
+    for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
+  };
+  const auto pack = [&](long group, long row0, long rows) { correlation.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows); };
+  if constexpr (Correlation::packs) each_packed_run<T>(c, groups, begin, end, pack, run);
+  else each_run(c, groups, begin, end, run);
 }
 }  // namespace detail
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 + 0 at last.
 /// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
 /// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
-template <class T>
+/// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it.
+template <class T, bool lanes = true>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
-  const detail::Correlation c = detail::forward<T>(s);
+  const detail::Correlation c = detail::forward<T>(s, lanes);
+  const detail::Correlated<T> operands{x, weight, y, s.n, s.group_inputs(), s.h * s.w, c.rows * c.row_step, finish};
+  if constexpr (lanes && detail::may_have_lanes<T>)
+    if (c.lanes) {
+      detail::LaneCorrelator<T> correlator(c, workspace);
+      detail::add_forward_taps(correlator, s);
+      return detail::correlate(c, correlator, operands, s.groups, begin, end);
+    }
   detail::Correlator<T> correlator(c, workspace);
-  detail::add_forward_taps(correlator, c, s, weight);
-  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0, long samples = 1) {
-    const long o = group * c.rows + row0, image = s.c * s.h * s.w;
-    const T* const from = x + sample * image + group * s.group_inputs() * s.h * s.w;
-    correlator.run(weight + o * c.row_step, from, y + (sample * s.o + o) * s.oh * s.ow, rows, packed, {samples, image, s.o * s.oh * s.ow}, sample + 1 < s.n ? from + image : nullptr);
-    for (long k = 0; finish && k < samples; ++k) finish(sample + k, o, rows);
-  };
-  if constexpr (correlator.widen)
-    detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + (group * c.rows + row0) * c.row_step, rows); }, run);
-  else detail::each_run(c, s.groups, begin, end, run);
+  detail::add_forward_taps(correlator, s);
+  if (c.by_rows && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
+  detail::correlate(c, correlator, operands, s.groups, begin, end);
 }
 
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
 /// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
-/// inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts and finish as for conv2d.
-template <class T>
+/// inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts, finish, and lanes as for conv2d.
+template <class T, bool lanes = true>
 [[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
-  const detail::Correlation c = detail::backward_input<T>(s);
-  detail::Correlator<T> correlator(c, workspace);
-  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
-    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlator.end_phase()) {
-      for (long r = 0; r < s.kh; ++r)
-        for (long k = 0; k < s.kw; ++k) {
-          const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
-          if (y % s.stride_h != 0 || x % s.stride_w != 0) continue;
-          correlator.add(r * s.kw + k, c.image.offset(0, y / s.stride_h + c.image.top, x / s.stride_w + c.image.left));
-        }
-      correlator.repeat_for_planes(steps_per_unit<T> * c.rows * s.taps());
+  const detail::Correlation c = detail::backward_input<T>(s, lanes);
+  const detail::Correlated<T> operands{dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
+  if constexpr (lanes && detail::may_have_lanes<T>)
+    if (c.lanes) {
+      detail::LaneCorrelator<T> correlator(c, workspace);
+      detail::add_backward_taps(correlator, s, c.image.top, c.image.left);
+      return detail::correlate(c, correlator, operands, s.groups, begin, end);
     }
-  const long group_weights = s.group_outputs() * c.rows * s.taps();
-  if constexpr (std::is_same_v<T, float> || steps_per_unit<T> == 2)
-    if ((c.by_rows || detail::channels_in_lanes<T>(c)) && all_finite(weight, s.groups * group_weights)) correlator.leave_out_padding();
-  const auto run = [&](long sample, long group, long row0, long rows, long packed = 0, long samples = 1) {
-    const long image = s.o * s.oh * s.ow;
-    const T* const from = dy + sample * image + group * s.group_outputs() * s.oh * s.ow;
-    correlator.run(weight + group * group_weights + row0 * c.row_step, from, dx + (sample * s.c + group * c.rows + row0) * s.h * s.w, rows, packed,
-                   {samples, image, s.c * s.h * s.w}, sample + 1 < s.n ? from + image : nullptr);
-    for (long k = 0; finish && k < samples; ++k) finish(sample + k, group * c.rows + row0, rows);
-  };
-  if constexpr (correlator.widen)
-    detail::each_packed_run<T>(c, s.groups, begin, end, [&](long group, long row0, long rows) { correlator.pack(weight + group * group_weights + row0 * c.row_step, rows); }, run);
-  else detail::each_run(c, s.groups, begin, end, run);
+  detail::Correlator<T> correlator(c, workspace);
+  detail::add_backward_taps(correlator, s, c.image.top, c.image.left);
+  if (c.by_rows && all_finite(weight, s.o * c.plane_step)) correlator.leave_out_padding();
+  detail::correlate(c, correlator, operands, s.groups, begin, end);
 }
 
 }  // namespace tenon::kernel

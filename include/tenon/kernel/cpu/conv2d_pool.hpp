@@ -13,7 +13,7 @@ constexpr long whole_windows(long extent) { return extent / 2 * 2; }
 
 // Pixels in lanes, as everywhere else: bands of an even number of rows.
 constexpr Correlation pooled_forward(const Conv2dSizes& s) {
-  Correlation c = forward<float>(s);
+  Correlation c = forward<float>(s, false);
   c.height = c.grid_h = whole_windows(s.oh);
   c.band = c.band >= c.grid_h ? c.grid_h : c.band < 2 ? 2 : whole_windows(c.band);
   c.in_place = false;  // tiles read beyond the last pixel
@@ -129,7 +129,8 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   }
   const detail::Correlation c = detail::pooled_forward(s);
   detail::Correlator<float> correlator(c, workspace);
-  detail::add_forward_taps(correlator, c, s, weight);
+  detail::add_forward_taps(correlator, s);
+  if (c.by_rows && all_finite(weight, s.o * c.row_step)) correlator.leave_out_padding();
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const auto take = [&](const float* sums, long pitch, long first, long count, long i0, long band) {

@@ -14,9 +14,9 @@ class Correlator {
   static constexpr long unit = steps_per_unit<T>;
 
  public:
-  static constexpr bool widen = !std::is_same_v<A, T>;
+  static constexpr bool widen = !std::is_same_v<A, T>, packs = widen;
 
-  Correlator(const Correlation& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)), lane_pitch_(lane_pitch<T>(c)), lanes_(channels_in_lanes<T>(c)) {
+  Correlator(const Correlation& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)) {
     const ConvScratch scratch = conv_scratch<T>(c);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
@@ -25,38 +25,25 @@ class Correlator {
     source_ = reinterpret_cast<std::int32_t*>(base + scratch.source);
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
     weight_ = reinterpret_cast<P*>(base + scratch.weight);
-    rows_ = reinterpret_cast<P*>(base + scratch.rows);
     image_ = reinterpret_cast<P*>(base + scratch.image);
     starts_[0] = 0;
   }
 
-  /// Appends a tap to the phase that is being described: where its weight is, where its pixel is. Planes ascend.
-  void add(long weight, long pixel) {
-    const long step = count_ - starts_[phase_];
-    if (widen) source_[count_] = std::int32_t(weight);
-    taps_[count_++] = lanes_ ? Tap{std::int32_t(pixel), std::int32_t(step * lane_pitch_)} : Tap{std::int32_t(widen ? step : weight), std::int32_t(pixel)};
-  }
-  /// Repeats the taps of this phase, which are those of plane 0, for the other planes: divisions are slow, and a tap needs several.
-  void repeat_for_planes(long weight_step) {
-    const long first = starts_[phase_], each = count_ - first;
+  /// Appends a tap to the phase that is being described: where its weight of plane 0 is, which pixel of the padded image it meets for
+  /// the first one of the result.
+  void add(long weight, long y, long x) { append(weight, c_.image.offset(0, y, x)); }
+  /// Repeats the taps of this phase for the other planes: divisions are slow, and a tap needs several.
+  void end_phase() {
+    const long first = starts_[phase_], each = count_ - first, weight_step = unit * c_.plane_step;
     for (long p = 1; p < c_.image.planes; ++p)
-      for (long t = first; t < first + each; ++t) add((widen ? source_[t] : taps_[t].a) + p * weight_step, (lanes_ ? taps_[t].a : taps_[t].b) + p * c_.image.plane());
+      for (long t = first; t < first + each; ++t) append((widen ? source_[t] : taps_[t].a) + p * weight_step, taps_[t].b + p * c_.image.plane());
+    starts_[++phase_] = count_;
   }
-  void end_phase() { starts_[++phase_] = count_; }
   /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
   void leave_out_padding() { finite_ = true; }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
-    if constexpr (unit == 2)
-      if (lanes_) {
-        for (long first = 0; first < rows; first += packed_rows) {
-          const long count = rows - first < packed_rows ? rows - first : packed_rows;
-          for (long i = 0; i < count; ++i, weight += c_.row_step) pack_row(weight, rows_ + i * count_);
-          transpose_copy(rows_, count_, weight_ + first, lane_pitch_, count, count_, packed_rows);
-        }
-        return;
-      }
     for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
   }
 
@@ -66,17 +53,12 @@ class Correlator {
   /// As run, for a correlation of one phase whose sums are not written but taken.
   void run_into(TakeSums take, const T* weight, const T* from, long rows) {
     take_ = take;
-    run(weight, from, nullptr, rows, 0, {1, 0, 0}, nullptr);
+    run(weight, from, nullptr, rows, 0, nullptr);
   }
 
-  struct Samples {
-    long count, from_step, to_step;  // distances of two samples
-  };
-  /// Result channels row0 .. row0 + rows - 1 of one sample and group, or if they are lanes, of some samples. weight: of row0; from: the
-  /// group's planes; to: plane of row0; next: the same planes of the next sample, if there is one.
-  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed, [[maybe_unused]] const Samples& samples, const T* next) {
-    if constexpr (unit == 2)
-      if (lanes_) return run_lanes(from, to, rows, packed, samples);
+  /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0;
+  /// next: the same planes of the next sample, if there is one.
+  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed, const T* next) {
     if (some_phase_is_empty()) clear_result(to, rows);
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
@@ -100,14 +82,10 @@ class Correlator {
   }
 
  private:
-  // run() where channels are lanes.
-  [[gnu::noinline]] void run_lanes(const T* from, T* to, long rows, long packed, const Samples& samples) {
-    if (!cleared_) clear(image_, samples_together<T>(c_) * c_.image.elements() + conv_slack<A>);
-    cleared_ = true;
-    for (long k = 0; k < samples.count; ++k) fill_padded(c_.image, c_.source, from + k * samples.from_step, 0, image_ + k * c_.image.elements());
-    if (some_phase_is_empty())
-      for (long k = 0; k < samples.count; ++k) clear_result(to + k * samples.to_step, rows);
-    for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_pixels(weight_ + starts_[phase] * lane_pitch_ + packed, to, rows, phase, samples);
+  void append(long weight, long pixel) {
+    const long step = count_ - starts_[phase_];
+    if (widen) source_[count_] = std::int32_t(weight);
+    taps_[count_++] = {std::int32_t(widen ? step : weight), std::int32_t(pixel)};
   }
   // Pixels of a phase without taps are zero: a stride that is wider than the kernel leaves them out.
   bool some_phase_is_empty() const {
@@ -221,73 +199,6 @@ class Correlator {
     }
   }
 
-  // Of rows of pixels near the border some taps meet padding alone: such a row of a small image has its own list without them.
-  bool rows_differ() const { return finite_ && c_.step_h * c_.step_w == 1 && c_.image.step_h * c_.image.step_w == 1 && c_.image.h < c_.image.rows && c_.grid_h <= most_rows && c_.grid_w >= 4; }
-  void choose_row_taps(long grid_h) {
-    Tap* to = taps_ + count_;
-    long before = -1, before_last = -1;
-    for (long y = 0; y < grid_h; ++y) {
-      const long first = c_.image.top - y, last = c_.image.top + c_.image.h - y;  // rows of taps that meet the image
-      const long clear_first = first > 0 ? first : 0, clear_last = last < c_.image.rows - grid_h + 1 ? last : c_.image.rows - grid_h + 1;
-      row_taps_[y] = to;
-      if (y > 0 && clear_first == before && clear_last == before_last) {
-        row_taps_[y] = row_taps_[y - 1], row_count_[y] = row_count_[y - 1];
-        continue;
-      }
-      before = clear_first, before_last = clear_last;
-      for (long t = 0; t < count_; ++t)
-        if (const long at = taps_[t].a % c_.image.plane() / c_.image.pitch; at >= first && at < last) *to++ = taps_[t];
-      row_count_[y] = to - row_taps_[y];
-    }
-  }
-
-  // The same for a whole phase with channels in lanes: `rows` of them, which are more than tile_rows. Pixels go sample by sample, or where
-  // rows of them have own taps, row by row.
-  void run_pixels(const P* weight, T* to, long rows, int phase, const Samples& samples) {
-    const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
-    const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w), pixels = samples.count * grid_h * grid_w;
-    if (grid_h <= 0 || grid_w <= 0 || (starts_[phase + 1] == starts_[phase] && c_.step_h * c_.step_w > 1)) return;
-    const long first = starts_[phase], count = starts_[phase + 1] - first, blocks = ceil_div(pixels, tile_rows), lanes = round_up(rows, tile_step<A>);
-    const bool by_rows = rows_differ();
-    if (by_rows && !row_taps_[0]) choose_row_taps(grid_h);
-    const long sample_step = by_rows ? grid_w : grid_h * grid_w, row_step = by_rows ? samples.count * grid_w : grid_w;
-    std::int32_t row[most_pixels];
-    for (long k = 0; k < samples.count; ++k)
-      for (long y = 0; y < grid_h; ++y)
-        for (long x = 0; x < grid_w; ++x) row[k * sample_step + y * row_step + x] = std::int32_t(k * c_.image.elements() + y * c_.image.pitch + x);
-    for (long j = 0, width; j < lanes; j += width) {
-      width = filled_columns<A>(lanes - j);
-      const auto tile = [&](const Tap* taps, long steps, long i, long own) {
-        run_tile(Tile<A, P>{taps, steps, image_, row + i, weight + j, sums_ + i * lane_pitch_ + j, lane_pitch_, false}, int(own), width);
-      };
-      if (by_rows) {
-        const long parts = ceil_div(row_step, tile_rows);
-        for (long y = 0; y < grid_h; ++y)
-          for (long part = 0; part < parts; ++part)
-            tile(row_taps_[y], row_count_[y], y * row_step + border(row_step, parts, part), border(row_step, parts, part + 1) - border(row_step, parts, part));
-      } else {
-        for (long block = 0; block < blocks; ++block) tile(taps_ + first, count, border(pixels, blocks, block), border(pixels, blocks, block + 1) - border(pixels, blocks, block));
-      }
-    }
-    const long plane = c_.height * c_.width;
-    T* const transposed = reinterpret_cast<T*>(rows_);
-    const bool whole = c_.step_h * c_.step_w == 1;
-    if (whole && !by_rows) {
-      for (long k = 0; k < samples.count; ++k) transpose_copy(sums_ + k * sample_step * lane_pitch_, lane_pitch_, to + k * samples.to_step, plane, grid_h * grid_w, rows, 0);
-      return;
-    }
-    if (whole && samples.count == 1) return transpose_copy(sums_, lane_pitch_, to, plane, pixels, rows, 0);
-    transpose_copy(sums_, lane_pitch_, transposed, pixels, pixels, rows, 0);
-    for (long r = 0; r < rows; ++r)
-      for (long k = 0; k < samples.count; ++k)
-        for (long y = 0; y < grid_h; ++y) {
-          const T* const own = transposed + r * pixels + k * sample_step + y * row_step;
-          T* const out = to + k * samples.to_step + r * plane + (y * c_.step_h + phase_h) * c_.width + phase_w;
-          if (c_.step_w == 1) copy_row(&own->bits, &out->bits, grid_w);
-          else
-            for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = own[x];
-        }
-  }
   // Rows i0 .. i0 + band - 1 of the result, a tile each.
   [[gnu::noinline]] void run_rows(Tile<A, P> tile, int rows, long i0, long band) {
     const long kh = c_.kernel_h;
@@ -358,11 +269,8 @@ class Correlator {
   }
 
   const Correlation& c_;
-  long pitch_, lane_pitch_, count_ = 0;
+  long pitch_, count_ = 0;
   int phase_ = 0;
-  bool lanes_;  // result channels are lanes
-  const Tap* row_taps_[most_rows]{};
-  long row_count_[most_rows]{};
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   bool finite_ = false;
   TakeSums take_;
@@ -370,7 +278,7 @@ class Correlator {
   long* starts_;
   std::int32_t* source_;
   A* sums_;
-  P *weight_, *rows_, *image_;
+  P *weight_, *image_;
   Ahead weights_, ahead_;
   const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };

@@ -45,6 +45,7 @@ struct Correlation {
   long kernel_h, kernel_w;      // taps of a plane, rows by columns; of one phase only
   long first_row, row_distance; // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
   bool by_rows;                 // a tile for each row of the result
+  bool lanes;                   // tiles have channels as lanes, not pixels
   bool in_place;                // the image is read where it is
   long row_blocks;      // items per sample and group
 };
@@ -61,7 +62,7 @@ constexpr void choose_band(Correlation& c, long more_rows) {
   long band = (c.rows <= tile_rows / 4 ? 4 : 1) * conv_columns / c.image.pitch;  // few rows of sums may be long: fewer bands
   const long fitting = conv_image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
-  if (band > c.grid_h) band = c.grid_h;
+  if (band > c.grid_h || c.lanes) band = c.grid_h;
   c.band = band < 1 ? 1 : band;
   c.image.rows = c.in_place ? c.image.h : c.band + more_rows;
 }
@@ -80,37 +81,63 @@ constexpr void share_zeros(Padded& image, long grid_w) {
   image.pitch = pitch < grid_w ? grid_w : pitch;
 }
 
+// Pairs of a place of the result and a tap of the kernel that meet the image, along one axis of a convolution. Its gradient has as many.
+constexpr long pairs_met(long places, long kernel, long stride, long dilation, long pad, long extent) {
+  long met = 0;
+  for (long r = 0; r < kernel; ++r) {
+    const long at = r * dilation - pad, first = at < 0 ? ceil_div(-at, stride) : 0, beyond = at < extent ? ceil_div(extent - at, stride) : 0;
+    const long last = beyond < places ? beyond : places;
+    met += last > first ? last - first : 0;
+  }
+  return met;
+}
+
+// Small images fill vectors badly, their padding taken along. The result channels become the lanes then, and the pixels the rows of a
+// tile: the same chains. Weights are packed for that, which takes about as long as `packing` multiplications each, more if no cache holds them.
+template <class T>
+inline constexpr bool may_have_lanes = std::is_same_v<T, float> || std::is_same_v<T, bfloat16>;
+inline constexpr long many_samples = 1 << 16;
+inline constexpr long most_pixels = 256, most_parts = 8, steps_at_once = 512;
+template <class T>
+constexpr bool channels_pay(const Correlation& c, const Conv2dSizes& s, long more_rows, long work) {
+  const long packing = !std::is_same_v<T, float> ? 4 : c.rows * c.steps * long(sizeof(float)) > 1 << 20 ? 24 : 12;
+  if (c.grid_h * c.grid_w > most_pixels || c.rows < 2 * simd_width<Compute<T>>) return false;
+  if (c.image.planes * c.image.phases_h * c.image.phases_w * (c.grid_h + more_rows) * c.image.pitch * long(sizeof(Compute<T>)) > conv_image_bytes) return false;
+  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) * pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+  const long phases = c.step_h * c.step_w > 1 ? 4 : 0;  // of few taps each
+  return (met * round_up(c.rows, tile_step<Compute<T>>) * (16 + phases) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
+}
+
 // Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if the image lies
 // there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps that meet only rows of padding.
-// What is the least work?
+// Tiles with channels as lanes leave out all of padding. What is the least work?
 template <class T>
-constexpr void choose_tiles(Correlation& c, long copies, int copy_step) {
+constexpr void choose_tiles(Correlation& c, const Conv2dSizes& s, long more_rows, long copies, int copy_step) {
   constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
-  if (!std::is_same_v<T, float>) return;
+  if (!may_have_lanes<T>) {
+    c.lanes = false;
+    return;
+  }
+  const long own_zeros = c.image.pitch;
   if (c.image.step_w == 1) share_zeros(c.image, c.grid_w);
-  const long work = c.steps / c.image.planes * c.rows, copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
+  const long work = s.taps() * c.rows, copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
   const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work, exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
-  c.image.copy_step = exact + exact / 32 < together ? copy_step : 0;
-  if (c.grid_w <= width && c.grid_w > step && c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {  // narrow tiles are slow
+  const bool copy = std::is_same_v<T, float> && exact + exact / 32 < together;
+  long least = copy ? exact : together;
+  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step && c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {  // narrow tiles are slow
     long met = 0;  // rows of taps that meet the image, for all rows of the result
     for (long r = 0; r < c.kernel_h; ++r) {
       const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0, last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
       met += end > begin ? end - begin : 0;
     }
     const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;  // to hide the latency of an addition
-    c.by_rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains) < (c.image.copy_step ? exact : together);
+    const long rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains);
+    c.by_rows = rows < least;
+    if (c.by_rows) least = rows + rows / 16;
   }
-  if (c.by_rows) c.image.copy_step = 0;
-  if (c.image.copy_step) c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
-}
-
-// Small images fill vectors badly, their padding taken along. Of bfloat16, whose weights are packed anyway, the result channels become
-// the lanes then, and the pixels the rows of a tile: the same chains.
-inline constexpr long most_pixels = 256, most_rows = 16;
-template <class T>
-constexpr bool channels_in_lanes(const Correlation& c) {
-  const long pixels = c.grid_h * c.grid_w, covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, simd_width<Compute<T>>);
-  return std::is_same_v<T, bfloat16> && c.band >= c.grid_h && pixels <= most_pixels && pixels * 10 < covered * 9 && c.rows >= 2 * simd_width<Compute<T>>;
+  c.lanes = c.lanes && channels_pay<T>(c, s, more_rows, least);
+  if (c.lanes) c.by_rows = false, c.image.pitch = own_zeros;
+  else if (copy && !c.by_rows) c.image.copy_step = copy_step, c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
 }
 
 // The remainders by the stride that the taps of a kernel meet are less than this.
@@ -147,8 +174,9 @@ constexpr Padded forward_image(const Conv2dSizes& s) {
 }
 
 template <class T>
-[[gnu::noinline]] constexpr Correlation forward(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr Correlation forward(const Conv2dSizes& s, bool may_have_lanes = true) {
   Correlation c{};
+  c.lanes = may_have_lanes;
   c.image = forward_image<T>(s);
   c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
@@ -156,10 +184,10 @@ template <class T>
   c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
-  choose_tiles<T>(c, s.kw, s.dilation_w);
+  const long more_rows = long(s.kh - 1) * s.dilation_h / s.stride_h;
+  choose_tiles<T>(c, s, more_rows, s.kw, s.dilation_w);
   c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
-  choose_band<Compute<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
-  if (steps_per_unit<T> > 1 && c.image.step_w == 1 && !channels_in_lanes<T>(c)) share_zeros(c.image, c.grid_w);
+  choose_band<Compute<T>>(c, more_rows);
   return c;
 }
 
@@ -173,8 +201,9 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
 }
 
 template <class T>
-[[gnu::noinline]] constexpr Correlation backward_input(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr Correlation backward_input(const Conv2dSizes& s, bool may_have_lanes = true) {
   Correlation c{};
+  c.lanes = may_have_lanes;
   const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.step_h = s.stride_h, c.step_w = s.stride_w;
   c.height = s.h, c.width = s.w;
@@ -184,10 +213,9 @@ template <class T>
   c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
-  choose_tiles<T>(c, 1 + w.before + w.after, 1);
+  choose_tiles<T>(c, s, h.before + h.after, 1 + w.before + w.after, 1);
   c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
   choose_band<Compute<T>>(c, h.before + h.after);
-  if (steps_per_unit<T> > 1 && !channels_in_lanes<T>(c)) share_zeros(c.image, c.grid_w);
   return c;
 }
 
@@ -199,53 +227,78 @@ constexpr long sums_pitch(const Correlation& c) {
   return round_up((c.band - 1) * c.image.pitch + c.grid_w + simd_width<A>, tile_columns<A>(1));
 }
 
-// Samples that are computed together then: the weights of a tile are read once for their rows of pixels.
-template <class T>
-constexpr long samples_together(const Correlation& c) {
-  constexpr long enough = 64, most = 4;  // pixels, samples
-  const long fitting = channels_in_lanes<T>(c) ? enough / (c.grid_h * c.grid_w) : 1;
-  return fitting < 1 ? 1 : fitting < most ? fitting : most;
-}
-// Row blocks whose weights are packed together, where weights are: 16-bit floats and integers.
+// Row blocks whose weights are packed together, where weights are: 16-bit floats and integers, and channels as lanes.
 template <class T>
 constexpr long packed_blocks(const Correlation& c) {
-  if (channels_in_lanes<T>(c)) {
-    constexpr long most = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
-    const long fitting = 3 * conv_weight_bytes / long(sizeof(float)) / tile_rows / c.steps;
-    return fitting < 1 ? 1 : fitting < most ? fitting : most;
-  }
-  const long fitting = conv_weight_bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
-  return fitting < 1 ? 1 : fitting < c.row_blocks ? fitting : c.row_blocks;
+  constexpr long most_lanes = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
+  const long bytes = c.lanes ? 3 * conv_weight_bytes : conv_weight_bytes, most = c.lanes ? most_lanes : c.row_blocks;
+  const long fitting = bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
+  return fitting < 1 ? 1 : fitting < most ? fitting : most;
 }
 
 // Parts of the workspace, in bytes from its start.
 struct ConvScratch {
-  std::size_t starts, list, source, sums, weight, rows, image, total;
+  std::size_t starts, list, source, sums, weight, image, total;
 };
-// Lanes of one step, where result channels are lanes.
-template <class T>
-constexpr long lane_pitch(const Correlation& c) {
-  return packed_blocks<T>(c) * tile_rows + tile_step<Compute<T>>;
-}
+constexpr std::size_t scratch_bytes(long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); }
 template <class T>
 [[gnu::noinline]] constexpr ConvScratch conv_scratch(const Correlation& c) {
   using A = Compute<T>;
   constexpr bool widen = !std::is_same_v<A, T>;
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   ConvScratch s{};
-  // Result channels in lanes: a list for each row of taps that is not the same everywhere, at the most.
-  s.starts = bytes(c.steps * (channels_in_lanes<T>(c) ? 1 + (c.grid_h < most_rows ? c.grid_h : most_rows) : 1), sizeof(Tap));
-  s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
-  s.source = s.list + (c.by_rows ? bytes(c.steps, sizeof(Tap)) : 0);
-  s.sums = s.source + (widen ? bytes(c.steps, sizeof(std::int32_t)) : 0);
-  const bool lanes = channels_in_lanes<T>(c);
-  const long packed = packed_blocks<T>(c) * tile_rows, pitch = lane_pitch<T>(c);
-  s.weight = s.sums + bytes(lanes ? samples_together<T>(c) * c.grid_h * c.grid_w * pitch : (c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
-  s.rows = s.weight + (widen ? bytes(lanes ? c.steps * pitch + conv_slack<A> : packed * c.steps, sizeof(A)) : 0);
-  const std::size_t packing = bytes(packed_rows * c.steps, sizeof(A)), transposed = bytes(packed * samples_together<T>(c) * c.grid_h * c.grid_w, sizeof(T));
-  s.image = s.rows + (!lanes ? 0 : packing > transposed ? packing : transposed);
-  s.total = s.image + (c.in_place ? 0 : bytes(samples_together<T>(c) * c.image.elements() + conv_slack<A>, sizeof(A)));
+  s.starts = scratch_bytes(c.steps, sizeof(Tap));
+  s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.source = s.list + (c.by_rows ? scratch_bytes(c.steps, sizeof(Tap)) : 0);
+  s.sums = s.source + (widen ? scratch_bytes(c.steps, sizeof(std::int32_t)) : 0);
+  s.weight = s.sums + scratch_bytes((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
+  s.image = s.weight + (widen ? scratch_bytes(packed_blocks<T>(c) * tile_rows * c.steps, sizeof(A)) : 0);
+  s.total = s.image + (c.in_place ? 0 : scratch_bytes(c.image.elements() + conv_slack<A>, sizeof(A)));
   return s;
+}
+
+// Where a tap of plane 0 has its weight, and the pixel that it meets for pixel 0 of the result: as an element, as row and column. Its
+// step among the packed weights, and how many steps later that of the next plane comes.
+struct PlaneTap {
+  std::int32_t weight, pixel, y, x, step, steps;
+};
+// Samples that are computed together where channels are lanes: the weights of a tile are read once for their pixels.
+constexpr long samples_together(const Correlation& c) {
+  constexpr long enough = 64, most = 4;  // pixels, samples
+  const long fitting = enough / (c.grid_h * c.grid_w);
+  return !c.lanes || fitting < 1 ? 1 : fitting < most ? fitting : most;
+}
+// Lanes from one step to the next, and the most taps of one plane that lists for different pixels have.
+template <class A>
+inline constexpr long lane_pitch = tile_columns<A>(2) < packed_rows ? packed_rows : tile_columns<A>(2);
+constexpr long lane_list(const Correlation& c) {
+  constexpr long enough = 4096;
+  const long taps = c.steps / c.image.planes;
+  return taps < enough ? enough : taps;
+}
+struct LaneScratch {
+  std::size_t starts, list, sums, weight, rows, image, total;
+};
+template <class T>
+[[gnu::noinline]] constexpr LaneScratch lane_scratch(const Correlation& c) {
+  using A = Compute<T>;
+  const long pixels = samples_together(c) * c.grid_h * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
+  LaneScratch s{};
+  s.starts = scratch_bytes(c.steps / c.image.planes, sizeof(PlaneTap));
+  s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.sums = s.list + scratch_bytes(lane_list(c), sizeof(Tap));
+  s.weight = s.sums + scratch_bytes(pixels * lane_pitch<A>, sizeof(A));
+  s.rows = s.weight + scratch_bytes((lanes / lane_pitch<A> + 2) * c.steps * lane_pitch<A>, sizeof(A));
+  const std::size_t packing = scratch_bytes(packed_rows * c.steps, sizeof(A)), transposed = scratch_bytes(pixels * lane_pitch<A>, sizeof(T));
+  s.image = s.rows + (packing > transposed ? packing : transposed);
+  s.total = s.image + (c.in_place ? 0 : scratch_bytes(samples_together(c) * c.image.elements(), sizeof(A)));
+  return s;
+}
+
+// Bytes of workspace, with and without channels as lanes, which depends on the number of samples.
+template <class T>
+constexpr std::size_t conv_bytes(const Correlation& without, const Correlation& with) {
+  const std::size_t pixels = conv_scratch<T>(without).total, lanes = with.lanes ? lane_scratch<T>(with).total : 0;
+  return pixels < lanes ? lanes : pixels;
 }
 
 }  // namespace detail

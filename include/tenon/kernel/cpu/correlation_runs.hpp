@@ -20,9 +20,11 @@ template <class Geometry, class Body>
 template <class T, class Pack, class Body>
 [[gnu::always_inline]] inline void each_packed_run(const Correlation& c, int groups, long begin, long end, Pack&& pack, Body&& body) {
   const long blocks = packed_blocks<T>(c), row_blocks = c.row_blocks;
+  const bool one = begin < end && begin / row_blocks == (end - 1) / row_blocks;  // of one sample and group only these blocks
+  const long begins = one ? begin % row_blocks : 0, ends = one ? begins + end - begin : row_blocks;
   for (long group = 0; group < groups; ++group)
-    for (long first = 0; first < row_blocks; first += blocks) {
-      const long last = first + blocks < row_blocks ? first + blocks : row_blocks;
+    for (long first = begins; first < ends; first += blocks) {
+      const long last = first + blocks < ends ? first + blocks : ends;
       const long packed0 = border(c.rows, row_blocks, first);
       bool packed = false;
       for (long plane = begin / row_blocks / groups * groups + group, samples; plane * row_blocks < end; plane += samples * groups) {
@@ -33,7 +35,7 @@ template <class T, class Pack, class Body>
         packed = true;
         const long row0 = border(c.rows, row_blocks, from);
         if (from == first && to == last)
-          while (samples < samples_together<T>(c) && (plane + samples * groups) * row_blocks + last <= end) ++samples;
+          while (samples < samples_together(c) && (plane + samples * groups) * row_blocks + last <= end) ++samples;
         body(plane / groups, group, row0, border(c.rows, row_blocks, to) - row0, row0 - packed0, samples);
       }
     }
