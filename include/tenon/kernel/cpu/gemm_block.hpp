@@ -120,9 +120,13 @@ class GemmBlock {
     pack_strips(strips, count, plan_.a_col, plan_.a_row, taken, packed_a_, packed_rows, packed_rows * depth);
     next_a_ = a + i * plan_.a_row;
     next_rows_ = plan_.a_col == 1 ? at_most(part_.rows - i, gemm_group * tile_rows) : 0;
+    next_steps_ = plan_.a_row == 1 && i < part_.rows ? taken : 0;
   }
-  // The rows of the next group are fetched one by one while tiles are computed.
+  // The rows of the next group are fetched one by one while tiles are computed; if they lie side by side, some steps of all of them.
   void fetch_next_row(long depth) {
+    constexpr long lanes = gemm_group * tile_rows, line = 64 / long(sizeof(T));
+    for (long some = at_most(next_steps_, ceil_div(depth * unit, gemm_group * panels_)); some > 0; --some, --next_steps_, next_a_ += plan_.a_col)
+      for (long j = 0; j < lanes; j += line) __builtin_prefetch(next_a_ + j, 0, 2);
     if (next_rows_ <= 0) return;
     for (long p = 0; p < depth * unit; p += 64 / long(sizeof(T))) __builtin_prefetch(next_a_ + p, 0, 2);
     next_a_ += plan_.a_row, --next_rows_;
@@ -175,7 +179,7 @@ class GemmBlock {
   T* c_;  // where an unswapped block goes
   long c_row_;
   const T *a_, *b_, *next_a_ = nullptr;
-  long row_blocks_, panels_ = 0, next_rows_ = 0;
+  long row_blocks_, panels_ = 0, next_rows_ = 0, next_steps_ = 0;
   Panel panel_[most_panels];
   Tap* taps_;
   P *packed_a_, *packed_b_;
