@@ -17,7 +17,7 @@ template <class T> [[gnu::noinline]] constexpr kernel::Gemm<T> any_gemm(long m, 
 template <class T>
 [[gnu::noinline]] constexpr KernelWork product_work(const kernel::Gemm<T>& g, long stack) {
   const long items = stack * kernel::gemm_items(g);
-  return {items, g.m * g.n * g.k * stack / (items + 1) / 16 + 1, aligned(long(kernel::gemm_workspace<T>(g.m, g.n, g.k)))};
+  return {items, g.m * g.n * g.k * stack / (items + 1) / 16 + 1, aligned(long(kernel::gemm_workspace(g)))};
 }
 }  // namespace detail
 

@@ -80,7 +80,10 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::max_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+    const kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
+    if constexpr (std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(detail::one_sample<Call, true>))  // the other ways are not compiled then
+      kernel::max_pool2d_backward_2x2(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
+    else kernel::max_pool2d_backward(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
     finish<Call>(a, begin, end, Call::result.span(2, 4));
   }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }

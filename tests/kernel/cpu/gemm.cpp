@@ -40,7 +40,7 @@ void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
       near = near && chain.near(chain.rounded(), k);
     }
   CHECK(near);
-  reference::Workspace workspace(kernel::gemm_workspace<T>(m, n, k));
+  reference::Workspace workspace(kernel::gemm_workspace(g));
   for (long parts = 1; parts <= 3; ++parts) {
     CAPTURE(parts);
     std::vector<T> c(expected.size(), T(55));
@@ -167,7 +167,8 @@ TEST_CASE_TEMPLATE("gemm: rows of a batch have the same bits as single rows", T,
   kernel::gemm(whole, 0, kernel::gemm_items(whole), workspace.data(), nothing);
   for (long i = 0; i < m; ++i) {
     const Gemm<T> row{1, n, k, a.data() + i * k, k, 1, b.data(), 1, k, single.data() + i * n, n};
-    kernel::gemm(row, 0, kernel::gemm_items(row), workspace.data(), nothing);
+    if (kernel::gemm_workspace(row) == 0) kernel::gemm(row, 0, kernel::gemm_items(row), nullptr, nothing);
+    else kernel::gemm(row, 0, kernel::gemm_items(row), workspace.data(), nothing);
   }
   CHECK(reference::same_bits(batch, single));
 }
@@ -197,6 +198,8 @@ TEST_CASE("gemm: the workspace is bounded, whatever the size") {
   static_assert(kernel::gemm_workspace<double>(1 << 20, 1 << 20, 1 << 20) <= 1 << 20);
   static_assert(kernel::gemm_workspace<float>(4, 4, 4) < 16 << 10);
   CHECK(kernel::gemm_workspace<float>(32, 120, 400) < 512 << 10);
+  static_assert(kernel::gemm_workspace(kernel::gemm_of<float>(1, 512, 784, false, true)) == 0);
+  static_assert(kernel::gemm_workspace(kernel::gemm_of<float>(2, 512, 784, false, true)) > 0);
 }
 
 TEST_CASE("gemm: a few rows at a time, without a C: the same bits") {

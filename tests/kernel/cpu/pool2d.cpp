@@ -92,6 +92,53 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
   }
 }
 
+/// Of many planes at once, of which some hold infinite numbers and NaN: what comes out of maxima.
+template <class T>
+void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
+  CAPTURE(s.planes);
+  CAPTURE(s.h);
+  CAPTURE(s.w);
+  CAPTURE(s.oh);
+  CAPTURE(s.ow);
+  CAPTURE(s.kh);
+  CAPTURE(s.kw);
+  CAPTURE(s.stride_h);
+  CAPTURE(s.stride_w);
+  CAPTURE(s.pad_top);
+  CAPTURE(s.pad_left);
+  Random random(seed);
+  std::vector<T> x = reference::numbers<T>(s.planes * s.h * s.w, random);
+  const std::vector<T> dy = reference::numbers<T>(s.planes * s.oh * s.ow, random);
+  constexpr float infinity = std::numeric_limits<float>::infinity(), special[]{-infinity, infinity, std::numeric_limits<float>::quiet_NaN(), 0.0f, -0.0f};
+  const std::uint64_t rare = 1 + random.below(2000);
+  for (T& v : x)
+    if (const std::uint64_t drawn = random.below(rare); drawn < 2) v = T(special[random.below(5)]);
+    else if (drawn < rare / 2) v = T(0.25f);
+  const Expected<T> expected(s, x, dy, true);
+  reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
+  for (long parts = 1; parts <= 3; ++parts) {
+    std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
+    reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
+    CHECK(reference::same_bits(y, expected.maximum));
+    reference::in_parts(s.planes, parts,
+                        [&](long begin, long end) { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data()); });
+    CHECK(reference::same_bits(dx, expected.from_maximum));
+  }
+}
+
+template <class T>
+void random_maxima(int count, std::uint64_t seed) {
+  Random random(seed);
+  const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
+  for (int i = 0; i < count; ++i) {
+    const int most = pick(0, 3) ? 3 : 6, kh = pick(1, most), kw = pick(1, most), sh = pick(1, 3), sw = pick(0, 1) ? kw : pick(1, 4), top = pick(0, kh / 2),
+              left = pick(0, kw / 2);
+    const long h = kh + pick(0, 60), w = kw + pick(0, pick(0, 1) ? 15 : 90);
+    const long oh = (h + top + pick(0, kh / 2) - kh) / sh + 1, ow = (w + left + pick(0, kw / 2) - kw) / sw + 1;
+    check_maxima<T>({pick(1, 40), h, w, oh, ow, kh, kw, sh, sw, top, left}, seed + std::uint64_t(i));
+  }
+}
+
 template <class T>
 void random_shapes(int count, std::uint64_t seed) {
   Random random(seed);
@@ -114,6 +161,15 @@ TEST_CASE("pool2d: random shapes, every element type") {
   random_shapes<bfloat16>(50, 4);
   random_shapes<std::int32_t>(50, 5);
   random_shapes<std::uint8_t>(50, 6);
+}
+
+TEST_CASE("max_pool2d: many planes, numbers that are not finite") {
+  random_maxima<float>(120, 7);
+  random_maxima<double>(40, 8);
+  random_maxima<float16>(40, 9);
+  random_maxima<bfloat16>(40, 10);
+  check_maxima<float>({9, 5, 5000, 2, 1666, 3, 3, 2, 3, 0, 1}, 11);  // rows that no band holds
+  check_maxima<float>({9, 40, 300, 13, 100, 3, 3, 3, 3, 0, 0}, 12);  // planes that no band holds
 }
 
 TEST_CASE("pool2d: the layers of networks") {

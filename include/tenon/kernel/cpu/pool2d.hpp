@@ -3,6 +3,8 @@
 #include <cstddef>
 
 #include <tenon/kernel/cpu/pool_grid.hpp>
+#include <tenon/kernel/cpu/pool_places.hpp>
+#include <tenon/kernel/cpu/pool_spread.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -51,38 +53,70 @@ template <class T>
   return best;
 }
 
-// The gradient of the maximum for windows of 2 x 2 side by side, for one plane that has been cleared. A value that is greater than all
-// before it takes the gradient away from them: the result is that of first_maximum.
-template <int Lanes, class T>
-[[gnu::noinline]] void spread_maxima_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx) {
+// The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a plane that has been
+// cleared. A value that is greater than all before it takes the gradient away from them: the result is that of first_maximum. x, dx: the
+// first pixel; w: from row to row; `plus`: added to the gradient.
+template <int Lanes, int Rows, class T>
+[[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus) {
   using V = Simd<T, Lanes>;
+  constexpr int values = 2 * Rows;
   const V zero(T(0));
-  for (long i = 0; i < s.oh; ++i)
-    for (long j = 0; j < s.ow; j += Lanes) {
-      const long start = j + Lanes <= s.ow ? j : s.ow - Lanes, upper = 2 * i * s.w + 2 * start, lower = upper + s.w;
-      const V gradient = V::load(dy + i * s.ow + start);
-      const V u0 = V::load(x + upper), u1 = V::load(x + upper + Lanes), l0 = V::load(x + lower), l1 = V::load(x + lower + Lanes);
-      const V v[4]{every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)};
-      V best = v[0], out[4]{gradient, zero, zero, zero};
-#pragma GCC unroll 4
-      for (int t = 1; t < 4; ++t) {
-#pragma GCC unroll 4
-        for (int before = 0; before < t; ++before) out[before] = choose_greater(v[t], best, zero, out[before]);
-        out[t] = choose_greater(v[t], best, gradient, zero);
-        best = max(v[t], best);
-      }
-      for (int half = 0; half < 2; ++half) {
-        interleaved(out[0], out[1], half).store(dx + upper + half * Lanes);
-        interleaved(out[2], out[3], half).store(dx + lower + half * Lanes);
-      }
+  for (long j = 0; j < windows; j += Lanes) {
+    const long start = j + Lanes <= windows ? j : windows - Lanes;
+    const V gradient = V::load(dy + start) + V(plus);
+    V v[values], out[values];
+#pragma GCC unroll 2
+    for (int r = 0; r < Rows; ++r) {
+      const T* const from = x + r * w + 2 * start;
+      const V a = V::load(from), b = V::load(from + Lanes);
+      v[2 * r] = every_second(a, b, 0), v[2 * r + 1] = every_second(a, b, 1);
     }
+    V best = v[0];
+    out[0] = gradient;
+#pragma GCC unroll 4
+    for (int t = 1; t < values; ++t) {
+#pragma GCC unroll 4
+      for (int before = 0; before < t; ++before) out[before] = choose_greater(v[t], best, zero, out[before]);
+      out[t] = choose_greater(v[t], best, gradient, zero);
+      best = max(v[t], best);
+    }
+#pragma GCC unroll 2
+    for (int r = 0; r < Rows; ++r) {
+      T* const to = dx + r * w + 2 * start;
+      interleaved(out[2 * r], out[2 * r + 1], 0).store(to), interleaved(out[2 * r], out[2 * r + 1], 1).store(to + Lanes);
+    }
+  }
 }
 
-// True if spread_maxima_2x2 applies.
+// True if all windows are of 2 x 2, side by side, and none is cut: then a gradient of -0 stays what it is.
 template <class T>
 constexpr bool are_2x2(const Pool2dSizes& s) {
   return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 && 2 * s.oh <= s.h && 2 * s.ow <= s.w &&
          s.ow >= half_lanes<T>;
+}
+// True if spread_2x2 applies: some may be cut.
+template <class T>
+constexpr bool some_2x2(const Pool2dSizes& s) {
+  const bool alike = s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top <= 1 && s.pad_left <= 1;
+  return are_2x2<T>(s) || (alike && whole_end(s) - whole_begin(s) >= pool_lanes<T>);
+}
+// max_pool2d_backward for such windows.
+template <int Lanes, class T>
+[[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
+  const T plus = are_2x2<T>(s) ? T(-0.0) : T(0);
+  const long left = whole_begin(s), right = whole_end(s);
+  const bool covers = right - left == s.ow && 2 * s.ow == s.w && 2 * s.oh - s.pad_top >= s.h;  // all pixels are written
+  for (long plane = begin; plane < end; ++plane, x += s.h * s.w, dx += s.h * s.w) {
+    for (long p = 0; p < s.h * s.w && !covers; ++p) dx[p] = T(0);
+    for (long i = 0; i < s.oh; ++i, dy += s.ow) {
+      const Window at = window(s, i, 0);
+      const long first = at.top * s.w + 2 * left - s.pad_left;
+      if (at.bottom - at.top == 2) spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, right - left, plus);
+      else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, right - left, plus);
+      if (right - left < s.ow)
+        for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1) dx[first_maximum(s, x, window(s, i, j))] = dy[j] + plus;
+    }
+  }
 }
 
 // Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.
@@ -135,52 +169,30 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
   detail::pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::Window&) { return value; });
 }
 
+/// max_pool2d_backward where detail::are_2x2 or some_2x2.
+template <class T>
+void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
+  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T> : &detail::spread_2x2<detail::half_lanes<T>, T>;
+  spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, begin, end);
+}
+
 /// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the windows; else 0.
 template <class T>
 [[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end, void* workspace) {
   using A = detail::PoolValue<T>;
   if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>)
-    if (detail::are_2x2<T>(s)) {
-      for (long plane = begin; plane < end; ++plane) {
-        const T *const from = x + plane * s.h * s.w, *const gradient = dy + plane * s.oh * s.ow;
-        T* const to = dx + plane * s.h * s.w;
-        for (long p = 0; p < s.h * s.w; ++p) to[p] = T(0);
-        if (s.ow >= detail::pool_lanes<T>) detail::spread_maxima_2x2<detail::pool_lanes<T>>(s, from, gradient, to);
-        else detail::spread_maxima_2x2<detail::half_lanes<T>>(s, from, gradient, to);
-      }
-      return;
-    }
+    if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, x, dy, dx, begin, end);
+  const auto one_by_one = [&](long first, long last) {
+    detail::pool_backward(s, dx, first, last, workspace, [&](A* sums, long plane, long i, long j, const detail::Window& at) {
+      A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
+      to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
+    });
+  };
+  if constexpr (std::is_same_v<A, float>)
+    if (detail::spreads(s)) begin = detail::spread_planes(s, x, dy, dx, begin, end);
   if constexpr (!std::is_integral_v<T>)
-    if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
-      detail::GridCells<A> winner;
-      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
-        grid.run(detail::find_maxima<A>, cells, winner.cell, planes, rows);
-        for (long p = plane; p < plane + planes; ++p) {
-          A* const numbers = winner.cell + (p - plane) * rows * grid.image.pitch;
-          T* const to = dx + p * s.h * s.w;
-          A* sums = static_cast<A*>(workspace);
-          if constexpr (std::is_same_v<A, T>) sums = to;
-          if (i0 == 0) clear(sums, s.h * s.w);
-          detail::each_doubtful<A>(s, x + p * s.h * s.w, i0, rows, [&](long i, long j, const detail::Window& at) {
-            const long origin = (i * s.stride_h - s.pad_top) * s.w + j * s.stride_w - s.pad_left;
-            numbers[(i - i0) * grid.image.pitch + j * s.stride_w] = static_cast<A>(detail::first_maximum(s, x + p * s.h * s.w, at) - origin);
-          });
-          for (long i = i0; i < i0 + rows; ++i) {
-            const A* number = numbers + (i - i0) * grid.image.pitch;
-            const T* const gradient = dy + (p * s.oh + i) * s.ow;
-            long origin = (i * s.stride_h - s.pad_top) * s.w - s.pad_left;
-            for (long j = 0; j < s.ow; ++j, origin += s.stride_w, number += s.stride_w) sums[origin + long(*number)] += static_cast<A>(gradient[j]);
-          }
-          if constexpr (!std::is_same_v<A, T>)
-            if (i0 + rows == s.oh) copy_row(sums, to, s.h * s.w);
-        }
-      });
-      return;
-    }
-  detail::pool_backward(s, dx, begin, end, workspace, [&](A* sums, long plane, long i, long j, const detail::Window& at) {
-    A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
-    to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
-  });
+    if (detail::place_rows<A>(s) > 0) return detail::place_planes(s, x, dy, dx, begin, end, workspace, one_by_one);
+  one_by_one(begin, end);
 }
 
 /// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without count_include_pad (the rule

@@ -22,34 +22,27 @@ struct GridCells {
   alignas(64) A cell[grid_cells<A>];
 };
 
-/// Where tap (r, k) of the windows stands in a band, and what it counts as in a result.
-template <class A>
-struct GridTap {
-  long at;
-  A number;
-};
-
 /// A band of rows of windows, of several planes if they are small: what was stored is read again later, not at once, which would stall.
 /// rows = 0: not even one row of windows fits.
 template <class A>
 struct PoolGrid {
   Padded image;
   long rows = 0, taps = 0, planes = 1;
-  GridTap<A> tap[grid_taps];
+  long tap[grid_taps];  // where tap (r, k) of the windows stands in a band
 
   explicit PoolGrid(const Pool2dSizes& s) {
     const int phases = s.kh < s.stride_h ? s.kh : s.stride_h;
     image = {1, s.h, s.w, s.pad_top, s.pad_left, s.stride_h, 1, phases, 1, 0, round_up((s.ow - 1) * s.stride_w + s.kw, s.stride_w)};
     const long more = (s.kh - 1) / s.stride_h, fitting = (grid_cells<A> - 3 * grid_step<A>) / (phases * image.pitch) - more;
-    if (long(s.kh) * s.kw > grid_taps || s.kh * s.w > 1 << 24 || fitting < 1) return;  // numbers must be whole
+    if (long(s.kh) * s.kw > grid_taps || fitting < 1) return;
     rows = fitting < s.oh ? fitting : s.oh;
     image.rows = rows + more;
     if (rows == s.oh) planes = (grid_cells<A> - 2 * grid_step<A>) / image.elements();
     for (long r = 0; r < s.kh; ++r)
-      for (long k = 0; k < s.kw; ++k) tap[taps++] = {image.offset(0, r, k), A(r * s.w + k)};
+      for (long k = 0; k < s.kw; ++k) tap[taps++] = image.offset(0, r, k);
   }
 
-  /// Runs kernel (fold_grid, find_maxima) on each plane of a band; the results stand side by side.
+  /// Runs fold_grid on each plane of a band; the results stand side by side.
   template <class Kernel>
   void run(Kernel kernel, const A* cells, A* to, long count, long band) const {
     for (long p = 0; p < count; ++p) kernel(tap, taps, cells + p * image.plane(), to + p * band * image.pitch, band * image.pitch);
@@ -93,31 +86,15 @@ template <class A, class T, class Body>
 
 /// to[q] = the fold of window q's taps, beginning with Fold::first. Two vectors at a time.
 template <class Fold, class A>
-[[gnu::noinline]] void fold_grid(const GridTap<A>* tap, long taps, const A* from, A* to, long columns) {
+[[gnu::noinline]] void fold_grid(const long* tap, long taps, const A* from, A* to, long columns) {
   using V = Simd<A>;
   for (long q = 0; q < columns; q += grid_step<A>, from += grid_step<A>) {
-    V a = Fold::first(V::load(from + tap->at)), b = Fold::first(V::load(from + tap->at + V::width));
+    V a = Fold::first(V::load(from + *tap)), b = Fold::first(V::load(from + *tap + V::width));
     for (long t = 1; t < taps; ++t) {
-      const A* const at = from + tap[t].at;
+      const A* const at = from + tap[t];
       a = Fold::next(a, V::load(at)), b = Fold::next(b, V::load(at + V::width));
     }
     a.store(to + q), b.store(to + q + V::width);
-  }
-}
-
-/// to[q] = the number of window q's first maximum.
-template <class A>
-[[gnu::noinline]] void find_maxima(const GridTap<A>* tap, long taps, const A* from, A* to, long columns) {
-  using V = Simd<A>;
-  for (long q = 0; q < columns; q += grid_step<A>, from += grid_step<A>) {
-    V a = V::load(from + tap->at), b = V::load(from + tap->at + V::width), first(tap->number), second = first;
-    for (long t = 1; t < taps; ++t) {
-      const A* const at = from + tap[t].at;
-      const V number(tap[t].number), c = V::load(at), d = V::load(at + V::width);
-      first = choose_greater(c, a, number, first), second = choose_greater(d, b, number, second);
-      a = max(c, a), b = max(d, b);
-    }
-    first.store(to + q), second.store(to + q + V::width);
   }
 }
 
@@ -187,10 +164,10 @@ template <class T>
           divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow, share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w,
                      count_include_pad);
       for (int phase = 0; phase < s.stride_h; ++phase) {
-        GridTap<A> tap[grid_taps];
+        long tap[grid_taps];
         long taps = 0;
         for (long d = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1; d >= 0; --d)
-          for (long k = 0; k < s.kw; ++k) tap[taps++] = {(above - d) * pitch + k, A(0)};
+          for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
         for (long p = 0; p < planes; ++p)
           if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
           else clear(sums.cell + p * band * pitch, band * pitch);

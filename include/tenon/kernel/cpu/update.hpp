@@ -35,13 +35,13 @@ template <class T, class F, class Gradient, class... Changed>
   };
   if constexpr (std::is_same_v<Compute<T>, T>) {
     const auto vectors = [&]<class V>(V) __attribute__((always_inline)) {
-      const auto store = [&](V a, auto... value) { a.store(first + i), (value.store(others + i), ...); };
+      const auto store = [&](V a, auto... value) __attribute__((always_inline)) { a.store(first + i), (value.store(others + i), ...); };
       for (; i + V::width <= count; i += V::width) update(gradient.template load<V>(i), store, V::load(first + i), V::load(others + i)...);
     };
     vectors(Simd<T>());
     if constexpr (simd_width<T> > 4) vectors(Simd<T, 4>());  // biases are short
   }
-  const auto store = [&](Compute<T> a, auto... value) { first[i] = narrowed<T>(a), ((others[i] = narrowed<T>(value)), ...); };
+  const auto store = [&](Compute<T> a, auto... value) __attribute__((always_inline)) { first[i] = narrowed<T>(a), ((others[i] = narrowed<T>(value)), ...); };
   for (; i < count; ++i) update(gradient[i], store, widened(first[i]), widened(others[i])...);
 }
 
