@@ -116,7 +116,7 @@ template <class V> inline constexpr bool is_tensor = false;
 template <class T, class S> inline constexpr bool is_tensor<Tensor<T, S>> = true;
 
 template <class I, class... V>
-constexpr auto apply_traced(const std::source_location& at, std::uint64_t immediate, const V&... v) {
+constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V&... v) {
   Builder* b = nullptr;
   ((b = b ? b : builder_of(v)), ...);
   b->location = at;
@@ -187,7 +187,7 @@ template <class I, class... V>
 
 /// A float32 parameter in a 16-bit dtype; other operands as they are. `b` is the trace, if there is one.
 template <Dtype half, bool traced, class V, class Cast = ops::Cast>
-constexpr decltype(auto) beside_half(const std::source_location& at, [[maybe_unused]] Builder* b, const V& operand) {
+constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builder* b, const V& operand) {
   if constexpr (!is_float_parameter<V>) return (operand);
   else {
     using I = Inference<Cast, typename Cast::Config{half}, typename KeyFor<V>::type>;
@@ -218,7 +218,7 @@ using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_bro
 ///            parameter is cast to their dtype, so that gradients reach it in float32
 /// immediate  a run-time number for the kernel, such as the key of a random stream
 template <class Op, auto Config = typename Op::Config{}, class... V>
-constexpr auto apply_with(const std::source_location& at, std::uint64_t immediate, const V&... operands) {
+constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&... operands) {
   if constexpr ((is_broken<V> || ...)) {
     Builder* b = nullptr;
     ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(operands)), ...);
@@ -242,7 +242,7 @@ constexpr auto apply_with(const std::source_location& at, std::uint64_t immediat
   }
 }
 template <class Op, auto Config = typename Op::Config{}, class... V>
-constexpr auto apply(const std::source_location& at, const V&... operands) {
+constexpr auto apply(const Location& at, const V&... operands) {
   using Call = detail::EagerCall<Op, Config, V...>;
   if constexpr (Call::ok) return apply_with<Op, Config>(at, 0, operands...);
   else {  // here and not one call deeper: compilers print a line or three for each

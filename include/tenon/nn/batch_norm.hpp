@@ -23,7 +23,7 @@ constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) { re
 
 /// By the statistics of the batch, which also move the moving ones.
 template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>
-constexpr auto normalized_by_batch(const X& x, const Norm& norm, const std::source_location& at) {
+constexpr auto normalized_by_batch(const X& x, const Norm& norm, const Location& at) {
   using Row = ops::BatchNormTableRow;
   const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
   apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::mean}>(at, norm.moving_mean, table);

@@ -13,7 +13,7 @@ template <> struct ElementOf<Broken> { using type = float; };
 template <class T, class N> inline constexpr bool becomes_float = std::is_floating_point_v<N> && !is_floating(dtype_of<T>);
 
 template <class X>
-constexpr auto as_float(const std::source_location& at, const X& x) {
+constexpr auto as_float(const Location& at, const X& x) {
   if constexpr (is_broken<X>) return x;
   else return apply<Cast, Cast::Config{Dtype::float32}>(at, x);
 }
@@ -28,7 +28,7 @@ template <class T, class N> using NumberFor = Number<std::conditional_t<detail::
 /// A whole number takes the dtype of the tensor; a fractional one too, unless that is an integer or bool: then the tensor
 /// is cast to float32. As MindSpore.
 template <class Op, class A, class B>
-constexpr auto binary(const std::source_location& at, const A& a, const B& b) {
+constexpr auto binary(const Location& at, const A& a, const B& b) {
   if constexpr (Scalar<A>) {
     const NumberFor<ElementOf<B>, A> number(static_cast<double>(a));
     if constexpr (detail::becomes_float<ElementOf<B>, A>) return apply<Op>(at, number, detail::as_float(at, b));

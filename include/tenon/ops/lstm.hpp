@@ -158,7 +158,7 @@ struct Lstm : Operator<Lstm, "LSTM"> {
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
   static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states behind the weights, or one of them, or none");
-  const std::source_location at = std::source_location::current();
+  const Location at = std::source_location::current();
   const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
   return std::tuple(apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...),
                     apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...));
