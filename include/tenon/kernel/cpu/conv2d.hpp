@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::kernel {
 constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
 constexpr long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
 
-/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 2 MB) unless one row of all channels of a group is larger.
+/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 3 MB) unless one row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
   return detail::conv_bytes<T>(detail::forward<T>(s, false), detail::forward<T>(s.of(detail::many_samples)));
