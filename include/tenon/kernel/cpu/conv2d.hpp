@@ -36,20 +36,20 @@ constexpr bool conv2d_backward_input_has_lanes(const Conv2dSizes& s) {
 
 namespace detail {
 // The taps of a convolution, and of its gradient for the input.
-template <class Correlation>
-[[gnu::noinline]] void add_forward_taps(Correlation& correlation, const Conv2dSizes& s) {
+template <class Worker>
+[[gnu::noinline]] void add_forward_taps(Worker& worker, const Conv2dSizes& s) {
   for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) correlation.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
-  correlation.end_phase();
+    for (long k = 0; k < s.kw; ++k) worker.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
+  worker.end_phase();
 }
-template <class Correlation>
-[[gnu::noinline]] void add_backward_taps(Correlation& correlation, const Conv2dSizes& s, long top, long left) {
+template <class Worker>
+[[gnu::noinline]] void add_backward_taps(Worker& worker, const Conv2dSizes& s, long top, long left) {
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
-    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, correlation.end_phase())
+    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, worker.end_phase())
       for (long r = 0; r < s.kh; ++r)
         for (long k = 0; k < s.kw; ++k) {
           const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
-          if (y % s.stride_h == 0 && x % s.stride_w == 0) correlation.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
+          if (y % s.stride_h == 0 && x % s.stride_w == 0) worker.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
         }
 }
 
@@ -62,18 +62,18 @@ struct Correlated {
   FunctionRef<long, long, long> finish;
 };
 // Computes the parts [begin, end).
-template <class T, class Correlation>
-[[gnu::always_inline]] inline void correlate(const detail::Correlation& c, Correlation& correlation, const Correlated<T>& o, int groups, long begin, long end) {
+template <class T, class Worker>
+[[gnu::always_inline]] inline void correlate(const detail::Correlation& c, Worker& worker, const Correlated<T>& o, int groups, long begin, long end) {
   const long from_step = groups * o.planes * o.plane, to_plane = c.height * c.width, to_step = groups * c.rows * to_plane;
   const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0, long samples = 1) {
     const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
     T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
-    if constexpr (std::is_same_v<Correlation, LaneCorrelator<T>>) correlation.run(from, to, rows, packed, {samples, from_step, to_step}, sample + samples < o.n ? from + samples * from_step : nullptr);
-    else correlation.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed, sample + 1 < o.n ? from + from_step : nullptr);
+    if constexpr (std::is_same_v<Worker, LaneCorrelator<T>>) worker.run(from, to, rows, packed, {samples, from_step, to_step}, sample + samples < o.n ? from + samples * from_step : nullptr);
+    else worker.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed, sample + 1 < o.n ? from + from_step : nullptr);
     for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
   };
-  const auto pack = [&](long group, long row0, long rows) { correlation.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows); };
-  if constexpr (Correlation::packs) each_packed_run<T>(c, groups, begin, end, pack, run);
+  const auto pack = [&](long group, long row0, long rows) { worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows); };
+  if constexpr (Worker::packs) each_packed_run<T>(c, groups, begin, end, pack, run);
   else each_run(c, groups, begin, end, run);
 }
 }  // namespace detail
