@@ -35,6 +35,9 @@ TEST_CASE("text joins texts and numbers") {
   CHECK(text() == "");
   CHECK(text("a", std::string("b"), std::string_view("c"), 1, -2L, 3u, std::size_t{4}) == "abc1-234");
   CHECK(text(true) == "1");
+  const std::string many = text(1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f", 7, "g", 8, "h", 9, "i", 10, "j", 11, "k", 12, "l", 13, std::string("m"));
+  CHECK(many == "1a2b3c4d5e6f7g8h9i10j11k12l13m");
+  CHECK_THROWS_WITH_AS(throw_error<ValueError>(1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f", 7, "g", 8, "h", 9, "i", 10, "j", 11, "k"), "1a2b3c4d5e6f7g8h9i10j11k", ValueError);
 }
 
 TEST_CASE("reals have the fewest digits that read back, of their own type") {

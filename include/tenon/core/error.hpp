@@ -76,11 +76,13 @@ constexpr std::uint64_t packed(const TextKind* kinds, std::size_t count) {
   while (count > 0) all = all << 3 | std::uint64_t(kinds[--count]);
   return all;
 }
+/// So many fit into the number.
+inline constexpr std::size_t most_kinds = 21;
+/// The kinds of the parts from number `first` on, as many as fit.
 template <class... Parts>
-constexpr std::uint64_t text_kinds() {
-  static_assert(sizeof...(Parts) <= 21, "text() and throw_error() take at most 21 parts");
+constexpr std::uint64_t text_kinds(std::size_t first = 0) {
   constexpr TextKind kinds[]{text_kind<Parts>...};
-  return packed(kinds, sizeof...(Parts));
+  return packed(kinds + first, std::min(sizeof...(Parts) - first, most_kinds));
 }
 // The fewest digits that read back as x: 0.1, 100000, 1e-09.
 template <class T>
@@ -116,7 +118,9 @@ template <class... Parts>
   if constexpr (sizeof...(parts) == 0) return {};
   else {
     const detail::TextPart part[]{parts...};
-    return detail::join(part, detail::text_kinds<Parts...>());
+    std::string joined = detail::join(part, detail::text_kinds<Parts...>());
+    for (std::size_t first = detail::most_kinds; first < sizeof...(parts); first += detail::most_kinds) joined += detail::join(part + first, detail::text_kinds<Parts...>(first));
+    return joined;
   }
 }
 
@@ -131,8 +135,11 @@ template <class E>
 /// place of the call is a list of the parts.
 template <class E, class... Parts>
 [[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
-  const detail::TextPart part[]{parts...};
-  detail::throw_joined<E>(part, detail::text_kinds<Parts...>());
+  if constexpr (sizeof...(parts) > detail::most_kinds) throw E(text(parts...));
+  else {
+    const detail::TextPart part[]{parts...};
+    detail::throw_joined<E>(part, detail::text_kinds<Parts...>());
+  }
 }
 
 /// Number of single-character edits that turn a into b (Levenshtein).
