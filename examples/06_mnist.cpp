@@ -16,6 +16,8 @@
 
 using namespace tenon;
 
+namespace {
+
 struct LeNet : nn::Cell<LeNet> {
   nn::Conv2d<1, 6, 5, nn::Conv2dConfig{.pad_mode = PadMode::same, .has_bias = true}> conv1;
   nn::Conv2d<6, 16, 5, nn::Conv2dConfig{.pad_mode = PadMode::valid, .has_bias = true}> conv2;
@@ -133,6 +135,8 @@ void save(const LeNet& net, const std::string& path) {
   load_checkpoint(path, loaded);
   if (hash_of(loaded) != hash_of(net)) throw RuntimeError(text("'", path, "' does not hold the weights that were saved."));
 }
+
+}  // namespace
 
 int main(int argc, char** argv) try {
   const Options o = parse(argc, argv);

@@ -58,8 +58,7 @@ void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
   kernel::Gemm<T> g = detail::gradient_layout<Call>(arguments.n);
   g.a = arguments.operand<T>(1);
   g.b = arguments.operand<T>(2);
-  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>, &Update::template apply<T, settings, kernel::GradientTimes<T>>,
-                                 arguments.operand<float>(Call::operands - 1), {arguments.target<T>(0)}, Call::operands - 3};
+  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>, arguments.operand<float>(Call::operands - 1), {arguments.target<T>(0)}, Call::operands - 3};
   for (int k = 1; k < Call::operands - 3; ++k) update.changed[k] = arguments.target<T>(k + 2);
   if constexpr (detail::has_small_gradient<Call>()) {
     constexpr auto small = detail::small_gradient<Call>();
@@ -67,7 +66,7 @@ void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
     g.c = gradient;
     if constexpr (small.by_rows) small.rows(g, 0, g.m);
     else small.tiles(g);
-    update(0, g.m * g.n, kernel::GradientAt<T>{gradient});
+    update(0, g.m * g.n, gradient);
   } else {
     kernel::update_by_product(g, begin, end, arguments.workspace, update);
   }

@@ -6,36 +6,50 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// An update of elements: its two forms, its numbers, and what it changes, first the parameter.
+/// An update of elements: the function, its numbers, and what it changes, first the parameter.
 template <class T>
 struct MatrixUpdate {
   static constexpr int most = 4;
-  void (*at)(const float* number, long count, GradientAt<T> gradient, T* const* changed);
-  void (*times)(const float* number, long count, GradientTimes<T> gradient, T* const* changed);
+  void (*apply)(const float* number, long count, GradientAt<T> gradient, T* const* changed);
   const float* number;
   T* changed[most];
   int arrays;
 
-  template <class Gradient>
-  void operator()(long first, long count, Gradient gradient) const {
+  void operator()(long first, long count, const T* gradient) const {
     T* own[most];
     for (int k = 0; k < arrays; ++k) own[k] = changed[k] + first;
-    if constexpr (std::is_same_v<Gradient, GradientAt<T>>) at(number, count, gradient, own);
-    else times(number, count, gradient, own);
+    apply(number, count, {gradient}, own);
   }
 };
 
+namespace detail {
+template <class T>
+inline void multiply_row(T factor, const T* row, long count, T* product) {
+  using V = Simd<T>;
+  long i = 0;
+  for (; i + V::width <= count; i += V::width) fmadd(V(factor), V::load(row + i), V(T(0))).store(product + i);
+  for (; i < count; ++i) product[i] = fmadd(factor, row[i], T(0));
+}
+}  // namespace detail
+
 /// Updates a matrix [g.m, g.n] with the product g, for the parts [begin, end) of gemm_rows_items(g). With one step, a row of the
-/// product is the row of b times a number and is not stored at all; b has no gaps.
+/// product is the row of b times a number, made a piece at a time; b has no gaps.
 template <class T>
 [[gnu::noinline]] void update_by_product(const Gemm<T>& g, long begin, long end, void* workspace, const MatrixUpdate<T>& update) {
   if (g.k == 1) {
+    constexpr long piece = 512;
     const long parts = gemm_rows_items(g);
-    for (long row = g.m * begin / parts; row < g.m * end / parts; ++row) update(row * g.n, g.n, GradientTimes<T>{g.a[row * g.a_row], g.b});
+    for (long row = g.m * begin / parts; row < g.m * end / parts; ++row)
+      for (long first = 0; first < g.n; first += piece) {
+        const long count = detail::at_most(piece, g.n - first);
+        T gradient[piece];
+        detail::multiply_row(g.a[row * g.a_row], g.b + first, count, gradient);
+        update(row * g.n + first, count, gradient);
+      }
     return;
   }
   gemm_rows(g, begin, end, workspace, [&](long row, long rows, long column, long columns, const T* elements, long pitch) {
-    for (long r = 0; r < rows; ++r) update((row + r) * g.n + column, columns, GradientAt<T>{elements + r * pitch});
+    for (long r = 0; r < rows; ++r) update((row + r) * g.n + column, columns, elements + r * pitch);
   });
 }
 

@@ -5,7 +5,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Where an update finds its gradient: in memory, or as multiples of a row, which a product with one step consists of.
+/// Where an update finds its gradient.
 template <class T>
 struct GradientAt {
   const T* elements;
@@ -15,13 +15,6 @@ struct GradientAt {
     else return V::load(elements + i);
   }
   [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
-};
-template <class T>
-struct GradientTimes {
-  T factor;
-  const T* row;
-  template <class V> [[gnu::always_inline]] V load(long i) const { return fmadd(V(factor), V::load(row + i), V(T(0))); }
-  [[gnu::always_inline]] T operator[](long i) const { return fmadd(factor, row[i], T(0)); }
 };
 
 /// For each of `count` elements calls f(gradient, changed...) with their values, of which f changes all but the first: vectors
