@@ -96,16 +96,17 @@ constexpr long pairs_met(long places, long kernel, long stride, long dilation, l
 // tile: the same chains. Weights are packed for that, which takes about as long as `packing` multiplications each, more if no cache holds them.
 template <class T>
 inline constexpr bool may_have_lanes = std::is_same_v<T, float> || std::is_same_v<T, bfloat16>;
-inline constexpr long many_samples = 1 << 16;
+inline constexpr long many_samples = 1 << 16, least_lanes = 32;
 inline constexpr long most_parts = 8, steps_at_once = 320;  // of an axis, of a tile
 template <class T>
 constexpr bool channels_pay(const Correlation& c, const Conv2dSizes& s, long work) {
-  const long packing = !std::is_same_v<T, float> ? 4 : c.rows * c.steps * long(sizeof(float)) > 1 << 20 ? 24 : 12;
-  if (c.grid_w > most_pixels || c.rows < 2 * simd_width<Compute<T>>) return false;
+  const long packing = !std::is_same_v<T, float> ? 4 : c.rows * c.steps * long(sizeof(float)) > 1 << 20 || simd_bytes < 64 ? 24 : 12;
+  if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) * pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
   const long lanes = round_up(c.rows, tile_step<Compute<T>>);
   const long narrow = filled_columns<Compute<T>>(lanes) < tile_columns<Compute<T>>(2), phases = c.step_h * c.step_w > 1 ? 4 : 0;  // of few taps each
-  return (met * lanes * (16 + narrow + phases) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
+  const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;  // of few pixels and steps each
+  return (met * lanes * (16 + narrow + phases + parts) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
 }
 
 // Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if the image lies
