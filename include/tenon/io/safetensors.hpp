@@ -236,13 +236,13 @@ namespace detail {
 /// metadata    keys unique; keys and values UTF-8
 /// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be written
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                             const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
+                             std::vector<std::pair<std::string, std::string>> metadata = {}) {
   detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
-  std::vector<SortKey> order;
-  for (const NamedTensor& named : tensors)
-    order.push_back({std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(named.tensor.dtype)), 0, named.name, order.size()});
+  std::vector<SortKey> order(tensors.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = {std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(tensors[i].tensor.dtype)), 0, tensors[i].name, i};
   sort_keys(order);
-  SafetensorsHeader header{{}, metadata};
+  SafetensorsHeader header{{}, std::move(metadata)};
   const std::unique_ptr<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);  // length, header, tensors
   std::size_t part = 2;
   std::uint64_t end = 0;

@@ -345,8 +345,8 @@ namespace detail {
 /// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
 /// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
 [[gnu::cold]] inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
-  std::vector<SortKey> order;  // empty tensors stay as they are in the header
-  for (const SafetensorsEntry& entry : header.entries) order.push_back({entry.begin, entry.end, {}, order.size()});
+  std::vector<SortKey> order(header.entries.size());  // empty tensors stay as they are in the header
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = {header.entries[i].begin, header.entries[i].end, {}, i};
   sort_keys(order);
   std::vector<SafetensorsEntry> sorted;
   for (const SortKey& key : order) sorted.push_back(std::move(header.entries[key.index]));
