@@ -175,7 +175,8 @@ template <class E, class... Parts>
   return best ? text(" Did you mean '", *best, "'?") : std::string();
 }
 
-/// The words of a text, for the two functions here: what is legal is one literal then.
+namespace detail {
+/// The words of a text: a list of what is legal is one literal then.
 [[gnu::cold]] inline std::vector<std::string> words(std::string_view s) {
   std::vector<std::string> result;
   for (std::size_t end; !s.empty(); s.remove_prefix(std::min(end + 1, s.size()))) {
@@ -184,6 +185,7 @@ template <class E, class... Parts>
   }
   return result;
 }
+}  // namespace detail
 
 /// "'a', 'b', 'c'" for messages that list what is legal.
 [[gnu::cold]] inline std::string quoted_list(const std::vector<std::string>& names) {

@@ -189,7 +189,7 @@ namespace detail {
   constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
   std::vector<std::string> candidates;
   for (const std::string& other : others)
-    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(std::string(other));
+    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(other);
   std::string result;
   for (std::size_t i = 0; i < names.size() && i < most; ++i) {
     const std::string& name = names[i];
@@ -206,7 +206,7 @@ namespace detail {
   const SortedNames asked(into), present(held);
   LoadReport report;
   for (const NamedTensor& needed : into)
-    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(std::string(needed.name));
+    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(needed.name);
   for (const std::string_view name : held)
     if (asked.find(name) == SortedNames::none) report.unexpected.push_back(std::string(name));
   return report;

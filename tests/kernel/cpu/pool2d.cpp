@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include <tenon/core/error.hpp>
 #include <tenon/kernel/cpu/pool2d.hpp>
 
 #include "reference.hpp"
@@ -54,19 +55,13 @@ struct Expected {
   }
 };
 
+std::string described(const Pool2dSizes& s) {
+  return text(s.planes, " planes ", s.h, "x", s.w, " to ", s.oh, "x", s.ow, ", windows ", s.kh, "x", s.kw, ", strides ", s.stride_h, " ", s.stride_w, ", padding ", s.pad_top, " ", s.pad_left);
+}
+
 template <class T>
 void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
-  CAPTURE(s.planes);
-  CAPTURE(s.h);
-  CAPTURE(s.w);
-  CAPTURE(s.oh);
-  CAPTURE(s.ow);
-  CAPTURE(s.kh);
-  CAPTURE(s.kw);
-  CAPTURE(s.stride_h);
-  CAPTURE(s.stride_w);
-  CAPTURE(s.pad_top);
-  CAPTURE(s.pad_left);
+  CAPTURE(described(s));
   CAPTURE(count_include_pad);
   Random random(seed);
   std::vector<T> x = reference::numbers<T>(s.planes * s.h * s.w, random);
@@ -95,17 +90,7 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
 /// Of many planes at once, of which some hold infinite numbers and NaN: what comes out of maxima.
 template <class T>
 void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
-  CAPTURE(s.planes);
-  CAPTURE(s.h);
-  CAPTURE(s.w);
-  CAPTURE(s.oh);
-  CAPTURE(s.ow);
-  CAPTURE(s.kh);
-  CAPTURE(s.kw);
-  CAPTURE(s.stride_h);
-  CAPTURE(s.stride_w);
-  CAPTURE(s.pad_top);
-  CAPTURE(s.pad_left);
+  CAPTURE(described(s));
   Random random(seed);
   std::vector<T> x = reference::numbers<T>(s.planes * s.h * s.w, random);
   const std::vector<T> dy = reference::numbers<T>(s.planes * s.oh * s.ow, random);
