@@ -23,7 +23,9 @@ struct Place {};
 
 TEST_CASE("the namespace names version, instruction set and device") {
   constexpr std::string_view cpu =
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+      "_amx_";
+#elif defined(__AVX512F__) && defined(__AVX512DQ__)
       "avx512";
 #elif defined(__AVX2__) && defined(__FMA__)
       "avx2";

@@ -12,7 +12,10 @@
 
 // Two translation units built with different instruction sets, or with and without CUDA or zlib, must not share code,
 // although both instantiate the same templates: the inline namespace carries what differs, so the linker keeps both.
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+#define TENON_ABI_CPU amx
+#define TENON_HAS_AMX
+#elif defined(__AVX512F__) && defined(__AVX512DQ__)
 #define TENON_ABI_CPU avx512
 #elif defined(__AVX2__) && defined(__FMA__)
 #define TENON_ABI_CPU avx2

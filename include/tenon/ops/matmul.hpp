@@ -45,6 +45,7 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
 /// result      [..., M, N]
 /// derivative  two products, summed where an operand was broadcast
 /// order       one chain of fused multiply-adds over ascending k per element; of bfloat16 the second of two steps comes first: 1, 0, 3, 2, ...
+///             In tiles of AMX (kernel::amx_permitted()) bfloat16 is summed by groups of 32 steps, see kernel::Gemm.
 /// source      MindSpore's MatMul and BatchMatMul
 struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tenon/core/philox.hpp>
+#include <tenon/kernel/cpu/amx.hpp>
 #include <tenon/kernel/cpu/tile.hpp>
 
 namespace reference {
@@ -57,23 +58,33 @@ template <class T>
 struct Chain {
   Compute<T> sum = 0;
   double exact = 0, magnitude = 0;
-  void add(T a, T b) {
-    sum = tenon::fmadd(widened(a), widened(b), sum);
+  void add(T a, T b) { add(a, b, sum); }
+  void add(T a, T b, Compute<T>& to) {
+    to = tenon::fmadd(widened(a), widened(b), to);
     const double product = double(a) * double(b);
     exact += product, magnitude += product < 0 ? -product : product;
   }
-  /// The next step of a sum whose steps pair up: of bfloat16, the second of a pair comes first. `finish` says that no partner follows.
+  /// The next step of a matrix product, whose steps pair up in bfloat16: the second of a pair comes first. With tiles of AMX, 32 steps
+  /// are two chains, of the first and the second of each pair. `finish` says that no step follows.
   void add_in_pairs(T a, T b) {
     if constexpr (!std::is_same_v<T, tenon::bfloat16>) return add(a, b);
-    if (!waiting) first[0] = a, first[1] = b, waiting = true;
+    if (tenon::kernel::amx_permitted()) {
+      add(a, b, half[step % 2]);
+      if (++step == 32) finish();
+      return;
+    }
+    if (step == 0) first[0] = a, first[1] = b, step = 1;
     else add(a, b), finish();
   }
   void finish() {
-    if (waiting) add(first[0], first[1]);
-    waiting = false;
+    if constexpr (!std::is_same_v<T, tenon::bfloat16>) return;
+    if (tenon::kernel::amx_permitted()) sum += half[0] + half[1], half[0] = half[1] = 0;
+    else if (step == 1) add(first[0], first[1]);
+    step = 0;
   }
+  int step = 0;
   T first[2]{};
-  bool waiting = false;
+  Compute<T> half[2]{};
 
   T rounded() const { return narrowed<T>(sum); }
   /// Is `value` as near to the exact sum as the format allows?

@@ -30,12 +30,12 @@ constexpr std::size_t gemm_workspace(long m, long n, long k) {
   return most;
 }
 
-/// The same for a product whose strides are known: none if its one row goes straight to C.
+/// The same for a product whose strides are known: none if its one row is certain to go straight to C.
 template <class T>
 constexpr std::size_t gemm_workspace(const Gemm<T>& g) {
   const auto plan = detail::gemm_plan(g);
   const long last = plan.columns - (plan.column_chunks - 1) * plan.chunk_columns;
-  return detail::is_row_product(plan) && last >= detail::piece_lanes<Compute<T>> ? 0 : gemm_workspace<T>(g.m, g.n, g.k);
+  return !detail::by_amx<T> && detail::is_row_product(plan) && last >= detail::piece_lanes<Compute<T>> ? 0 : gemm_workspace<T>(g.m, g.n, g.k);
 }
 
 /// Computes the parts [begin, end) of gemm_items(g). After a block of C is complete, finish(row0, rows, column0, columns) is called,

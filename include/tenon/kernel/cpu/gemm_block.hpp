@@ -1,6 +1,6 @@
 // One block of a matrix product: packing, and the walk of the tiles.
 #pragma once
-#include <tenon/kernel/cpu/gemm_pack.hpp>
+#include <tenon/kernel/cpu/gemm_amx.hpp>
 #include <tenon/kernel/cpu/gemm_row.hpp>
 
 TENON_EXACT_BEGIN
@@ -190,6 +190,8 @@ class GemmBlock {
 
 template <class T>
 [[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done = nullptr) {
+  if constexpr (by_amx<T>)
+    if (amx_permitted()) return gemm_amx_block(plan, g, workspace, part);
   if constexpr (by_pieces<T>)
     if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<Compute<T>>) {
       const long step = plan.swapped ? g.c_row : 1;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/kernel/cpu/amx.hpp>
 #include <tenon/kernel/cpu/tile.hpp>
 
 TENON_EXACT_BEGIN
@@ -9,7 +10,9 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// C[m,n] = A[m,k] * B[k,n]; A(i,p) = a[i * a_row + p * a_col], B(p,j) = b[p * b_row + j * b_col], C(i,j) = c[i * c_row + j].
 /// C(i,j) is the chain fmadd(A(i,p), B(p,j), sum) for p = 0 .. k-1 from +0 in Accumulator<T>, rounded once to T. Of bfloat16, p runs
-/// in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an odd last one.
+/// in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an odd last one. Where amx_permitted(), products of
+/// bfloat16 have another order, whatever their shape: p runs in groups of 32, the last one filled up with zeros, and to the sum is added
+/// what an instruction makes of a group: a chain of the even p from +0, plus one of the odd p.
 /// T: float16, bfloat16, float, double, integers (which wrap around). C must not overlap A or B.
 template <class T>
 struct Gemm {
@@ -28,6 +31,9 @@ constexpr Gemm<T> gemm_of(long m, long n, long k, bool a_transposed, bool b_tran
 }
 
 namespace detail {
+// Products that AMX computes if the system permits it.
+template <class T>
+inline constexpr bool by_amx = has_amx && std::is_same_v<T, bfloat16>;
 // Columns per panel of packed B.
 template <class A>
 inline constexpr long gemm_panel = tile_columns<A>(2);
@@ -90,7 +96,7 @@ struct GemmPlan {
   // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is done with them.
   constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * block_columns(); }
   // Rows of sums that take scratch.
-  constexpr long rows_aside() const { return in_place() ? 0 : row_by_row() ? tile_rows : at_most(rows, most_rows()); }
+  constexpr long rows_aside() const { return in_place() ? 0 : row_by_row() ? (by_amx<T> ? amx_square : tile_rows) : at_most(rows, most_rows()); }
 };
 
 // Costs in vector steps: lanes that hold no column are computed too, packing across the rows costs a third per element.
@@ -135,8 +141,9 @@ struct GemmScratch {
 template <class T>
 constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside, long most_columns = gemm_columns<T>, long most_depth = gemm_depth<Compute<T>>) {
   using A = Compute<T>;
-  const long depth = at_most(ceil_div(k, steps_per_unit<T>), most_depth), whole = gemm_width<T>(columns, most_columns);
-  const long width = whole > gemm_panel<A> ? whole : 2 * gemm_panel<A>;  // few columns may take two narrow panels
+  long depth = at_most(ceil_div(k, steps_per_unit<T>), most_depth), width = gemm_width<T>(columns, most_columns);
+  if (width <= gemm_panel<A>) width = 2 * gemm_panel<A>;  // few columns may take two narrow panels
+  if constexpr (by_amx<T>) depth = round_up(depth, amx_side), width = round_up(width, amx_square);
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   GemmScratch s{};
   s.a = bytes(depth, sizeof(Tap));
