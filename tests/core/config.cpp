@@ -25,8 +25,10 @@ TEST_CASE("the namespace names version, instruction set and device") {
   constexpr std::string_view cpu =
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
       "_amx_";
+#elif defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
+      "_avx512bf16_";
 #elif defined(__AVX512F__) && defined(__AVX512DQ__)
-      "avx512";
+      "_avx512_";
 #elif defined(__AVX2__) && defined(__FMA__)
       "avx2";
 #elif defined(__ARM_NEON)

@@ -15,6 +15,8 @@
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
 #define TENON_ABI_CPU amx
 #define TENON_HAS_AMX
+#elif defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
+#define TENON_ABI_CPU avx512bf16
 #elif defined(__AVX512F__) && defined(__AVX512DQ__)
 #define TENON_ABI_CPU avx512
 #elif defined(__AVX2__) && defined(__FMA__)
