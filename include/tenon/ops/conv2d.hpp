@@ -120,12 +120,6 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
 };
 
 // The three are each other's derivatives: y = x * w is linear in both.
-namespace detail {
-constexpr Conv2dAttributes with_extents(Conv2dAttributes c, int first, int second) {
-  c.first = first, c.second = second;
-  return c;
-}
-}  // namespace detail
 constexpr void Conv2d::derivative(Derivative& d) {
   const Config c = d.config<Conv2d>();
   const TensorType x = d.type(0), w = d.type(1);
@@ -143,18 +137,6 @@ constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
   const TensorType x = d.type(0), y = d.type(1);
   d.flows_to(0, d.call_with<Conv2dBackwardInput>(detail::with_extents(c, x[2], x[3]), d.gradient(), d.operand(1)));
   d.flows_to(1, d.call_with<Conv2d>(detail::with_extents(c, y[2], y[3]), d.operand(0), d.gradient()));
-}
-constexpr void WinogradConv2d::derivative(Derivative& d) {
-  const Config c = d.config<WinogradConv2d>();
-  const TensorType x = d.type(0), w = d.type(1);
-  d.flows_to(0, d.call_with<WinogradConv2dInput>(detail::with_extents(c, x[2], x[3]), d.operand(1), d.gradient()));
-  d.flows_to(1, d.call_with<Conv2dBackwardWeight>(detail::with_extents(c, w[2], w[3]), d.operand(0), d.gradient()));
-}
-constexpr void WinogradConv2dInput::derivative(Derivative& d) {
-  const Config c = d.config<WinogradConv2dInput>();
-  const TensorType w = d.type(0), y = d.type(1);
-  d.flows_to(0, d.call_with<Conv2dBackwardWeight>(detail::with_extents(c, w[2], w[3]), d.gradient(), d.operand(1)));
-  d.flows_to(1, d.call_with<WinogradConv2d>(detail::with_extents(c, y[2], y[3]), d.gradient(), d.operand(0)));
 }
 
 TENON_EXACT_BEGIN

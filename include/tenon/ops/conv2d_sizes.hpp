@@ -17,6 +17,10 @@ namespace detail {
 constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a) {
   return {x.size(0, 1), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
 }
+constexpr Conv2dAttributes with_extents(Conv2dAttributes c, int first, int second) {
+  c.first = first, c.second = second;
+  return c;
+}
 /// The type of a convolution's result, or a sentence.
 constexpr TensorType conv_shape(const OperandTypes& in, const Conv2dAttributes& c, Sentence& error) {
   const TensorType &x = in[0], &w = in[1];

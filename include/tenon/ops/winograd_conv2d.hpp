@@ -1,6 +1,6 @@
 // Convolution by Winograd's minimal filtering.
 #pragma once
-#include <tenon/kernel/cpu/winograd_conv2d.hpp>
+#include <tenon/kernel/cpu/winograd_conv2d_weight.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>
 #include <tenon/ops/conv2d_sizes.hpp>
 
@@ -9,6 +9,7 @@ namespace tenon::inline TENON_ABI::ops {
 namespace detail {
 [[gnu::noinline]] constexpr KernelWork winograd_forward_work(const kernel::Conv2dSizes& s, bool blocks) { return conv_work(s, kernel::winograd_conv2d_items(s, blocks), std::size_t(kernel::winograd_conv2d_workspace(s, blocks))); }
 [[gnu::noinline]] constexpr KernelWork winograd_input_work(const kernel::Conv2dSizes& s, bool blocks) { return conv_work(s, kernel::winograd_conv2d_backward_input_items(s, blocks), std::size_t(kernel::winograd_conv2d_backward_input_workspace(s, blocks))); }
+[[gnu::noinline]] constexpr KernelWork winograd_weight_work(const kernel::Conv2dSizes& s, bool blocks) { return conv_work(s, kernel::winograd_conv2d_weight_items(s, blocks), std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks))); }
 
 // What convolution and its gradient for the input share.
 template <class Op, FixedString Name>
@@ -26,7 +27,7 @@ struct Winograd : Operator<Op, Name> {
 /// x           [n, C, H, W]; float32
 /// weight      [O, C, 3, 3]; stride and dilation 1, one group
 /// result      [n, O, OH, OW], extents as of Conv2d
-/// derivative  for the input the same way; for the weight Conv2d's
+/// derivative  two operators below, which have each other as derivatives
 /// order       image and kernel at the points 0, +-5/8, +-3/2, infinity, columns before rows; per point one chain of fused multiply-adds over
 ///             the channels; from these the results, columns before rows. A value that is not finite reaches all of its tile
 /// source      Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), with other points, which round less
@@ -74,5 +75,41 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
     kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
   }
 };
+
+/// The gradient of such a convolution with respect to its weight, by F(3 x 3, 4 x 4). Operands: x, dy. Result: [O, C, 3, 3].
+///
+/// order       image and gradient at the points; per point one chain over blocks of 16 samples, tiles, samples of the block
+struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeight"> {
+  using Config = Conv2dAttributes;
+  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype}; }
+  static constexpr void derivative(Derivative& d);
+
+  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
+  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
+  template <class Call> static constexpr KernelWork work(long n) { return detail::winograd_weight_work(sizes<Call>(n), false); }
+  template <class Call> static constexpr KernelWork block_work(long n) { return detail::winograd_weight_work(sizes<Call>(n), true); }
+  template <class Call> static void run(const Arguments& a, long begin, long end) { kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace); }
+  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace); }
+};
+
+constexpr void WinogradConv2d::derivative(Derivative& d) {
+  const Config c = d.config<WinogradConv2d>();
+  const TensorType x = d.type(0), w = d.type(1);
+  d.flows_to(0, d.call_with<WinogradConv2dInput>(detail::with_extents(c, x[2], x[3]), d.operand(1), d.gradient()));
+  d.flows_to(1, d.call_with<WinogradConv2dWeight>(detail::with_extents(c, w[2], w[3]), d.operand(0), d.gradient()));
+}
+constexpr void WinogradConv2dInput::derivative(Derivative& d) {
+  const Config c = d.config<WinogradConv2dInput>();
+  const TensorType w = d.type(0), y = d.type(1);
+  d.flows_to(0, d.call_with<WinogradConv2dWeight>(detail::with_extents(c, w[2], w[3]), d.gradient(), d.operand(1)));
+  d.flows_to(1, d.call_with<WinogradConv2d>(detail::with_extents(c, y[2], y[3]), d.gradient(), d.operand(0)));
+}
+constexpr void WinogradConv2dWeight::derivative(Derivative& d) {
+  const Config c = d.config<WinogradConv2dWeight>();
+  const TensorType x = d.type(0), y = d.type(1);
+  d.flows_to(0, d.call_with<WinogradConv2dInput>(detail::with_extents(c, x[2], x[3]), d.gradient(), d.operand(1)));
+  d.flows_to(1, d.call_with<WinogradConv2d>(detail::with_extents(c, y[2], y[3]), d.operand(0), d.gradient()));
+}
 
 }  // namespace tenon::ops

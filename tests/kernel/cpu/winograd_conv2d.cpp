@@ -4,54 +4,25 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include <tenon/kernel/cpu/block_conv2d.hpp>
 #include <tenon/kernel/cpu/winograd_conv2d.hpp>
 
-#include "reference.hpp"
 #include "sample_blocks.hpp"
+#include "winograd_check.hpp"
 
 using namespace tenon;
 using kernel::Conv2dSizes;
-using reference::from_blocks, reference::in_blocks_of;
+using reference::from_blocks, reference::in_blocks_of, reference::pixel, reference::sizes, reference::transformed, reference::Error, reference::error_of;
 namespace winograd = kernel::winograd;
 
 namespace {
-Conv2dSizes sizes(long n, long c, long h, long w, long o, int top = 1, int left = 1, int bottom = 1, int right = 1) {
-  return {n, c, h, w, o, h + top + bottom - 2, w + left + right - 2, 3, 3, 1, 1, top, left, 1, 1, 1};
-}
-
-// An In x In square at the points, or back: along columns, then along rows.
-template <class Transform>
-std::vector<float> transformed(const std::vector<float>& from) {
-  constexpr int in = Transform::in, out = Transform::out;
-  float line[in], result[out], middle[out][in];
-  std::vector<float> to(std::size_t(out * out));
-  for (int j = 0; j < in; ++j) {
-    for (int i = 0; i < in; ++i) line[i] = from[std::size_t(i * in + j)];
-    Transform::line(line, result);
-    for (int i = 0; i < out; ++i) middle[i][j] = result[i];
-  }
-  for (int i = 0; i < out; ++i) {
-    Transform::line(middle[i], result);
-    for (int j = 0; j < out; ++j) to[std::size_t(i * out + j)] = result[j];
-  }
-  return to;
-}
-
 struct Case {
   Conv2dSizes s;
   long in, out;
   std::vector<float> x, weight, dy;
   Case(const Conv2dSizes& s, std::uint64_t seed, bool normal = false) : s(s), in(s.c * s.h * s.w), out(s.o * s.oh * s.ow) {
     Random random(seed);
-    const auto numbers = [&](long count) {
-      std::vector<float> v = reference::numbers<float>(count, random);
-      if (normal)
-        for (float& value : v) value = float(std::sqrt(-2 * std::log(1 - double(random.uniform(0, 1)))) * std::cos(6.283185307179586 * double(random.uniform(0, 1))));
-      return v;
-    };
+    const auto numbers = [&](long count) { return normal ? reference::normal_numbers(count, random) : reference::numbers<float>(count, random); };
     x = numbers(s.n * in), weight = numbers(s.o * s.c * 9), dy = numbers(s.n * out);
   }
 
@@ -78,13 +49,12 @@ struct Case {
           if (y + i / 4 < height && x + i % 4 < width) to[(y + i / 4) * width + x + i % 4] = tile[std::size_t(i)];
       }
   }
-  static float at(const std::vector<float>& v, long plane, long y, long x, long h, long w) { return y < 0 || y >= h || x < 0 || x >= w ? 0.0f : v[std::size_t((plane * h + y) * w + x)]; }
   float tap(long o, long c, long r, long k) const { return weight[std::size_t(((o * s.c + c) * 3 + r) * 3 + k)]; }
   std::vector<float> forward() const {
     std::vector<float> y(std::size_t(s.n * out));
     for (long n = 0; n < s.n; ++n)
       for (long o = 0; o < s.o; ++o)
-        by_tiles(s.c, s.oh, s.ow, [&](long c, long i, long j) { return at(x, n * s.c + c, i - s.pad_top, j - s.pad_left, s.h, s.w); }, [&](long c, long r, long k) { return tap(o, c, r, k); },
+        by_tiles(s.c, s.oh, s.ow, [&](long c, long i, long j) { return pixel(x, n * s.c + c, i - s.pad_top, j - s.pad_left, s.h, s.w); }, [&](long c, long r, long k) { return tap(o, c, r, k); },
                  &y[std::size_t((n * s.o + o) * s.oh * s.ow)]);
     return y;
   }
@@ -92,7 +62,7 @@ struct Case {
     std::vector<float> dx(std::size_t(s.n * in));
     for (long n = 0; n < s.n; ++n)
       for (long c = 0; c < s.c; ++c)
-        by_tiles(s.o, s.h, s.w, [&](long o, long i, long j) { return at(dy, n * s.o + o, i - 2 + s.pad_top, j - 2 + s.pad_left, s.oh, s.ow); }, [&](long o, long r, long k) { return tap(o, c, 2 - r, 2 - k); },
+        by_tiles(s.o, s.h, s.w, [&](long o, long i, long j) { return pixel(dy, n * s.o + o, i - 2 + s.pad_top, j - 2 + s.pad_left, s.oh, s.ow); }, [&](long o, long r, long k) { return tap(o, c, 2 - r, 2 - k); },
                  &dx[std::size_t((n * s.c + c) * s.h * s.w)]);
     return dx;
   }
@@ -133,18 +103,6 @@ struct Case {
       }
   }
 };
-
-struct Error {
-  double rms = 0, most = 0;  // relative to the root mean square of the results
-};
-Error error_of(const std::vector<float>& found, const std::vector<double>& exact) {
-  double square = 0, sum = 0, most = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double d = std::fabs(found[i] - exact[i]);
-    square += exact[i] * exact[i], sum += d * d, most = d > most ? d : most;
-  }
-  return {std::sqrt(sum / square), most / std::sqrt(square / double(exact.size()))};
-}
 }  // namespace
 
 TEST_CASE("Winograd: the bits of the contract, for samples of 1 to 7 and extents of all remainders") {
@@ -175,7 +133,7 @@ TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolut
   std::vector<double> exact(std::size_t(c.s.n * c.out));
   for (long i = 0; i < c.s.n * c.out; ++i) {
     const long column = i % 16, row = i / 16 % 16, o = i / 256 % 64, n = i / 256 / 64;
-    for (long k = 0; k < 64 * 9; ++k) exact[std::size_t(i)] += double(c.tap(o, k / 9, k / 3 % 3, k % 3)) * c.at(c.x, n * 64 + k / 9, row - 1 + k / 3 % 3, column - 1 + k % 3, 16, 16);
+    for (long k = 0; k < 64 * 9; ++k) exact[std::size_t(i)] += double(c.tap(o, k / 9, k / 3 % 3, k % 3)) * pixel(c.x, n * 64 + k / 9, row - 1 + k / 3 % 3, column - 1 + k % 3, 16, 16);
   }
   std::vector<float> direct(exact.size());
   const std::vector<float> x = in_blocks_of(c.x, 16, c.in);

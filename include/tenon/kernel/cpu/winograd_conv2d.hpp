@@ -74,6 +74,12 @@ constexpr WinogradScratch winograd_scratch(const WinogradCorrelation& c) {
   return s;
 }
 
+// body(first column, columns) for each panel of columns, which lies behind those before.
+template <class Body>
+[[gnu::always_inline]] inline void each_panel(long columns, Body&& body) {
+  for (long first = 0, width; first < columns; first += width) body(first, width = covered_columns<float>(columns - first));
+}
+
 class WinogradCorrelator {
   using Lanes = Simd<float>;
   using Samples = Simd<float, block_width>;
@@ -123,11 +129,6 @@ class WinogradCorrelator {
       body(tile, s);
       tile += s.tiles;
     }
-  }
-  // body(first column, columns) for each panel of columns, which lies behind those before.
-  template <class Body>
-  static void each_panel(long columns, Body&& body) {
-    for (long first = 0, width; first < columns; first += width) body(first, width = covered_columns<float>(columns - first));
   }
   long columns() const { return c_.blocks ? tiles_ * block_samples : round_up(channels_, simd_width<float>); }
 
