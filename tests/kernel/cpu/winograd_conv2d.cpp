@@ -116,6 +116,7 @@ TEST_CASE("Winograd: more samples than a block, more channels than a vector, pri
   Case(sizes(16, 67, 4, 4, 2), 3).check();
   Case(sizes(3, 33, 29, 31, 37), 4).check();
   Case(sizes(1, 1, 97, 3, 1), 5).check();
+  Case(sizes(0, 3, 4, 5, 2), 6).check();
 }
 
 TEST_CASE("Winograd: any padding") {

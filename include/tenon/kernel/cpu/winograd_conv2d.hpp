@@ -9,8 +9,8 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long winograd_gap = 16, winograd_rows = 32;  // floats between what would meet in a cache; rows of sums that wait for their transform
-inline constexpr long winograd_image_bytes = 2304 << 10, winograd_few_image_bytes = 576 << 10, winograd_group_bytes = 1200 << 10, winograd_held_bytes = 2400 << 10;
+inline constexpr long winograd_gap = 16, winograd_rows = 32, winograd_together = 8;  // floats between what would meet in a cache; rows of sums that wait for their transform; kernels
+inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_bytes = 2304 << 10, winograd_few_image_bytes = 576 << 10, winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
 
 // A correlation of an image [c,h,w] with result [o,oh,ow] of 4 x 4 tiles. Tiles of all samples are counted through; where images are in
 // blocks of samples, a tile is that of 16 samples. For each of 36 points there is a product of matrices, whose columns are lanes:
@@ -23,7 +23,6 @@ struct WinogradCorrelation {
   long across, per_image, tiles;  // tiles of a row, of an image, of all images
   long chunks, chunk, groups, group;
   long tall, wide;  // rows of a product, most columns of it
-  bool held;        // the transformed weights of all groups
 
   constexpr long depth() const { return round_up(c, simd_width<float>) + winograd_gap; }  // from one row to the next
   constexpr long tall_step() const { return tall * depth(); }                             // from one point to the next
@@ -35,25 +34,26 @@ struct WinogradCorrelation {
 
 constexpr long winograd_fitting(long bytes, long each, long least, long most) {
   const long fitting = bytes / each / least * least;
-  return fitting < least ? least : fitting < most ? fitting : most;
+  return fitting < most ? (fitting > least ? fitting : least) : most > 0 ? most : 1;
 }
 [[gnu::noinline]] constexpr WinogradCorrelation winograd_cut(WinogradCorrelation c) {
-  constexpr long pixel = winograd::products * long(sizeof(float)), channels = 8;
+  constexpr long pixel = winograd::products * long(sizeof(float)), channels = 8, few = 4;
   c.across = ceil_div(c.ow, winograd::tile), c.per_image = ceil_div(c.oh, winograd::tile) * c.across;
   c.tiles = (c.blocks ? ceil_div(c.n, block_samples) : c.n) * c.per_image;
-  c.chunks = ceil_div(c.tiles, winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, pixel * c.c * (c.blocks ? block_samples : 1), 1, c.tiles));
-  c.chunk = ceil_div(c.tiles, c.chunks), c.chunks = ceil_div(c.tiles, c.chunk);
-  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows) : winograd_fitting(winograd_group_bytes, pixel * c.c, tile_columns<float>(2), 2 * tile_columns<float>(2));
+  const long image = pixel * c.c * (c.blocks ? block_samples : 1);
+  long fitting = winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, image, 1, c.tiles);
+  if (c.blocks && fitting < few) fitting = winograd_fitting(winograd_most_image_bytes, image, 1, few < c.tiles ? few : c.tiles);  // or weights are transformed for too little
+  c.chunk = c.tiles > 0 ? ceil_div(c.tiles, ceil_div(c.tiles, fitting)) : 1, c.chunks = ceil_div(c.tiles, c.chunk);
+  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows) : winograd_fitting(winograd_few_group_bytes, pixel * c.c, tile_columns<float>(2), 2 * tile_columns<float>(2));
   c.groups = ceil_div(c.o, c.group), c.group = round_up(ceil_div(c.o, c.groups), c.blocks ? channels : simd_width<float>), c.groups = ceil_div(c.o, c.group);
   c.tall = c.blocks ? c.group : c.chunk, c.wide = c.blocks ? c.chunk * block_samples : c.group;
-  c.held = c.groups * c.group_floats() * long(sizeof(float)) <= winograd_held_bytes && c.chunks > 1;
   return c;
 }
 constexpr WinogradCorrelation winograd_forward(const Conv2dSizes& s, bool blocks) {
-  return winograd_cut({s.n, s.c, s.h, s.w, s.o, s.oh, s.ow, s.pad_top, s.pad_left, s.c * 9, 9, false, blocks, 0, 0, 0, 0, 0, 0, 0, 0, 0, false});
+  return winograd_cut({s.n, s.c, s.h, s.w, s.o, s.oh, s.ow, s.pad_top, s.pad_left, s.c * 9, 9, false, blocks, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 constexpr WinogradCorrelation winograd_backward_input(const Conv2dSizes& s, bool blocks) {
-  return winograd_cut({s.n, s.o, s.oh, s.ow, s.c, s.h, s.w, 2 - s.pad_top, 2 - s.pad_left, 9, s.c * 9, true, blocks, 0, 0, 0, 0, 0, 0, 0, 0, 0, false});
+  return winograd_cut({s.n, s.o, s.oh, s.ow, s.c, s.h, s.w, 2 - s.pad_top, 2 - s.pad_left, 9, s.c * 9, true, blocks, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 // Parts of the workspace, in floats from its start.
@@ -61,16 +61,16 @@ struct WinogradScratch {
   long image, weight, sums, pixels, total;
 };
 constexpr WinogradScratch winograd_scratch(const WinogradCorrelation& c) {
-  const long lanes = c.blocks ? c.depth() : c.wide;  // of transformed weights
+  const long weights = 9 * ((c.blocks ? c.row_step : c.plane_step) == 9 ? winograd_together : 1) * (c.blocks ? c.depth() : c.wide);
   const long patch = c.blocks ? winograd::products * block_samples : winograd::points * (c.chunk * winograd::tile + 2) * c.depth();
   const long strip = c.blocks ? 0 : winograd_rows * winograd::tile * winograd::tile * tile_columns<float>(2);
   const long pixels = patch > strip ? patch : strip;
   WinogradScratch s{};
   s.image = round_up(c.c * 2, 16);
   s.weight = s.image + round_up(c.image_floats(), 16);
-  s.sums = s.weight + round_up(c.group_floats() * (c.held ? c.groups : 1), 16);
+  s.sums = s.weight + round_up(c.group_floats(), 16);
   s.pixels = s.sums + winograd::products * winograd_rows * tile_columns<float>(2);
-  s.total = s.pixels + round_up(pixels > 9 * lanes ? pixels : 9 * lanes, 16);
+  s.total = s.pixels + round_up(pixels > weights ? pixels : weights, 16);
   return s;
 }
 
@@ -89,22 +89,19 @@ class WinogradCorrelator {
   WinogradCorrelator(const WinogradCorrelation& c, const float* x, const float* weight, float* y, void* workspace) : c_(c), x_(x), weight_(weight), y_(y) {
     const WinogradScratch s = winograd_scratch(c);
     float* const base = static_cast<float*>(workspace);
-    taps_ = reinterpret_cast<Tap*>(base), image_ = base + s.image, weights_ = base + s.weight, sums_ = base + s.sums, pixels_ = base + s.pixels;
+    taps_ = reinterpret_cast<Tap*>(base), image_ = base + s.image, group_ = base + s.weight, sums_ = base + s.sums, pixels_ = base + s.pixels;
     for (int i = 0; i < tile_rows; ++i) row_[i] = std::int32_t(i * c.depth());
   }
 
   void run(long begin, long end, FunctionRef<long, long, long> done) {
-    const long first = begin / c_.groups;
     for (long item = begin; item < end;) {
       const long chunk = item / c_.groups, from = item % c_.groups, to = end - item < c_.groups - from ? from + end - item : c_.groups;
       tile0_ = chunk * c_.chunk, tiles_ = c_.tiles - tile0_ < c_.chunk ? c_.tiles - tile0_ : c_.chunk;
       if (c_.blocks) transform_blocks();
       else each_segment([&](long tile, const Segment& s) { transform_segment(tile, s); });
       for (long group = from; group < to; ++group) {
-        const bool ready = c_.held && (chunk > first + 1 || (chunk == first + 1 && group >= begin % c_.groups));
         channel0_ = group * c_.group, channels_ = c_.o - channel0_ < c_.group ? c_.o - channel0_ : c_.group;
-        group_ = weights_ + (c_.held ? group * c_.group_floats() : 0);
-        if (!ready) c_.blocks ? transform_weights_for_samples() : transform_weights_for_channels();
+        c_.blocks ? transform_weights_for_samples() : transform_weights_for_channels();
         multiply();
         if (done) tell(done);
       }
@@ -174,27 +171,29 @@ class WinogradCorrelator {
         });
   }
 
-  // The nine weights at `from`, each `step` floats from the next one, become lanes, and those 36 vectors at `to`.
+  // `count` times nine weights, `step` floats apart, become lanes, and those 36 vectors at to(0, lane); so do the next ones, `next` floats
+  // behind, at to(1, lane), and so on. What is contiguous is copied at once.
   template <class To>
-  void transform_weights(const float* from, long step, long count, To&& to, long points) {
-    const long lanes = round_up(count, simd_width<float>), sign = c_.flipped ? -1 : 1;
-    copy_matrix(from, 1, step, pixels_, lanes, 9, count, lanes);
-    for (long lane = 0; lane < lanes; lane += simd_width<float>)
-      winograd::both_ways<winograd::OfKernel, Lanes>(pixels_ + (c_.flipped ? 8 * lanes : 0) + lane, 3 * sign * lanes, sign * lanes,
-                                                     [at = to(lane), points](int i, int j, Lanes v) __attribute__((always_inline)) { v.store(at + (i * winograd::points + j) * points); });
+  void transform_weights(const float* from, long step, long count, long next, long others, To&& to, long points) {
+    const long lanes = round_up(count, simd_width<float>), sign = c_.flipped ? -1 : 1, together = next == 9 ? winograd_together : 1;
+    for (long first = 0; first < others; first += together) {
+      const long own = others - first < together ? others - first : together;
+      copy_matrix(from + first * next, 1, step, pixels_, lanes, 9 * own, count, lanes);
+      for (long k = 0; k < own; ++k)
+        for (long lane = 0; lane < lanes; lane += simd_width<float>)
+          winograd::both_ways<winograd::OfKernel, Lanes>(pixels_ + (9 * k + (c_.flipped ? 8 : 0)) * lanes + lane, 3 * sign * lanes, sign * lanes,
+                                                         [at = to(first + k, lane), points](int i, int j, Lanes v) __attribute__((always_inline)) { v.store(at + (i * winograd::points + j) * points); });
+    }
   }
   [[gnu::noinline]] void transform_weights_for_samples() {
-    for (long r = 0; r < channels_; ++r)
-      transform_weights(weight_ + (channel0_ + r) * c_.row_step, c_.plane_step, c_.c, [&](long lane) { return group_ + r * c_.depth() + lane; }, c_.tall_step());
+    transform_weights(weight_ + channel0_ * c_.row_step, c_.plane_step, c_.c, c_.row_step, channels_, [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
   }
   [[gnu::noinline]] void transform_weights_for_channels() {
-    for (long c = 0; c < c_.c; ++c) {
-      long first = 0, width = covered_columns<float>(columns());
-      transform_weights(weight_ + channel0_ * c_.row_step + c * c_.plane_step, c_.row_step, channels_, [&](long lane) {
-        if (lane >= first + width) first += width, width = covered_columns<float>(columns() - first);
-        return group_ + first * c_.c + c * width + lane - first;
-      }, c_.wide_step());
-    }
+    transform_weights(weight_ + channel0_ * c_.row_step, c_.row_step, channels_, c_.plane_step, c_.c, [&, first = 0L, width = 0L](long c, long lane) mutable {
+      if (lane == 0) first = width = 0;
+      while (lane >= first + width) first += width, width = covered_columns<float>(columns() - first);
+      return group_ + first * c_.c + c * width + lane - first;
+    }, c_.wide_step());
   }
 
   [[gnu::noinline]] void multiply() {
@@ -256,7 +255,7 @@ class WinogradCorrelator {
   const float *x_, *weight_;
   float* y_;
   Tap* taps_;
-  float *image_, *weights_, *sums_, *pixels_, *group_ = nullptr;
+  float *image_, *group_, *sums_, *pixels_;
   long tile0_ = 0, tiles_ = 0, channel0_ = 0, channels_ = 0;
   std::int32_t row_[tile_rows];
 };
