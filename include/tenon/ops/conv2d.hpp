@@ -12,8 +12,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How a convolution is computed. winograd: 3 x 3 kernels at stride 1 take a quarter of the multiplications, and float32 rounds more
-/// (ops/winograd_conv2d.hpp); images of other dtypes are computed directly.
+/// How a convolution and its gradients are computed. winograd: 3 x 3 kernels at stride 1 take a quarter of the multiplications and round
+/// about twice as much (numbers in ops/winograd_conv2d.hpp); images of other dtypes than float32 are computed directly.
 enum class ConvAlgorithm : int { direct, winograd };
 
 /// Settings of a convolution. `padding` counts only with PadMode::pad.

@@ -3,6 +3,7 @@
 #include <tenon/kernel/cpu/winograd_conv2d_weight.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>
 #include <tenon/ops/conv2d_sizes.hpp>
+#include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -30,6 +31,10 @@ struct Winograd : Operator<Op, Name> {
 /// derivative  two operators below, which have each other as derivatives
 /// order       image and kernel at the points 0, +-5/8, +-3/2, infinity, columns before rows; per point one chain of fused multiply-adds over
 ///             the channels; from these the results, columns before rows. A value that is not finite reaches all of its tile
+/// error       of normal images and weights of 64 channels against float64, relative to the root mean square of the results: 7.8e-7 in the
+///             mean square, 8.7e-6 at most; a direct convolution has 4.2e-7 and 4.9e-6
+/// speed       of direct ones of 64 to 512 channels, 32 to 4 rows and columns, on AVX-512: a batch of 32 takes 0.37 to 0.46 of their time; one
+///             sample 0.4 to 0.75, but images of 4 x 4 with 512 channels 3 times as long, since all weights are transformed for one tile
 /// source      Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), with other points, which round less
 struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
@@ -78,7 +83,11 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
 
 /// The gradient of such a convolution with respect to its weight, by F(3 x 3, 4 x 4). Operands: x, dy. Result: [O, C, 3, 3].
 ///
-/// order       image and gradient at the points; per point one chain over blocks of 16 samples, tiles, samples of the block
+/// order       image and gradient at the points; per point chains over 4 tiles and the samples of their block of 16, more tiles in a batch
+///             of less than 16, added one after the other
+/// error       of normal numbers in a batch of 32, 32 x 32, as above: 8.7e-7 in the mean square, 3.0e-6 at most; the direct gradient has
+///             6.0e-7 and 2.2e-6
+/// speed       0.4 to 0.65 of the direct gradient's time in a batch of 32, 0.6 to 1 in one of 3
 struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeight"> {
   using Config = Conv2dAttributes;
   static constexpr InBlocks blocks = InBlocks::wants;

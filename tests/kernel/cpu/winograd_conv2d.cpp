@@ -131,17 +131,26 @@ TEST_CASE("Winograd: more tiles and channels than are held at a time") {
 
 TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolution") {
   const Case c(sizes(16, 64, 16, 16, 64), 9, true);
-  std::vector<double> exact(std::size_t(c.s.n * c.out));
+  std::vector<double> y(std::size_t(c.s.n * c.out)), dx(y.size());
   for (long i = 0; i < c.s.n * c.out; ++i) {
-    const long column = i % 16, row = i / 16 % 16, o = i / 256 % 64, n = i / 256 / 64;
-    for (long k = 0; k < 64 * 9; ++k) exact[std::size_t(i)] += double(c.tap(o, k / 9, k / 3 % 3, k % 3)) * pixel(c.x, n * 64 + k / 9, row - 1 + k / 3 % 3, column - 1 + k % 3, 16, 16);
+    const long column = i % 16, row = i / 16 % 16, own = i / 256 % 64, n = i / 256 / 64;
+    for (long k = 0; k < 64 * 9; ++k) {
+      const long other = k / 9, r = k / 3 % 3, s = k % 3;
+      y[std::size_t(i)] += double(c.tap(own, other, r, s)) * pixel(c.x, n * 64 + other, row - 1 + r, column - 1 + s, 16, 16);
+      dx[std::size_t(i)] += double(c.tap(other, own, r, s)) * pixel(c.dy, n * 64 + other, row + 1 - r, column + 1 - s, 16, 16);
+    }
   }
-  std::vector<float> direct(exact.size());
-  const std::vector<float> x = in_blocks_of(c.x, 16, c.in);
-  reference::Workspace scratch(kernel::block_conv2d_workspace(c.s));
-  kernel::block_conv2d(c.s, x.data(), c.weight.data(), direct.data(), 0, kernel::block_conv2d_items(c.s), scratch.data(), {});
-  const Error own = error_of(c.run(false, true, 1), exact), other = error_of(from_blocks(direct, 16, c.out), exact);
-  MESSAGE("relative to the root mean square of the results: Winograd " << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
-  CHECK(own.rms < 2.5 * other.rms);
-  CHECK(own.most < 2.5 * other.most);
+  std::vector<float> direct(y.size());
+  const std::vector<float> x = in_blocks_of(c.x, 16, c.in), dy = in_blocks_of(c.dy, 16, c.out);
+  reference::Workspace forward(kernel::block_conv2d_workspace(c.s)), input(kernel::block_conv2d_backward_input_workspace(c.s));
+  const auto compare = [&](const std::vector<float>& found, const std::vector<double>& exact) {
+    const Error own = error_of(found, exact), other = error_of(from_blocks(direct, 16, c.out), exact);
+    MESSAGE("relative to the root mean square of the results: Winograd " << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
+    CHECK(own.rms < 2.5 * other.rms);
+    CHECK(own.most < 2.5 * other.most);
+  };
+  kernel::block_conv2d(c.s, x.data(), c.weight.data(), direct.data(), 0, kernel::block_conv2d_items(c.s), forward.data(), {});
+  compare(c.run(false, true, 1), y);
+  kernel::block_conv2d_backward_input(c.s, c.weight.data(), dy.data(), direct.data(), 0, kernel::block_conv2d_backward_input_items(c.s), input.data(), {});
+  compare(c.run(true, true, 1), dx);
 }
