@@ -133,11 +133,14 @@ template <class From, class To>
     long j = begin;
     if constexpr (std::is_same_v<From, To> && std::is_same_v<To, A>) {
       using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
-      for (; step <= 2 && j + V::width <= end; j += V::width) {
+      for (; j + V::width <= end; j += V::width) {
         const V share = V::load(from + j) / V(whole);
         if (step == 1) share.store(to + j);
-        else  // the zero behind the last one comes before the next row
+        else if (step == 2)  // the zero behind the last one comes before the next row
           for (int half = 0; half < 2; ++half) interleaved(share, V(A(0)), half).store(to + 2 * j + half * V::width);
+        else
+#pragma GCC unroll 8
+          for (int lane = 0; lane < V::width; ++lane) to[(j + lane) * step] = share[lane];
       }
     }
     for (; j < end; ++j) to[j * step] = static_cast<To>(static_cast<A>(from[j]) / whole);
@@ -163,14 +166,19 @@ template <class T>
         for (long i = a0 > above ? a0 - above : 0; i < a0 + band && i < s.oh; ++i)
           divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow, share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w,
                      count_include_pad);
+      long summed = -2;
       for (int phase = 0; phase < s.stride_h; ++phase) {
-        long tap[grid_taps];
-        long taps = 0;
-        for (long d = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1; d >= 0; --d)
-          for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
-        for (long p = 0; p < planes; ++p)
-          if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
-          else clear(sums.cell + p * band * pitch, band * pitch);
+        const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
+        if (first != summed) {  // else the same windows hold this row and the one above
+          long tap[grid_taps];
+          long taps = 0;
+          for (long d = first; d >= 0; --d)
+            for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
+          for (long p = 0; p < planes; ++p)
+            if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
+            else clear(sums.cell + p * band * pitch, band * pitch);
+          summed = first;
+        }
         for (long p = 0; p < planes; ++p)
           for (long a = a0; a < a0 + band; ++a)
             if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h)
