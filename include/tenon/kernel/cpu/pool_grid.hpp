@@ -98,6 +98,32 @@ template <class Fold, class A>
   }
 }
 
+/// True if all windows lie within their planes and a row of them fills vectors: then they need no copy with padding.
+template <class A>
+constexpr bool lie_open(const Pool2dSizes& s) {
+  const long columns = (s.ow - 1) * s.stride_w;
+  return s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h && columns >= grid_step<A>;
+}
+/// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i * from_row. Two vectors
+/// at a time, of which the last two overlap those before.
+template <class Fold, class A>
+[[gnu::noinline]] void fold_rows(const Pool2dSizes& s, const A* from, long from_row, A* to, long to_row, long rows) {
+  using V = Simd<A>;
+  const long last = (s.ow - 1) * s.stride_w + 1 - grid_step<A>;
+  for (; rows > 0; --rows, from += from_row, to += to_row)
+    for (long q = 0;; q = q + grid_step<A> < last ? q + grid_step<A> : last) {
+      V a, b;
+      for (long r = 0; r < s.kh; ++r)
+        for (long k = 0; k < s.kw; ++k) {
+          const A* const at = from + q + r * s.w + k;
+          const V u = V::load(at), v = V::load(at + V::width);
+          a = r + k == 0 ? Fold::first(u) : Fold::next(a, u), b = r + k == 0 ? Fold::first(v) : Fold::next(b, v);
+        }
+      a.store(to + q), b.store(to + q + V::width);
+      if (q == last) break;
+    }
+}
+
 /// Calls body(i, j, window) for the windows of rows [i0, i0 + rows) whose first tap is padding and whose first element neither beats it
 /// nor can be beaten by it: -infinity and NaN.
 template <class A, class T, class Body>
