@@ -50,6 +50,10 @@ void lanes() {
     });
     check(choose_greater(a, b, c, a), [](T x, T y, T z) { return x > y ? z : x; });
     check(V(T(1.5)), [](T, T, T) { return T(1.5); });
+    alignas(sizeof(V)) T aligned[Width];
+    store_past_caches(a, aligned);
+    settle_stores();
+    CHECK(std::memcmp(aligned, memory[0] + 1, sizeof aligned) == 0);
   }
 }
 

@@ -227,6 +227,31 @@ template <class T, int Width>
 #endif
 }
 
+/// Stores a vector past the caches where the instruction set can, else as usual. The address is a multiple of the vector's size. Before
+/// another thread reads it, settle_stores().
+template <class T, int Width>
+[[gnu::always_inline]] inline void store_past_caches(Simd<T, Width> a, T* to) {
+#if defined(__clang__)
+  __builtin_nontemporal_store(a.lanes, reinterpret_cast<typename Simd<T, Width>::Vector*>(to));
+#elif defined(__SSE2__)
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float> && Width == 16) return __builtin_ia32_movntps512(to, a.lanes);
+#endif
+#if defined(__AVX__)
+  if constexpr (std::is_same_v<T, float> && Width == 8) return __builtin_ia32_movntps256(to, a.lanes);
+#endif
+  if constexpr (std::is_same_v<T, float> && Width == 4) __builtin_ia32_movntps(to, a.lanes);
+  else a.store(to);
+#else
+  a.store(to);
+#endif
+}
+[[gnu::always_inline]] inline void settle_stores() {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 /// The first half of the lanes, and the second.
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, Width / 2> lower_half(Simd<T, Width> a) {

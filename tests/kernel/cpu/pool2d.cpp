@@ -163,6 +163,10 @@ TEST_CASE("pool2d: the layers of networks") {
   check<float>({3, 112, 112, 56, 56, 3, 3, 2, 2, 1, 1}, true, 12);
   check<float>({8, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 13);  // "same": the last row of windows hangs over
   check<float>({5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, 14);   // global
+  check<float>({2, 61, 97, 12, 19, 5, 5, 5, 5, 0, 0}, true, 15);  // side by side: one sum for the rows of a window
+  check<float>({3, 29, 97, 29, 33, 1, 3, 1, 3, 0, 1}, true, 16);
+  check<float>({2, 40, 101, 10, 34, 2, 2, 4, 3, 0, 0}, false, 17);  // with gaps
+  check<double>({2, 40, 101, 19, 25, 3, 4, 2, 4, 0, 0}, false, 18);
 }
 
 TEST_CASE("max_pool2d: the first maximum of a window gets the gradient") {

@@ -47,9 +47,8 @@ constexpr std::size_t lstm_grad_workspace(long hidden) {
 }
 
 namespace detail {
-// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied. The place
-// of the next step's states is fetched meanwhile: stores that wait for memory would take as long as the arithmetic.
-template <class A>
+// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied.
+template <bool past_caches, class A>
 [[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state, A* next) {
   using V = Simd<A>;
   for (long u = 0; u < hidden; u += V::width) {
@@ -63,10 +62,7 @@ template <class A>
     cell.store(c + u);
     out.store(h + u);
     const V part[]{i, f, g, o, cell, out};
-    for (long k = 0; k < 6; ++k) {
-      store_some(part[k], state + k * hidden + u, count);
-      __builtin_prefetch(next + k * hidden + u, 1, 2);
-    }
+    for (long k = 0; k < 6; ++k) store_part<past_caches>(part[k], state + k * hidden + u, count, next + k * hidden + u);
   }
 }
 
@@ -79,7 +75,7 @@ struct LstmAhead {
 
 // One sample and step backward: dh is the sum of what comes from above (may be null) and from the step after (may be null), dc goes on.
 // Writes the gradient of the gates' arguments twice: to the result and to a row for the next product.
-template <class A>
+template <bool past_caches, class A>
 [[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after, A* dc, A* gates, A* result,
                                       const LstmAhead<A>& ahead) {
   using V = Simd<A>;
@@ -94,8 +90,7 @@ template <class A>
     const V gradient[]{sum * g * (i * (one - i)), sum * given(c_before) * (f * (one - f)), sum * i * (one - g * g), dh * t * (o * (one - o))};
     for (long k = 0; k < 4; ++k) {
       store_some(gradient[k], gates + k * hidden + u, count);
-      store_some(gradient[k], result + k * hidden + u, count);
-      __builtin_prefetch(ahead.result + k * hidden + u, 1, 2);
+      store_part<past_caches>(gradient[k], result + k * hidden + u, count, ahead.result + k * hidden + u);
     }
     for (long k = 0; k < 5; ++k) __builtin_prefetch(ahead.state + k * hidden + u, 0, 2);
     if (ahead.above) __builtin_prefetch(ahead.above + u, 0, 2);
@@ -117,6 +112,8 @@ template <class A>
   StepWeight<A> input_weight(features, gates, recurrent_rows, base), weight(hidden, gates, recurrent_block(begin, end), base + scratch.weight);
   input_weight.pack(layer.input_weight, 1, features);
   weight.pack(layer.weight, 1, hidden);
+  const bool past_caches = detail::goes_past_caches(states, hidden, (end - begin) * layer.steps * parts);
+  const auto cell = past_caches ? &detail::lstm_cell<true, A> : &detail::lstm_cell<false, A>;
   A* const product = reinterpret_cast<A*>(base + scratch.products);
   A *const h = product + recurrent_rows * width, *const c = h + recurrent_rows * padded;
   in_sample_blocks(begin, end, [&](long first, long rows) {
@@ -136,10 +133,11 @@ template <class A>
       for (long i = 0; i < rows; ++i) {
         A* const own = states + layer.at(first + i, step) * parts;
         A* const next = step + 1 < layer.steps ? states + layer.at(first + i, step + 1) * parts : own;
-        detail::lstm_cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, own, next);
+        cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, own, next);
       }
     }
   });
+  if (past_caches) settle_stores();
 }
 
 /// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2, hidden]; the other
@@ -150,6 +148,8 @@ template <class A>
   const long sample_size = layer.steps * gates + (layer.first ? hidden : 0);
   StepWeight<A> weight(gates, hidden, recurrent_block(begin, end), workspace);
   weight.pack(layer.weight, hidden, 1);
+  const bool past_caches = detail::goes_past_caches(result, hidden, (end - begin) * sample_size);
+  const auto cell = past_caches ? &detail::lstm_cell_grad<true, A> : &detail::lstm_cell_grad<false, A>;
   A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
   A *const row = product + recurrent_rows * width, *const dc = row + recurrent_rows * gates;
   in_sample_blocks(begin, end, [&](long first, long rows) {
@@ -166,12 +166,12 @@ template <class A>
                                          result_of(i, before)};
         const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
         const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
-        detail::lstm_cell_grad(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates,
-                               result_of(i, step), ahead);
+        cell(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates, result_of(i, step), ahead);
       }
     }
     if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
   });
+  if (past_caches) settle_stores();
 }
 
 }  // namespace tenon::kernel

@@ -204,8 +204,7 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
   if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
     detail::GridCells<A> sums;
     const long pitch = grid.image.pitch / s.stride_w;
-    detail::each_band(s, grid, x, A(0), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
-      grid.run(detail::fold_grid<detail::Sum, A>, cells, sums.cell, planes, rows);
+    const auto divide = [&](long plane, long planes, long i0, long rows) {
       detail::pick_windows(sums.cell, planes * rows * pitch, s.stride_w);
       if (detail::one_divisor(s, count_include_pad)) {
         detail::divide_cells(sums.cell, planes * rows * pitch, static_cast<A>(long(s.kh) * s.kw));
@@ -215,6 +214,20 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
       for (long p = 0; p < planes; ++p)
         for (long i = 0; i < rows; ++i)
           detail::divide_row(s, i0 + i, sums.cell + (p * rows + i) * pitch, y + ((plane + p) * s.oh + i0 + i) * s.ow, 1, count_include_pad);
+    };
+    if constexpr (std::is_same_v<A, T>)
+      if (detail::lie_open<A>(s)) {
+        for (long plane = begin; plane < end; ++plane)
+          for (long i = 0, rows; i < s.oh; i += rows) {
+            rows = grid.rows < s.oh - i ? grid.rows : s.oh - i;
+            detail::fold_rows<detail::Sum>(s, x + (plane * s.h + i * s.stride_h) * s.w, s.stride_h * s.w, sums.cell, grid.image.pitch, rows);
+            divide(plane, 1, i, rows);
+          }
+        return;
+      }
+    detail::each_band(s, grid, x, A(0), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
+      grid.run(detail::fold_grid<detail::Sum, A>, cells, sums.cell, planes, rows);
+      divide(plane, planes, i0, rows);
     });
     return;
   }

@@ -98,6 +98,32 @@ template <class Fold, class A>
   }
 }
 
+/// True if all windows lie within their planes and a row of them fills vectors: then they need no copy with padding.
+template <class A>
+constexpr bool lie_open(const Pool2dSizes& s) {
+  const long columns = (s.ow - 1) * s.stride_w;
+  return s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h && columns >= grid_step<A>;
+}
+/// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i * from_row. Two vectors
+/// at a time, of which the last two overlap those before.
+template <class Fold, class A>
+[[gnu::noinline]] void fold_rows(const Pool2dSizes& s, const A* from, long from_row, A* to, long to_row, long rows) {
+  using V = Simd<A>;
+  const long last = (s.ow - 1) * s.stride_w + 1 - grid_step<A>;
+  for (; rows > 0; --rows, from += from_row, to += to_row)
+    for (long q = 0;; q = q + grid_step<A> < last ? q + grid_step<A> : last) {
+      V a, b;
+      for (long r = 0; r < s.kh; ++r)
+        for (long k = 0; k < s.kw; ++k) {
+          const A* const at = from + q + r * s.w + k;
+          const V u = V::load(at), v = V::load(at + V::width);
+          a = r + k == 0 ? Fold::first(u) : Fold::next(a, u), b = r + k == 0 ? Fold::first(v) : Fold::next(b, v);
+        }
+      a.store(to + q), b.store(to + q + V::width);
+      if (q == last) break;
+    }
+}
+
 /// Calls body(i, j, window) for the windows of rows [i0, i0 + rows) whose first tap is padding and whose first element neither beats it
 /// nor can be beaten by it: -infinity and NaN.
 template <class A, class T, class Body>
@@ -133,11 +159,14 @@ template <class From, class To>
     long j = begin;
     if constexpr (std::is_same_v<From, To> && std::is_same_v<To, A>) {
       using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
-      for (; step <= 2 && j + V::width <= end; j += V::width) {
+      for (; j + V::width <= end; j += V::width) {
         const V share = V::load(from + j) / V(whole);
         if (step == 1) share.store(to + j);
-        else  // the zero behind the last one comes before the next row
+        else if (step == 2)  // the zero behind the last one comes before the next row
           for (int half = 0; half < 2; ++half) interleaved(share, V(A(0)), half).store(to + 2 * j + half * V::width);
+        else
+#pragma GCC unroll 8
+          for (int lane = 0; lane < V::width; ++lane) to[(j + lane) * step] = share[lane];
       }
     }
     for (; j < end; ++j) to[j * step] = static_cast<To>(static_cast<A>(from[j]) / whole);
@@ -163,14 +192,19 @@ template <class T>
         for (long i = a0 > above ? a0 - above : 0; i < a0 + band && i < s.oh; ++i)
           divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow, share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w,
                      count_include_pad);
+      long summed = -2;
       for (int phase = 0; phase < s.stride_h; ++phase) {
-        long tap[grid_taps];
-        long taps = 0;
-        for (long d = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1; d >= 0; --d)
-          for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
-        for (long p = 0; p < planes; ++p)
-          if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
-          else clear(sums.cell + p * band * pitch, band * pitch);
+        const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
+        if (first != summed) {  // else the same windows hold this row and the one above
+          long tap[grid_taps];
+          long taps = 0;
+          for (long d = first; d >= 0; --d)
+            for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
+          for (long p = 0; p < planes; ++p)
+            if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
+            else clear(sums.cell + p * band * pitch, band * pitch);
+          summed = first;
+        }
         for (long p = 0; p < planes; ++p)
           for (long a = a0; a < a0 + band; ++a)
             if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h)

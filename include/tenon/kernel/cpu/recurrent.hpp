@@ -1,6 +1,7 @@
 // What the time loops of recurrent layers share: a weight packed once for many small products, and the walk over samples.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/gates.hpp>
@@ -29,6 +30,24 @@ template <class A>
   if (count >= Simd<A>::width) [[likely]]
     return value.store(to);
   for (long l = 0; l < count; ++l) to[l] = value[int(l)];
+}
+// Of this size on results do not enter the caches: they would have left the second one before they are read, and each line would be
+// read from memory before it is written.
+inline constexpr long recurrent_cached_bytes = 1 << 20;
+template <class A>
+inline bool goes_past_caches(const A* rows, long row_length, long size) {
+  constexpr long lanes = Simd<A>::width;
+  return size * long(sizeof(A)) > recurrent_cached_bytes && row_length % lanes == 0 && reinterpret_cast<std::uintptr_t>(rows) % sizeof(Simd<A>) == 0;
+}
+// A vector of a long row; if it stays in the caches, the place of a later one is fetched meanwhile: stores that wait for memory would take
+// as long as the arithmetic.
+template <bool past_caches, class A>
+[[gnu::always_inline]] inline void store_part(Simd<A> value, A* to, long count, const A* later) {
+  if constexpr (past_caches) store_past_caches(value, to);
+  else {
+    store_some(value, to, count);
+    __builtin_prefetch(later, 1, 2);
+  }
 }
 }  // namespace detail
 
