@@ -47,17 +47,17 @@ inline bool amx_permitted() {
 /// Rows, and columns of float32 or pairs, of a tile; steps of a product that one instruction takes; rows and columns of four tiles.
 inline constexpr long amx_side = 16, amx_steps = 2 * amx_side, amx_square = 2 * amx_side;
 
-/// Up to 2 x 2 tiles of sums side by side: out[i][j] = sum over `groups` groups of 32 steps of a's rows times b's columns, from +0 or,
-/// to resume, from out. Row i of a: 16 pairs at a + i * a_row + group * a_group; step pair p of b: pairs of 16 or 32 columns at
-/// b + group * b_group + p * b_row. All distances in bytes.
+/// Up to 2 x 2 tiles of sums side by side: out[i][j] = sum over groups of 32 steps of a's rows times b's columns, from +0 or, to resume,
+/// from out. Row i of a: 16 pairs at a + i * a_row + group * a_group for `groups` groups, then, if there is a `last` one, at last + i * 64.
+/// Pair p of steps of b: pairs of 16 or 32 columns at b + group * b_group + p * b_row. All distances in bytes.
 struct AmxProduct {
   const char* a;
-  long a_row, a_group;
+  long a_row, a_group, groups;
+  const char* last;
   const char* b;
   long b_row, b_group;
   char* out;
   long out_row;
-  long groups;
   bool resume;
 };
 
@@ -100,14 +100,16 @@ template <int Rows, int Columns>
   if constexpr (lower && right) amx_begin<3>(p);
   const char *a = p.a, *b = p.b;
   const long a_row = p.a_row, b_row = p.b_row, a_group = p.a_group, b_group = p.b_group;
-  for (long group = p.groups; group > 0; --group, a += a_group, b += b_group) {
+  const auto group = [b_row](const char* a, long a_row, const char* b) __attribute__((always_inline)) {
     amx_load<4>(a, a_row);
     amx_load<6>(b, b_row);
     amx_multiply<0, 4, 6>();
     if constexpr (right) amx_load<7>(b + 64, b_row), amx_multiply<1, 4, 7>();
     if constexpr (lower) amx_load<5>(a + amx_side * a_row, a_row), amx_multiply<2, 5, 6>();
     if constexpr (lower && right) amx_multiply<3, 5, 7>();
-  }
+  };
+  for (long left = p.groups; left > 0; --left, a += a_group, b += b_group) group(a, a_row, b);
+  if (p.last) group(p.last, 64, b);
   amx_end<0>(p);
   if constexpr (right) amx_end<1>(p);
   if constexpr (lower) amx_end<2>(p);
