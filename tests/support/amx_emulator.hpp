@@ -10,6 +10,10 @@
 
 #include <ucontext.h>
 
+#include <tenon/kernel/cpu/amx.hpp>
+
+#include "skip.hpp"
+
 namespace support {
 
 class AmxEmulator {
@@ -160,5 +164,17 @@ class AmxEmulator {
     ++count().products;
   }
 };
+
+#if defined(TENON_HAS_AMX)
+/// Lets products of bfloat16 run in tiles: true if the processor does it, false if they are emulated.
+inline bool use_amx() {
+  using namespace tenon::kernel::detail;
+  if (ask_for_amx()) return true;
+  say_skipped("AMX on the processor itself: it has none, or the system does not permit it; its instructions are emulated");
+  AmxEmulator::install();
+  amx_permission = AmxPermission::granted;
+  return false;
+}
+#endif
 
 }  // namespace support

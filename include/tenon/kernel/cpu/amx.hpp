@@ -1,11 +1,11 @@
 // Tiles of AMX: eight matrix registers that multiply 16 rows by 16 columns over 32 steps of bfloat16 in one instruction.
 #pragma once
+#include <tenon/core/config.hpp>
+
+#if defined(TENON_HAS_AMX)
 #include <atomic>
 #include <cstdint>
 
-#include <tenon/core/simd_half.hpp>
-
-#if defined(TENON_HAS_AMX)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -13,12 +13,12 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Are there tiles in this instruction set? The namespace says so too.
+/// Rows, and columns of float32 or pairs, of a tile; steps of a product that one instruction takes; rows and columns of four tiles.
+inline constexpr long amx_side = 16, amx_steps = 2 * amx_side, amx_square = 2 * amx_side;
+
 #if defined(TENON_HAS_AMX)
+/// Are there tiles in this instruction set? The namespace says so too.
 inline constexpr bool has_amx = true;
-#else
-inline constexpr bool has_amx = false;
-#endif
 
 namespace detail {
 /// Linux gives tiles to a process that asks for them, because they make what it saves of a thread 8 KB larger. It refuses where the
@@ -27,12 +27,8 @@ enum class AmxPermission { not_asked, refused, granted };
 inline constinit std::atomic<AmxPermission> amx_permission{AmxPermission::not_asked};
 
 [[gnu::cold, gnu::noinline]] inline bool ask_for_amx() {
-#if defined(TENON_HAS_AMX)
   constexpr long request_permission = 0x1023, tile_data = 18;
   const bool granted = ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-#else
-  const bool granted = false;
-#endif
   amx_permission.store(granted ? AmxPermission::granted : AmxPermission::refused, std::memory_order_relaxed);
   return granted;
 }
@@ -43,9 +39,6 @@ inline bool amx_permitted() {
   const auto known = detail::amx_permission.load(std::memory_order_relaxed);
   return known == detail::AmxPermission::not_asked ? detail::ask_for_amx() : known == detail::AmxPermission::granted;
 }
-
-/// Rows, and columns of float32 or pairs, of a tile; steps of a product that one instruction takes; rows and columns of four tiles.
-inline constexpr long amx_side = 16, amx_steps = 2 * amx_side, amx_square = 2 * amx_side;
 
 /// Up to 2 x 2 tiles of sums side by side: out[i][j] = sum over groups of 32 steps of a's rows times b's columns, from +0 or, to resume,
 /// from out. Row i of a: 16 pairs at a + i * a_row + group * a_group for `groups` groups, then, if there is a `last` one, at last + i * 64.
@@ -150,6 +143,11 @@ class AmxTiles {
 
   long rows_ = 0;
 };
+
+#else
+inline constexpr bool has_amx = false;
+constexpr bool amx_permitted() { return false; }
+#endif
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

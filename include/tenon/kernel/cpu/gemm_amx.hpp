@@ -3,6 +3,7 @@
 #include <tenon/kernel/cpu/amx.hpp>
 #include <tenon/kernel/cpu/gemm_pack.hpp>
 
+#if defined(TENON_HAS_AMX)
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
@@ -147,3 +148,4 @@ template <class T>
 
 }  // namespace tenon::kernel::detail
 TENON_EXACT_END
+#endif

@@ -190,8 +190,10 @@ class GemmBlock {
 
 template <class T>
 [[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done = nullptr) {
+#if defined(TENON_HAS_AMX)
   if constexpr (by_amx<T>)
     if (amx_permitted()) return gemm_amx_block(plan, g, workspace, part);
+#endif
   if constexpr (by_pieces<T>)
     if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<Compute<T>>) {
       const long step = plan.swapped ? g.c_row : 1;
