@@ -159,28 +159,39 @@ class WinnerWeight {
 
 // Adds a plane's winners times a patch of `rows` rows of weights to the image, the last winner first.
 using SpreadKernel = void (*)(const WinnerList& list, const float* weight, float* image, long row, long rows);
-template <int Vectors>
+/// True if a patch stays in registers while it is spread.
+constexpr bool patch_in_registers(long rows, long vectors) { return simd_bytes == 64 && rows * vectors <= 25; }
+// Rows: of a patch that stays in registers, else 0.
+template <int Rows, int Vectors>
 [[gnu::noinline]] void spread_patches(const WinnerList& list, const float* weight, float* image, long row, long rows) {
   using V = Simd<float, patch_lanes>;
+  V patch[Rows * Vectors + 1];
+#pragma GCC unroll 32
+  for (int i = 0; i < Rows * Vectors; ++i) patch[i] = V::load(weight + i * patch_lanes);
   for (const Winner *w = list.end, *const begin = list.begin; w != begin;) {
     --w;
     const V gradient(w->gradient);
     const float* from = weight;
     float* to = image + w->place;
-    for (long r = 0; r < rows; ++r, to += row, from += Vectors * patch_lanes)
+    const auto add = [&](int v, V factor) __attribute__((always_inline)) { fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes); };
+#pragma GCC unroll 32
+    for (int r = 0; r < Rows; ++r, to += row)
+#pragma GCC unroll 32
+      for (int v = 0; v < Vectors; ++v) add(v, patch[r * Vectors + v]);
+    for (long r = 0; Rows == 0 && r < rows; ++r, to += row, from += Vectors * patch_lanes)
 #pragma GCC unroll 16
-      for (int v = 0; v < Vectors; ++v) fmadd(V::load(from + v * patch_lanes), gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes);
+      for (int v = 0; v < Vectors; ++v) add(v, V::load(from + v * patch_lanes));
   }
 }
 
 class WinnerInput {
  public:
-  WinnerInput(const Conv2dSizes& s, bool blocks, const float* weight, float* workspace, SpreadKernel kernel)
-      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), images_(s, p_, blocks, workspace), kernel_(kernel), weight_(weight), patches_(workspace + side_samples * p_.elements),
+  WinnerInput(const Conv2dSizes& s, const float* weight, float* workspace, SpreadKernel kernel)
+      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), images_(s, p_, false, workspace), kernel_(kernel), weight_(weight), patches_(workspace + side_samples * p_.elements),
         list_(patches_ + s.o * s.kh * p_.patch), finite_(all_finite(weight, s.o * s.c * s.taps())) {
     pack();
   }
-  // The samples first .. first + count - 1; of blocks they are one.
+  // The samples first .. first + count - 1.
   [[gnu::noinline]] void run(const float* lists, float* dx, long first, long count) const {
     for (long s = 0; s < count; s += side_samples) {
       const long side = count - s < side_samples ? count - s : side_samples;
@@ -244,9 +255,9 @@ class WinnerInput {
 /// The kernel that adds up the patches of a convolution.
 template <int Rows, int Vectors>
 inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
-/// The kernel that spreads patches of so many vectors.
-template <int Vectors>
-inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<Vectors>;
+/// The kernel that spreads patches of so many rows and vectors.
+template <int Rows, int Vectors>
+inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<detail::patch_in_registers(Rows, Vectors) ? Rows : 0, Vectors>;
 
 /// Items: channels of dy. One group, no dilation.
 constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
@@ -257,18 +268,16 @@ constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) { ret
   detail::WinnerWeight(s, blocks, static_cast<float*>(workspace), kernel).run(x, lists, dw, begin, end);
 }
 
-/// Items: samples, or blocks of them. One group, no dilation, whole_pixels.
-constexpr long winner_conv2d_input_items(const Conv2dSizes& s, bool blocks) { return blocks ? ceil_div(s.n, block_samples) : s.n; }
+/// Items: samples. One group, no dilation, whole_pixels.
+constexpr long winner_conv2d_input_items(const Conv2dSizes& s) { return s.n; }
 constexpr std::size_t winner_conv2d_input_workspace(const Conv2dSizes& s) {
   const detail::PatchImages p = detail::patch_images(s);
   return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
 }
-/// dx as by conv2d_backward_input, row-major or in blocks. kernel: spread_kernel of the vectors of a patch's row.
-[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* lists, float* dx, long begin, long end, void* workspace,
+/// dx as by conv2d_backward_input, row-major. kernel: spread_kernel of a patch's rows and of a row's vectors.
+[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists, float* dx, long begin, long end, void* workspace,
                                                   detail::SpreadKernel kernel) {
-  const detail::WinnerInput input(s, blocks, weight, static_cast<float*>(workspace), kernel);
-  const long step = blocks ? block_samples : 1;
-  for (long item = begin; item < end; ++item) input.run(lists, dx, item * step, s.n - item * step < step ? s.n - item * step : step);
+  detail::WinnerInput(s, weight, static_cast<float*>(workspace), kernel).run(lists, dx, begin, end - begin);
 }
 
 }  // namespace tenon::kernel

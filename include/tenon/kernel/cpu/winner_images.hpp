@@ -77,15 +77,14 @@ class SampleImages {
       });
     }
   }
-  /// The way back, for whole_pixels.
+  /// The way back, row-major, for whole_pixels.
   [[gnu::noinline]] void drain(float* x, long sample, long samples) const {
     const long channels = p_.places.channels;
-    if (width_ < s_.w || height_ < s_.h) clear_samples(x, sample, samples);
+    if (width_ < s_.w || height_ < s_.h) clear(x + first_of(sample, 0), samples * s_.c * plane());
     for (long c = 0; c < s_.c; c += 8) {
       const long rows = s_.c - c < 8 ? s_.c - c : 8;
       each_square(sample, samples, c, [&](long at, long image, long pixels) {
-        if (blocks_) transpose_square(images_ + image, p_.elements, side_samples, x + at, plane(), rows, false);
-        else if (pixels == 8) transpose_square(images_ + image, channels, 8, x + at, plane(), rows, false);
+        if (pixels == 8) transpose_square(images_ + image, channels, 8, x + at, plane(), rows, false);
         else
           for (long q = 0; q < pixels; ++q)
             for (long i = 0; i < rows; ++i) x[at + i * plane() + q] = images_[image + q * channels + i] + 0.0f;
@@ -111,11 +110,6 @@ class SampleImages {
           body(first_of(sample + s, c) + (y * s_.w + x) * lanes, s * p_.elements + (y + s_.pad_top) * p_.row + (x + s_.pad_left) * p_.places.channels + c, step);
         }
   }
-  void clear_samples(float* x, long sample, long samples) const {
-    if (!blocks_) return clear(x + first_of(sample, 0), samples * s_.c * plane());
-    for (long i = 0; i < s_.c * s_.h * s_.w; ++i) Simd<float, 8>(0.0f).store(x + first_of(sample, 0) + i * block_samples);
-  }
-
   const Conv2dSizes& s_;
   const PatchImages& p_;
   bool blocks_;

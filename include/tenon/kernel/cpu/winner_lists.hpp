@@ -41,12 +41,13 @@ inline Winner* list_windows(const WinnerPlanes& p, const float* winner, const fl
 inline constexpr int listed_lanes = 16;
 using ListedVector = Simd<float, listed_lanes>;
 using ListedPlaces = Simd<std::int32_t, listed_lanes>;
-// Writes the lanes whose number is greater than `least`, and 8 or 16 winners in all.
+// Writes the lanes whose number is greater than `least`, and 8 or 16 winners in all; there are `most` at most.
+template <int most>
 [[gnu::always_inline]] inline Winner* list_lanes(ListedVector number, ListedVector least, ListedPlaces place, ListedVector gradients, Winner* to) {
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
   interleaved(places, gradients, false).store(reinterpret_cast<float*>(to));
-  if (count > listed_lanes / 2) interleaved(places, gradients, true).store(reinterpret_cast<float*>(to) + listed_lanes);
+  if (most > listed_lanes / 2 && count > listed_lanes / 2) interleaved(places, gradients, true).store(reinterpret_cast<float*>(to) + listed_lanes);
   return to + count;
 }
 // Where lane i stands in the row of windows: its place and its number in the row.
@@ -67,8 +68,8 @@ struct ListedLanes {
   for (; rows > 0; --rows, winner += windows, dy += windows) {
     const V number = choose_greater(behind, lane.number, V::load(winner), none), gradients = V::load(dy);
     const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1), upper = lane.place + odd * column;
-    to = list_lanes(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
-    to = list_lanes(number, last_upper, upper + row, gradients, to);
+    to = list_lanes<16>(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
+    to = list_lanes<16>(number, last_upper, upper + row, gradients, to);
     lane.place = lane.place + row + row;
   }
   return to;
@@ -87,7 +88,7 @@ struct ListedLanes {
     V number = choose_greater(behind, lane.number, twice(winner), none) - upper;  // 0 or 1: it won
     number = choose_greater(number, after, none, number);
     const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
-    to = list_lanes(number, before, lane.place + odd * column, twice(dy), to);
+    to = list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
     lane.place = lane.place + row;
   }
   return to;
@@ -121,18 +122,20 @@ inline void list_winners(const WinnerPlanes& p, const float* winners, const floa
     detail::list_plane(p, winners + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(), lists + plane * p.pixels());
 }
 
-/// The same with winners and dy in blocks; items are a channel of a block each. n: samples.
+/// The same with winners in blocks and dy row-major; items are a channel of a block each. n: samples.
 constexpr long listed_pitch(const WinnerPlanes& p) { return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples; }
-constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { return std::size_t(2 * block_samples * listed_pitch(p)) * sizeof(float); }
+constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { return std::size_t(block_samples * listed_pitch(p)) * sizeof(float); }
 [[gnu::noinline]] inline void block_list_winners(const WinnerPlanes& p, long n, long channels, const float* winners, const float* dy, float* lists, long begin, long end,
                                                  void* workspace) {
   const long pitch = listed_pitch(p), windows = p.windows();
-  float *const own_winners = static_cast<float*>(workspace), *const own_dy = own_winners + block_samples * pitch;
+  float* const own = static_cast<float*>(workspace);
   for (long item = begin; item < end; ++item) {
-    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples, from = item * windows * block_samples;
-    copy_matrix(winners + from, 1, block_samples, own_winners, pitch, block_samples, windows, pitch - block_samples);
-    copy_matrix(dy + from, 1, block_samples, own_dy, pitch, block_samples, windows, pitch - block_samples);
-    for (long s = 0; s < count; ++s) detail::list_plane(p, own_winners + s * pitch, own_dy + s * pitch, pitch, lists + ((first + s) * channels + item % channels) * p.pixels());
+    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples;
+    copy_matrix(winners + item * windows * block_samples, 1, block_samples, own, pitch, block_samples, windows, pitch - block_samples);
+    for (long s = 0; s < count; ++s) {
+      const long plane = (first + s) * channels + item % channels, readable = (n * channels - plane) * windows;
+      detail::list_plane(p, own + s * pitch, dy + plane * windows, readable < pitch ? readable : pitch, lists + plane * p.pixels());
+    }
   }
 }
 
