@@ -11,14 +11,14 @@ TENON_EXACT_BEGIN
 /// MaxPoolSpread as a list per plane, in the plane's room. Operands: winners, dy.
 struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
   struct Config {
-    int row = 0, column = 0;  // what they add to a winner's place
+    int row = 0, column = 0, split = 0;  // as in core/winner_places.hpp
   };
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::first;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row, Call::config().column};
+  template <class Call> static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row, Call::config().column, Call::config().split};
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {

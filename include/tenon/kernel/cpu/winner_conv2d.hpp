@@ -10,7 +10,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column}; }
+constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column, p.places.split}; }
 
 // A list of all pixels, in `room`.
 [[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, WinnerList list, float* room) {
@@ -18,7 +18,7 @@ constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p)
   Winner* to = first;
   for (long y = 0; y < p.height; ++y)
     for (long x = 0; x < p.width; ++x) {
-      const auto place = std::int32_t(y * p.row + x * p.column);
+      const auto place = p.place(y, x);
       *to++ = {place, list.begin != list.end && list.begin->place == place ? list.begin++->gradient : 0.0f};
     }
   first[-1] = {std::int32_t(to - first), 0.0f};

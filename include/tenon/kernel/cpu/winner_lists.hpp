@@ -18,10 +18,11 @@ struct WinnerList {
   const Winner *begin, *end;
   explicit WinnerList(const float* plane) : begin(reinterpret_cast<const Winner*>(plane) + 1), end(begin + begin[-1].place) {}
 };
-/// Planes [height, width], and what a row and a column add to a place.
+/// Planes [height, width], and where their pixels' places are: as WinnerPlaces says.
 struct WinnerPlanes {
   long height, width;
-  int row, column;
+  int row, column, split = 0;
+  constexpr std::int32_t place(long y, long x) const { return std::int32_t(y * row + x * column + (x & split)); }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
 };
@@ -32,7 +33,7 @@ inline Winner* list_windows(const WinnerPlanes& p, const float* winner, const fl
   for (int lower = 0; lower < 2; ++lower, place += p.row)
     for (long j = 0; j < windows; ++j) {
       const int number = int(winner[j]) - 2 * lower;
-      *to = {place + std::int32_t(2 * j + (number & 1)) * p.column, dy[j]};
+      *to = {place + p.place(0, 2 * j + (number & 1)), dy[j]};
       to += number == 0 || number == 1;
     }
   return to;
@@ -55,7 +56,7 @@ struct ListedLanes {
   ListedPlaces place;
   ListedVector number;
   ListedLanes(const WinnerPlanes& p, int mask) {
-    for (int i = 0; i < listed_lanes; ++i) place.lanes[i] = 2 * (i & mask) * p.column, number.lanes[i] = float(i & mask);
+    for (int i = 0; i < listed_lanes; ++i) place.lanes[i] = p.place(0, 2 * (i & mask)), number.lanes[i] = float(i & mask);
   }
 };
 // The same for `rows` rows of up to 16 windows, of which it reads 16.
