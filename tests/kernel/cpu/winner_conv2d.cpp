@@ -101,7 +101,8 @@ struct Case {
   }
   Floats weight_gradient(bool blocks, long parts) const {
     Floats dw = room(s.o * s.c * s.taps());
-    const Floats list = lists(blocks, parts), from = blocks ? in_blocks_of(x, s.n, in) : x;
+    Floats list = lists(blocks, parts);
+    const Floats from = blocks ? in_blocks_of(x, s.n, in) : x;
     Workspace workspace(kernel::winner_conv2d_weight_workspace(s));
     const auto tile = of_rows(kernel::detail::patch_images(s), std::make_integer_sequence<int, kernel::detail::patch_rows>());
     in_parts(s.o, parts, [&](long begin, long end) { kernel::winner_conv2d_weight(s, blocks, from.data(), list.data(), dw.data(), begin, end, workspace.data(), tile); });

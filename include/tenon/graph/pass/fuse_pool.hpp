@@ -106,4 +106,24 @@ constexpr void keep_winners(Graph<N>& graph, int pool) {
   list_winners(graph, gradient);
 }
 
+/// Puts gradients of weights in front of the sums of the same lists, which find there what those add up anyway (kernel/cpu/winner_lists.hpp).
+template <int N>
+constexpr void sum_lists_late(Graph<N>& graph) {
+  constexpr int sum_of_lists = operator_id("SumOfLists"), by_list = operator_id("WinnerConv2DFilter");
+  for (int sum = 0; sum < graph.count; ++sum) {
+    if (graph[sum].op->id != sum_of_lists) continue;
+    int from = sum + 1;
+    while (from < graph.count && !(graph[from].op->id == by_list && graph[from].operand[1] == graph[sum].operand[0])) ++from;
+    if (from == graph.count) continue;
+    const Node node = graph[from];
+    for (int id = from; id > sum; --id) graph[id] = graph[id - 1];
+    graph[sum] = node;
+    const auto move = [&](int& id) { id = id == from ? sum : id >= sum && id < from ? id + 1 : id; };
+    for (int id = sum + 1; id < graph.count; ++id)
+      for (int k = 0; k < graph[id].operands; ++k) move(graph[id].operand[k]);
+    for (int k = 0; k < graph.outputs; ++k) move(graph.output[k]);
+    ++sum;
+  }
+}
+
 }  // namespace tenon::detail

@@ -34,6 +34,7 @@ struct PatchTile {
   const float* earlier;
   long level;  // from one such sum to the next
   int levels;
+  float* sum;  // of the gradients
 };
 template <int Rows, int Vectors>
 [[gnu::noinline]] void add_patches(const PatchTile& t) {
@@ -43,9 +44,11 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
+  V total(0.0f);
   const long row = t.row;
   for (const Winner *w = t.list.begin, *const end = t.list.end; w != end; ++w) {
     const V gradient(w->gradient);
+    total = total + gradient;
     const float* at = t.image + w->place;
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r, at += row)
@@ -62,6 +65,7 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
+  *t.sum = total[0];
 }
 using PatchKernel = void (*)(const PatchTile&);
 
@@ -87,7 +91,7 @@ class WinnerWeight {
     images_.clear_all();
     list_places();
   }
-  [[gnu::noinline]] void run(const float* x, const float* lists, float* dw, long begin, long end) {
+  [[gnu::noinline]] void run(const float* x, float* lists, float* dw, long begin, long end) {
     const long weights = s_.c * s_.taps();
     if (s_.n == 0) clear(dw + begin * weights, (end - begin) * weights);
     for (long first = 0; first < s_.n; first += block_samples) {
@@ -118,19 +122,20 @@ class WinnerWeight {
         for (int k = 0, element = c; k < s_.kw; ++k, element += p_.places.channels) *to++ = row + (tiles == 1 ? element : element / tile_row * tile + element % tile_row);
       }
   }
-  void add_sample(long sample, const float* lists, long begin, long end) const {
+  void add_sample(long sample, float* lists, long begin, long end) const {
     const float* const image = images_.image(sample);
     const bool finite = all_finite(image, p_.elements);
     int levels = 0;
     while (sample >> levels & 1) ++levels;
     for (long o = begin; o < end; ++o) {
-      WinnerList list(lists + o * planes_.pixels());
+      float* const plane = lists + o * planes_.pixels();
+      WinnerList list(plane);
       if (!finite) list = all_pixels(planes_, list, list_);
       float* const sums = sums_ + o * p_.lanes();
       long at = 0;
       for (long r = 0; r < p_.row_tiles; ++r)
         for (long v = 0; v < p_.vector_tiles; ++v, at += p_.tile())
-          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels});
+          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels, &WinnerList::sum(plane)});
     }
   }
   // The tree of `count` samples, the missing ones as +0.
@@ -262,8 +267,8 @@ inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<de
 /// Items: channels of dy. One group, no dilation.
 constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
 constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) { return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float); }
-/// dw as by conv2d_backward_weight, where x is row-major or in blocks. kernel: patch_kernel of a tile's rows and vectors.
-[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, const float* lists, float* dw, long begin, long end, void* workspace,
+/// dw as by conv2d_backward_weight, where x is row-major or in blocks; leaves the lists' sums with them. kernel: patch_kernel of a tile's rows and vectors.
+[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists, float* dw, long begin, long end, void* workspace,
                                                    detail::PatchKernel kernel) {
   detail::WinnerWeight(s, blocks, static_cast<float*>(workspace), kernel).run(x, lists, dw, begin, end);
 }

@@ -12,11 +12,19 @@ struct Winner {
   std::int32_t place;
   float gradient;
 };
-/// The winners of a plane stand where the whole plane would stand, in the order of its pixels and behind their number.
-/// Both layouts have the same lists, one sample after the other.
+/// The winners of a plane stand where the whole plane would stand, in the order of its pixels and behind their number. Who adds them up
+/// anyway leaves the sum beside it, where NaN says that nobody did.
 struct WinnerList {
   const Winner *begin, *end;
   explicit WinnerList(const float* plane) : begin(reinterpret_cast<const Winner*>(plane) + 1), end(begin + begin[-1].place) {}
+  static float& sum(float* plane) { return reinterpret_cast<Winner*>(plane)->gradient; }
+  float sum() const {
+    float sum = begin[-1].gradient;
+    if (sum == sum) return sum;
+    sum = 0;
+    for (const Winner* w = begin; w != end; ++w) sum += w->gradient;
+    return sum;
+  }
 };
 /// Planes [height, width], and where their pixels' places are: as WinnerPlaces says.
 struct WinnerPlanes {
@@ -113,7 +121,7 @@ constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
   to = across <= listed_lanes / 2 ? list_short_rows(p, winners, dy, i, to) : list_rows(p, winners, dy, i, to);
 #endif
   for (; i < rows; ++i) to = list_windows(p, winners + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
-  first[-1] = {std::int32_t(to - first), 0.0f};
+  first[-1] = {std::int32_t(to - first), __builtin_nanf("")};
 }
 }  // namespace detail
 
@@ -143,33 +151,15 @@ constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { retu
 /// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the whole planes. No sum that
 /// begins with +0 becomes -0, so zeros between change nothing.
 [[gnu::noinline]] inline void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y, long begin, long end) {
-  constexpr int side = 8;  // chains that hide each other's latency
-  for (long c = begin; c < end; c += side) {
-    const int count = int(end - c < side ? end - c : side);
-    float total[side]{};
+  for (long c = begin; c < end; ++c) {
+    float total = 0;
     for (long first = 0; first < n; first += block_samples) {
       const long samples = n - first < block_samples ? n - first : block_samples;
-      float sample[side][block_samples];
-      for (long s = 0; s < samples; ++s) {
-        const Winner *at[side], *to[side];
-        float sum[side]{};
-        long common = 1L << 30;
-        for (int i = 0; i < side; ++i) {
-          const WinnerList list(lists + ((first + s) * channels + c + (i < count ? i : 0)) * p.pixels());
-          at[i] = list.begin, to[i] = list.end;
-          common = list.end - list.begin < common ? list.end - list.begin : common;
-        }
-        for (long k = 0; k < common; ++k)
-#pragma GCC unroll 8
-          for (int i = 0; i < side; ++i) sum[i] += at[i][k].gradient;
-        for (int i = 0; i < count; ++i) {
-          for (const Winner* w = at[i] + common; w != to[i]; ++w) sum[i] += w->gradient;
-          sample[i][s] = sum[i];
-        }
-      }
-      for (int i = 0; i < count; ++i) total[i] += detail::sum_of_samples(sample[i], samples);
+      float sample[block_samples];
+      for (long s = 0; s < samples; ++s) sample[s] = WinnerList(lists + ((first + s) * channels + c) * p.pixels()).sum();
+      total += detail::sum_of_samples(sample, samples);
     }
-    for (int i = 0; i < count; ++i) y[c + i] = total[i];
+    y[c] = total;
   }
 }
 
