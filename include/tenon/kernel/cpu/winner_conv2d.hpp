@@ -13,16 +13,16 @@ namespace detail {
 constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column, p.places.split}; }
 
 // A list of all pixels, in `room`.
-[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, WinnerList list, float* room) {
-  Winner* const first = reinterpret_cast<Winner*>(room) + 1;
-  Winner* to = first;
+[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, const WinnerList& list, float* room) {
+  auto* const places = reinterpret_cast<std::int32_t*>(room);
+  float* const gradients = room + p.pixels();
+  long at = 0, listed = 0;
   for (long y = 0; y < p.height; ++y)
-    for (long x = 0; x < p.width; ++x) {
-      const auto place = p.place(y, x);
-      *to++ = {place, list.begin != list.end && list.begin->place == place ? list.begin++->gradient : 0.0f};
+    for (long x = 0; x < p.width; ++x, ++at) {
+      places[at] = p.place(y, x);
+      gradients[at] = listed < list.count && list.place[listed] == places[at] ? list.gradient[listed++] : 0.0f;
     }
-  first[-1] = {std::int32_t(to - first), 0.0f};
-  return WinnerList(room);
+  return {places, gradients, at};
 }
 
 // A tile of the weight's gradient: sums over the winners of a plane, to which those of the samples before are added.
@@ -46,10 +46,12 @@ template <int Rows, int Vectors>
     for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
   V total(0.0f);
   const long row = t.row;
-  for (const Winner *w = t.list.begin, *const end = t.list.end; w != end; ++w) {
-    const V gradient(w->gradient);
+  const auto* const place = t.list.place;
+  const float* const gradients = t.list.gradient;
+  for (long i = 0, count = t.list.count; i < count; ++i) {
+    const V gradient(gradients[i]);
     total = total + gradient;
-    const float* at = t.image + w->place;
+    const float* at = t.image + place[i];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r, at += row)
 #pragma GCC unroll 8
@@ -129,7 +131,7 @@ class WinnerWeight {
     while (sample >> levels & 1) ++levels;
     for (long o = begin; o < end; ++o) {
       float* const plane = lists + o * planes_.pixels();
-      WinnerList list(plane);
+      WinnerList list(plane, planes_.pixels());
       if (!finite) list = all_pixels(planes_, list, list_);
       float* const sums = sums_ + o * p_.lanes();
       long at = 0;
@@ -173,11 +175,12 @@ template <int Rows, int Vectors>
   V patch[Rows * Vectors + 1];
 #pragma GCC unroll 32
   for (int i = 0; i < Rows * Vectors; ++i) patch[i] = V::load(weight + i * patch_lanes);
-  for (const Winner *w = list.end, *const begin = list.begin; w != begin;) {
-    --w;
-    const V gradient(w->gradient);
+  const auto* const place = list.place;
+  const float* const gradients = list.gradient;
+  for (long i = list.count; i-- > 0;) {
+    const V gradient(gradients[i]);
     const float* from = weight;
-    float* to = image + w->place;
+    float* to = image + place[i];
     const auto add = [&](int v, V factor) __attribute__((always_inline)) { fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes); };
 #pragma GCC unroll 32
     for (int r = 0; r < Rows; ++r, to += row)
@@ -226,7 +229,7 @@ class WinnerInput {
   void add_sample(float* image, const float* lists) const {
     clear(image, p_.elements);
     for (long o = 0; o < s_.o; ++o) {
-      WinnerList list(lists + o * planes_.pixels());
+      WinnerList list(lists + o * planes_.pixels(), planes_.pixels());
       if (!finite_) list = all_pixels(planes_, list, list_);
       kernel_(list, patches_ + o * s_.kh * p_.patch, image, p_.row, s_.kh);
     }

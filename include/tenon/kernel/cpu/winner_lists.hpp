@@ -7,24 +7,32 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A pixel that gets a gradient. place: see core/winner_places.hpp.
-struct Winner {
-  std::int32_t place;
-  float gradient;
-};
-/// The winners of a plane stand where the whole plane would stand, in the order of its pixels and behind their number. Who adds them up
-/// anyway leaves the sum beside it, where NaN says that nobody did.
+/// The winners of a plane: pixels that get a gradient, in their order. place: see core/winner_places.hpp. They stand where the whole plane
+/// would stand: their number and the sum of their gradients, then the places; from the middle on, the gradients. Who adds them up anyway
+/// leaves the sum; NaN says that nobody did.
 struct WinnerList {
-  const Winner *begin, *end;
-  explicit WinnerList(const float* plane) : begin(reinterpret_cast<const Winner*>(plane) + 1), end(begin + begin[-1].place) {}
-  static float& sum(float* plane) { return reinterpret_cast<Winner*>(plane)->gradient; }
-  float sum() const {
-    float sum = begin[-1].gradient;
-    if (sum == sum) return sum;
-    sum = 0;
-    for (const Winner* w = begin; w != end; ++w) sum += w->gradient;
+  const std::int32_t* place;
+  const float* gradient;
+  long count;
+  static constexpr long head = 2;
+
+  WinnerList(const std::int32_t* place, const float* gradient, long count) : place(place), gradient(gradient), count(count) {}
+  WinnerList(const float* plane, long pixels) : WinnerList(reinterpret_cast<const std::int32_t*>(plane) + head, plane + pixels / 2, *reinterpret_cast<const std::int32_t*>(plane)) {}
+  /// The sum that is left with a list.
+  static float& sum(float* plane) { return plane[1]; }
+  static float sum_of(const float* plane, long pixels) {
+    if (plane[1] == plane[1]) return plane[1];
+    const WinnerList list(plane, pixels);
+    float sum = 0;
+    for (long i = 0; i < list.count; ++i) sum += list.gradient[i];
     return sum;
   }
+};
+/// Where the next winner is written.
+struct WinnerEnd {
+  std::int32_t* place;
+  float* gradient;
+  void advance(long count) { place += count, gradient += count; }
 };
 /// Planes [height, width], and where their pixels' places are: as WinnerPlaces says.
 struct WinnerPlanes {
@@ -37,27 +45,27 @@ struct WinnerPlanes {
 
 namespace detail {
 // The winners of one row of windows, one by one: of its upper pixels, then of its lower ones.
-inline Winner* list_windows(const WinnerPlanes& p, const float* winner, const float* dy, long windows, std::int32_t place, Winner* to) {
+inline void list_windows(const WinnerPlanes& p, const float* winner, const float* dy, long windows, std::int32_t place, WinnerEnd& to) {
   for (int lower = 0; lower < 2; ++lower, place += p.row)
     for (long j = 0; j < windows; ++j) {
       const int number = int(winner[j]) - 2 * lower;
-      *to = {place + p.place(0, 2 * j + (number & 1)), dy[j]};
-      to += number == 0 || number == 1;
+      *to.place = place + p.place(0, 2 * j + (number & 1)), *to.gradient = dy[j];
+      to.advance(number == 0 || number == 1);
     }
-  return to;
 }
 #if defined(__AVX512F__)
 inline constexpr int listed_lanes = 16;
 using ListedVector = Simd<float, listed_lanes>;
 using ListedPlaces = Simd<std::int32_t, listed_lanes>;
-// Writes the lanes whose number is greater than `least`, and 8 or 16 winners in all; there are `most` at most.
+// Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
 template <int most>
-[[gnu::always_inline]] inline Winner* list_lanes(ListedVector number, ListedVector least, ListedPlaces place, ListedVector gradients, Winner* to) {
+[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place, ListedVector gradients, WinnerEnd& to) {
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
-  interleaved(places, gradients, false).store(reinterpret_cast<float*>(to));
-  if (most > listed_lanes / 2 && count > listed_lanes / 2) interleaved(places, gradients, true).store(reinterpret_cast<float*>(to) + listed_lanes);
-  return to + count;
+  place.lanes = __builtin_bit_cast(ListedPlaces::Vector, places.lanes);
+  if constexpr (most == listed_lanes) place.store(to.place), gradients.store(to.gradient);
+  else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
+  to.advance(count);
 }
 // Where lane i stands in the row of windows: its place and its number in the row.
 struct ListedLanes {
@@ -68,7 +76,7 @@ struct ListedLanes {
   }
 };
 // The same for `rows` rows of up to 16 windows, of which it reads 16.
-[[gnu::noinline]] inline Winner* list_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, Winner* to) {
+[[gnu::noinline]] inline WinnerEnd list_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, WinnerEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(p.row);
@@ -77,14 +85,14 @@ struct ListedLanes {
   for (; rows > 0; --rows, winner += windows, dy += windows) {
     const V number = choose_greater(behind, lane.number, V::load(winner), none), gradients = V::load(dy);
     const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1), upper = lane.place + odd * column;
-    to = list_lanes<16>(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
-    to = list_lanes<16>(number, last_upper, upper + row, gradients, to);
+    list_lanes<16>(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
+    list_lanes<16>(number, last_upper, upper + row, gradients, to);
     lane.place = lane.place + row + row;
   }
   return to;
 }
 // The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
-[[gnu::noinline]] inline Winner* list_short_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, Winner* to) {
+[[gnu::noinline]] inline WinnerEnd list_short_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, WinnerEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(2 * p.row);
@@ -97,31 +105,32 @@ struct ListedLanes {
     V number = choose_greater(behind, lane.number, twice(winner), none) - upper;  // 0 or 1: it won
     number = choose_greater(number, after, none, number);
     const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
-    to = list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
+    list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
     lane.place = lane.place + row;
   }
   return to;
 }
 // How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of winners and of dy.
 constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
-  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes, written = 2 * lanes;
-  const long read = (readable - lanes) / across + 1, room = (p.pixels() / 2 - written - 1) / across + 1, rows = read < room ? read : room;
-  if (across > listed_lanes || readable < lanes || p.pixels() / 2 < written + 1) return 0;
+  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes, writable = p.pixels() / 2 - WinnerList::head - listed_lanes;
+  const long read = (readable - lanes) / across + 1, room = writable / across, rows = read < room ? read : room;
+  if (across > listed_lanes || readable < lanes || writable < 0) return 0;
   return rows < p.height / 2 ? rows : p.height / 2;
 }
 #endif
 
 // The list of one plane.
 [[gnu::noinline]] inline void list_plane(const WinnerPlanes& p, const float* winners, const float* dy, [[maybe_unused]] long readable, float* plane) {
-  Winner *const first = reinterpret_cast<Winner*>(plane) + 1, *to = first;
+  auto* const number = reinterpret_cast<std::int32_t*>(plane);
+  WinnerEnd to{number + WinnerList::head, plane + p.pixels() / 2};
   const long across = p.width / 2, rows = p.height / 2;
   long i = 0;
 #if defined(__AVX512F__)
   i = rows_in_vectors(p, readable);
   to = across <= listed_lanes / 2 ? list_short_rows(p, winners, dy, i, to) : list_rows(p, winners, dy, i, to);
 #endif
-  for (; i < rows; ++i) to = list_windows(p, winners + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
-  first[-1] = {std::int32_t(to - first), __builtin_nanf("")};
+  for (; i < rows; ++i) list_windows(p, winners + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
+  *number = std::int32_t(to.place - number - WinnerList::head), WinnerList::sum(plane) = __builtin_nanf("");
 }
 }  // namespace detail
 
@@ -156,7 +165,7 @@ constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { retu
     for (long first = 0; first < n; first += block_samples) {
       const long samples = n - first < block_samples ? n - first : block_samples;
       float sample[block_samples];
-      for (long s = 0; s < samples; ++s) sample[s] = WinnerList(lists + ((first + s) * channels + c) * p.pixels()).sum();
+      for (long s = 0; s < samples; ++s) sample[s] = WinnerList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
       total += detail::sum_of_samples(sample, samples);
     }
     y[c] = total;
