@@ -71,6 +71,7 @@ struct Case {
     for (float& w : winners) w = w < 0 ? -1.0f : w;
     renew();
   }
+  bool finite() const { return kernel::all_finite(dy.data(), long(dy.size())); }
   void renew() {
     spread = Floats(std::size_t(s.n * whole), 0.0f);
     for (long plane = 0; plane < s.n * s.o; ++plane)
@@ -93,19 +94,21 @@ struct Case {
              [&](long begin, long end) { kernel::block_list_winners(planes, s.n, s.o, w.data(), dy.data(), list.data(), begin, end, workspace.data()); });
     return list;
   }
-  Floats sums(bool blocks, long parts) const {
+  Floats sums(const Floats& list, long parts) const {
     Floats y = room(s.o);
-    const Floats list = lists(blocks, parts);
     in_parts(s.o, parts, [&](long begin, long end) { kernel::list_sums(planes, s.n, s.o, list.data(), y.data(), begin, end); });
     return y;
   }
   Floats weight_gradient(bool blocks, long parts) const {
     Floats dw = room(s.o * s.c * s.taps());
     Floats list = lists(blocks, parts);
-    const Floats from = blocks ? in_blocks_of(x, s.n, in) : x;
+    const Floats from = blocks ? in_blocks_of(x, s.n, in) : x, before = sums(list, parts);
     Workspace workspace(kernel::winner_conv2d_weight_workspace(s));
     const auto tile = of_rows(kernel::detail::patch_images(s), std::make_integer_sequence<int, kernel::detail::patch_rows>());
     in_parts(s.o, parts, [&](long begin, long end) { kernel::winner_conv2d_weight(s, blocks, from.data(), list.data(), dw.data(), begin, end, workspace.data(), tile); });
+    CHECK(same(sums(list, parts), before));  // they are with the lists now
+    for (long plane = 0; plane < s.n * s.o; ++plane)
+      if (const float left = list[std::size_t(plane * planes.pixels() + 1)]; finite()) CHECK(left == left);
     return dw;
   }
   Floats input_gradient(long parts) const {
@@ -139,7 +142,7 @@ struct Case {
       for (long parts = 1; parts <= 3; ++parts) {
         CAPTURE(blocks);
         CAPTURE(parts);
-        CHECK(same(sums(blocks, parts), y));
+        CHECK(same(sums(lists(blocks, parts), parts), y));
         CHECK(same(weight_gradient(blocks, parts), dw));
         if (whole_pixels(kernel::detail::patch_images(s).places)) CHECK(same(input_gradient(parts), dx));
       }

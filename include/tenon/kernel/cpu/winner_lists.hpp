@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include <tenon/core/winner_places.hpp>
 #include <tenon/kernel/cpu/channel_sums.hpp>
 
 TENON_EXACT_BEGIN
@@ -38,20 +39,22 @@ struct WinnerEnd {
 struct WinnerPlanes {
   long height, width;
   int row, column, split = 0;
-  constexpr std::int32_t place(long y, long x) const { return std::int32_t(y * row + x * column + (x & split)); }
+  constexpr std::int32_t place(long y, long x) const { return std::int32_t(y) * row + std::int32_t(x) * column + (splits_lines ? std::int32_t(x) & split : 0); }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
 };
 
 namespace detail {
 // The winners of one row of windows, one by one: of its upper pixels, then of its lower ones.
-inline void list_windows(const WinnerPlanes& p, const float* winner, const float* dy, long windows, std::int32_t place, WinnerEnd& to) {
+inline void list_windows(WinnerPlanes p, const float* winner, const float* dy, long windows, std::int32_t place, WinnerEnd& to) {
+  long listed = 0;
   for (int lower = 0; lower < 2; ++lower, place += p.row)
     for (long j = 0; j < windows; ++j) {
       const int number = int(winner[j]) - 2 * lower;
-      *to.place = place + p.place(0, 2 * j + (number & 1)), *to.gradient = dy[j];
-      to.advance(number == 0 || number == 1);
+      to.place[listed] = place + p.place(0, 2 * j + (number & 1)), to.gradient[listed] = dy[j];
+      listed += unsigned(number) < 2;
     }
+  to.advance(listed);
 }
 #if defined(__AVX512F__)
 inline constexpr int listed_lanes = 16;
