@@ -5,6 +5,7 @@
 #include <tenon/core/aligned_bytes.hpp>
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
+#include <tenon/core/simd.hpp>
 #include <tenon/graph/guard.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>
@@ -340,7 +341,11 @@ class Executor {
   [[gnu::noinline]] void add(const Resolved& r, const void* block) const {
     float* const to = static_cast<float*>(r.arguments.buffer[0]);
     const float* const from = static_cast<const float*>(block);
-    for (long i = 0, count = program_->node[r.row->node].type.count(1); i < count; ++i) to[i] += from[i];
+    using V = Simd<float>;
+    const long count = program_->node[r.row->node].type.count(1);
+    long i = 0;
+    for (; i + V::width <= count; i += V::width) (V::load(to + i) + V::load(from + i)).store(to + i);
+    for (; i < count; ++i) to[i] += from[i];
   }
   // A row runs if an output or an effect on a parameter that is not frozen needs it.
   [[gnu::noinline, gnu::cold]] void choose_active(const bool* frozen) {

@@ -57,8 +57,9 @@ struct OperandTypes {
 class Derivative;  // graph/derivative.hpp
 
 /// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has one, and takes it
-/// if an operand is in blocks; it wants blocks.
-enum class InBlocks : signed char { never, follows, wants };
+/// if an operand is in blocks; it wants blocks; or it has one that takes its first operand in blocks if it is, and has all others and its
+/// result row-major.
+enum class InBlocks : signed char { never, follows, wants, first };
 
 namespace detail {
 /// True if a call can run in blocks as far as its types go: whatever depends on n is an image.

@@ -17,7 +17,7 @@ TENON_EXACT_BEGIN
 /// Conv2dBackwardWeight. Operands: x, list.
 struct WinnerConv2dWeight : Operator<WinnerConv2dWeight, "WinnerConv2DFilter"> {
   using Config = Conv2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr InBlocks blocks = InBlocks::first;
   static constexpr bool block_sums = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype}; }
@@ -36,7 +36,7 @@ struct WinnerConv2dWeight : Operator<WinnerConv2dWeight, "WinnerConv2DFilter"> {
   template <class Call>
   static void compute(const Arguments& a, bool blocks, long begin, long end) {
     constexpr auto images = kernel::detail::patch_images(one_sample<Call>);
-    kernel::winner_conv2d_weight(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
+    kernel::winner_conv2d_weight(sizes<Call>(a.n), blocks, a.operand<float>(0), a.target<float>(1), a.result<float>(), begin, end, a.workspace,
                                  kernel::patch_kernel<images.tile_rows, images.tile_vectors>);
   }
 };
@@ -46,7 +46,6 @@ struct WinnerConv2dInput : Operator<WinnerConv2dInput, "WinnerConv2DInput"> {
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Conv2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
@@ -57,23 +56,16 @@ struct WinnerConv2dInput : Operator<WinnerConv2dInput, "WinnerConv2DInput"> {
 
   template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
   template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::result.size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return in_layout<Call>(n, false); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return in_layout<Call>(n, true); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { compute<Call>(a, false, begin, end); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { compute<Call>(a, true, begin, end); }
-
- private:
   template <class Call>
-  static constexpr KernelWork in_layout(long n, bool blocks) {
-    return detail::winner_work(sizes<Call>(n), kernel::winner_conv2d_input_items(sizes<Call>(n), blocks), kernel::winner_conv2d_input_workspace(one_sample<Call>));
+  static constexpr KernelWork work(long n) {
+    return detail::winner_work(sizes<Call>(n), kernel::winner_conv2d_input_items(sizes<Call>(n)), kernel::winner_conv2d_input_workspace(one_sample<Call>));
   }
   template <class Call>
-  static void compute(const Arguments& a, bool blocks, long begin, long end) {
-    kernel::winner_conv2d_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
-                                kernel::spread_kernel<kernel::detail::patch_images(one_sample<Call>).patch / kernel::detail::patch_lanes>);
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::winner_conv2d_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
+                                kernel::spread_kernel<one_sample<Call>.kh, kernel::detail::patch_images(one_sample<Call>).patch / kernel::detail::patch_lanes>);
     if constexpr (Call::description.steps > 0) {
-      constexpr long channels = Call::result[1];
-      const long plane = Call::result.span(2, 4) * (blocks ? block_samples : 1);
+      constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
       for (long p = begin * channels; p < end * channels; ++p) kernel::apply_steps<Call, false>(a, p * plane, plane, p % channels);
     }
   }

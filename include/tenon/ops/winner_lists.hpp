@@ -8,17 +8,17 @@
 namespace tenon::inline TENON_ABI::ops {
 
 TENON_EXACT_BEGIN
-/// MaxPoolSpread as a list per plane, in the plane's room and the same in both layouts. Operands: winners, dy.
+/// MaxPoolSpread as a list per plane, in the plane's room. Operands: winners, dy.
 struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
   struct Config {
-    int row = 0, column = 0;  // what they add to a winner's place
+    int row = 0, column = 0, split = 0;  // as in core/winner_places.hpp
   };
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr InBlocks blocks = InBlocks::first;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row, Call::config().column};
+  template <class Call> static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row, Call::config().column, Call::config().split};
   template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
@@ -36,7 +36,6 @@ struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
 
 /// SumTo of the channels of such a list.
 struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
-  static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr bool block_sums = true;
   static constexpr None derivative{};
   static constexpr bool fits_blocks(const TensorType&, const TensorType*, int) { return true; }
@@ -47,8 +46,6 @@ struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
     constexpr TensorType x = Call::operand(0);
     kernel::list_sums({x[2], x[3], 0, 0}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return work<Call>(n); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run<Call>(a, begin, end); }
 };
 TENON_EXACT_END
 

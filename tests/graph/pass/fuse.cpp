@@ -295,6 +295,35 @@ TEST_CASE("fuse: the gradients of a convolution take a list of winners if all of
   CHECK(only_weight.lists() == 2);
 }
 
+TEST_CASE("fuse: the sum of a list comes when the weight's gradient has left it there, and keeps its readers") {
+  Convolution late(6);
+  late.add_bias();
+  const int sum = late.make.graph.count - 1;
+  late.make.output(late.make.call<Relu>(sum));
+  late.add_weight();
+  CHECK(late.lists() == 3);
+  const Graph<24> after = fused(late.make.graph);
+  const int moved = find<ops::SumOfLists>(after);
+  CHECK(find<ops::WinnerConv2dWeight>(after) < moved);
+  CHECK(after[after.output[1]].op->id == ops::SumOfLists::id);
+  CHECK(after[after.output[2]].operand[0] == moved);
+  CHECK(after[after.output[3]].op->id == ops::WinnerConv2dWeight::id);
+}
+
+TEST_CASE("layout: lists of winners are row-major, of winners in blocks, too") {
+  Convolution all(6);
+  all.add_weight(), all.add_bias(), all.add_input();
+  const Graph<24> after = fused(all.make.graph);
+  const Layouts<24> layouts = choose_layouts(after);
+  const int list = find<ops::MaxPoolList>(after), weight = find<ops::WinnerConv2dWeight>(after), input = find<ops::WinnerConv2dInput>(after);
+  CHECK((layouts.row[list] && layouts.value[after[list].operand[0]]));
+  CHECK_FALSE(layouts.value[list]);
+  CHECK_FALSE((layouts.row[input] || layouts.value[input]));
+  CHECK(layouts.row[weight] == layouts.value[after[weight].operand[0]]);
+  CHECK_FALSE(detail::converts(after, layouts, weight, 1));
+  CHECK_FALSE(detail::converts(after, layouts, input, 1));
+}
+
 TEST_CASE("fuse: whoever needs the whole gradient gets it, and so do all others") {
   Convolution only_bias(6);
   only_bias.add_bias();

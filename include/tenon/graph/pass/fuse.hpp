@@ -94,6 +94,7 @@ class Fuser {
     for (int id = 0; id < graph_.count; ++id)
       if (joins_[id]) keep_winners(graph_, id);
     compact(graph_, to_, keep_);
+    sum_lists_late(graph_);
     return graph_;
   }
 

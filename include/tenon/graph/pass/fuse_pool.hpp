@@ -56,7 +56,7 @@ constexpr WinnerPlaces places_of(const Graph<N>& graph, const Node& reader, int 
   if (setting[4] != 1 || setting[5] != 1 || setting[6] != 1) return {};
   const WinnerPlaces places = winner_places(kernel[1], kernel[3], y[3], setting[0], setting[1]);
   const long rows = long(y[2] - 1) * setting[0] + kernel[2];
-  return (weight || whole_pixels(places)) && rows * places.columns * places.channels * long(sizeof(float)) <= most_image_bytes ? places : WinnerPlaces{};
+  return (weight || whole_pixels(places)) && rows * places.line * long(sizeof(float)) <= most_image_bytes ? places : WinnerPlaces{};
 }
 
 /// Makes a list of the winners' gradient `spread` if all that read it take one: the gradients of one convolution, and of its bias.
@@ -75,13 +75,13 @@ constexpr void list_winners(Graph<N>& graph, int spread) {
     if (!reads(node)) continue;
     if (node.op->id == sum_to && rules_of(node.op).fits_blocks(node.type, &graph[spread].type, 1)) continue;
     const WinnerPlaces own = places_of(graph, node, spread);
-    if (own.column == 0 || (places.column != 0 && (own.row != places.row || own.column != places.column))) return;
+    if (own.column == 0 || (places.column != 0 && (own.row != places.row || own.column != places.column || own.split != places.split))) return;
     places = own;
   }
   if (places.column == 0) return;
   for (int id = spread; id < graph.count; ++id)
     if (Node& node = graph[id]; id == spread || reads(node)) node.op = rules_of(node.op).with_pool;
-  graph[spread].attributes = {{places.row, places.column}};
+  graph[spread].attributes = {{places.row, places.column, places.split}};
 }
 
 /// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: in place of the result there will be
@@ -104,6 +104,26 @@ constexpr void keep_winners(Graph<N>& graph, int pool) {
   spread.op = rules_of(spread.op).with_pool, spread.operands = 2, spread.steps = 0, spread.attributes = {};
   graph[product] = room, graph[pool] = joined;
   list_winners(graph, gradient);
+}
+
+/// Puts gradients of weights in front of the sums of the same lists, which find there what those add up anyway (kernel/cpu/winner_lists.hpp).
+template <int N>
+constexpr void sum_lists_late(Graph<N>& graph) {
+  constexpr int sum_of_lists = operator_id("SumOfLists"), by_list = operator_id("WinnerConv2DFilter");
+  for (int sum = 0; sum < graph.count; ++sum) {
+    if (graph[sum].op->id != sum_of_lists) continue;
+    int from = sum + 1;
+    while (from < graph.count && !(graph[from].op->id == by_list && graph[from].operand[1] == graph[sum].operand[0])) ++from;
+    if (from == graph.count) continue;
+    const Node node = graph[from];
+    for (int id = from; id > sum; --id) graph[id] = graph[id - 1];
+    graph[sum] = node;
+    const auto move = [&](int& id) { id = id == from ? sum : id >= sum && id < from ? id + 1 : id; };
+    for (int id = sum + 1; id < graph.count; ++id)
+      for (int k = 0; k < graph[id].operands; ++k) move(graph[id].operand[k]);
+    for (int k = 0; k < graph.outputs; ++k) move(graph.output[k]);
+    ++sum;
+  }
 }
 
 }  // namespace tenon::detail

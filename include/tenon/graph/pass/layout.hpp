@@ -22,7 +22,7 @@ namespace detail {
 template <int N>
 constexpr bool converts(const Graph<N>& graph, const Layouts<N>& layouts, int id, int k) {
   const int operand = graph[id].operand[k];
-  return is_image(graph[operand].type) && layouts.row[id] != layouts.value[operand];
+  return is_image(graph[operand].type) && layouts.value[operand] != (layouts.row[id] && (k == 0 || graph[id].op->blocks != InBlocks::first));
 }
 }  // namespace detail
 
@@ -35,9 +35,10 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
     const Node& node = graph[id];
     TensorType operand[max_operands]{};
     bool wanted = node.op->blocks == InBlocks::wants;
-    for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]];
+    const bool first = node.op->blocks == InBlocks::first;
+    for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]] && (k == 0 || !first);
     layouts.row[id] = wanted && node.op->blocks != InBlocks::never && rules_of(node.op).fits_blocks(node.type, operand, node.operands);
-    layouts.value[id] = layouts.row[id] && is_image(node.type);
+    layouts.value[id] = layouts.row[id] && !first && is_image(node.type);
   }
   bool converted[N + 1]{};
   const auto convert = [&](int id) { layouts.conversions += !converted[id], converted[id] = true; };

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <tenon/core/dtype.hpp>
+#include <tenon/core/simd.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
 
@@ -14,19 +15,22 @@ template <class T>
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   constexpr int fraction = sizeof(T) == 8 ? 52 : sizeof(T) == 4 ? 23 : std::is_same_v<T, float16> ? 10 : 7, sign = int(sizeof(T)) * 8 - 1;
   constexpr Bits one = Bits(Bits(1) << fraction), exponent = Bits((Bits(1) << sign) - one);
-  constexpr long block = 64;  // a loop whose length the compiler knows becomes vectors
-  Bits reached[block]{};
-  const auto bits_of = [](const T& number) {
-    if constexpr (is_half<T>) return number.bits;
-    else return std::bit_cast<Bits>(number);
-  };
-  const auto look = [=](const T& number, Bits& bits) { bits |= Bits((bits_of(number) & exponent) + one); };
-  const long whole = count - count % block;
-  for (long i = 0; i < whole; i += block)
-    for (long l = 0; l < block; ++l) look(x[i + l], reached[l]);
-  for (long i = whole; i < count; ++i) look(x[i], reached[i - whole]);
+  using V = Simd<Bits>;
+  constexpr int vectors = 4;  // chains that hide each other's latency
+  const auto look = [=](auto bits) __attribute__((always_inline)) { return (bits & exponent) + one; };
+  V reached[vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) reached[v] = V(Bits(0));
+  const auto* from = reinterpret_cast<const Bits*>(x);
+  long i = 0;
+  for (; i + vectors * V::width <= count; i += vectors * V::width)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) reached[v].lanes |= look(V::load(from + i + v * V::width).lanes);
+  for (; i + V::width <= count; i += V::width) reached[0].lanes |= look(V::load(from + i).lanes);
+  reached[0].lanes |= reached[1].lanes | reached[2].lanes | reached[3].lanes;
   Bits all = 0;
-  for (const Bits bits : reached) all = Bits(all | bits);
+  for (; i < count; ++i) all = Bits(all | look(std::bit_cast<Bits>(x[i])));
+  for (int lane = 0; lane < V::width; ++lane) all = Bits(all | reached[0].lanes[lane]);
   return !(all >> sign & 1);
 }
 

@@ -10,19 +10,19 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column}; }
+constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column, p.places.split}; }
 
 // A list of all pixels, in `room`.
-[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, WinnerList list, float* room) {
-  Winner* const first = reinterpret_cast<Winner*>(room) + 1;
-  Winner* to = first;
+[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, const WinnerList& list, float* room) {
+  auto* const places = reinterpret_cast<std::int32_t*>(room);
+  float* const gradients = room + p.pixels();
+  long at = 0, listed = 0;
   for (long y = 0; y < p.height; ++y)
-    for (long x = 0; x < p.width; ++x) {
-      const auto place = std::int32_t(y * p.row + x * p.column);
-      *to++ = {place, list.begin != list.end && list.begin->place == place ? list.begin++->gradient : 0.0f};
+    for (long x = 0; x < p.width; ++x, ++at) {
+      places[at] = p.place(y, x);
+      gradients[at] = listed < list.count && list.place[listed] == places[at] ? list.gradient[listed++] : 0.0f;
     }
-  first[-1] = {std::int32_t(to - first), 0.0f};
-  return WinnerList(room);
+  return {places, gradients, at};
 }
 
 // A tile of the weight's gradient: sums over the winners of a plane, to which those of the samples before are added.
@@ -34,6 +34,7 @@ struct PatchTile {
   const float* earlier;
   long level;  // from one such sum to the next
   int levels;
+  float* sum;  // of the gradients
 };
 template <int Rows, int Vectors>
 [[gnu::noinline]] void add_patches(const PatchTile& t) {
@@ -43,10 +44,14 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
+  V total(0.0f);
   const long row = t.row;
-  for (const Winner *w = t.list.begin, *const end = t.list.end; w != end; ++w) {
-    const V gradient(w->gradient);
-    const float* at = t.image + w->place;
+  const auto* const place = t.list.place;
+  const float* const gradients = t.list.gradient;
+  for (long i = 0, count = t.list.count; i < count; ++i) {
+    const V gradient(gradients[i]);
+    total = total + gradient;
+    const float* at = t.image + place[i];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r, at += row)
 #pragma GCC unroll 8
@@ -62,6 +67,7 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
+  *t.sum = total[0];
 }
 using PatchKernel = void (*)(const PatchTile&);
 
@@ -87,7 +93,7 @@ class WinnerWeight {
     images_.clear_all();
     list_places();
   }
-  [[gnu::noinline]] void run(const float* x, const float* lists, float* dw, long begin, long end) {
+  [[gnu::noinline]] void run(const float* x, float* lists, float* dw, long begin, long end) {
     const long weights = s_.c * s_.taps();
     if (s_.n == 0) clear(dw + begin * weights, (end - begin) * weights);
     for (long first = 0; first < s_.n; first += block_samples) {
@@ -118,19 +124,20 @@ class WinnerWeight {
         for (int k = 0, element = c; k < s_.kw; ++k, element += p_.places.channels) *to++ = row + (tiles == 1 ? element : element / tile_row * tile + element % tile_row);
       }
   }
-  void add_sample(long sample, const float* lists, long begin, long end) const {
+  void add_sample(long sample, float* lists, long begin, long end) const {
     const float* const image = images_.image(sample);
     const bool finite = all_finite(image, p_.elements);
     int levels = 0;
     while (sample >> levels & 1) ++levels;
     for (long o = begin; o < end; ++o) {
-      WinnerList list(lists + o * planes_.pixels());
+      float* const plane = lists + o * planes_.pixels();
+      WinnerList list(plane, planes_.pixels());
       if (!finite) list = all_pixels(planes_, list, list_);
       float* const sums = sums_ + o * p_.lanes();
       long at = 0;
       for (long r = 0; r < p_.row_tiles; ++r)
         for (long v = 0; v < p_.vector_tiles; ++v, at += p_.tile())
-          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels});
+          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels, &WinnerList::sum(plane)});
     }
   }
   // The tree of `count` samples, the missing ones as +0.
@@ -159,28 +166,40 @@ class WinnerWeight {
 
 // Adds a plane's winners times a patch of `rows` rows of weights to the image, the last winner first.
 using SpreadKernel = void (*)(const WinnerList& list, const float* weight, float* image, long row, long rows);
-template <int Vectors>
+/// True if a patch stays in registers while it is spread.
+constexpr bool patch_in_registers(long rows, long vectors) { return simd_bytes == 64 && rows * vectors <= 25; }
+// Rows: of a patch that stays in registers, else 0.
+template <int Rows, int Vectors>
 [[gnu::noinline]] void spread_patches(const WinnerList& list, const float* weight, float* image, long row, long rows) {
   using V = Simd<float, patch_lanes>;
-  for (const Winner *w = list.end, *const begin = list.begin; w != begin;) {
-    --w;
-    const V gradient(w->gradient);
+  V patch[Rows * Vectors + 1];
+#pragma GCC unroll 32
+  for (int i = 0; i < Rows * Vectors; ++i) patch[i] = V::load(weight + i * patch_lanes);
+  const auto* const place = list.place;
+  const float* const gradients = list.gradient;
+  for (long i = list.count; i-- > 0;) {
+    const V gradient(gradients[i]);
     const float* from = weight;
-    float* to = image + w->place;
-    for (long r = 0; r < rows; ++r, to += row, from += Vectors * patch_lanes)
+    float* to = image + place[i];
+    const auto add = [&](int v, V factor) __attribute__((always_inline)) { fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes); };
+#pragma GCC unroll 32
+    for (int r = 0; r < Rows; ++r, to += row)
+#pragma GCC unroll 32
+      for (int v = 0; v < Vectors; ++v) add(v, patch[r * Vectors + v]);
+    for (long r = 0; Rows == 0 && r < rows; ++r, to += row, from += Vectors * patch_lanes)
 #pragma GCC unroll 16
-      for (int v = 0; v < Vectors; ++v) fmadd(V::load(from + v * patch_lanes), gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes);
+      for (int v = 0; v < Vectors; ++v) add(v, V::load(from + v * patch_lanes));
   }
 }
 
 class WinnerInput {
  public:
-  WinnerInput(const Conv2dSizes& s, bool blocks, const float* weight, float* workspace, SpreadKernel kernel)
-      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), images_(s, p_, blocks, workspace), kernel_(kernel), weight_(weight), patches_(workspace + side_samples * p_.elements),
+  WinnerInput(const Conv2dSizes& s, const float* weight, float* workspace, SpreadKernel kernel)
+      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), images_(s, p_, false, workspace), kernel_(kernel), weight_(weight), patches_(workspace + side_samples * p_.elements),
         list_(patches_ + s.o * s.kh * p_.patch), finite_(all_finite(weight, s.o * s.c * s.taps())) {
     pack();
   }
-  // The samples first .. first + count - 1; of blocks they are one.
+  // The samples first .. first + count - 1.
   [[gnu::noinline]] void run(const float* lists, float* dx, long first, long count) const {
     for (long s = 0; s < count; s += side_samples) {
       const long side = count - s < side_samples ? count - s : side_samples;
@@ -210,7 +229,7 @@ class WinnerInput {
   void add_sample(float* image, const float* lists) const {
     clear(image, p_.elements);
     for (long o = 0; o < s_.o; ++o) {
-      WinnerList list(lists + o * planes_.pixels());
+      WinnerList list(lists + o * planes_.pixels(), planes_.pixels());
       if (!finite_) list = all_pixels(planes_, list, list_);
       kernel_(list, patches_ + o * s_.kh * p_.patch, image, p_.row, s_.kh);
     }
@@ -244,31 +263,29 @@ class WinnerInput {
 /// The kernel that adds up the patches of a convolution.
 template <int Rows, int Vectors>
 inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
-/// The kernel that spreads patches of so many vectors.
-template <int Vectors>
-inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<Vectors>;
+/// The kernel that spreads patches of so many rows and vectors.
+template <int Rows, int Vectors>
+inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<detail::patch_in_registers(Rows, Vectors) ? Rows : 0, Vectors>;
 
 /// Items: channels of dy. One group, no dilation.
 constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
 constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) { return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float); }
-/// dw as by conv2d_backward_weight, where x is row-major or in blocks. kernel: patch_kernel of a tile's rows and vectors.
-[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, const float* lists, float* dw, long begin, long end, void* workspace,
+/// dw as by conv2d_backward_weight, where x is row-major or in blocks; leaves the lists' sums with them. kernel: patch_kernel of a tile's rows and vectors.
+[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists, float* dw, long begin, long end, void* workspace,
                                                    detail::PatchKernel kernel) {
   detail::WinnerWeight(s, blocks, static_cast<float*>(workspace), kernel).run(x, lists, dw, begin, end);
 }
 
-/// Items: samples, or blocks of them. One group, no dilation, whole_pixels.
-constexpr long winner_conv2d_input_items(const Conv2dSizes& s, bool blocks) { return blocks ? ceil_div(s.n, block_samples) : s.n; }
+/// Items: samples. One group, no dilation, whole_pixels.
+constexpr long winner_conv2d_input_items(const Conv2dSizes& s) { return s.n; }
 constexpr std::size_t winner_conv2d_input_workspace(const Conv2dSizes& s) {
   const detail::PatchImages p = detail::patch_images(s);
   return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
 }
-/// dx as by conv2d_backward_input, row-major or in blocks. kernel: spread_kernel of the vectors of a patch's row.
-[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* lists, float* dx, long begin, long end, void* workspace,
+/// dx as by conv2d_backward_input, row-major. kernel: spread_kernel of a patch's rows and of a row's vectors.
+[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists, float* dx, long begin, long end, void* workspace,
                                                   detail::SpreadKernel kernel) {
-  const detail::WinnerInput input(s, blocks, weight, static_cast<float*>(workspace), kernel);
-  const long step = blocks ? block_samples : 1;
-  for (long item = begin; item < end; ++item) input.run(lists, dx, item * step, s.n - item * step < step ? s.n - item * step : step);
+  detail::WinnerInput(s, weight, static_cast<float*>(workspace), kernel).run(lists, dx, begin, end - begin);
 }
 
 }  // namespace tenon::kernel

@@ -28,7 +28,7 @@ struct PatchImages {
 constexpr PatchImages patch_images(const Conv2dSizes& s) {
   PatchImages p{};
   p.places = winner_places(int(s.c), s.kw, int(s.ow), s.stride_h, s.stride_w);
-  p.rows = (s.oh - 1) * s.stride_h + s.kh, p.row = long(p.places.columns) * p.places.channels, p.patch = long(s.kw) * p.places.channels;
+  p.rows = (s.oh - 1) * s.stride_h + s.kh, p.row = p.places.line, p.patch = long(s.kw) * p.places.channels;
   const long vectors = ceil_div(p.patch, patch_lanes);
   p.row_tiles = ceil_div(s.kh, patch_rows), p.vector_tiles = ceil_div(vectors, patch_vectors);
   p.tile_rows = int(ceil_div(s.kh, p.row_tiles)), p.tile_vectors = int(ceil_div(vectors, p.vector_tiles));
@@ -64,12 +64,11 @@ class SampleImages {
   /// The images of up to 8 samples from a multiple of 8 on; where they overlap no vectors, zeros around them stay as they were.
   [[gnu::noinline]] void fill(const float* x, long sample, long samples) const {
     const long channels = p_.places.channels;
+    if (channels == 1) return fill_lines(x, sample, samples);
     for (long c = 0; c < s_.c; c += 8) {
       const long rows = s_.c - c < 8 ? s_.c - c : 8;
       each_square(sample, samples, c, [&](long at, long image, long pixels) {
-        if (blocks_ && channels == 1) transpose_square(x + at, block_samples, pixels, images_ + image, p_.elements, side_samples, false);
-        else if (blocks_) transpose_square(x + at, plane(), rows, images_ + image, p_.elements, side_samples, channels == 4);
-        else if (channels == 1) copy_row(x + at, images_ + image, pixels);
+        if (blocks_) transpose_square(x + at, plane(), rows, images_ + image, p_.elements, side_samples, channels == 4);
         else if (pixels == 8) transpose_square(x + at, plane(), rows, images_ + image, channels, 8, channels == 4);
         else
           for (long q = 0; q < pixels; ++q)
@@ -77,15 +76,14 @@ class SampleImages {
       });
     }
   }
-  /// The way back, for whole_pixels.
+  /// The way back, row-major, for whole_pixels.
   [[gnu::noinline]] void drain(float* x, long sample, long samples) const {
     const long channels = p_.places.channels;
-    if (width_ < s_.w || height_ < s_.h) clear_samples(x, sample, samples);
+    if (width_ < s_.w || height_ < s_.h) clear(x + first_of(sample, 0), samples * s_.c * plane());
     for (long c = 0; c < s_.c; c += 8) {
       const long rows = s_.c - c < 8 ? s_.c - c : 8;
       each_square(sample, samples, c, [&](long at, long image, long pixels) {
-        if (blocks_) transpose_square(images_ + image, p_.elements, side_samples, x + at, plane(), rows, false);
-        else if (pixels == 8) transpose_square(images_ + image, channels, 8, x + at, plane(), rows, false);
+        if (pixels == 8) transpose_square(images_ + image, channels, 8, x + at, plane(), rows, false);
         else
           for (long q = 0; q < pixels; ++q)
             for (long i = 0; i < rows; ++i) x[at + i * plane() + q] = images_[image + q * channels + i] + 0.0f;
@@ -98,12 +96,26 @@ class SampleImages {
   long first_of(long sample, long c) const {
     return blocks_ ? (sample / block_samples * s_.c + c) * plane() + sample % block_samples : (sample * s_.c + c) * plane();
   }
-  // body(first element of x, of the images, pixels) for the squares of 8 channels from c on: of blocks 8 samples of a pixel, or of 8 pixels
-  // if there is one channel; of row-major samples 8 pixels, or less if a row has less.
+  // The images of one channel.
+  void fill_lines(const float* x, long sample, long samples) const {
+    const long left = s_.pad_left, right = left + width_, lanes = blocks_ ? block_samples : 1, step = p_.places.split ? 8 : p_.row, piece = p_.places.split ? 16 : p_.row;
+    for (long s = 0; s < samples; ++s)
+      for (long y = 0; y < height_; ++y) {
+        const float* const from = x + first_of(sample + s, 0) + y * s_.w * lanes;
+        float *to = images_ + s * p_.elements + (y + s_.pad_top) * p_.row, *const last = to + p_.row;
+        for (long at = 0; to != last; at += step, to += piece) {
+          const long begin = at < left ? left : at, end = at + piece < right ? at + piece : right;
+          if (lanes == 1 && begin < end) copy_row(from + begin - left, to + begin - at, end - begin);
+          else
+            for (long q = begin; q < end; ++q) to[q - at] = from[(q - left) * lanes];
+        }
+      }
+  }
+  // body(first element of x, of the images, pixels) for the squares of 8 channels from c on: of blocks 8 samples of a pixel; of row-major
+  // samples 8 pixels, or less if a row has less.
   template <class Body>
   [[gnu::always_inline]] void each_square(long sample, long samples, long c, Body body) const {
-    const bool by_pixel = blocks_ && p_.places.channels > 1;
-    const long step = by_pixel ? 1 : width_ < 8 || (!blocks_ && p_.places.channels == 1) ? width_ : 8, lanes = blocks_ ? block_samples : 1;
+    const long step = blocks_ ? 1 : width_ < 8 ? width_ : 8, lanes = blocks_ ? block_samples : 1;
     for (long s = 0; s < (blocks_ ? 1 : samples); ++s)
       for (long y = 0; y < height_; ++y)
         for (long j = 0; j < width_; j += step) {
@@ -111,11 +123,6 @@ class SampleImages {
           body(first_of(sample + s, c) + (y * s_.w + x) * lanes, s * p_.elements + (y + s_.pad_top) * p_.row + (x + s_.pad_left) * p_.places.channels + c, step);
         }
   }
-  void clear_samples(float* x, long sample, long samples) const {
-    if (!blocks_) return clear(x + first_of(sample, 0), samples * s_.c * plane());
-    for (long i = 0; i < s_.c * s_.h * s_.w; ++i) Simd<float, 8>(0.0f).store(x + first_of(sample, 0) + i * block_samples);
-  }
-
   const Conv2dSizes& s_;
   const PatchImages& p_;
   bool blocks_;

@@ -2,63 +2,84 @@
 #pragma once
 #include <cstdint>
 
+#include <tenon/core/winner_places.hpp>
 #include <tenon/kernel/cpu/channel_sums.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A pixel that gets a gradient. place: see core/winner_places.hpp.
-struct Winner {
-  std::int32_t place;
-  float gradient;
-};
-/// The winners of a plane stand where the whole plane would stand, in the order of its pixels and behind their number.
-/// Both layouts have the same lists, one sample after the other.
+/// The winners of a plane: pixels that get a gradient, in their order. place: see core/winner_places.hpp. They stand where the whole plane
+/// would stand: their number and the sum of their gradients, then the places; from the middle on, the gradients. Who adds them up anyway
+/// leaves the sum; NaN says that nobody did.
 struct WinnerList {
-  const Winner *begin, *end;
-  explicit WinnerList(const float* plane) : begin(reinterpret_cast<const Winner*>(plane) + 1), end(begin + begin[-1].place) {}
+  const std::int32_t* place;
+  const float* gradient;
+  long count;
+  static constexpr long head = 2;
+
+  WinnerList(const std::int32_t* place, const float* gradient, long count) : place(place), gradient(gradient), count(count) {}
+  WinnerList(const float* plane, long pixels) : WinnerList(reinterpret_cast<const std::int32_t*>(plane) + head, plane + pixels / 2, *reinterpret_cast<const std::int32_t*>(plane)) {}
+  /// The sum that is left with a list.
+  static float& sum(float* plane) { return plane[1]; }
+  static float sum_of(const float* plane, long pixels) {
+    if (plane[1] == plane[1]) return plane[1];
+    const WinnerList list(plane, pixels);
+    float sum = 0;
+    for (long i = 0; i < list.count; ++i) sum += list.gradient[i];
+    return sum;
+  }
 };
-/// Planes [height, width], and what a row and a column add to a place.
+/// Where the next winner is written.
+struct WinnerEnd {
+  std::int32_t* place;
+  float* gradient;
+  void advance(long count) { place += count, gradient += count; }
+};
+/// Planes [height, width], and where their pixels' places are: as WinnerPlaces says.
 struct WinnerPlanes {
   long height, width;
-  int row, column;
+  int row, column, split = 0;
+  constexpr std::int32_t place(long y, long x) const { return std::int32_t(y) * row + std::int32_t(x) * column + (splits_lines ? std::int32_t(x) & split : 0); }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
 };
 
 namespace detail {
 // The winners of one row of windows, one by one: of its upper pixels, then of its lower ones.
-inline Winner* list_windows(const WinnerPlanes& p, const float* winner, const float* dy, long windows, std::int32_t place, Winner* to) {
+inline void list_windows(WinnerPlanes p, const float* winner, const float* dy, long windows, std::int32_t place, WinnerEnd& to) {
+  long listed = 0;
   for (int lower = 0; lower < 2; ++lower, place += p.row)
     for (long j = 0; j < windows; ++j) {
       const int number = int(winner[j]) - 2 * lower;
-      *to = {place + std::int32_t(2 * j + (number & 1)) * p.column, dy[j]};
-      to += number == 0 || number == 1;
+      to.place[listed] = place + p.place(0, 2 * j + (number & 1)), to.gradient[listed] = dy[j];
+      listed += unsigned(number) < 2;
     }
-  return to;
+  to.advance(listed);
 }
 #if defined(__AVX512F__)
 inline constexpr int listed_lanes = 16;
 using ListedVector = Simd<float, listed_lanes>;
 using ListedPlaces = Simd<std::int32_t, listed_lanes>;
-// Writes the lanes whose number is greater than `least`, and 8 or 16 winners in all.
-[[gnu::always_inline]] inline Winner* list_lanes(ListedVector number, ListedVector least, ListedPlaces place, ListedVector gradients, Winner* to) {
+// Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
+template <int most>
+[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place, ListedVector gradients, WinnerEnd& to) {
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
-  interleaved(places, gradients, false).store(reinterpret_cast<float*>(to));
-  if (count > listed_lanes / 2) interleaved(places, gradients, true).store(reinterpret_cast<float*>(to) + listed_lanes);
-  return to + count;
+  place.lanes = __builtin_bit_cast(ListedPlaces::Vector, places.lanes);
+  if constexpr (most == listed_lanes) place.store(to.place), gradients.store(to.gradient);
+  else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
+  to.advance(count);
 }
 // Where lane i stands in the row of windows: its place and its number in the row.
 struct ListedLanes {
   ListedPlaces place;
   ListedVector number;
   ListedLanes(const WinnerPlanes& p, int mask) {
-    for (int i = 0; i < listed_lanes; ++i) place.lanes[i] = 2 * (i & mask) * p.column, number.lanes[i] = float(i & mask);
+    for (int i = 0; i < listed_lanes; ++i) place.lanes[i] = p.place(0, 2 * (i & mask)), number.lanes[i] = float(i & mask);
   }
 };
 // The same for `rows` rows of up to 16 windows, of which it reads 16.
-[[gnu::noinline]] inline Winner* list_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, Winner* to) {
+[[gnu::noinline]] inline WinnerEnd list_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, WinnerEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(p.row);
@@ -67,14 +88,14 @@ struct ListedLanes {
   for (; rows > 0; --rows, winner += windows, dy += windows) {
     const V number = choose_greater(behind, lane.number, V::load(winner), none), gradients = V::load(dy);
     const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1), upper = lane.place + odd * column;
-    to = list_lanes(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
-    to = list_lanes(number, last_upper, upper + row, gradients, to);
+    list_lanes<16>(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
+    list_lanes<16>(number, last_upper, upper + row, gradients, to);
     lane.place = lane.place + row + row;
   }
   return to;
 }
 // The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
-[[gnu::noinline]] inline Winner* list_short_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, Winner* to) {
+[[gnu::noinline]] inline WinnerEnd list_short_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, WinnerEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(2 * p.row);
@@ -87,31 +108,32 @@ struct ListedLanes {
     V number = choose_greater(behind, lane.number, twice(winner), none) - upper;  // 0 or 1: it won
     number = choose_greater(number, after, none, number);
     const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
-    to = list_lanes(number, before, lane.place + odd * column, twice(dy), to);
+    list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
     lane.place = lane.place + row;
   }
   return to;
 }
 // How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of winners and of dy.
 constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
-  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes, written = 2 * lanes;
-  const long read = (readable - lanes) / across + 1, room = (p.pixels() / 2 - written - 1) / across + 1, rows = read < room ? read : room;
-  if (across > listed_lanes || readable < lanes || p.pixels() / 2 < written + 1) return 0;
+  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes, writable = p.pixels() / 2 - WinnerList::head - listed_lanes;
+  const long read = (readable - lanes) / across + 1, room = writable / across, rows = read < room ? read : room;
+  if (across > listed_lanes || readable < lanes || writable < 0) return 0;
   return rows < p.height / 2 ? rows : p.height / 2;
 }
 #endif
 
 // The list of one plane.
 [[gnu::noinline]] inline void list_plane(const WinnerPlanes& p, const float* winners, const float* dy, [[maybe_unused]] long readable, float* plane) {
-  Winner *const first = reinterpret_cast<Winner*>(plane) + 1, *to = first;
+  auto* const number = reinterpret_cast<std::int32_t*>(plane);
+  WinnerEnd to{number + WinnerList::head, plane + p.pixels() / 2};
   const long across = p.width / 2, rows = p.height / 2;
   long i = 0;
 #if defined(__AVX512F__)
   i = rows_in_vectors(p, readable);
   to = across <= listed_lanes / 2 ? list_short_rows(p, winners, dy, i, to) : list_rows(p, winners, dy, i, to);
 #endif
-  for (; i < rows; ++i) to = list_windows(p, winners + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
-  first[-1] = {std::int32_t(to - first), 0.0f};
+  for (; i < rows; ++i) list_windows(p, winners + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
+  *number = std::int32_t(to.place - number - WinnerList::head), WinnerList::sum(plane) = __builtin_nanf("");
 }
 }  // namespace detail
 
@@ -121,51 +143,35 @@ inline void list_winners(const WinnerPlanes& p, const float* winners, const floa
     detail::list_plane(p, winners + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(), lists + plane * p.pixels());
 }
 
-/// The same with winners and dy in blocks; items are a channel of a block each. n: samples.
+/// The same with winners in blocks and dy row-major; items are a channel of a block each. n: samples.
 constexpr long listed_pitch(const WinnerPlanes& p) { return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples; }
-constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { return std::size_t(2 * block_samples * listed_pitch(p)) * sizeof(float); }
+constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { return std::size_t(block_samples * listed_pitch(p)) * sizeof(float); }
 [[gnu::noinline]] inline void block_list_winners(const WinnerPlanes& p, long n, long channels, const float* winners, const float* dy, float* lists, long begin, long end,
                                                  void* workspace) {
   const long pitch = listed_pitch(p), windows = p.windows();
-  float *const own_winners = static_cast<float*>(workspace), *const own_dy = own_winners + block_samples * pitch;
+  float* const own = static_cast<float*>(workspace);
   for (long item = begin; item < end; ++item) {
-    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples, from = item * windows * block_samples;
-    copy_matrix(winners + from, 1, block_samples, own_winners, pitch, block_samples, windows, pitch - block_samples);
-    copy_matrix(dy + from, 1, block_samples, own_dy, pitch, block_samples, windows, pitch - block_samples);
-    for (long s = 0; s < count; ++s) detail::list_plane(p, own_winners + s * pitch, own_dy + s * pitch, pitch, lists + ((first + s) * channels + item % channels) * p.pixels());
+    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples;
+    copy_matrix(winners + item * windows * block_samples, 1, block_samples, own, pitch, block_samples, windows, pitch - block_samples);
+    for (long s = 0; s < count; ++s) {
+      const long plane = (first + s) * channels + item % channels, readable = (n * channels - plane) * windows;
+      detail::list_plane(p, own + s * pitch, dy + plane * windows, readable < pitch ? readable : pitch, lists + plane * p.pixels());
+    }
   }
 }
 
 /// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the whole planes. No sum that
 /// begins with +0 becomes -0, so zeros between change nothing.
 [[gnu::noinline]] inline void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y, long begin, long end) {
-  constexpr int side = 8;  // chains that hide each other's latency
-  for (long c = begin; c < end; c += side) {
-    const int count = int(end - c < side ? end - c : side);
-    float total[side]{};
+  for (long c = begin; c < end; ++c) {
+    float total = 0;
     for (long first = 0; first < n; first += block_samples) {
       const long samples = n - first < block_samples ? n - first : block_samples;
-      float sample[side][block_samples];
-      for (long s = 0; s < samples; ++s) {
-        const Winner *at[side], *to[side];
-        float sum[side]{};
-        long common = 1L << 30;
-        for (int i = 0; i < side; ++i) {
-          const WinnerList list(lists + ((first + s) * channels + c + (i < count ? i : 0)) * p.pixels());
-          at[i] = list.begin, to[i] = list.end;
-          common = list.end - list.begin < common ? list.end - list.begin : common;
-        }
-        for (long k = 0; k < common; ++k)
-#pragma GCC unroll 8
-          for (int i = 0; i < side; ++i) sum[i] += at[i][k].gradient;
-        for (int i = 0; i < count; ++i) {
-          for (const Winner* w = at[i] + common; w != to[i]; ++w) sum[i] += w->gradient;
-          sample[i][s] = sum[i];
-        }
-      }
-      for (int i = 0; i < count; ++i) total[i] += detail::sum_of_samples(sample[i], samples);
+      float sample[block_samples];
+      for (long s = 0; s < samples; ++s) sample[s] = WinnerList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
+      total += detail::sum_of_samples(sample, samples);
     }
-    for (int i = 0; i < count; ++i) y[c + i] = total[i];
+    y[c] = total;
   }
 }
 
