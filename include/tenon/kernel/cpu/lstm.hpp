@@ -21,24 +21,26 @@ struct Lstm {
 };
 
 namespace detail {
-// The scratch of a thread, in bytes from its start.
-struct LstmScratch {
-  std::size_t weight, products, total;
-};
+// The scratch of a thread. Several samples have a row of x and h each, which goes through both weights in one chain; a single one has
+// a weight for either, because the products with x are made for several steps together.
 template <class A>
-constexpr LstmScratch lstm_scratch(long features, long hidden) {
-  LstmScratch s{};
-  s.weight = StepWeight<A>::bytes(features, 4 * hidden, recurrent_rows);
-  s.products = s.weight + StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows);
-  s.total = s.products + std::size_t(recurrent_rows * (StepWeight<A>::width(4 * hidden) + 2 * round_up(hidden, 16))) * sizeof(A);
-  return s;
-}
+struct LstmScratch {
+  long features, hidden;
+  constexpr std::size_t second_weight() const { return StepWeight<A>::bytes(features, 4 * hidden, recurrent_rows); }
+  constexpr std::size_t products() const { return second_weight() + StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows); }
+  constexpr long product_row() const { return StepWeight<A>::width(4 * hidden); }
+  constexpr std::size_t inputs() const { return products() + std::size_t(recurrent_rows * product_row()) * sizeof(A); }
+  constexpr long cell_row() const { return round_up(hidden, 16); }
+  constexpr long input_row() const { return round_up(features, 16) + cell_row() + 16; }  // the odd cache line keeps rows from competing for places
+  constexpr std::size_t cells() const { return inputs() + std::size_t(recurrent_rows * input_row()) * sizeof(A); }
+  constexpr std::size_t total() const { return cells() + std::size_t(recurrent_rows * cell_row()) * sizeof(A); }
+};
 }  // namespace detail
 
 /// Bytes of scratch of one thread, aligned to 64 bytes.
 template <class A>
 constexpr std::size_t lstm_workspace(long features, long hidden) {
-  return detail::lstm_scratch<A>(features, hidden).total;
+  return detail::LstmScratch<A>{features, hidden}.total();
 }
 template <class A>
 constexpr std::size_t lstm_grad_workspace(long hidden) {
@@ -104,36 +106,43 @@ template <bool past_caches, class A>
 /// x           [n, steps, features]
 template <class A>
 [[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden;
-  const long width = StepWeight<A>::width(gates);
-  const detail::LstmScratch scratch = detail::lstm_scratch<A>(features, hidden);
+  const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, parts = Lstm<A>::parts * hidden;
+  const detail::LstmScratch<A> scratch{features, hidden};
+  const long width = scratch.product_row(), input_row = scratch.input_row(), cell_row = scratch.cell_row();
   char* const base = static_cast<char*>(workspace);
-  const bool alone = end - begin == 1;  // then the products with the input are made for several steps together, which is the same chain
-  StepWeight<A> input_weight(features, gates, recurrent_rows, base), weight(hidden, gates, recurrent_block(begin, end), base + scratch.weight);
-  input_weight.pack(layer.input_weight, 1, features);
-  weight.pack(layer.weight, 1, hidden);
+  A *const product = reinterpret_cast<A*>(base + scratch.products()), *const input = reinterpret_cast<A*>(base + scratch.inputs()), *const h = input + features;
+  A* const c = reinterpret_cast<A*>(base + scratch.cells());
+  const bool alone = end - begin == 1;
+  const long before_h = alone ? 0 : features;
+  StepWeight<A> input_weight(features, gates, recurrent_rows, base), weight(before_h + hidden, gates, recurrent_block(begin, end), base + (alone ? scratch.second_weight() : 0));
+  if (alone) input_weight.pack(layer.input_weight, 1, features);
+  else weight.pack(layer.input_weight, 1, features, 0, features);
+  weight.pack(layer.weight, 1, hidden, before_h, before_h + hidden);
   const bool past_caches = detail::goes_past_caches(states, hidden, (end - begin) * layer.steps * parts);
   const auto cell = past_caches ? &detail::lstm_cell<true, A> : &detail::lstm_cell<false, A>;
-  A* const product = reinterpret_cast<A*>(base + scratch.products);
-  A *const h = product + recurrent_rows * width, *const c = h + recurrent_rows * padded;
   in_sample_blocks(begin, end, [&](long first, long rows) {
-    clear(h, 2 * recurrent_rows * padded);
+    clear(input, recurrent_rows * input_row);
+    clear(c, recurrent_rows * cell_row);
     for (long i = 0; layer.first && i < rows; ++i) {
-      copy_row(layer.first_h(first + i), h + i * padded, hidden);
-      copy_row(layer.first_c(first + i), c + i * padded, hidden);
+      copy_row(layer.first_h(first + i), h + i * input_row, hidden);
+      copy_row(layer.first_c(first + i), c + i * cell_row, hidden);
     }
     for (long step = 0; step < layer.steps; ++step) {
+      const bool has_h = step || layer.first;
       A* const here = alone ? product + step % recurrent_rows * width : product;
-      if (!alone) input_weight.multiply(x + layer.at(first, step) * features, layer.steps * features, rows, product, width, false);
-      else if (here == product) {
+      if (!alone) {
+        copy_matrix(x + layer.at(first, step) * features, layer.steps * features, 1, input, input_row, rows, features, 0);
+        weight.multiply(input, input_row, rows, product, width, false, has_h ? 0 : features);
+      } else {
         const long together = layer.steps - step < recurrent_rows ? layer.steps - step : recurrent_rows;
-        input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
+        if (here == product) input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
+        if (has_h) weight.multiply(h, input_row, 1, here, width, true);
       }
-      if (step || layer.first) weight.multiply(h, padded, rows, here, width, true);
       for (long i = 0; i < rows; ++i) {
         A* const own = states + layer.at(first + i, step) * parts;
-        A* const next = step + 1 < layer.steps ? states + layer.at(first + i, step + 1) * parts : own;
-        cell(hidden, here + i * width, layer.bias, c + i * padded, h + i * padded, own, next);
+        const bool last = step + 1 == layer.steps;
+        if (!alone && !last) detail::fetch(x + layer.at(first + i, step + 1) * features, features);
+        cell(hidden, here + i * width, layer.bias, c + i * cell_row, h + i * input_row, own, last ? own : states + layer.at(first + i, step + 1) * parts);
       }
     }
   });

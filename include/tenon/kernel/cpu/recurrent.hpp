@@ -49,6 +49,11 @@ template <bool past_caches, class A>
     __builtin_prefetch(later, 1, 2);
   }
 }
+// Brings `count` elements that are read soon into the second cache.
+template <class A>
+inline void fetch(const A* from, long count) {
+  for (long i = 0; i < count; i += 64 / long(sizeof(A))) __builtin_prefetch(from + i, 0, 2);
+}
 }  // namespace detail
 
 /// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of rows.
@@ -71,20 +76,22 @@ class StepWeight {
     return one > many ? one : many;
   }
 
-  void pack(const A* from, long b_row, long b_column) {
-    for (std::int32_t p = 0; p < k_; ++p) taps_[p] = {p, p * std::int32_t(pitch_)};
+  /// Packs steps k0 .. k1 - 1 of the chain, of which the first one is at `from`.
+  void pack(const A* from, long b_row, long b_column, long k0, long k1) {
+    for (auto p = std::int32_t(k0); p < k1; ++p) taps_[p] = {p, p * std::int32_t(pitch_)};
     for (long j = 0; j < columns_; j += pitch_) {
       const long own = columns_ - j < pitch_ ? columns_ - j : pitch_;
-      copy_matrix(from + j * b_column, b_row, b_column, packed_ + j * k_, pitch_, k_, own, pitch_);
+      copy_matrix(from + j * b_column, b_row, b_column, packed_ + j * k_ + k0 * pitch_, pitch_, k1 - k0, own, pitch_);
     }
   }
+  void pack(const A* from, long b_row, long b_column) { pack(from, b_row, b_column, 0, k_); }
   /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows as the panels were
-  /// made for, or one of a block of several.
-  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume) const {
+  /// made for, or one of a block of several. p goes up to `steps`, 0: all.
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume, long steps = 0) const {
     std::int32_t row[tile_rows];
     for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
     for (long j = 0; j < columns_; j += pitch_)
-      run_tile(Tile<A>{taps_, k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
+      run_tile(Tile<A>{taps_, steps ? steps : k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
   }
 
  private:
