@@ -78,12 +78,9 @@ constexpr std::uint64_t packed(const TextKind* kinds, std::size_t count) {
 }
 /// So many fit into the number.
 inline constexpr std::size_t most_kinds = 21;
-/// The kinds of the parts from number `first` on, as many as fit.
-template <class... Parts>
-constexpr std::uint64_t text_kinds(std::size_t first = 0) {
-  constexpr TextKind kinds[]{text_kind<Parts>...};
-  return packed(kinds + first, std::min(sizeof...(Parts) - first, most_kinds));
-}
+template <class... Parts> inline constexpr TextKind kinds_of[]{text_kind<Parts>...};
+/// The kinds of the parts, if they fit. A variable: a function would be compiled for each list of parts, although nothing calls it.
+template <class... Parts> inline constexpr std::uint64_t text_kinds = packed(kinds_of<Parts...>, sizeof...(Parts));
 // The fewest digits that read back as x: 0.1, 100000, 1e-09.
 template <class T>
 [[gnu::cold, gnu::noinline]] std::string real_text(T x) {
@@ -118,9 +115,13 @@ template <class... Parts>
   if constexpr (sizeof...(parts) == 0) return {};
   else {
     const detail::TextPart part[]{parts...};
-    std::string joined = detail::join(part, detail::text_kinds<Parts...>());
-    for (std::size_t first = detail::most_kinds; first < sizeof...(parts); first += detail::most_kinds) joined += detail::join(part + first, detail::text_kinds<Parts...>(first));
-    return joined;
+    if constexpr (sizeof...(parts) <= detail::most_kinds) return detail::join(part, detail::text_kinds<Parts...>);
+    else {
+      std::string joined;
+      for (std::size_t first = 0; first < sizeof...(parts); first += detail::most_kinds)
+        joined += detail::join(part + first, detail::packed(detail::kinds_of<Parts...> + first, std::min(sizeof...(parts) - first, detail::most_kinds)));
+      return joined;
+    }
   }
 }
 
@@ -138,7 +139,7 @@ template <class E, class... Parts>
   if constexpr (sizeof...(parts) > detail::most_kinds) throw E(text(parts...));
   else {
     const detail::TextPart part[]{parts...};
-    detail::throw_joined<E>(part, detail::text_kinds<Parts...>());
+    detail::throw_joined<E>(part, detail::text_kinds<Parts...>);
   }
 }
 

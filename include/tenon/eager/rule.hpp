@@ -61,7 +61,7 @@ struct RuleOf {
     unsigned char needed_by[capacity + 1]{};
     bool images[capacity + 1]{};
     std::uint64_t constant[capacity + 1]{};
-    Sentence error;
+    bool broken = false;
   };
   static constexpr Traced make() {
     Traced t;
@@ -72,7 +72,7 @@ struct RuleOf {
       t.gradient[k] = gradients[k];
       if (gradients[k] >= 0) t.accumulate[k] = add_node(b, gradients[k]);
     }
-    t.error = b.error;
+    t.broken = !b.error.empty();
     t.graph.count = int(b.nodes.size());
     for (int i = 0; i < t.graph.count; ++i) {
       Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
@@ -91,9 +91,19 @@ struct RuleOf {
   static constexpr int add_node(Builder& b, int gradient) {
     return b.template call<Plus>(NoConfig{}, gradient, gradient);
   }
-  static constexpr Traced traced = make();
-  static constexpr Sentence sentence = traced.error;
-  static constexpr Graph<capacity> graph = traced.graph;
+  static constexpr Traced traced = make();  // stands in the program, without room for a sentence
+  static constexpr Sentence make_sentence() {
+    if constexpr (traced.broken) {
+      int gradients[slots];
+      for (int& g : gradients) g = -1;
+      Builder b = trace_rule<Inference>(gradients);
+      for (const int g : gradients)
+        if (g >= 0) add_node(b, g);
+      return b.error;
+    } else return {};
+  }
+  static constexpr Sentence sentence = make_sentence();
+  static constexpr const auto& graph = traced.graph;  // auto: nvcc refuses the type's name here
   static constexpr KernelIndex<capacity> kernels = index_kernels(graph);
   static constexpr Rule make_rule() {
     if constexpr (!sentence.empty()) report<RuleOf>();

@@ -175,11 +175,10 @@ namespace detail {
     check_text(path, "name", named.name);
   }
   check_tensors("save", path, tensors);
-  std::vector<std::string_view> keys;
-  for (const auto& [key, value] : metadata) {
-    check_text(path, "metadata key", key);
-    check_text(path, "metadata value", value);
-    keys.push_back(key);
+  std::vector<std::string_view> keys(metadata.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    check_text(path, "metadata key", keys[i] = metadata[i].first);
+    check_text(path, "metadata value", metadata[i].second);
   }
   check_names_differ("save", path, SortedNames(keys));
 }
@@ -200,9 +199,10 @@ namespace detail {
 }
 
 [[gnu::cold]] inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTensor> into) {
-  std::vector<std::string_view> held;
-  for (const NamedTensor& named : file.tensors()) held.push_back(named.name);
-  for (const ForeignTensor& tensor : file.foreign()) held.push_back(tensor.name);
+  std::vector<std::string_view> held(file.tensors().size() + file.foreign().size());
+  std::size_t count = 0;
+  for (const NamedTensor& named : file.tensors()) held[count++] = named.name;
+  for (const ForeignTensor& tensor : file.foreign()) held[count++] = tensor.name;
   const SortedNames asked(into), present(held);
   LoadReport report;
   for (const NamedTensor& needed : into)

@@ -303,8 +303,8 @@ class SafetensorsParser {
 
   [[gnu::cold]] void check_unique(const SafetensorsHeader& header) const {
     if (const SortedNames names(header.entries); names.twice()) throw_bad_safetensors(path_, text("the header has the tensor ", printable(*names.twice()), " twice"));
-    std::vector<std::string_view> keys;
-    for (const auto& [key, value] : header.metadata) keys.push_back(key);
+    std::vector<std::string_view> keys(header.metadata.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = header.metadata[i].first;
     if (const SortedNames names(keys); names.twice()) throw_bad_safetensors(path_, text("__metadata__ has the key ", printable(*names.twice()), " twice"));
   }
 

@@ -39,14 +39,16 @@ class SortedNames {
   static constexpr std::size_t none = ~std::size_t{0};
 
   SortedNames() = default;
-  /// The names of `things`, which have a member `name`.
+  /// The names of `things`, which have a member `name` or are names.
   template <class Things>
-  explicit SortedNames(const Things& things) {
-    for (const auto& thing : things) add(thing.name);
-    sort_keys(keys_);
-  }
-  explicit SortedNames(const std::vector<std::string_view>& names) {
-    for (const std::string_view name : names) add(name);
+  explicit SortedNames(const Things& things) : keys_(things.size()) {
+    std::size_t index = 0;
+    for (const auto& thing : things) {
+      SortKey& key = keys_[index];
+      if constexpr (requires { thing.name; }) key.name = thing.name;
+      else key.name = thing;
+      key.index = index++;
+    }
     sort_keys(keys_);
   }
 
@@ -68,8 +70,6 @@ class SortedNames {
   }
 
  private:
-  [[gnu::cold, gnu::noinline]] void add(std::string_view name) { keys_.push_back({0, 0, name, keys_.size()}); }
-
   std::vector<SortKey> keys_;
 };
 

@@ -108,53 +108,68 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     d.flows_to(1, fb ? d.call_with<MatMul>(transposed(true, fa), g, a) : d.call_with<MatMul>(transposed(!fa, false), a, g));
   }
 
+  struct Sizes {
+    long m, n, k, stack;
+  };
   // The product of one pair of matrices, or of all rows of a with one matrix b.
   template <class Call>
-  static constexpr auto matrices(long n) {
-    struct Sizes {
-      long m, n, k, stack;
-    };
-    constexpr TensorType a = Call::operand(0), r = Call::result;
-    constexpr int rows = r.rank - 2;
+  static constexpr Sizes matrices_at(long n) {
+    const TensorType &a = Call::operand(0), &r = Call::result;
+    const int rows = r.rank - 2;
     const long stack = stack_of(r).count(n), m = r.size(rows, n), k = a.size(a.rank - (first(Call::config()) ? 2 : 1), n);
-    constexpr bool together = Call::operand(1).rank == 2 && !(first(Call::config()) && a.rank > 2);
+    const bool together = Call::operand(1).rank == 2 && !(first(Call::config()) && a.rank > 2);
     return together ? Sizes{m * stack, r.last(), k, 1} : Sizes{m, r.last(), k, stack};
   }
+  // Each is a multiple of n and a constant: two batch sizes tell all of them, and nothing is computed per call.
+  template <class Call> static constexpr Sizes one_sample = matrices_at<Call>(1);
+  template <class Call> static constexpr Sizes two_samples = matrices_at<Call>(2);
+  static constexpr Sizes between(const Sizes& one, const Sizes& two, long n) {
+    return {one.m + (two.m - one.m) * (n - 1), one.n, one.k + (two.k - one.k) * (n - 1), one.stack + (two.stack - one.stack) * (n - 1)};
+  }
+  template <class Call>
+  static constexpr Sizes matrices(long n) {
+    return between(one_sample<Call>, two_samples<Call>, n);
+  }
+  template <class Call> static constexpr bool is_one = one_sample<Call>.stack == 1 && two_samples<Call>.stack == 1;
   // Which matrix of operand `which` takes part in product `index` of the stack.
   template <class Call, int which>
   static constexpr long matrix_of(long index, long n) {
     constexpr TensorType own = stack_of(Call::operand(which)), all = stack_of(Call::result);
     if constexpr (own.same_shape(all)) return index;
-    long matrix = 0, stride = 1;
-    for (int axis = all.rank - 1; axis >= all.rank - own.rank; --axis) {
-      const int at = axis - (all.rank - own.rank);
-      if (own.extent[at] != 1) matrix += index % all.size(axis, n) * stride;
-      stride *= own.size(at, n);
-      index /= all.size(axis, n);
+    else {
+      long matrix = 0, stride = 1;
+      for (int axis = all.rank - 1; axis >= all.rank - own.rank; --axis) {
+        const int at = axis - (all.rank - own.rank);
+        if (own.extent[at] != 1) matrix += index % all.size(axis, n) * stride;
+        stride *= own.size(at, n);
+        index /= all.size(axis, n);
+      }
+      return matrix;
     }
-    return matrix;
   }
   // One product of the stack, its matrices still to be told.
   template <class Call>
-  static constexpr kernel::Gemm<typename Call::Result> layout(long n) {
-    const auto s = matrices<Call>(n);
-    const bool fa = first(Call::config()), fb = second(Call::config());
+  static constexpr kernel::Gemm<typename Call::Result> layout(const Sizes& s) {
+    constexpr bool fa = first(Call::config()), fb = second(Call::config());
     if constexpr (is_small<Call>()) return kernel::gemm_of<typename Call::Result>(s.m, s.n, s.k, fa, fb);
     else return detail::any_gemm<typename Call::Result>(s.m, s.n, s.k, fa, fb);
   }
   template <class Call>
-  static kernel::Gemm<typename Call::Result> product(const Arguments& arguments, long index) {
+  static kernel::Gemm<typename Call::Result> product(const Arguments& arguments, const Sizes& s, long index) {
     using T = typename Call::Result;
-    kernel::Gemm<T> g = layout<Call>(arguments.n);
-    g.a = arguments.operand<T>(0) + matrix_of<Call, 0>(index, arguments.n) * g.m * g.k;
-    g.b = arguments.operand<T>(1) + matrix_of<Call, 1>(index, arguments.n) * g.k * g.n;
-    g.c = arguments.result<T>() + index * g.m * g.n;
+    kernel::Gemm<T> g = layout<Call>(s);
+    g.a = arguments.operand<T>(0), g.b = arguments.operand<T>(1), g.c = arguments.result<T>();
+    if constexpr (!is_one<Call>) {
+      g.a += matrix_of<Call, 0>(index, arguments.n) * s.m * s.k;
+      g.b += matrix_of<Call, 1>(index, arguments.n) * s.k * s.n;
+      g.c += index * s.m * s.n;
+    }
     return g;
   }
   // The sizes of one product as constants, 0 where one depends on n.
   template <class Call>
   static constexpr auto small() {
-    constexpr auto one = matrices<Call>(1), two = matrices<Call>(2);
+    constexpr Sizes one = one_sample<Call>, two = two_samples<Call>;
     constexpr auto fixed = [](long at_one, long at_two) { return at_one == at_two ? int(at_one) : 0; };
     return kernel::SmallProduct<typename Call::Result, fixed(one.m, two.m), fixed(one.n, two.n), fixed(one.k, two.k), second(Call::config())>();
   }
@@ -166,7 +181,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   template <class Call>
   static constexpr KernelWork work(long n) {
     const auto s = matrices<Call>(n);
-    if constexpr (!is_small<Call>()) return detail::product_work(layout<Call>(n), s.stack);
+    if constexpr (!is_small<Call>()) return detail::product_work(layout<Call>(s), s.stack);
     else {
       const long items = s.stack * (MatMul::small<Call>().by_rows ? s.m : 1);
       return {items, s.m * s.n * s.k * s.stack / (items + 1) / 16 + 1, 0};
@@ -181,7 +196,7 @@ template <class Call>
 void MatMul::run(const Arguments& arguments, long begin, long end) {
   constexpr auto small = MatMul::small<Call>();
   const auto s = matrices<Call>(arguments.n);
-  constexpr bool one = matrices<Call>(1).stack == 1 && matrices<Call>(2).stack == 1;
+  constexpr bool one = is_one<Call>;
   long index = 0;
   const auto finish = [&](long row, long rows, long column, long columns) {
     if constexpr (Call::description.steps > 0)
@@ -189,13 +204,13 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
   };
   FunctionRef<long, long, long, long> epilogue;
   if constexpr (Call::description.steps > 0) epilogue = finish;
-  if constexpr (one && !small.by_rows && !small.by_tiles) kernel::gemm(product<Call>(arguments, 0), begin, end, arguments.workspace, epilogue);
+  if constexpr (one && !small.by_rows && !small.by_tiles) kernel::gemm(product<Call>(arguments, s, 0), begin, end, arguments.workspace, epilogue);
   else {
     const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : work<Call>(arguments.n).items / s.stack;
     for (long item = begin; item < end;) {
       index = one ? 0 : item / parts;
       const long from = item - index * parts, to = end - item < parts - from ? from + (end - item) : parts;
-      const auto g = product<Call>(arguments, index);
+      const auto g = product<Call>(arguments, s, index);
       if constexpr (small.by_rows || small.by_tiles) {
         if constexpr (small.by_rows) small.rows(g, from, to);
         else small.tiles(g);
