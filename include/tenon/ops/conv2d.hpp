@@ -177,7 +177,8 @@ TENON_EXACT_END
 template <Conv2dOptions options = Conv2dOptions{}, Operand X, Operand W>
 constexpr auto conv2d(const X& x, const W& weight, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
-  else if constexpr (options.algorithm == ConvAlgorithm::winograd && X::dims.dtype == Dtype::float32) return apply<WinogradConv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
+  else if constexpr (options.algorithm == ConvAlgorithm::winograd && X::dims.dtype == Dtype::float32)
+    return apply<WinogradConv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
   else return apply<Conv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
 }
 

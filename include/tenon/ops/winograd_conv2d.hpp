@@ -8,9 +8,15 @@
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-[[gnu::noinline]] constexpr KernelWork winograd_forward_work(const kernel::Conv2dSizes& s, bool blocks) { return conv_work(s, kernel::winograd_conv2d_items(s, blocks), std::size_t(kernel::winograd_conv2d_workspace(s, blocks))); }
-[[gnu::noinline]] constexpr KernelWork winograd_input_work(const kernel::Conv2dSizes& s, bool blocks) { return conv_work(s, kernel::winograd_conv2d_backward_input_items(s, blocks), std::size_t(kernel::winograd_conv2d_backward_input_workspace(s, blocks))); }
-[[gnu::noinline]] constexpr KernelWork winograd_weight_work(const kernel::Conv2dSizes& s, bool blocks) { return conv_work(s, kernel::winograd_conv2d_weight_items(s, blocks), std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks))); }
+[[gnu::noinline]] constexpr KernelWork winograd_forward_work(const kernel::Conv2dSizes& s, bool blocks) {
+  return conv_work(s, kernel::winograd_conv2d_items(s, blocks), std::size_t(kernel::winograd_conv2d_workspace(s, blocks)));
+}
+[[gnu::noinline]] constexpr KernelWork winograd_input_work(const kernel::Conv2dSizes& s, bool blocks) {
+  return conv_work(s, kernel::winograd_conv2d_backward_input_items(s, blocks), std::size_t(kernel::winograd_conv2d_backward_input_workspace(s, blocks)));
+}
+[[gnu::noinline]] constexpr KernelWork winograd_weight_work(const kernel::Conv2dSizes& s, bool blocks) {
+  return conv_work(s, kernel::winograd_conv2d_weight_items(s, blocks), std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks)));
+}
 
 // What convolution and its gradient for the input share.
 template <class Op, FixedString Name>
@@ -40,8 +46,9 @@ struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType y = detail::conv_shape(in, c, error), w = in[1];
     if (error.empty() && (w[2] != 3 || w[3] != 3 || c.stride_h != 1 || c.stride_w != 1 || c.dilation_h != 1 || c.dilation_w != 1 || c.groups != 1))
-      error << "Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group, got a weight " << w << ", stride " << c.stride_h << " x " << c.stride_w << ", dilation " << c.dilation_h << " x "
-            << c.dilation_w << ", groups " << c.groups << ": use ConvAlgorithm::direct";
+      error << "Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group, got a weight " << w << ", stride "
+            << c.stride_h << " x " << c.stride_w << ", dilation " << c.dilation_h << " x " << c.dilation_w << ", groups " << c.groups
+            << ": use ConvAlgorithm::direct";
     return y;
   }
   static constexpr void derivative(Derivative& d);
@@ -77,7 +84,8 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
   template <class Call>
   static void run_in(bool blocks, const Arguments& a, long begin, long end) {
     const detail::BlockEpilogue<Call> epilogue{a};
-    kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+    kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
+                                           detail::epilogue_of<Call>(epilogue));
   }
 };
 
@@ -98,8 +106,14 @@ struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeig
   template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
   template <class Call> static constexpr KernelWork work(long n) { return detail::winograd_weight_work(sizes<Call>(n), false); }
   template <class Call> static constexpr KernelWork block_work(long n) { return detail::winograd_weight_work(sizes<Call>(n), true); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace); }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+  }
 };
 
 constexpr void WinogradConv2d::derivative(Derivative& d) {

@@ -42,7 +42,9 @@ inline std::vector<float> normal_numbers(long count, Random& random) {
 }
 
 /// Element (y, x) of a plane, 0 outside.
-inline float pixel(const std::vector<float>& v, long plane, long y, long x, long h, long w) { return y < 0 || y >= h || x < 0 || x >= w ? 0.0f : v[std::size_t((plane * h + y) * w + x)]; }
+inline float pixel(const std::vector<float>& v, long plane, long y, long x, long h, long w) {
+  return y < 0 || y >= h || x < 0 || x >= w ? 0.0f : v[std::size_t((plane * h + y) * w + x)];
+}
 
 struct Error {
   double rms = 0, most = 0;  // relative to the root mean square of the results

@@ -54,16 +54,18 @@ struct Case {
     std::vector<float> y(std::size_t(s.n * out));
     for (long n = 0; n < s.n; ++n)
       for (long o = 0; o < s.o; ++o)
-        by_tiles(s.c, s.oh, s.ow, [&](long c, long i, long j) { return pixel(x, n * s.c + c, i - s.pad_top, j - s.pad_left, s.h, s.w); }, [&](long c, long r, long k) { return tap(o, c, r, k); },
-                 &y[std::size_t((n * s.o + o) * s.oh * s.ow)]);
+        by_tiles(
+            s.c, s.oh, s.ow, [&](long c, long i, long j) { return pixel(x, n * s.c + c, i - s.pad_top, j - s.pad_left, s.h, s.w); },
+            [&](long c, long r, long k) { return tap(o, c, r, k); }, &y[std::size_t((n * s.o + o) * s.oh * s.ow)]);
     return y;
   }
   std::vector<float> backward_input() const {
     std::vector<float> dx(std::size_t(s.n * in));
     for (long n = 0; n < s.n; ++n)
       for (long c = 0; c < s.c; ++c)
-        by_tiles(s.o, s.h, s.w, [&](long o, long i, long j) { return pixel(dy, n * s.o + o, i - 2 + s.pad_top, j - 2 + s.pad_left, s.oh, s.ow); }, [&](long o, long r, long k) { return tap(o, c, 2 - r, 2 - k); },
-                 &dx[std::size_t((n * s.c + c) * s.h * s.w)]);
+        by_tiles(
+            s.o, s.h, s.w, [&](long o, long i, long j) { return pixel(dy, n * s.o + o, i - 2 + s.pad_top, j - 2 + s.pad_left, s.oh, s.ow); },
+            [&](long o, long r, long k) { return tap(o, c, 2 - r, 2 - k); }, &dx[std::size_t((n * s.c + c) * s.h * s.w)]);
     return dx;
   }
 

@@ -58,7 +58,9 @@ struct Case {
     const std::vector<float> from = blocks ? in_blocks_of(x, s.n, s.c * s.h * s.w) : x, to = blocks ? in_blocks_of(dy, s.n, s.o * s.oh * s.ow) : dy;
     std::vector<float> dw(std::size_t(s.o * s.c * 9), 77.0f);
     reference::Workspace scratch(std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks)));
-    reference::in_parts(kernel::winograd_conv2d_weight_items(s, blocks), parts, [&](long begin, long end) { kernel::winograd_conv2d_weight(s, blocks, from.data(), to.data(), dw.data(), begin, end, scratch.data()); });
+    reference::in_parts(kernel::winograd_conv2d_weight_items(s, blocks), parts, [&](long begin, long end) {
+      kernel::winograd_conv2d_weight(s, blocks, from.data(), to.data(), dw.data(), begin, end, scratch.data());
+    });
     return dw;
   }
   void check() const {
@@ -113,7 +115,8 @@ TEST_CASE("Winograd's gradient for a kernel: the error of normal numbers, beside
   }
   std::vector<float> direct(exact.size());
   reference::Workspace scratch(kernel::block_conv2d_backward_weight_workspace(c.s));
-  kernel::block_conv2d_backward_weight(c.s, in_blocks_of(c.x, 32, 8 * 1024).data(), in_blocks_of(c.dy, 32, 8 * 1024).data(), direct.data(), 0, kernel::block_conv2d_backward_weight_items(c.s), scratch.data());
+  kernel::block_conv2d_backward_weight(c.s, in_blocks_of(c.x, 32, 8 * 1024).data(), in_blocks_of(c.dy, 32, 8 * 1024).data(), direct.data(), 0,
+                                       kernel::block_conv2d_backward_weight_items(c.s), scratch.data());
   const Error own = error_of(c.run(true, 1), exact), other = error_of(direct, exact);
   MESSAGE("relative to the root mean square of the results: Winograd " << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
   CHECK(own.rms < 2.5 * other.rms);

@@ -137,7 +137,8 @@ class WinnerWeight {
       long at = 0;
       for (long r = 0; r < p_.row_tiles; ++r)
         for (long v = 0; v < p_.vector_tiles; ++v, at += p_.tile())
-          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels, &WinnerList::sum(plane)});
+          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels,
+                   &WinnerList::sum(plane)});
     }
   }
   // The tree of `count` samples, the missing ones as +0.

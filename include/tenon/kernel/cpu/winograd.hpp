@@ -70,6 +70,14 @@ struct ToKernel {
   }
 };
 
+/// Stores the vector of row i and column j at to + i * row + j * column.
+struct StoreAt {
+  float* to;
+  long row, column;
+  template <class V>
+  [[gnu::always_inline]] void operator()(int i, int j, V v) const { v.store(to + i * row + j * column); }
+};
+
 /// Along columns, then along rows: put(i, j, V) for each of the Out x Out results of the In x In vectors at from[i * row + j * column].
 template <class Transform, class V, class Put>
 [[gnu::always_inline]] inline void both_ways(const float* from, long row, long column, Put&& put) {

@@ -9,8 +9,10 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long winograd_gap = 16, winograd_rows = 32, winograd_together = 8;  // floats between what would meet in a cache; rows of sums that wait for their transform; kernels
-inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_bytes = 2304 << 10, winograd_few_image_bytes = 576 << 10, winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
+// Floats between what would meet in a cache; rows of sums that wait for their transform; kernels that are transposed at once.
+inline constexpr long winograd_gap = 16, winograd_rows = 32, winograd_together = 8;
+inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_bytes = 2304 << 10, winograd_few_image_bytes = 576 << 10;
+inline constexpr long winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
 
 // A correlation of an image [c,h,w] with result [o,oh,ow] of 4 x 4 tiles. Tiles of all samples are counted through; where images are in
 // blocks of samples, a tile is that of 16 samples. For each of 36 points there is a product of matrices, whose columns are lanes:
@@ -44,7 +46,8 @@ constexpr long winograd_fitting(long bytes, long each, long least, long most) {
   long fitting = winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, image, 1, c.tiles);
   if (c.blocks && fitting < few) fitting = winograd_fitting(winograd_most_image_bytes, image, 1, few < c.tiles ? few : c.tiles);  // or weights are transformed for too little
   c.chunk = c.tiles > 0 ? ceil_div(c.tiles, ceil_div(c.tiles, fitting)) : 1, c.chunks = ceil_div(c.tiles, c.chunk);
-  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows) : winograd_fitting(winograd_few_group_bytes, pixel * c.c, tile_columns<float>(2), 2 * tile_columns<float>(2));
+  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows)
+                     : winograd_fitting(winograd_few_group_bytes, pixel * c.c, tile_columns<float>(2), 2 * tile_columns<float>(2));
   c.groups = ceil_div(c.o, c.group), c.group = round_up(ceil_div(c.o, c.groups), c.blocks ? channels : simd_width<float>), c.groups = ceil_div(c.o, c.group);
   c.tall = c.blocks ? c.group : c.chunk, c.wide = c.blocks ? c.chunk * block_samples : c.group;
   return c;
@@ -142,13 +145,14 @@ class WinogradCorrelator {
     const long y0 = s.y - c_.top, x0 = s.x - c_.left, plane = c_.h * c_.w * block_samples, points = c_.wide_step();
     const bool inside = y0 >= 0 && x0 >= 0 && y0 + winograd::points <= c_.h && x0 + winograd::points <= c_.w;
     const float* const from = x_ + s.image * c_.c * plane + (y0 * c_.w + x0) * block_samples + lane;
-    const auto put_to = [points](float* at) { return [at, points](int i, int j, Samples v) __attribute__((always_inline)) { v.store(at + (i * winograd::points + j) * points); }; };
+    const auto put_to = [points](float* at) { return winograd::StoreAt{at, winograd::points * points, points}; };
     if (inside) {
       for (long c = 0; c < c_.c; ++c) winograd::both_ways<winograd::OfImage, Samples>(from + c * plane, c_.w * block_samples, block_samples, put_to(to + c * step));
       return;
     }
     const auto clipped = [](long v, long most) { return v < 0 ? 0 : v < most ? v : most; };
-    const long top = clipped(-y0, winograd::points), bottom = clipped(c_.h - y0, winograd::points), left = clipped(-x0, winograd::points), right = clipped(c_.w - x0, winograd::points);
+    const long top = clipped(-y0, winograd::points), bottom = clipped(c_.h - y0, winograd::points);
+    const long left = clipped(-x0, winograd::points), right = clipped(c_.w - x0, winograd::points);
     for (int i = 0; i < products; ++i) Samples(0.0f).store(pixels_ + i * block_width);
     for (long c = 0; c < c_.c; ++c) {
       for (long i = top; i < bottom; ++i)
@@ -158,17 +162,16 @@ class WinogradCorrelator {
   }
   // Rows of the image with channels as lanes, then their transforms.
   [[gnu::noinline]] void transform_segment(long tile, const Segment& s) {
-    const long depth = c_.depth(), pixels = s.tiles * side + 2, y0 = s.y - c_.top, x0 = s.x - c_.left, plane = c_.h * c_.w, points = c_.tall_step(), lanes = round_up(c_.c, simd_width<float>);
-    const long first = x0 < 0 ? -x0 : 0, last = c_.w - x0 < pixels ? c_.w - x0 : pixels;
+    const long depth = c_.depth(), pixels = s.tiles * side + 2, y0 = s.y - c_.top, x0 = s.x - c_.left, plane = c_.h * c_.w, points = c_.tall_step();
+    const long lanes = round_up(c_.c, simd_width<float>), first = x0 < 0 ? -x0 : 0, last = c_.w - x0 < pixels ? c_.w - x0 : pixels;
     clear(pixels_, winograd::points * pixels * depth);
     for (long i = 0; i < winograd::points; ++i)
       if (y0 + i >= 0 && y0 + i < c_.h && first < last)
         copy_matrix(x_ + s.image * c_.c * plane + (y0 + i) * c_.w + x0 + first, 1, plane, pixels_ + (i * pixels + first) * depth, depth, last - first, c_.c, lanes);
     for (long t = 0; t < s.tiles; ++t)
       for (long c = 0; c < lanes; c += simd_width<float>)
-        winograd::both_ways<winograd::OfImage, Lanes>(pixels_ + t * side * depth + c, pixels * depth, depth, [at = image_ + (tile + t) * depth + c, points](int i, int j, Lanes v) __attribute__((always_inline)) {
-          v.store(at + (i * winograd::points + j) * points);
-        });
+        winograd::both_ways<winograd::OfImage, Lanes>(pixels_ + t * side * depth + c, pixels * depth, depth,
+                                                      winograd::StoreAt{image_ + (tile + t) * depth + c, winograd::points * points, points});
   }
 
   // `count` times nine weights, `step` floats apart, become lanes, and those 36 vectors at to(0, lane); so do the next ones, `next` floats
@@ -182,11 +185,12 @@ class WinogradCorrelator {
       for (long k = 0; k < own; ++k)
         for (long lane = 0; lane < lanes; lane += simd_width<float>)
           winograd::both_ways<winograd::OfKernel, Lanes>(pixels_ + (9 * k + (c_.flipped ? 8 : 0)) * lanes + lane, 3 * sign * lanes, sign * lanes,
-                                                         [at = to(first + k, lane), points](int i, int j, Lanes v) __attribute__((always_inline)) { v.store(at + (i * winograd::points + j) * points); });
+                                                         winograd::StoreAt{to(first + k, lane), winograd::points * points, points});
     }
   }
   [[gnu::noinline]] void transform_weights_for_samples() {
-    transform_weights(weight_ + channel0_ * c_.row_step, c_.plane_step, c_.c, c_.row_step, channels_, [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
+    transform_weights(weight_ + channel0_ * c_.row_step, c_.plane_step, c_.c, c_.row_step, channels_,
+                      [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
   }
   [[gnu::noinline]] void transform_weights_for_channels() {
     transform_weights(weight_ + channel0_ * c_.row_step, c_.row_step, channels_, c_.plane_step, c_.c, [&, first = 0L, width = 0L](long c, long lane) mutable {
@@ -205,7 +209,8 @@ class WinogradCorrelator {
         const long count = rows - row < winograd_rows ? rows - row : winograd_rows;
         for (long p = 0; p < products; ++p)
           for (long i = 0; i < count; i += tile_rows) {
-            const Tile<float> tile{taps_, c_.c, tall + p * c_.tall_step() + (row + i) * c_.depth(), row_, wide + p * c_.wide_step() + first * c_.c, sums_ + (p * winograd_rows + i) * width, width, false};
+            const float *const rows_at = tall + p * c_.tall_step() + (row + i) * c_.depth(), *const columns_at = wide + p * c_.wide_step() + first * c_.c;
+            const Tile<float> tile{taps_, c_.c, rows_at, row_, columns_at, sums_ + (p * winograd_rows + i) * width, width, false};
             run_tile(tile, int(count - i < tile_rows ? count - i : tile_rows), width);
           }
         if (c_.blocks) store_blocks(row, count, first, width);
@@ -221,24 +226,26 @@ class WinogradCorrelator {
       const long height = c_.oh - s.y, across = c_.ow - s.x, pitch = c_.ow * block_samples;
       float* to = y_ + (s.image * c_.o + channel0_ + row) * plane + (s.y * c_.ow + s.x) * block_samples + (first + column) % block_samples;
       for (long r = 0; r < count; ++r, to += plane)
-        winograd::both_ways<winograd::ToTile, Samples>(sums_ + r * width + column, winograd::points * points, points, [=](int i, int j, Samples v) __attribute__((always_inline)) {
+        winograd::both_ways<winograd::ToTile, Samples>(sums_ + r * width + column, winograd::points * points, points,
+                                                       [=](int i, int j, Samples v) __attribute__((always_inline)) {
           if (i < height && j < across) v.store(to + i * pitch + j * block_samples);
         });
     }
   }
   // Tiles `row` .. of the result channels that are the columns.
   void store_pixels(long row, long count, long first, long width) {
-    const long points = winograd_rows * width, pitch = winograd_rows * side * width, plane = c_.oh * c_.ow, own = channels_ - first < width ? channels_ - first : width;
+    const long points = winograd_rows * width, pitch = winograd_rows * side * width, plane = c_.oh * c_.ow;
+    const long own = channels_ - first < width ? channels_ - first : width;
     for (long r = 0; r < count; ++r)
       for (long column = 0; column < width; column += simd_width<float>)
-        winograd::both_ways<winograd::ToTile, Lanes>(sums_ + r * width + column, winograd::points * points, points, [=, this](int i, int j, Lanes v) __attribute__((always_inline)) {
-          v.store(pixels_ + i * pitch + (r * side + j) * width + column);
-        });
+        winograd::both_ways<winograd::ToTile, Lanes>(sums_ + r * width + column, winograd::points * points, points,
+                                                     winograd::StoreAt{pixels_ + r * side * width + column, pitch, width});
     for (long tile = row; tile < row + count;) {
       const Segment s = segment_at(tile0_ + tile);
       const long tiles = s.tiles < row + count - tile ? s.tiles : row + count - tile, pixels = tiles * side < c_.ow - s.x ? tiles * side : c_.ow - s.x;
       for (long i = 0; i < side && s.y + i < c_.oh; ++i)
-        copy_matrix(pixels_ + i * pitch + (tile - row) * side * width, 1, width, y_ + (s.image * c_.o + channel0_ + first) * plane + (s.y + i) * c_.ow + s.x, plane, own, pixels, 0);
+        copy_matrix(pixels_ + i * pitch + (tile - row) * side * width, 1, width,
+                    y_ + (s.image * c_.o + channel0_ + first) * plane + (s.y + i) * c_.ow + s.x, plane, own, pixels, 0);
       tile += tiles;
     }
   }
@@ -263,18 +270,24 @@ class WinogradCorrelator {
 
 /// Items and bytes of scratch per thread, of images in blocks of samples or not.
 constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) { return detail::winograd_forward(s, blocks).items(); }
-constexpr long winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) { return detail::winograd_scratch(detail::winograd_forward(s, blocks)).total * long(sizeof(float)); }
+constexpr long winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_scratch(detail::winograd_forward(s, blocks)).total * long(sizeof(float));
+}
 constexpr long winograd_conv2d_backward_input_items(const Conv2dSizes& s, bool blocks) { return detail::winograd_backward_input(s, blocks).items(); }
-constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bool blocks) { return detail::winograd_scratch(detail::winograd_backward_input(s, blocks)).total * long(sizeof(float)); }
+constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_scratch(detail::winograd_backward_input(s, blocks)).total * long(sizeof(float));
+}
 
 /// y = x * weight for a 3 x 3 kernel, stride and dilation 1, one group. Tile by tile of 4 x 4 results: a value that is not finite reaches
 /// all of them. `done` hears of neighbouring elements that are complete: the place of the first one, its channel, how many.
-[[gnu::noinline]] inline void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin, long end, void* workspace, FunctionRef<long, long, long> done) {
+[[gnu::noinline]] inline void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin, long end, void* workspace,
+                                              FunctionRef<long, long, long> done) {
   const detail::WinogradCorrelation c = detail::winograd_forward(s, blocks);
   detail::WinogradCorrelator(c, x, weight, y, workspace).run(begin, end, done);
 }
 /// dx from dy in the same way.
-[[gnu::noinline]] inline void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, FunctionRef<long, long, long> done) {
+[[gnu::noinline]] inline void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* dy, float* dx, long begin, long end,
+                                                             void* workspace, FunctionRef<long, long, long> done) {
   const detail::WinogradCorrelation c = detail::winograd_backward_input(s, blocks);
   detail::WinogradCorrelator(c, dy, weight, dx, workspace).run(begin, end, done);
 }

@@ -114,7 +114,7 @@ class WinogradWeightProducts {
           for (long t = 0; t < count; ++t)
             for (long s = 0; s < samples; ++s)
               winograd::both_ways<Transform, V>(strip_ + t * side * pixel + s * winograd_slab + lane, pixels * pixel, pixel,
-                                                [at = to + (t * samples + s) * next, point](int i, int j, V v) __attribute__((always_inline)) { v.store(at + (i * points + j) * point); });
+                                                winograd::StoreAt{to + (t * samples + s) * next, points * point, point});
         }
       }
       step += count * samples;
@@ -131,10 +131,12 @@ class WinogradWeightProducts {
       float* const to = strip_ + i * columns * pixel;
       if (w_.blocks) {
         for (long j = begin; j < end; ++j)
-          copy_matrix(p.from + ((block * p.channels + c) * plane + at + j) * block_samples, 1, plane * block_samples, to + j * pixel, winograd_slab, samples, own, round_up(own, width));
+          copy_matrix(p.from + ((block * p.channels + c) * plane + at + j) * block_samples, 1, plane * block_samples,
+                      to + j * pixel, winograd_slab, samples, own, round_up(own, width));
       } else {
         for (long s = 0; s < samples; ++s)
-          copy_matrix(p.from + ((block * block_samples + s) * p.channels + c) * plane + at + begin, 1, plane, to + begin * pixel + s * winograd_slab, pixel, end - begin, own, round_up(own, width));
+          copy_matrix(p.from + ((block * block_samples + s) * p.channels + c) * plane + at + begin, 1, plane,
+                      to + begin * pixel + s * winograd_slab, pixel, end - begin, own, round_up(own, width));
       }
     }
   }
@@ -172,7 +174,7 @@ class WinogradWeightProducts {
     for (long i = 0; i < rows; ++i) {
       for (long c = 0; c < w_.inputs; c += width)
         winograd::both_ways<winograd::ToKernel, V>(sums_ + i * w_.inputs + c, points * w_.sums_step, w_.sums_step,
-                                                   [at = strip_ + c, next = w_.inputs](int y, int x, V v) __attribute__((always_inline)) { v.store(at + (y * winograd::kernel + x) * next); });
+                                                   winograd::StoreAt{strip_ + c, winograd::kernel * w_.inputs, w_.inputs});
       copy_matrix(strip_, 1, w_.inputs, dw_ + (row + i) * w_.s.c * 9, 9, w_.s.c, 9, 0);
     }
   }
@@ -188,7 +190,9 @@ class WinogradWeightProducts {
 
 /// Items and bytes of scratch per thread, of images in blocks of samples or not.
 constexpr long winograd_conv2d_weight_items(const Conv2dSizes& s, bool blocks) { return detail::winograd_weight(s, blocks).items; }
-constexpr long winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) { return detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total * long(sizeof(float)); }
+constexpr long winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total * long(sizeof(float));
+}
 
 /// dweight from x and dy for a 3 x 3 kernel, stride and dilation 1, one group. A value that is not finite reaches all weights of its channel.
 [[gnu::noinline]] inline void winograd_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, const float* dy, float* dw, long begin, long end, void* workspace) {
