@@ -116,6 +116,9 @@ constexpr void sum_lists_late(Graph<N>& graph) {
     while (from < graph.count && !(graph[from].op->id == by_list && graph[from].operand[1] == graph[sum].operand[0])) ++from;
     if (from == graph.count) continue;
     const Node node = graph[from];
+    bool moves = true;
+    for (int k = 0; k < node.operands; ++k) moves &= node.operand[k] < sum;
+    if (!moves) continue;
     for (int id = from; id > sum; --id) graph[id] = graph[id - 1];
     graph[sum] = node;
     const auto move = [&](int& id) { id = id == from ? sum : id >= sum && id < from ? id + 1 : id; };
