@@ -7,6 +7,7 @@
 #include <tenon/kernel/cpu/block_conv2d_weight.hpp>
 #include <tenon/kernel/cpu/conv2d.hpp>
 
+#include "print_sizes.hpp"
 #include "reference.hpp"
 #include "sample_blocks.hpp"
 
@@ -30,20 +31,7 @@ struct Case {
   }
 
   void check() const {
-    CAPTURE(s.n);
-    CAPTURE(s.c);
-    CAPTURE(s.h);
-    CAPTURE(s.w);
-    CAPTURE(s.o);
-    CAPTURE(s.kh);
-    CAPTURE(s.kw);
-    CAPTURE(s.stride_h);
-    CAPTURE(s.stride_w);
-    CAPTURE(s.pad_top);
-    CAPTURE(s.pad_left);
-    CAPTURE(s.dilation_h);
-    CAPTURE(s.dilation_w);
-    CAPTURE(s.groups);
+    CAPTURE(s);
     std::vector<float> y(std::size_t(s.n * out)), dx(std::size_t(s.n * in)), dw(weight.size());
     reference::Workspace forward(kernel::conv2d_workspace<float>(s)), input(kernel::conv2d_backward_input_workspace<float>(s)), gradient(kernel::conv2d_backward_weight_workspace<float>(s));
     kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), [](long, long, long) {});

@@ -4,6 +4,7 @@
 
 #include <tenon/kernel/cpu/conv2d.hpp>
 
+#include "print_sizes.hpp"
 #include "reference.hpp"
 
 namespace reference {
@@ -118,22 +119,7 @@ struct Case {
 
 template <class T, bool lanes = true>
 void check(const Conv2dSizes& s, std::uint64_t seed) {
-  CAPTURE(s.n);
-  CAPTURE(s.c);
-  CAPTURE(s.h);
-  CAPTURE(s.w);
-  CAPTURE(s.o);
-  CAPTURE(s.oh);
-  CAPTURE(s.ow);
-  CAPTURE(s.kh);
-  CAPTURE(s.kw);
-  CAPTURE(s.stride_h);
-  CAPTURE(s.stride_w);
-  CAPTURE(s.pad_top);
-  CAPTURE(s.pad_left);
-  CAPTURE(s.dilation_h);
-  CAPTURE(s.dilation_w);
-  CAPTURE(s.groups);
+  CAPTURE(s);
   Case<T> data(s, seed);
   const std::vector<T> y_expected = data.forward(), dx_expected = data.backward_input(), dw_expected = data.backward_weight();
   CHECK(data.near);

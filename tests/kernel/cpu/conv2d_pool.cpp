@@ -7,6 +7,7 @@
 #include <tenon/kernel/cpu/conv2d_pool.hpp>
 #include <tenon/kernel/cpu/pool_winners.hpp>
 
+#include "print_sizes.hpp"
 #include "reference.hpp"
 #include "sample_blocks.hpp"
 
@@ -113,16 +114,7 @@ struct Case {
     CHECK(same(y, result.y));
   }
   void check() const {
-    CAPTURE(s.n);
-    CAPTURE(s.c);
-    CAPTURE(s.h);
-    CAPTURE(s.w);
-    CAPTURE(s.o);
-    CAPTURE(s.kh);
-    CAPTURE(s.kw);
-    CAPTURE(s.stride_h);
-    CAPTURE(s.stride_w);
-    CAPTURE(s.groups);
+    CAPTURE(s);
     check_with<true>();
     check_with<false>();
   }

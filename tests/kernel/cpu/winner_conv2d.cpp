@@ -9,6 +9,7 @@
 #include <tenon/kernel/cpu/pool_winners.hpp>
 #include <tenon/kernel/cpu/winner_conv2d.hpp>
 
+#include "print_sizes.hpp"
 #include "reference.hpp"
 #include "sample_blocks.hpp"
 
@@ -122,17 +123,7 @@ struct Case {
   }
 
   void check() const {
-    CAPTURE(s.n);
-    CAPTURE(s.c);
-    CAPTURE(s.h);
-    CAPTURE(s.w);
-    CAPTURE(s.o);
-    CAPTURE(s.kh);
-    CAPTURE(s.kw);
-    CAPTURE(s.stride_h);
-    CAPTURE(s.stride_w);
-    CAPTURE(s.pad_top);
-    CAPTURE(s.pad_left);
+    CAPTURE(s);
     Floats y = room(s.o), dw = room(s.o * s.c * s.taps()), dx = room(s.n * in);
     kernel::channel_sums(spread.data(), y.data(), s.n, s.o, planes.pixels(), 0, s.o);
     Workspace for_weight(kernel::conv2d_backward_weight_workspace<float>(s)), for_input(kernel::conv2d_backward_input_workspace<float>(s));

@@ -7,6 +7,7 @@
 #include <tenon/kernel/cpu/block_conv2d.hpp>
 #include <tenon/kernel/cpu/winograd_conv2d.hpp>
 
+#include "print_sizes.hpp"
 #include "sample_blocks.hpp"
 #include "winograd_check.hpp"
 
@@ -88,13 +89,7 @@ struct Case {
     return blocks ? from_blocks(result, s.n, to) : result;
   }
   void check() const {
-    CAPTURE(s.n);
-    CAPTURE(s.c);
-    CAPTURE(s.h);
-    CAPTURE(s.w);
-    CAPTURE(s.o);
-    CAPTURE(s.pad_top);
-    CAPTURE(s.pad_left);
+    CAPTURE(s);
     const std::vector<float> y = forward(), dx = backward_input();
     for (const bool blocks : {false, true})
       for (long parts = 1; parts <= 3; ++parts) {

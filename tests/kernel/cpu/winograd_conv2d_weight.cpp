@@ -7,6 +7,7 @@
 #include <tenon/kernel/cpu/block_conv2d_weight.hpp>
 #include <tenon/kernel/cpu/winograd_conv2d_weight.hpp>
 
+#include "print_sizes.hpp"
 #include "sample_blocks.hpp"
 #include "winograd_check.hpp"
 
@@ -64,11 +65,7 @@ struct Case {
     return dw;
   }
   void check() const {
-    CAPTURE(s.n);
-    CAPTURE(s.c);
-    CAPTURE(s.h);
-    CAPTURE(s.w);
-    CAPTURE(s.o);
+    CAPTURE(s);
     const std::vector<float> dw = expected();
     for (const bool blocks : {false, true})
       for (long parts = 1; parts <= 3; ++parts) {
