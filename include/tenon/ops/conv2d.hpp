@@ -3,6 +3,7 @@
 #include <tenon/kernel/cpu/block_conv2d_weight.hpp>
 #include <tenon/kernel/cpu/conv2d.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
+#include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>
 #include <tenon/ops/conv2d_pool.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -119,25 +120,10 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
 };
 
-// The three are each other's derivatives: y = x * w is linear in both.
-constexpr void Conv2d::derivative(Derivative& d) {
-  const Config c = d.config<Conv2d>();
-  const TensorType x = d.type(0), w = d.type(1);
-  d.flows_to(0, d.call_with<Conv2dBackwardInput>(detail::with_extents(c, x[2], x[3]), d.operand(1), d.gradient()));
-  d.flows_to(1, d.call_with<Conv2dBackwardWeight>(detail::with_extents(c, w[2], w[3]), d.operand(0), d.gradient()));
-}
-constexpr void Conv2dBackwardInput::derivative(Derivative& d) {
-  const Config c = d.config<Conv2dBackwardInput>();
-  const TensorType w = d.type(0), y = d.type(1);
-  d.flows_to(0, d.call_with<Conv2dBackwardWeight>(detail::with_extents(c, w[2], w[3]), d.gradient(), d.operand(1)));
-  d.flows_to(1, d.call_with<Conv2d>(detail::with_extents(c, y[2], y[3]), d.gradient(), d.operand(0)));
-}
-constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
-  const Config c = d.config<Conv2dBackwardWeight>();
-  const TensorType x = d.type(0), y = d.type(1);
-  d.flows_to(0, d.call_with<Conv2dBackwardInput>(detail::with_extents(c, x[2], x[3]), d.gradient(), d.operand(1)));
-  d.flows_to(1, d.call_with<Conv2d>(detail::with_extents(c, y[2], y[3]), d.operand(0), d.gradient()));
-}
+using Conv2dDerivatives = detail::ConvDerivatives<Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight>;
+constexpr void Conv2d::derivative(Derivative& d) { Conv2dDerivatives::of_convolve(d); }
+constexpr void Conv2dBackwardInput::derivative(Derivative& d) { Conv2dDerivatives::of_input(d); }
+constexpr void Conv2dBackwardWeight::derivative(Derivative& d) { Conv2dDerivatives::of_weight(d); }
 
 TENON_EXACT_BEGIN
 template <class Call>

@@ -1,6 +1,7 @@
 // Convolution by Winograd's minimal filtering.
 #pragma once
 #include <tenon/kernel/cpu/winograd_conv2d_weight.hpp>
+#include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>
 #include <tenon/ops/conv2d_sizes.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -116,23 +117,9 @@ struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeig
   }
 };
 
-constexpr void WinogradConv2d::derivative(Derivative& d) {
-  const Config c = d.config<WinogradConv2d>();
-  const TensorType x = d.type(0), w = d.type(1);
-  d.flows_to(0, d.call_with<WinogradConv2dInput>(detail::with_extents(c, x[2], x[3]), d.operand(1), d.gradient()));
-  d.flows_to(1, d.call_with<WinogradConv2dWeight>(detail::with_extents(c, w[2], w[3]), d.operand(0), d.gradient()));
-}
-constexpr void WinogradConv2dInput::derivative(Derivative& d) {
-  const Config c = d.config<WinogradConv2dInput>();
-  const TensorType w = d.type(0), y = d.type(1);
-  d.flows_to(0, d.call_with<WinogradConv2dWeight>(detail::with_extents(c, w[2], w[3]), d.gradient(), d.operand(1)));
-  d.flows_to(1, d.call_with<WinogradConv2d>(detail::with_extents(c, y[2], y[3]), d.gradient(), d.operand(0)));
-}
-constexpr void WinogradConv2dWeight::derivative(Derivative& d) {
-  const Config c = d.config<WinogradConv2dWeight>();
-  const TensorType x = d.type(0), y = d.type(1);
-  d.flows_to(0, d.call_with<WinogradConv2dInput>(detail::with_extents(c, x[2], x[3]), d.gradient(), d.operand(1)));
-  d.flows_to(1, d.call_with<WinogradConv2d>(detail::with_extents(c, y[2], y[3]), d.operand(0), d.gradient()));
-}
+using WinogradDerivatives = detail::ConvDerivatives<WinogradConv2d, WinogradConv2dInput, WinogradConv2dWeight>;
+constexpr void WinogradConv2d::derivative(Derivative& d) { WinogradDerivatives::of_convolve(d); }
+constexpr void WinogradConv2dInput::derivative(Derivative& d) { WinogradDerivatives::of_input(d); }
+constexpr void WinogradConv2dWeight::derivative(Derivative& d) { WinogradDerivatives::of_weight(d); }
 
 }  // namespace tenon::ops
