@@ -6,12 +6,12 @@
 using namespace tenon;
 
 int main() {
-  Tensor a{{1.0f, 2.0f, 3.0f}, {4.0f, 5.0f, 6.0f}};                // Tensor<float, Shape<2, 3>>
+  Tensor a{{1.0f, 2.0f, 3.0f}, {4.0f, 5.0f, 6.0f}};  // Tensor<float, Shape<2, 3>>
   auto row = Tensor<float, Shape<3>>::full(10.0f);
 
-  auto sum = a + row;                                               // broadcasting, as in NumPy
+  auto sum = a + row;  // broadcasting, as in NumPy
   std::printf("%s\n", to_string(sum).c_str());
-  std::printf("%s\n", to_string(2.0f * a - 1.0f).c_str());          // numbers on either side
+  std::printf("%s\n", to_string(2.0f * a - 1.0f).c_str());  // numbers on either side
   std::printf("%s\n", to_string(matmul<Transposed::second>(a, a)).c_str());
   std::printf("mean over the rows: %s\n", to_string(reduce_mean<0>(a)).c_str());
   std::printf("largest: %g\n", double(reduce_max(a).item()));

@@ -18,7 +18,8 @@ int main() {
   const auto x = Tensor<float, Shape<dyn, 4>>::from({1, 2, 3, 4, 5, 6, 7, 8});
   std::printf("%s\n", to_string(net(x)).c_str());  // in graph mode (the default) this call is one compiled graph
 
-  for (const auto& [name, parameter] : net.parameters_and_names()) std::printf("%-14s %s\n", name.c_str(), shape_text(parameter.view().shape()).c_str());
+  for (const auto& [name, parameter] : net.parameters_and_names())
+    std::printf("%-14s %s\n", name.c_str(), shape_text(parameter.view().shape()).c_str());
 
   // The same call operator by operator gives the same bits.
   const auto graph = net(x);

@@ -8,18 +8,28 @@ namespace mine {
 TENON_EXACT_BEGIN
 /// dy where |x| < 1, else 0.
 struct ClipGrad : tenon::ops::Elementwise<ClipGrad, "mine.ClipGrad"> {
-  template <class V> static constexpr V eval(V x, V gradient) { return x > V(-1) && x < V(1) ? gradient : V(0); }
+  template <class V>
+  static constexpr V eval(V x, V gradient) {
+    return x > V(-1) && x < V(1) ? gradient : V(0);
+  }
   static constexpr tenon::None derivative{};  // said explicitly: no gradient flows through it
 };
 
 /// x, kept within -1 and 1.
 struct Clip : tenon::ops::Elementwise<Clip, "mine.Clip"> {
-  template <class V> static constexpr V eval(V x) { return x > V(1) ? V(1) : x < V(-1) ? V(-1) : x; }
-  static constexpr void derivative(tenon::Derivative& d) { d.flows_to(0, d.call<ClipGrad>(d.operand(0), d.gradient())); }
+  template <class V>
+  static constexpr V eval(V x) {
+    return x > V(1) ? V(1) : x < V(-1) ? V(-1) : x;
+  }
+  static constexpr void derivative(tenon::Derivative& d) {
+    d.flows_to(0, d.call<ClipGrad>(d.operand(0), d.gradient()));
+  }
 };
 TENON_EXACT_END
 
-constexpr auto clip(const tenon::ops::Operand auto& x, std::source_location at = std::source_location::current()) { return tenon::apply<Clip>(at, x); }
+constexpr auto clip(const tenon::ops::Operand auto& x, std::source_location at = std::source_location::current()) {
+  return tenon::apply<Clip>(at, x);
+}
 
 struct Net : tenon::nn::Cell<Net> {
   tenon::nn::Dense<3, 2> dense;

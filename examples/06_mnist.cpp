@@ -52,8 +52,10 @@ constexpr const char* help =
     "  -h, --help      this text\n\n"
     "Exit status: 0; 1 if it fails, or if the two modes do not end with equal weights; 2 for a wrong option.\n";
 
-const option known[]{{"data", 1, nullptr, 'd'}, {"mode", 1, nullptr, 'm'}, {"epochs", 1, nullptr, 'e'}, {"batch", 1, nullptr, 'b'}, {"threads", 1, nullptr, 't'},
-                     {"seed", 1, nullptr, 's'}, {"save", 1, nullptr, 'w'}, {"load", 1, nullptr, 'r'},   {"help", 0, nullptr, 'h'},  {nullptr, 0, nullptr, 0}};
+const option known[]{{"data", 1, nullptr, 'd'},  {"mode", 1, nullptr, 'm'},    {"epochs", 1, nullptr, 'e'},
+                     {"batch", 1, nullptr, 'b'}, {"threads", 1, nullptr, 't'}, {"seed", 1, nullptr, 's'},
+                     {"save", 1, nullptr, 'w'},  {"load", 1, nullptr, 'r'},    {"help", 0, nullptr, 'h'},
+                     {nullptr, 0, nullptr, 0}};
 
 [[noreturn]] void fail(const std::string& message) {
   std::fprintf(stderr, "06_mnist: %s\nTry --help.\n", message.c_str());
@@ -95,9 +97,11 @@ Options parse(int argc, char** argv) {
     }
   }
   if (optind < argc) fail(text("unknown argument '", argv[optind], "'."));
-  if (o.mode != "graph" && o.mode != "pynative" && o.mode != "both") fail(text("--mode is graph, pynative, or both, got '", o.mode, "'."));
+  if (o.mode != "graph" && o.mode != "pynative" && o.mode != "both")
+    fail(text("--mode is graph, pynative, or both, got '", o.mode, "'."));
   for (const std::string& file : {o.save, o.load})
-    if (!file.empty() && !file.ends_with(".safetensors")) fail(text("the name of a network's file ends with '.safetensors', got '", file, "'."));
+    if (!file.empty() && !file.ends_with(".safetensors"))
+      fail(text("the name of a network's file ends with '.safetensors', got '", file, "'."));
   return o;
 }
 
@@ -109,23 +113,26 @@ struct EpochTime {
 // A hash of all parameter bytes: equal weights give equal hashes.
 std::uint64_t hash_of(const LeNet& net) {
   std::uint64_t hash = 0;
-  for (const auto& [name, tensor] : named_parameters(net)) hash = hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), hash_number(tensor.bytes(), hash));
+  for (const auto& [name, tensor] : named_parameters(net))
+    hash = hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), hash_number(tensor.bytes(), hash));
   return hash;
 }
 
 // Trains and evaluates the network in one mode, and prints the line of results.
 void run(const Options& o, LeNet& net, const char* mode, const auto& train, const auto& test) {
   set_context("mode", mode);
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}, nn::Loss{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
+              nn::Accuracy{}, nn::Loss{}};
   if (!o.load.empty()) load_checkpoint(o.load, net);
 
   EpochTime time;
   model.train(o.epochs, train, ProgressBar{}, time);
   const auto result = model.eval(test);
   const auto blank = Tensor<float, Shape<dyn, 1, 28, 28>>::zeros(1);
-  if (!std::isfinite(model.predict(blank).values()[0])) throw RuntimeError("The prediction for a blank picture is not a finite number.");
-  std::printf("mode=%s accuracy=%.4f loss=%.4f seconds_per_epoch=%.2f weights=%016llx\n", mode, result["accuracy"], result["loss"], time.seconds / double(o.epochs),
-              static_cast<unsigned long long>(hash_of(net)));
+  if (!std::isfinite(model.predict(blank).values()[0]))
+    throw RuntimeError("The prediction for a blank picture is not a finite number.");
+  std::printf("mode=%s accuracy=%.4f loss=%.4f seconds_per_epoch=%.2f weights=%016llx\n", mode, result["accuracy"],
+              result["loss"], time.seconds / double(o.epochs), static_cast<unsigned long long>(hash_of(net)));
 }
 
 // Saves the network; what comes back has the same bits.
@@ -133,7 +140,8 @@ void save(const LeNet& net, const std::string& path) {
   save_checkpoint(net, path);
   LeNet loaded;
   load_checkpoint(path, loaded);
-  if (hash_of(loaded) != hash_of(net)) throw RuntimeError(text("'", path, "' does not hold the weights that were saved."));
+  if (hash_of(loaded) != hash_of(net))
+    throw RuntimeError(text("'", path, "' does not hold the weights that were saved."));
 }
 
 }  // namespace
@@ -149,11 +157,13 @@ int main(int argc, char** argv) try {
     LeNet graph, pynative;
     if (o.mode != "pynative") run(o, graph, "graph", train, test);
     if (o.mode != "graph") run(o, pynative, "pynative", train, test);
-    if (o.mode == "both" && hash_of(graph) != hash_of(pynative)) throw RuntimeError("The two modes ended with different weights; they must be equal.");
+    if (o.mode == "both" && hash_of(graph) != hash_of(pynative))
+      throw RuntimeError("The two modes ended with different weights; they must be equal.");
     if (!o.save.empty()) save(o.mode == "graph" ? graph : pynative, o.save);
   };
   if (o.data.empty()) {
-    learn(dataset::Digits{.usage = dataset::Usage::train}, dataset::Digits{.usage = dataset::Usage::test, .size = 10000});
+    learn(dataset::Digits{.usage = dataset::Usage::train},
+          dataset::Digits{.usage = dataset::Usage::test, .size = 10000});
   } else {
     const dataset::Mnist train{o.data, dataset::Usage::train};  // opened first, so that an error names its files first
     learn(train, dataset::Mnist{o.data, dataset::Usage::test});

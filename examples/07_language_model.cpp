@@ -29,7 +29,8 @@ struct LanguageModel : nn::Cell<LanguageModel> {
   nn::LayerNorm<Shape<width>> norm;
   nn::Dense<width, letters> head;
 
-  constexpr auto construct(auto text) const { return head(norm(blocks(position(token(text))))); }  // [n, length] -> [n, length, letters]
+  // [n, length] -> [n, length, letters]
+  constexpr auto construct(auto text) const { return head(norm(blocks(position(token(text))))); }
 };
 
 std::int32_t number_of(char letter) { return letter >= 'a' && letter <= 'z' ? letter - 'a' : letters - 1; }
@@ -42,11 +43,14 @@ int main() {
   // A sample is a piece of the text; its labels are the same piece, one letter further.
   std::vector<std::int32_t> pieces, next;
   for (std::size_t at = 0; at + length < text.size(); at += 5)
-    for (std::size_t k = 0; k < length; ++k) pieces.push_back(number_of(text[at + k])), next.push_back(number_of(text[at + k + 1]));
-  const auto data = dataset::from_arrays(dataset::column<Shape<length>>(pieces), dataset::column<Shape<length>>(next)) | dataset::shuffle(400) | dataset::batch(16);
+    for (std::size_t k = 0; k < length; ++k)
+      pieces.push_back(number_of(text[at + k])), next.push_back(number_of(text[at + k + 1]));
+  const auto data = dataset::from_arrays(dataset::column<Shape<length>>(pieces), dataset::column<Shape<length>>(next)) |
+                    dataset::shuffle(400) | dataset::batch(16);
 
   LanguageModel net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 3e-3}};  // in bfloat16: {..., nn::Adam{...}, amp<AmpLevel::O2>}
+  // in bfloat16: {..., nn::Adam{...}, amp<AmpLevel::O2>}
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 3e-3}};
   model.train(6, data, LossMonitor{40});
 
   // Write on: the likeliest letter after the last `length` ones.

@@ -2,4 +2,6 @@
 #include "../models/gpt.hpp"
 #include "train.hpp"
 
-int main() { return train<models::Gpt12>(sample<std::int32_t, tenon::Shape<64>>(), sample<std::int32_t, tenon::Shape<64>>()); }
+int main() {
+  return train<models::Gpt12>(sample<std::int32_t, tenon::Shape<64>>(), sample<std::int32_t, tenon::Shape<64>>());
+}

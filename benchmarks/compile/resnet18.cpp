@@ -2,4 +2,6 @@
 #include "../models/resnet18.hpp"
 #include "train.hpp"
 
-int main() { return train<models::ResNet18>(sample<float, tenon::Shape<3, 32, 32>>(), sample<std::int32_t, tenon::Shape<>>()); }
+int main() {
+  return train<models::ResNet18>(sample<float, tenon::Shape<3, 32, 32>>(), sample<std::int32_t, tenon::Shape<>>());
+}

@@ -2,4 +2,6 @@
 #include "../models/resnet50.hpp"
 #include "train.hpp"
 
-int main() { return train<models::ResNet50>(sample<float, tenon::Shape<3, 224, 224>>(), sample<std::int32_t, tenon::Shape<>>()); }
+int main() {
+  return train<models::ResNet50>(sample<float, tenon::Shape<3, 224, 224>>(), sample<std::int32_t, tenon::Shape<>>());
+}

@@ -29,7 +29,8 @@ struct Gpt : nn::Cell<Gpt<Layers, Length, Width, Heads, Vocabulary>> {
   Norm<Width> norm;
   nn::Dense<Width, Vocabulary> head;
 
-  constexpr auto construct(auto tokens) const { return head(norm(blocks(position(token(tokens))))); }  // tokens: [n, Length] int32
+  // tokens: [n, Length] int32
+  constexpr auto construct(auto tokens) const { return head(norm(blocks(position(token(tokens))))); }
 };
 
 using Gpt12 = Gpt<12, 64, 128, 4, 65>;

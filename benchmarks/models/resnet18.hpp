@@ -7,11 +7,13 @@ using namespace tenon;
 
 /// A convolution that pads as PyTorch does: half of the kernel on all sides. winograd: where it can be.
 template <int In, int Out, Pair kernel, Pair stride, ConvAlgorithm algorithm>
-using Convolution18 = nn::Conv2d<In, Out, kernel,
-                                 nn::Conv2dConfig{.stride = stride,
-                                                  .pad_mode = PadMode::pad,
-                                                  .padding = kernel.h / 2,
-                                                  .algorithm = kernel == Pair(3) && stride == Pair(1) ? algorithm : ConvAlgorithm::direct}>;
+using Convolution18 =
+    nn::Conv2d<In, Out, kernel,
+               nn::Conv2dConfig{
+                   .stride = stride,
+                   .pad_mode = PadMode::pad,
+                   .padding = kernel.h / 2,
+                   .algorithm = kernel == Pair(3) && stride == Pair(1) ? algorithm : ConvAlgorithm::direct}>;
 
 /// Two 3x3 convolutions with batch norms; the input is added, by way of a 1x1 convolution where its shape changes.
 template <int In, int Out, int stride, ConvAlgorithm algorithm, bool projects = In != Out>

@@ -31,7 +31,9 @@ struct Bottleneck<In, Middle, stride, true> : nn::Cell<Bottleneck<In, Middle, st
   Convolution<In, 4 * Middle, 1, stride> down_sample;
   nn::BatchNorm2d<4 * Middle> down_bn;
 
-  constexpr auto construct(auto x) const { return relu(bn3(conv3(relu(bn2(conv2(relu(bn1(conv1(x)))))))) + down_bn(down_sample(x))); }
+  constexpr auto construct(auto x) const {
+    return relu(bn3(conv3(relu(bn2(conv2(relu(bn1(conv1(x)))))))) + down_bn(down_sample(x)));
+  }
 };
 
 template <int In, int Middle, int stride, int blocks>

@@ -1,5 +1,5 @@
-// Counts heap allocations: of all threads, in the standard library too, for every one of them ends in these functions of glibc.
-// They replace those of the whole program, so one source file may include this.
+// Counts heap allocations: of all threads, in the standard library too, for every one of them ends in these functions
+// of glibc. They replace those of the whole program, so one source file may include this.
 #pragma once
 #include <atomic>
 #include <cerrno>
@@ -17,10 +17,16 @@ void* __libc_realloc(void* p, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 void* malloc(std::size_t bytes) { return benchmark::count_allocation(), __libc_malloc(bytes); }
-void* calloc(std::size_t number, std::size_t bytes) { return benchmark::count_allocation(), __libc_calloc(number, bytes); }
+void* calloc(std::size_t number, std::size_t bytes) {
+  return benchmark::count_allocation(), __libc_calloc(number, bytes);
+}
 void* realloc(void* p, std::size_t bytes) { return benchmark::count_allocation(), __libc_realloc(p, bytes); }
-void* memalign(std::size_t alignment, std::size_t bytes) { return benchmark::count_allocation(), __libc_memalign(alignment, bytes); }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return benchmark::count_allocation(), __libc_memalign(alignment, bytes); }
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  return benchmark::count_allocation(), __libc_memalign(alignment, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  return benchmark::count_allocation(), __libc_memalign(alignment, bytes);
+}
 int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
   return benchmark::count_allocation(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM;
 }

@@ -8,8 +8,9 @@
 
 // A pointer to 64 bits of a small number is on a little-endian machine a pointer to 32 bits of it as well.
 using Integer = std::int64_t;
-using Sgemm = void (*)(const char*, const char*, const Integer*, const Integer*, const Integer*, const float*, const float*, const Integer*, const float*,
-                       const Integer*, const float*, float*, const Integer*);
+using Sgemm = void (*)(const char*, const char*, const Integer*, const Integer*, const Integer*, const float*,
+                       const float*, const Integer*, const float*, const Integer*, const float*, float*,
+                       const Integer*);
 
 struct Product {
   Integer m = 0, n = 0, k = 0;
@@ -36,7 +37,8 @@ int main(int argc, char** argv) try {
     return benchmark::Work{[=] {
                              p->run(sgemm);
                              std::vector<double> some;
-                             for (std::size_t i = 0; i < p->c.size(); i += p->c.size() / 1024 + 1) some.push_back(double(p->c[i]));
+                             for (std::size_t i = 0; i < p->c.size(); i += p->c.size() / 1024 + 1)
+                               some.push_back(double(p->c[i]));
                              return some;
                            },
                            [=](long calls) { return benchmark::seconds_of(calls, [&] { return p->run(sgemm); }); }};

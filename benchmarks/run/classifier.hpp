@@ -1,4 +1,5 @@
-// Training and forward pass of a network of classes on one batch, for serve(): softmax cross entropy, Momentum 0.01 and 0.9.
+// Training and forward pass of a network of classes on one batch, for serve(): softmax cross entropy, Momentum 0.01 and
+// 0.9.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,7 +18,8 @@ auto samples(long batch, int classes) {
   std::vector<std::int32_t> labels(static_cast<std::size_t>(batch));
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = std::int32_t(i) % classes;
   auto pixels = numbers(static_cast<std::size_t>(batch * Sample::dims.count(1)));
-  return tenon::dataset::from_arrays(tenon::dataset::column<Sample>(std::move(pixels)), tenon::dataset::column<tenon::Shape<>>(std::move(labels)));
+  return tenon::dataset::from_arrays(tenon::dataset::column<Sample>(std::move(pixels)),
+                                     tenon::dataset::column<tenon::Shape<>>(std::move(labels)));
 }
 
 struct Steps {
@@ -35,16 +37,20 @@ struct Steps {
 /// Bytes of the arena in which a graph on a batch of n computes; PyNative mode has none.
 template <class Graph>
 double arena_bytes(tenon::Mode mode, long n) {
-  return mode == tenon::Mode::graph ? static_cast<double>(Graph::program.bytes(n, tenon::get_context().num_threads)) : 0;
+  return mode == tenon::Mode::graph ? static_cast<double>(Graph::program.bytes(n, tenon::get_context().num_threads))
+                                    : 0;
 }
-/// The graphs that a Model compiles for images or rows with this shape of a sample, and for labels of classes. Parts: what stands behind
-/// the optimizer.
-template <class Net, class Sample, class... Parts> struct Graphs;
+/// The graphs that a Model compiles for images or rows with this shape of a sample, and for labels of classes. Parts:
+/// what stands behind the optimizer.
+template <class Net, class Sample, class... Parts>
+struct Graphs;
 template <class Net, int... E, class... Parts>
 struct Graphs<Net, tenon::Shape<E...>, Parts...> {
   using Images = tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>;
   using Loss = tenon::nn::SoftmaxCrossEntropyWithLogits<>;
-  using Training = tenon::detail::TriedGraph<tenon::detail::TrainStepIn<Net, Loss, tenon::nn::Momentum<>, tenon::detail::precision_of<Parts...>(), Images, tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
+  using Training = tenon::detail::TriedGraph<
+      tenon::detail::TrainStepIn<Net, Loss, tenon::nn::Momentum<>, tenon::detail::precision_of<Parts...>(), Images,
+                                 tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
   using Forward = tenon::detail::TriedGraph<tenon::detail::EvalStep<Net, tenon::NoLoss, Images>>;
 };
 
@@ -52,7 +58,9 @@ inline auto model_of(auto& net, tenon::Mode mode, auto... parts) {
   const tenon::ContextScope scope({.mode = mode});
   return tenon::Model{net, parts...};
 }
-inline tenon::Mode mode_of(const std::string& variant) { return variant == "graph" ? tenon::Mode::graph : tenon::Mode::pynative; }
+inline tenon::Mode mode_of(const std::string& variant) {
+  return variant == "graph" ? tenon::Mode::graph : tenon::Mode::pynative;
+}
 
 /// Steps of training; what is timed is the step, as in RunInfo::step_seconds.
 template <class Net, class Sample, class... Parts>
@@ -72,7 +80,8 @@ class Training {
 
  private:
   static auto make(Net& net, tenon::Mode mode) {
-    return model_of(net, mode, tenon::nn::SoftmaxCrossEntropyWithLogits{}, tenon::nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, Parts{}...);
+    return model_of(net, mode, tenon::nn::SoftmaxCrossEntropyWithLogits{},
+                    tenon::nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, Parts{}...);
   }
 
   long batch_;
@@ -84,8 +93,12 @@ class Training {
 template <class Net, class Sample, class... Parts>
 Work training(const std::string& weights, tenon::Mode mode, long batch, int classes) {
   auto going = std::make_shared<Training<Net, Sample, Parts...>>(weights, mode, batch, classes);
-  return {[=] { return Training<Net, Sample, Parts...>(weights, mode, batch, classes).run(10).losses; }, [going](long steps) { return going->run(steps).seconds; },
-          [=] { return std::vector<double>{arena_bytes<typename Graphs<Net, Sample, Parts...>::Training>(mode, batch), double(going->run(4).last_allocated)}; }};
+  return {[=] { return Training<Net, Sample, Parts...>(weights, mode, batch, classes).run(10).losses; },
+          [going](long steps) { return going->run(steps).seconds; },
+          [=] {
+            return std::vector<double>{arena_bytes<typename Graphs<Net, Sample, Parts...>::Training>(mode, batch),
+                                       double(going->run(4).last_allocated)};
+          }};
 }
 
 template <class Net, int... E>
@@ -95,9 +108,11 @@ Work forward(const std::string& weights, tenon::Mode mode, long batch, tenon::Sh
     decltype(model_of(net, tenon::Mode::graph)) model;
     tenon::Tensor<float, tenon::Shape<tenon::dyn, E...>> x;
     decltype(model.predict(x)) result;
-    State(tenon::Mode mode, const std::vector<float>& input) : model(model_of(net, mode)), x(decltype(x)::from(input)) {}
+    State(tenon::Mode mode, const std::vector<float>& input)
+        : model(model_of(net, mode)), x(decltype(x)::from(input)) {}
   };
-  auto state = std::make_shared<State>(mode, numbers(static_cast<std::size_t>(batch * tenon::Shape<E...>::dims.count(1))));
+  auto state =
+      std::make_shared<State>(mode, numbers(static_cast<std::size_t>(batch * tenon::Shape<E...>::dims.count(1))));
   tenon::load_checkpoint(weights, state->net);
   state->result = state->model.predict(state->x);
   const auto call = [state] {
@@ -117,7 +132,8 @@ Work forward(const std::string& weights, tenon::Mode mode, long batch, tenon::Sh
             call();
             const long before = allocations;
             call();
-            return std::vector<double>{arena_bytes<typename Graphs<Net, tenon::Shape<E...>>::Forward>(mode, batch), double(allocations - before)};
+            return std::vector<double>{arena_bytes<typename Graphs<Net, tenon::Shape<E...>>::Forward>(mode, batch),
+                                       double(allocations - before)};
           }};
 }
 

@@ -13,7 +13,8 @@ using Texts = Tensor<std::int32_t, Shape<dyn, length>>;
 /// Letters from place `first` of the sequence of numbers on.
 std::vector<std::int32_t> letters(long batch, std::size_t first) {
   std::vector<std::int32_t> result;
-  for (const float number : benchmark::numbers(std::size_t(batch * length), first)) result.push_back(std::int32_t(number * vocabulary));
+  for (const float number : benchmark::numbers(std::size_t(batch * length), first))
+    result.push_back(std::int32_t(number * vocabulary));
   return result;
 }
 
@@ -23,11 +24,13 @@ benchmark::Work training(const std::string& weights, Mode mode, long batch) {
     Net net;
     decltype(benchmark::model_of(net, Mode::graph, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{}, amp<level>)) model;
     State(const std::string& weights, Mode mode)
-        : model(benchmark::model_of(net, mode, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 1e-4}, amp<level>)) {
+        : model(benchmark::model_of(net, mode, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 1e-4},
+                                    amp<level>)) {
       load_checkpoint(weights, net);
     }
     benchmark::Steps run(long batch, long steps) {
-      const auto data = dataset::from_arrays(dataset::column<Shape<length>>(letters(batch, 0)), dataset::column<Shape<length>>(letters(batch, 12345)));
+      const auto data = dataset::from_arrays(dataset::column<Shape<length>>(letters(batch, 0)),
+                                             dataset::column<Shape<length>>(letters(batch, 12345)));
       benchmark::Steps result;
       result.losses.reserve(std::size_t(steps));
       model.train(1, data | dataset::batch(batch) | dataset::repeat(steps), result);
@@ -35,7 +38,8 @@ benchmark::Work training(const std::string& weights, Mode mode, long batch) {
     }
   };
   auto going = std::make_shared<State>(weights, mode);
-  return {[=] { return State(weights, mode).run(batch, 10).losses; }, [=](long steps) { return going->run(batch, steps).seconds; }};
+  return {[=] { return State(weights, mode).run(batch, 10).losses; },
+          [=](long steps) { return going->run(batch, steps).seconds; }};
 }
 
 benchmark::Work forward(const std::string& weights, Mode mode, long batch) {
@@ -44,7 +48,8 @@ benchmark::Work forward(const std::string& weights, Mode mode, long batch) {
     decltype(benchmark::model_of(net, Mode::graph)) model;
     Texts x;
     decltype(model.predict(x)) result;
-    State(Mode mode, const std::vector<std::int32_t>& text) : model(benchmark::model_of(net, mode)), x(Texts::from(text)) {}
+    State(Mode mode, const std::vector<std::int32_t>& text)
+        : model(benchmark::model_of(net, mode)), x(Texts::from(text)) {}
   };
   auto state = std::make_shared<State>(mode, letters(batch, 0));
   load_checkpoint(weights, state->net);
@@ -66,7 +71,8 @@ benchmark::Work forward(const std::string& weights, Mode mode, long batch) {
 int main(int argc, char** argv) {
   return benchmark::main_of(argc, argv, [](int threads, const std::string& folder) -> benchmark::Maker {
     set_context({.num_threads = threads, .seed = 1});
-    return [weights = benchmark::initial_weights<Net>(folder, "gpt")](const std::string& name, const std::string& variant) {
+    return [weights = benchmark::initial_weights<Net>(folder, "gpt")](const std::string& name,
+                                                                      const std::string& variant) {
       const long batch = benchmark::last_number(name);
       const Mode mode = benchmark::mode_of(variant);
       if (name.find("/train/") != name.npos) return training<AmpLevel::O0>(weights, mode, batch);

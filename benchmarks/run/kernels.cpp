@@ -1,5 +1,6 @@
 // Times the CPU kernels on one thread: `g++ -std=c++20 -O2 -march=native -Iinclude benchmarks/run/kernels.cpp`.
-// Prints time, GFLOP/s and the share of the multiply-add peak that the same run measured. Arguments: words that a row must contain.
+// Prints time, GFLOP/s and the share of the multiply-add peak that the same run measured. Arguments: words that a row
+// must contain.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,38 +88,55 @@ std::unique_ptr<char, decltype(&std::free)> scratch(std::size_t bytes) {
 double product(const Table& table, const char* what, long m, long n, long k, bool transposed_a, bool transposed_b) {
   const Floats a = numbers(m * k), b = numbers(k * n);
   Floats c(static_cast<std::size_t>(m * n));
-  const Gemm<float> g{m, n, k, a.data(), transposed_a ? 1 : k, transposed_a ? m : 1, b.data(), transposed_b ? 1 : n, transposed_b ? k : 1, c.data(), n};
+  const Gemm<float> g{m,
+                      n,
+                      k,
+                      a.data(),
+                      transposed_a ? 1 : k,
+                      transposed_a ? m : 1,
+                      b.data(),
+                      transposed_b ? 1 : n,
+                      transposed_b ? k : 1,
+                      c.data(),
+                      n};
   const auto workspace = scratch(kernel::gemm_workspace<float>(m, n, k));
   char name[80];
-  std::snprintf(name, sizeof name, "%s %ld x %ld x %ld %s%s", what, m, n, k, transposed_a ? "At" : "A", transposed_b ? "Bt" : "B");
+  std::snprintf(name, sizeof name, "%s %ld x %ld x %ld %s%s", what, m, n, k, transposed_a ? "At" : "A",
+                transposed_b ? "Bt" : "B");
   return table.row(name, 2.0 * double(m) * double(n) * double(k),
                    [&] { kernel::gemm(g, 0, kernel::gemm_items(g), workspace.get(), [](long, long, long, long) {}); });
 }
 
 double dense(const Table& table, long batch, long in, long out) {
-  return product(table, "dense forward", batch, out, in, false, true) + product(table, "dense dx", batch, in, out, false, false) +
+  return product(table, "dense forward", batch, out, in, false, true) +
+         product(table, "dense dx", batch, in, out, false, false) +
          product(table, "dense dw", out, in, batch, true, false);
 }
 
 double convolution(const Table& table, const char* what, const Conv2dSizes& s, bool with_input) {
-  const Floats x = numbers(s.n * s.c * s.h * s.w), weight = numbers(s.o * s.group_inputs() * s.taps()), dy = numbers(s.n * s.o * s.oh * s.ow);
+  const Floats x = numbers(s.n * s.c * s.h * s.w), weight = numbers(s.o * s.group_inputs() * s.taps()),
+               dy = numbers(s.n * s.o * s.oh * s.ow);
   Floats y(dy.size()), dx(x.size()), dw(weight.size());
   const double flops = 2.0 * double(dy.size()) * double(s.group_inputs() * s.taps());
   char name[80];
   std::snprintf(name, sizeof name, "%s forward", what);
   auto workspace = scratch(kernel::conv2d_workspace<float>(s));
-  double sum = table.row(name, flops,
-                         [&] { kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.get(), [](long, long, long) {}); });
+  double sum = table.row(name, flops, [&] {
+    kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.get(),
+                   [](long, long, long) {});
+  });
   std::snprintf(name, sizeof name, "%s dx", what);
   workspace = scratch(kernel::conv2d_backward_input_workspace<float>(s));
   if (with_input)
     sum += table.row(name, flops, [&] {
-      kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), workspace.get(), [](long, long, long) {});
+      kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
+                                    workspace.get(), [](long, long, long) {});
     });
   std::snprintf(name, sizeof name, "%s dw", what);
   workspace = scratch(kernel::conv2d_backward_weight_workspace<float>(s));
   return sum + table.row(name, flops, [&] {
-    kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), workspace.get());
+    kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s),
+                                   workspace.get());
   });
 }
 
@@ -129,7 +147,8 @@ double pool(const Table& table, const char* what, const kernel::Pool2dSizes& s) 
   std::snprintf(name, sizeof name, "%s max", what);
   double sum = table.row(name, 0, [&] { kernel::max_pool2d(s, x.data(), y.data(), 0, s.planes); });
   std::snprintf(name, sizeof name, "%s max backward", what);
-  return sum + table.row(name, 0, [&] { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), 0, s.planes, nullptr); });
+  return sum + table.row(name, 0,
+                         [&] { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), 0, s.planes, nullptr); });
 }
 
 /// Stride and "same" padding for an odd kernel.

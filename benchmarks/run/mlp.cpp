@@ -14,7 +14,8 @@ template <int In, int Hidden, int Out>
 benchmark::Work work(const std::string& weights, const std::string& name, const std::string& variant) {
   const long batch = benchmark::last_number(name);
   const Mode mode = benchmark::mode_of(variant);
-  if (name.find("/train/") != name.npos) return benchmark::training<Mlp<In, Hidden, Out>, Shape<In>>(weights, mode, batch, Out);
+  if (name.find("/train/") != name.npos)
+    return benchmark::training<Mlp<In, Hidden, Out>, Shape<In>>(weights, mode, batch, Out);
   return benchmark::forward<Mlp<In, Hidden, Out>>(weights, mode, batch, Shape<In>{});
 }
 

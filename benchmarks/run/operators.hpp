@@ -13,7 +13,8 @@ namespace benchmark {
 
 /// At most a thousand and some elements, from all over the tensor.
 inline void add_some(std::vector<double>& some, const auto& tensor) {
-  for (long i = 0; i < tensor.count(); i += tensor.count() / 1024 + 1) some.push_back(static_cast<double>(static_cast<float>(tensor.data()[i])));
+  for (long i = 0; i < tensor.count(); i += tensor.count() / 1024 + 1)
+    some.push_back(static_cast<double>(static_cast<float>(tensor.data()[i])));
 }
 
 /// A tensor X of the numbers that all sides begin with, from place `first` of the sequence; n is its batch size.
@@ -25,8 +26,8 @@ X operand(long n, std::size_t first) {
   for (std::size_t i = 0; i < values.size(); ++i) x.data()[i] = static_cast<T>(values[i]);
   return x;
 }
-/// The same as a network hands it on: an image in blocks of samples if the batch fills them, as the rivals get theirs in the layout
-/// that they like best.
+/// The same as a network hands it on: an image in blocks of samples if the batch fills them, as the rivals get theirs
+/// in the layout that they like best.
 template <class X>
 X image(long n, std::size_t first) {
   using namespace tenon;
@@ -43,7 +44,9 @@ inline constexpr std::size_t second_operand = 12345, third_operand = 54321;  // 
 template <class F, class... X>
 Work operation(F f, X... x) {
   const auto operands = std::make_shared<std::tuple<X...>>(std::move(x)...);
-  const auto call = [=] { return std::apply([&](const auto&... one) { return (hide(one.storage().data()), ...), f(one...); }, *operands); };
+  const auto call = [=] {
+    return std::apply([&](const auto&... one) { return (hide(one.storage().data()), ...), f(one...); }, *operands);
+  };
   return {[=] {
             std::vector<double> some;
             add_some(some, call());

@@ -2,7 +2,8 @@
 //
 //   check WORK VARIANT                 the numbers that all sides must agree on, computed from the initial state
 //   facts WORK VARIANT                 what is no time: arena bytes and heap allocations of a call, or nothing
-//   time WORK VARIANT BLOCKS CALLS     the median and the least time of a call over so many blocks of calls, in microseconds
+//   time WORK VARIANT BLOCKS CALLS     the median and the least time of a call over so many blocks of calls, in
+//   microseconds
 //
 // Between two answers a program does nothing: it waits for its next line.
 #pragma once
@@ -30,7 +31,8 @@ struct Work {
 /// Makes a work of a name and a variant, such as "lenet/train/32" and "graph".
 using Maker = std::function<Work(const std::string& name, const std::string& variant)>;
 
-/// The compiler must assume that all memory is read and written here: inputs are unknown after it, outputs are needed before it.
+/// The compiler must assume that all memory is read and written here: inputs are unknown after it, outputs are needed
+/// before it.
 inline void hide(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
 /// Seconds of so many calls of f, which returns the address of what it computed.
@@ -44,7 +46,8 @@ double seconds_of(long calls, F&& f) {
 /// Numbers in [0, 1) that any language can repeat; `first` begins at another place of the sequence.
 inline std::vector<float> numbers(std::size_t count, std::size_t first = 0) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(std::uint32_t(first + i) * 2654435761u >> 16) / 65536.0f;
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(std::uint32_t(first + i) * 2654435761u >> 16) / 65536.0f;
   return values;
 }
 

@@ -12,14 +12,16 @@ struct Product {
   static Work make() {
     using A = Tensor<float, std::conditional_t<first, Shape<K, M>, Shape<M, K>>>;
     using B = Tensor<float, std::conditional_t<second, Shape<N, K>, Shape<K, N>>>;
-    return operation([](const auto& a, const auto& b) { return matmul<transposed>(a, b); }, operand<A>(1, 0), operand<B>(1, second_operand));
+    return operation([](const auto& a, const auto& b) { return matmul<transposed>(a, b); }, operand<A>(1, 0),
+                     operand<B>(1, second_operand));
   }
 };
 /// A stack of products.
 template <int Stack, int M, int N, int K>
 struct Products {
   static Work make() {
-    return operation([](const auto& a, const auto& b) { return matmul(a, b); }, operand<Tensor<float, Shape<Stack, M, K>>>(1, 0),
+    return operation([](const auto& a, const auto& b) { return matmul(a, b); },
+                     operand<Tensor<float, Shape<Stack, M, K>>>(1, 0),
                      operand<Tensor<float, Shape<Stack, K, N>>>(1, second_operand));
   }
 };
@@ -27,19 +29,23 @@ struct Products {
 /// Windows of KH x KW on images of C x H x W. What comes twice is vertical, then horizontal.
 template <int C, int H, int W, int KH, int KW, int SH, int SW, int PH, int PW>
 struct Pool {
-  static constexpr Pool2dOptions options{.kernel = {KH, KW}, .stride = {SH, SW}, .pad_mode = PadMode::pad, .padding = {PH, PH, PW, PW}};
+  static constexpr Pool2dOptions options{
+      .kernel = {KH, KW}, .stride = {SH, SW}, .pad_mode = PadMode::pad, .padding = {PH, PH, PW, PW}};
   using Image = Tensor<float, Shape<dyn, C, H, W>>;
   static constexpr auto attributes = ops::detail::pool_attributes(options, Image::dims);
   static constexpr ops::AvgPool2dGrad::Config gradient{
-      KH, KW, SH, SW, attributes.top, attributes.left, attributes.oh, attributes.ow, attributes.count_include_pad, H, W};
+      KH, KW, SH, SW, attributes.top, attributes.left, attributes.oh, attributes.ow, attributes.count_include_pad,
+      H,  W};
   using Result = decltype(max_pool2d<options>(std::declval<Image>()));
   static Work make(const std::string& what, long n) {
     if (what == "max") return operation([](const auto& x) { return max_pool2d<options>(x); }, operand<Image>(n, 0));
     if (what == "avg") return operation([](const auto& x) { return avg_pool2d<options>(x); }, operand<Image>(n, 0));
     if (what == "avg_backward")
-      return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>(Location{}, dy); }, operand<Result>(n, third_operand));
-    return operation([](const auto& x, const auto& dy) { return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy); }, operand<Image>(n, 0),
-                     operand<Result>(n, third_operand));
+      return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>(Location{}, dy); },
+                       operand<Result>(n, third_operand));
+    return operation(
+        [](const auto& x, const auto& dy) { return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy); },
+        operand<Image>(n, 0), operand<Result>(n, third_operand));
   }
 };
 
@@ -50,8 +56,10 @@ struct Rows {
     const auto x = operand<Tensor<float, Shape<R, C>>>(1, 0);
     if (what == "softmax") return operation([](const auto& x) { return softmax(x); }, x);
     if (what == "log_softmax") return operation([](const auto& x) { return log_softmax(x); }, x);
-    return operation([](const auto& x, const auto& gamma, const auto& beta) { return layer_norm<ops::LayerNormAttributes{1e-5f}>(x, gamma, beta); }, x,
-                     operand<Tensor<float, Shape<C>>>(1, second_operand), operand<Tensor<float, Shape<C>>>(1, third_operand));
+    return operation([](const auto& x, const auto& gamma,
+                        const auto& beta) { return layer_norm<ops::LayerNormAttributes{1e-5f}>(x, gamma, beta); },
+                     x, operand<Tensor<float, Shape<C>>>(1, second_operand),
+                     operand<Tensor<float, Shape<C>>>(1, third_operand));
   }
 };
 

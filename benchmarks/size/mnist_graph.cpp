@@ -1,4 +1,5 @@
-// The smallest complete trainer: LeNet-5 on MNIST, pinned to graph mode, with LossMonitor and saving. Its size has a budget.
+// The smallest complete trainer: LeNet-5 on MNIST, pinned to graph mode, with LossMonitor and saving. Its size has a
+// budget.
 #include <cstdio>
 
 #include <tenon/tenon.hpp>
@@ -23,7 +24,8 @@ int main(int argc, char** argv) try {
   const auto train = dataset::Mnist{folder, dataset::Usage::train} | dataset::shuffle(60000) | dataset::batch(32);
   const auto test = dataset::Mnist{folder, dataset::Usage::test} | dataset::batch(32);
   LeNet net;
-  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}};
+  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}};
   model.train(1, train, LossMonitor{100});
   std::printf("accuracy %.4f\n", model.eval(test)["accuracy"]);
   save_checkpoint(net, "lenet.safetensors");

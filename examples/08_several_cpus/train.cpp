@@ -19,7 +19,8 @@ int train() {
   set_context({.seed = 1});
   const auto digits = dataset::Digits{.size = 6400} | dataset::batch(64);
   Classifier net;
-  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.002f}, nn::Accuracy{}};
+  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.002f},
+              nn::Accuracy{}};
   model.train(2, digits);
   std::printf("vectors of %d floats: accuracy %.3f\n", simd_width<float>, model.eval(digits)["accuracy"]);
   return 0;

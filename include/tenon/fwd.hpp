@@ -8,7 +8,8 @@ enum class Dtype : int;
 enum class Mode;
 struct AnyTensor;
 struct TensorType;
-template <int... Extents> struct Shape;
+template <int... Extents>
+struct Shape;
 struct RunInfo;
 struct Error;
 

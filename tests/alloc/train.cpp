@@ -1,4 +1,5 @@
-// Nothing is allocated in a step: training, evaluation, prediction, both modes, one and two threads, with prefetch, short batches.
+// Nothing is allocated in a step: training, evaluation, prediction, both modes, one and two threads, with prefetch,
+// short batches.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -25,7 +26,8 @@ void count() {
 }
 }  // namespace
 
-// Every allocation of every thread, in the standard library too, ends in these. The sanitizers have hooks of their own there.
+// Every allocation of every thread, in the standard library too, ends in these. The sanitizers have hooks of their own
+// there.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
@@ -38,7 +40,9 @@ void* calloc(std::size_t number, std::size_t bytes) { return count(), __libc_cal
 void* realloc(void* p, std::size_t bytes) { return count(), __libc_realloc(p, bytes); }
 void* memalign(std::size_t alignment, std::size_t bytes) { return count(), __libc_memalign(alignment, bytes); }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return count(), __libc_memalign(alignment, bytes); }
-int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) { return count(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM; }
+int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
+  return count(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM;
+}
 }
 constexpr bool counted = true;
 #else
@@ -101,7 +105,10 @@ void check_model(Mode mode, int threads, const auto& data, const auto& many, con
   CAPTURE(threads);
   const ContextScope scope({.mode = mode, .num_threads = threads});
   Net net;
-  nn::Momentum momentum{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-4f, .groups = {{.params = {"fc1.*"}, .learning_rate = 0.02}}};
+  nn::Momentum momentum{.learning_rate = 0.01,
+                        .momentum = 0.9f,
+                        .weight_decay = 1e-4f,
+                        .groups = {{.params = {"fc1.*"}, .learning_rate = 0.02}}};
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum, nn::Accuracy{}, nn::Loss{}, precision...};
   const long steps = data.size();
   // A graph knows all from its second step on, also for the short batch; PyNative needs to have seen each batch size.
@@ -166,7 +173,8 @@ TEST_CASE("alloc: a step of a Model allocates nothing") {
   for (const Mode mode : {Mode::graph, Mode::pynative})
     for (const int threads : {1, 2}) {
       check_model<Wide, Tensor<float, Shape<dyn, 3>>>(mode, threads, data, many);
-      check_model<Wide, Tensor<float, Shape<dyn, 3>>>(mode, threads, data | dataset::prefetch(2), many | dataset::prefetch(2));
+      check_model<Wide, Tensor<float, Shape<dyn, 3>>>(mode, threads, data | dataset::prefetch(2),
+                                                      many | dataset::prefetch(2));
     }
 }
 

@@ -29,7 +29,8 @@ TEST_CASE("elements only by their own type") {
 
 TEST_CASE("at most eight axes") {
   CHECK(AnyTensor(Dtype::int8, std::vector<std::int64_t>(8, 2), nullptr).count() == 256);
-  CHECK_THROWS_WITH_AS(AnyTensor(Dtype::int8, std::vector<std::int64_t>(9, 2), nullptr), "A tensor has at most 8 axes, got 9.", ValueError);
+  CHECK_THROWS_WITH_AS(AnyTensor(Dtype::int8, std::vector<std::int64_t>(9, 2), nullptr),
+                       "A tensor has at most 8 axes, got 9.", ValueError);
 }
 
 TEST_CASE("shapes as text") {

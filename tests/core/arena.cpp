@@ -15,7 +15,9 @@ int live = 0;  // blocks of this program that are not freed
 }
 void* operator new(std::size_t size, std::align_val_t align) {
   ++live;
-  if (void* p = std::aligned_alloc(std::size_t(align), (size + std::size_t(align) - 1) / std::size_t(align) * std::size_t(align))) return p;
+  if (void* p = std::aligned_alloc(std::size_t(align),
+                                   (size + std::size_t(align) - 1) / std::size_t(align) * std::size_t(align)))
+    return p;
   throw std::bad_alloc();
 }
 void operator delete(void* p, std::align_val_t) noexcept {

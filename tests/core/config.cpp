@@ -13,7 +13,9 @@
 TENON_EXACT_BEGIN
 namespace {
 inline float sum_of_product(float a, float b, float c) { return a * b + c; }
-[[gnu::noinline]] float inlined_twice(const float* x) { return sum_of_product(x[0], x[1], x[2]) + sum_of_product(x[1], x[2], x[0]); }
+[[gnu::noinline]] float inlined_twice(const float* x) {
+  return sum_of_product(x[0], x[1], x[2]) + sum_of_product(x[1], x[2], x[0]);
+}
 }  // namespace
 TENON_EXACT_END
 
@@ -23,7 +25,8 @@ struct Place {};
 
 TEST_CASE("the namespace names version, instruction set and device") {
   constexpr std::string_view cpu =
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && \
+    defined(__linux__)
       "_amx_";
 #elif defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
       "_avx512bf16_";

@@ -32,14 +32,20 @@ TEST_CASE("a scope restores all settings, the pool's threads too") {
 
 TEST_CASE("illegal values are refused with the legal ones, and nothing has changed") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 2});
-  CHECK_THROWS_WITH_AS(set_context({.mode = Mode::pynative, .num_threads = 0}), "set_context: num_threads must be in 1 .. 1024, got 0.", ValueError);
+  CHECK_THROWS_WITH_AS(set_context({.mode = Mode::pynative, .num_threads = 0}),
+                       "set_context: num_threads must be in 1 .. 1024, got 0.", ValueError);
   CHECK(get_context().mode == Mode::graph);
-  CHECK_THROWS_WITH_AS(set_context({.mode = Mode(7)}), "set_context: unknown mode 7, legal are Mode::graph (0) and Mode::pynative (1).", ValueError);
-  CHECK_THROWS_WITH_AS(set_context({.device_id = 4096}), "set_context: device_id must be in 0 .. 4095, got 4096.", ValueError);
-  CHECK_THROWS_WITH_AS(set_context({.device_target = "cpu"}), "set_context: unknown device_target 'cpu', legal are 'CPU', 'GPU', 'Ascend'. Did you mean 'CPU'?",
+  CHECK_THROWS_WITH_AS(set_context({.mode = Mode(7)}),
+                       "set_context: unknown mode 7, legal are Mode::graph (0) and Mode::pynative (1).", ValueError);
+  CHECK_THROWS_WITH_AS(set_context({.device_id = 4096}), "set_context: device_id must be in 0 .. 4095, got 4096.",
                        ValueError);
-  CHECK_THROWS_WITH_AS(set_context({.device_target = "Ascend"}),
-                       "set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.", ValueError);
+  CHECK_THROWS_WITH_AS(
+      set_context({.device_target = "cpu"}),
+      "set_context: unknown device_target 'cpu', legal are 'CPU', 'GPU', 'Ascend'. Did you mean 'CPU'?", ValueError);
+  CHECK_THROWS_WITH_AS(
+      set_context({.device_target = "Ascend"}),
+      "set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.",
+      ValueError);
   CHECK_THROWS_AS(set_context({.device_target = "GPU"}), ValueError);
   CHECK(get_context().device_target == "CPU");
 }
@@ -57,18 +63,25 @@ TEST_CASE("settings by name, as a file gives them") {
   set_context("device_target", "CPU");
   set_context("device_id", "1");
   CHECK(get_context().device_id == 1);
-  CHECK_THROWS_WITH_AS(set_context("mode", "eager"), "set_context: unknown mode 'eager', legal are 'graph' and 'pynative'.", ValueError);
-  CHECK_THROWS_WITH_AS(
-      set_context("num_thread", "2"),
-      "set_context: unknown key 'num_thread', legal are 'mode', 'device_target', 'device_id', 'num_threads', 'seed'. Did you mean 'num_threads'?", ValueError);
+  CHECK_THROWS_WITH_AS(set_context("mode", "eager"),
+                       "set_context: unknown mode 'eager', legal are 'graph' and 'pynative'.", ValueError);
+  CHECK_THROWS_WITH_AS(set_context("num_thread", "2"),
+                       "set_context: unknown key 'num_thread', legal are 'mode', 'device_target', 'device_id', "
+                       "'num_threads', 'seed'. Did you mean 'num_threads'?",
+                       ValueError);
 }
 
 TEST_CASE("a number by name that is refused is quoted as it was written, with the legal range") {
   const ContextScope scope({.num_threads = 2, .seed = 12});
-  for (const std::string bad : {"", "two", "2x", " 2", "2.0", "0", "-1", "1025", "4294967298", "99999999999", "99999999999999999999"})
-    CHECK_THROWS_WITH_AS(set_context("num_threads", bad), ("set_context: num_threads must be an integer in 1 .. 1024, got '" + bad + "'.").c_str(), ValueError);
-  CHECK_THROWS_WITH_AS(set_context("device_id", "-1"), "set_context: device_id must be an integer in 0 .. 4095, got '-1'.", ValueError);
-  CHECK_THROWS_WITH_AS(set_context("seed", "-5"), "set_context: seed must be an integer in 0 .. 18446744073709551615, got '-5'.", ValueError);
+  for (const std::string bad :
+       {"", "two", "2x", " 2", "2.0", "0", "-1", "1025", "4294967298", "99999999999", "99999999999999999999"})
+    CHECK_THROWS_WITH_AS(set_context("num_threads", bad),
+                         ("set_context: num_threads must be an integer in 1 .. 1024, got '" + bad + "'.").c_str(),
+                         ValueError);
+  CHECK_THROWS_WITH_AS(set_context("device_id", "-1"),
+                       "set_context: device_id must be an integer in 0 .. 4095, got '-1'.", ValueError);
+  CHECK_THROWS_WITH_AS(set_context("seed", "-5"),
+                       "set_context: seed must be an integer in 0 .. 18446744073709551615, got '-5'.", ValueError);
   CHECK(get_context().num_threads == 2);
   CHECK(get_context().seed == 12);
   set_context("seed", "18446744073709551615");
@@ -82,7 +95,10 @@ TEST_CASE("settings are read by name as they are written by name") {
   CHECK(get_context("device_id") == "3");
   CHECK(get_context("num_threads") == "2");
   CHECK(get_context("seed") == "18446744073709551615");
-  for (const char* key : {"mode", "device_target", "device_id", "num_threads", "seed"}) CHECK_NOTHROW(set_context(key, get_context(key)));
+  for (const char* key : {"mode", "device_target", "device_id", "num_threads", "seed"})
+    CHECK_NOTHROW(set_context(key, get_context(key)));
   CHECK_THROWS_WITH_AS(get_context("moode"),
-                       "get_context: unknown key 'moode', legal are 'mode', 'device_target', 'device_id', 'num_threads', 'seed'. Did you mean 'mode'?", ValueError);
+                       "get_context: unknown key 'moode', legal are 'mode', 'device_target', 'device_id', "
+                       "'num_threads', 'seed'. Did you mean 'mode'?",
+                       ValueError);
 }

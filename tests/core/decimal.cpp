@@ -32,7 +32,8 @@ template <class Half>
 bool some_short_one_reads_back(Half x, int digits) {
   char text[64];
   const auto end = std::to_chars(text, text + sizeof text, float(x), std::chars_format::scientific, digits - 1);
-  const double nearest = read(std::string(text, end.ptr)), unit = std::pow(10.0, std::floor(std::log10(std::abs(double(float(x))))) - (digits - 1));
+  const double nearest = read(std::string(text, end.ptr)),
+               unit = std::pow(10.0, std::floor(std::log10(std::abs(double(float(x))))) - (digits - 1));
   for (double candidate : {nearest - unit, nearest, nearest + unit})
     if (Half(float(candidate)).bits == x.bits) return true;
   return false;
@@ -70,7 +71,9 @@ TEST_CASE("random floats and doubles read back, in both notations") {
 }
 
 TEST_CASE("known texts") {
-  const auto positional = [](double x, Dtype d = Dtype::float64) { return positional_text(positional_decimal(x, d, 8)); };
+  const auto positional = [](double x, Dtype d = Dtype::float64) {
+    return positional_text(positional_decimal(x, d, 8));
+  };
   CHECK(positional(0) == "0.");
   CHECK(positional(-0.0) == "-0.");
   CHECK(positional(12.5) == "12.5");
@@ -82,7 +85,9 @@ TEST_CASE("known texts") {
   CHECK(positional(0.999999999) == "1.");
   CHECK(positional(65504, Dtype::float16) == "65504.");
   CHECK(positional_text(shortest_decimal(65504, Dtype::float16)) == "65500.");
-  const auto scientific = [](double x, Dtype d = Dtype::float64) { return scientific_text(scientific_decimal(x, d, 8), 0); };
+  const auto scientific = [](double x, Dtype d = Dtype::float64) {
+    return scientific_text(scientific_decimal(x, d, 8), 0);
+  };
   CHECK(scientific(1e20f, Dtype::float32) == "1.e+20");
   CHECK(scientific(1e20f) == "1.00000002e+20");
   CHECK(scientific(-1.5e-300) == "-1.5e-300");

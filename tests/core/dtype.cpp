@@ -25,7 +25,10 @@ void row() {
   CHECK(n.size() == t.size());
   for (std::size_t i = 0; i < n.size(); ++i) CHECK((n[i] | 32) == (t[i] | 32));  // the same word in other letters
 }
-template <int... I> void rows(std::integer_sequence<int, I...>) { (row<I>(), ...); }
+template <int... I>
+void rows(std::integer_sequence<int, I...>) {
+  (row<I>(), ...);
+}
 }  // namespace
 
 TEST_CASE("each dtype: C++ type, size, kind, names") {
@@ -41,8 +44,9 @@ TEST_CASE("names as NumPy and MindSpore write them") {
 }
 
 TEST_CASE("all 64-bit integers of C++ are int64 or uint64, other types are none") {
-  static_assert(dtype_of<long> == Dtype::int64 && dtype_of<long long> == Dtype::int64 && dtype_of<unsigned long long> == Dtype::uint64);
+  static_assert(dtype_of<long> == Dtype::int64 && dtype_of<long long> == Dtype::int64 &&
+                dtype_of<unsigned long long> == Dtype::uint64);
   static_assert(!Element<void*> && !Element<long double> && !Element<char*>);
-  static_assert(std::is_same_v<Accumulator<float16>, float> && std::is_same_v<Accumulator<bfloat16>, float> && std::is_same_v<Accumulator<double>, double> &&
-                std::is_same_v<Accumulator<std::int8_t>, std::int64_t>);
+  static_assert(std::is_same_v<Accumulator<float16>, float> && std::is_same_v<Accumulator<bfloat16>, float> &&
+                std::is_same_v<Accumulator<double>, double> && std::is_same_v<Accumulator<std::int8_t>, std::int64_t>);
 }

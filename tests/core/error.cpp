@@ -15,11 +15,16 @@ TEST_CASE("every kind is an Error and a std::runtime_error, and none is another 
   const auto thrown = [](auto error) {
     try {
       throw error;
-    } catch (const ValueError&) { return 'v';
-    } catch (const TypeError&) { return 't';
-    } catch (const KeyError&) { return 'k';
-    } catch (const RuntimeError&) { return 'r';
-    } catch (const Error&) { return 'e';
+    } catch (const ValueError&) {
+      return 'v';
+    } catch (const TypeError&) {
+      return 't';
+    } catch (const KeyError&) {
+      return 'k';
+    } catch (const RuntimeError&) {
+      return 'r';
+    } catch (const Error&) {
+      return 'e';
     }
   };
   CHECK(thrown(ValueError("")) == 'v');
@@ -35,16 +40,21 @@ TEST_CASE("text joins texts and numbers") {
   CHECK(text() == "");
   CHECK(text("a", std::string("b"), std::string_view("c"), 1, -2L, 3u, std::size_t{4}) == "abc1-234");
   CHECK(text(true) == "1");
-  const std::string many = text(1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f", 7, "g", 8, "h", 9, "i", 10, "j", 11, "k", 12, "l", 13, std::string("m"));
+  const std::string many = text(1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f", 7, "g", 8, "h", 9, "i", 10, "j", 11,
+                                "k", 12, "l", 13, std::string("m"));
   CHECK(many == "1a2b3c4d5e6f7g8h9i10j11k12l13m");
-  CHECK_THROWS_WITH_AS(throw_error<ValueError>(1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f", 7, "g", 8, "h", 9, "i", 10, "j", 11, "k"), "1a2b3c4d5e6f7g8h9i10j11k", ValueError);
+  CHECK_THROWS_WITH_AS(
+      throw_error<ValueError>(1, "a", 2, "b", 3, "c", 4, "d", 5, "e", 6, "f", 7, "g", 8, "h", 9, "i", 10, "j", 11, "k"),
+      "1a2b3c4d5e6f7g8h9i10j11k", ValueError);
 }
 
 TEST_CASE("reals have the fewest digits that read back, of their own type") {
   CHECK(text(0.1f, " ", 0.1, " ", 1.0f, " ", -0.5, " ", 0.30000000000000004) == "0.1 0.1 1 -0.5 0.30000000000000004");
   CHECK(text(0.0001f, " ", 100000.0f, " ", 1234567.0, " ", 0.0, " ", -0.0) == "0.0001 100000 1234567 0 -0");
-  CHECK(text(-1e-9f, " ", 1e-5, " ", 1e20f, " ", 16777216.0f, " ", 3.4028235e38f) == "-1e-09 1e-05 1e+20 16777216 3.4028235e+38");
-  CHECK(text(-1.2345678901234568e-300, " ", 1.7976931348623157e308) == "-1.2345678901234568e-300 1.7976931348623157e+308");
+  CHECK(text(-1e-9f, " ", 1e-5, " ", 1e20f, " ", 16777216.0f, " ", 3.4028235e38f) ==
+        "-1e-09 1e-05 1e+20 16777216 3.4028235e+38");
+  CHECK(text(-1.2345678901234568e-300, " ", 1.7976931348623157e308) ==
+        "-1.2345678901234568e-300 1.7976931348623157e+308");
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(text(infinity, " ", -infinity, " ", nan, " ", -nan, " ", float(-nan)) == "inf -inf nan nan nan");
   CHECK(text(float16(0.5f), " ", bfloat16(-2.5f)) == "0.5 -2.5");

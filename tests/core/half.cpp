@@ -25,8 +25,10 @@ Half pattern(std::uint32_t bits) {
 // The value of a pattern, from the definition of the format.
 double value_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1, exponent = int(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
-  const double fraction = double(bits & ((1u << fraction_bits) - 1)) / double(1 << fraction_bits), sign = bits & 0x8000 ? -1 : 1;
-  if (exponent == 2 * bias + 1) return fraction == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  const double fraction = double(bits & ((1u << fraction_bits) - 1)) / double(1 << fraction_bits),
+               sign = bits & 0x8000 ? -1 : 1;
+  if (exponent == 2 * bias + 1)
+    return fraction == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   return exponent == 0 ? sign * std::ldexp(fraction, 1 - bias) : sign * std::ldexp(1 + fraction, exponent - bias);
 }
 // The nearest of two neighbours, the even one for a tie: `low` and `low + 1` are patterns of positive numbers.
@@ -58,7 +60,8 @@ void all_borders(int exponent_bits, int fraction_bits) {
   for (std::uint32_t low = 0; low < infinity; ++low) {
     double high = value_of(low + 1, exponent_bits, fraction_bits);
     if (std::isinf(high)) high = std::ldexp(1.0, 1 << (exponent_bits - 1));
-    const float middle = float((value_of(low, exponent_bits, fraction_bits) + high) / 2), limit = std::numeric_limits<float>::infinity();
+    const float middle = float((value_of(low, exponent_bits, fraction_bits) + high) / 2),
+                limit = std::numeric_limits<float>::infinity();
     for (float x : {middle, std::nextafterf(middle, -limit), std::nextafterf(middle, limit)}) {
       if (std::isinf(x)) continue;
       const std::uint16_t expected = nearest<Half>(x, low, exponent_bits, fraction_bits);

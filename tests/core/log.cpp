@@ -59,8 +59,8 @@ std::string levels(const std::string& lines) {
 TEST_CASE("a line has MindSpore's form, with the place of the call") {
   const unsigned line = __LINE__ + 1;
   const std::string found = logged(nullptr, nullptr, [] { logging::warning("rate ", 3, std::string(" is high")); });
-  const std::regex form(
-      R"(\[WARNING\] ME\((\d+),([0-9a-f]+),log\):(\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.\d{3}\.\d{3}) \[(\S*core/log\.cpp):(\d+)\] \S+\] rate 3 is high\n)");
+  const std::regex form(R"(\[WARNING\] ME\((\d+),([0-9a-f]+),log\):(\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.\d{3}\.\d{3}) )"
+                        R"(\[(\S*core/log\.cpp):(\d+)\] \S+\] rate 3 is high\n)");
   std::smatch parts;
   REQUIRE_MESSAGE(std::regex_match(found, parts, form), found);
   CHECK(parts[5] == std::to_string(line));
@@ -97,7 +97,8 @@ TEST_CASE("lines of several threads do not mix") {
   });
   std::istringstream in(all);
   int lines = 0;
-  for (std::string line; std::getline(in, line); ++lines) CHECK((line.starts_with("[ERROR] ME(") && line.ends_with("end") && line.rfind("[ERROR]") == 0));
+  for (std::string line; std::getline(in, line); ++lines)
+    CHECK((line.starts_with("[ERROR] ME(") && line.ends_with("end") && line.rfind("[ERROR]") == 0));
   CHECK(lines == 400);
 }
 

@@ -23,7 +23,8 @@ constexpr bool gives(std::uint64_t key, std::uint64_t low, std::uint64_t high, P
 TEST_CASE("known answers: zeros, ones, the digits of pi") {
   static_assert(gives(0, 0, 0, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}));
   static_assert(gives(~0ull, ~0ull, ~0ull, {{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}));
-  static_assert(gives(0x299f31d0a4093822ull, 0x85a308d3243f6a88ull, 0x0370734413198a2eull, {{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}));
+  static_assert(gives(0x299f31d0a4093822ull, 0x85a308d3243f6a88ull, 0x0370734413198a2eull,
+                      {{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}));
   CHECK(gives(0, 0, 0, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}));
 }
 

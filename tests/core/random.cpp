@@ -57,9 +57,10 @@ TEST_CASE("element i depends on seed and i only") {
 
 TEST_CASE("empty ranges are refused") {
   using S = Shape<2>;
-  CHECK_THROWS_WITH_AS((random_uniform<float, S>(1, {.low = 1, .high = 1})), "random_uniform: low must be below high, got 1 and 1.", ValueError);
+  CHECK_THROWS_WITH_AS((random_uniform<float, S>(1, {.low = 1, .high = 1})),
+                       "random_uniform: low must be below high, got 1 and 1.", ValueError);
   CHECK_THROWS_AS((random_uniform<float, S>(1, {.low = NAN})), ValueError);
-  CHECK_THROWS_WITH_AS((random_integers<int, S>(1, {.low = 5, .high = 5})), "random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got 5 and 5.",
-                       ValueError);
+  CHECK_THROWS_WITH_AS((random_integers<int, S>(1, {.low = 5, .high = 5})),
+                       "random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got 5 and 5.", ValueError);
   CHECK_THROWS_AS((random_integers<std::int64_t, S>(1, {.low = INT64_MIN, .high = INT64_MAX})), ValueError);
 }

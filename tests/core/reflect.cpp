@@ -32,7 +32,8 @@ struct Nested : Base {
 template <int N>
 struct Wide : Base {
   int m0 = 0, m1 = 1, m2 = 2, m3 = 3, m4 = 4, m5 = 5, m6 = 6, m7 = 7, m8 = 8, m9 = 9, m10 = 10, m11 = 11;
-  int m12 = 12, m13 = 13, m14 = 14, m15 = 15, m16 = 16, m17 = 17, m18 = 18, m19 = 19, m20 = 20, m21 = 21, m22 = 22, m23 = 23;
+  int m12 = 12, m13 = 13, m14 = 14, m15 = 15, m16 = 16, m17 = 17, m18 = 18, m19 = 19, m20 = 20, m21 = 21, m22 = 22,
+      m23 = 23;
 };
 
 template <class T>
@@ -46,7 +47,8 @@ std::vector<std::string> names() {
 using namespace tenon;
 
 TEST_CASE("the number of members, arrays as one") {
-  static_assert(member_count<None> == 0 && member_count<Two> == 2 && member_count<Arrays> == 2 && member_count<Nested> == 3 && member_count<Wide<0>> == 24);
+  static_assert(member_count<None> == 0 && member_count<Two> == 2 && member_count<Arrays> == 2 &&
+                member_count<Nested> == 3 && member_count<Wide<0>> == 24);
   CHECK(names<Wide<0>>().size() == 24);
   CHECK(names<None>().empty());
 }
@@ -74,7 +76,8 @@ TEST_CASE("names come from the source") {
 }
 
 TEST_CASE("class names and numbers") {
-  static_assert(class_name<Two>() == "Two" && class_name<Wide<3>>() == "Wide" && class_name<std::vector<int>>() == "vector");
+  static_assert(class_name<Two>() == "Two" && class_name<Wide<3>>() == "Wide" &&
+                class_name<std::vector<int>>() == "vector");
   CHECK(type_number<Two> != type_number<Arrays>);
   CHECK(type_number<Wide<1>> != type_number<Wide<2>>);
   CHECK(type_number<Wide<1>> == type_number<Wide<1>>);

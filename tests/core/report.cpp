@@ -20,8 +20,9 @@ struct Source {
 template <int... I>
 std::string joined(std::integer_sequence<int, I...>) {
   std::string all;
-  ((all +=
-    FixedString<detail::piece_length<Source, I> + 1>(Source::sentence.view().substr(detail::pieces<Source>.first[I], detail::piece_length<Source, I>)).text),
+  ((all += FixedString<detail::piece_length<Source, I> + 1>(
+               Source::sentence.view().substr(detail::pieces<Source>.first[I], detail::piece_length<Source, I>))
+               .text),
    ...);
   return all;
 }
@@ -31,5 +32,6 @@ TEST_CASE("the pieces of a sentence make up the whole, none longer than the comp
   constexpr int count = detail::pieces<Source>.count;
   static_assert(count >= 1);
   CHECK(joined(std::make_integer_sequence<int, count>{}) == Source::sentence.view());
-  for (int i = 0; i < count; ++i) CHECK(detail::pieces<Source>.first[i + 1] - detail::pieces<Source>.first[i] <= detail::piece);
+  for (int i = 0; i < count; ++i)
+    CHECK(detail::pieces<Source>.first[i + 1] - detail::pieces<Source>.first[i] <= detail::piece);
 }

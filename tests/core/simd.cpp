@@ -97,7 +97,8 @@ TEST_CASE("simd: fmadd rounds once where the machine can, scalar and vector alik
   for (int i = 0; i < v.width; ++i) CHECK(v[i] == expected);
   const double f = 0x1p-27, square = (1 + f) * (1 + f);
   CHECK(fmadd(1 + f, 1 + f, -square) == (has_fused_multiply_add ? f * f : 0.0));
-  CHECK(fmadd(Simd<double>(1 + f), Simd<double>(1 + f), Simd<double>(-square))[1] == (has_fused_multiply_add ? f * f : 0.0));
+  CHECK(fmadd(Simd<double>(1 + f), Simd<double>(1 + f), Simd<double>(-square))[1] ==
+        (has_fused_multiply_add ? f * f : 0.0));
 }
 
 TEST_CASE("simd: a product and a sum that are written apart round apart") {

@@ -25,18 +25,23 @@ void check_width() {
       load_float<width>(from).store(lanes);
       store_float(load_float<width>(from), back);
     }
-    for (int l = 0; l < width; ++l) wrong += std::memcmp(lanes + l, single + l, sizeof(float)) != 0 || back[l].bits != Half(single[l]).bits;
+    for (int l = 0; l < width; ++l)
+      wrong += std::memcmp(lanes + l, single + l, sizeof(float)) != 0 || back[l].bits != Half(single[l]).bits;
   }
   // Floats of every sign, exponent, and first digits, and others.
   Random random(3);
   for (std::uint32_t i = 0; i < 1u << 20; i += width) {
     float from[width];
     Half lanes[width];
-    for (int l = 0; l < width; ++l) from[l] = std::bit_cast<float>(((i + std::uint32_t(l)) << 12) + (i % 3 ? std::uint32_t(random.below(4096)) : i % 2 * 0x800u));
+    for (int l = 0; l < width; ++l)
+      from[l] = std::bit_cast<float>(((i + std::uint32_t(l)) << 12) +
+                                     (i % 3 ? std::uint32_t(random.below(4096)) : i % 2 * 0x800u));
     store_float(Simd<float, width>::load(from), lanes);
     for (int l = 0; l < width; ++l) wrong += lanes[l].bits != Half(from[l]).bits;
     if (float(lanes[0]) - float(lanes[0]) != 0) continue;
-    for (int l = 0; l < width; ++l) wrong += std::bit_cast<std::uint32_t>(Half::rounded(from[l])) != std::bit_cast<std::uint32_t>(float(Half(from[l])));
+    for (int l = 0; l < width; ++l)
+      wrong +=
+          std::bit_cast<std::uint32_t>(Half::rounded(from[l])) != std::bit_cast<std::uint32_t>(float(Half(from[l])));
   }
   CHECK(wrong == 0);
 }
@@ -70,10 +75,14 @@ TEST_CASE("simd half: a pair adds its second product first") {
   Random random(5);
   int wrong = 0;
   for (int i = 0; i < 20000; ++i) {
-    const bfloat16 a[2]{random.uniform(-2, 2), random.uniform(-2, 2)}, b[2]{random.uniform(-2, 2), random.uniform(-2, 2)};
+    const bfloat16 a[2]{random.uniform(-2, 2), random.uniform(-2, 2)},
+        b[2]{random.uniform(-2, 2), random.uniform(-2, 2)};
     const float sum = random.uniform(-8, 8);
-    const auto pair = [](const bfloat16(&x)[2]) { return Simd<Bfloat16Pair, 8>(Bfloat16Pair(x[0].bits) | Bfloat16Pair(x[1].bits) << 16); };
-    wrong += fmadd(pair(a), pair(b), Simd<float, 8>(sum))[5] != fmadd(float(a[0]), float(b[0]), fmadd(float(a[1]), float(b[1]), sum));
+    const auto pair = [](const bfloat16(&x)[2]) {
+      return Simd<Bfloat16Pair, 8>(Bfloat16Pair(x[0].bits) | Bfloat16Pair(x[1].bits) << 16);
+    };
+    wrong += fmadd(pair(a), pair(b), Simd<float, 8>(sum))[5] !=
+             fmadd(float(a[0]), float(b[0]), fmadd(float(a[1]), float(b[1]), sum));
   }
   CHECK(wrong == 0);
 }

@@ -20,7 +20,9 @@ std::atomic<long> live{0}, made{0};  // aligned blocks of this program: not yet 
 }
 void* operator new(std::size_t size, std::align_val_t align) {
   ++live, ++made;
-  if (void* p = std::aligned_alloc(std::size_t(align), (size + std::size_t(align) - 1) / std::size_t(align) * std::size_t(align))) return p;
+  if (void* p = std::aligned_alloc(std::size_t(align),
+                                   (size + std::size_t(align) - 1) / std::size_t(align) * std::size_t(align)))
+    return p;
   throw std::bad_alloc();
 }
 void operator delete(void* p, std::align_val_t) noexcept {
@@ -30,7 +32,8 @@ void operator delete(void* p, std::align_val_t) noexcept {
 void operator delete(void* p, std::size_t, std::align_val_t align) noexcept { operator delete(p, align); }
 
 TEST_CASE("every size has room for its bytes, aligned, with little waste") {
-  for (std::size_t bytes : {0, 1, 63, 64, 65, 128, 255, 256, 257, 320, 321, 1000, 4096, 4097, 100000, 1 << 20, (1 << 20) + 1}) {
+  for (std::size_t bytes :
+       {0, 1, 63, 64, 65, 128, 255, 256, 257, 320, 321, 1000, 4096, 4097, 100000, 1 << 20, (1 << 20) + 1}) {
     const Storage s{std::size_t(bytes)};
     REQUIRE(s.data() != nullptr);
     CHECK(reinterpret_cast<std::uintptr_t>(s.data()) % 64 == 0);
@@ -40,7 +43,8 @@ TEST_CASE("every size has room for its bytes, aligned, with little waste") {
 
 TEST_CASE("a request beyond all memory is an error, not a crash") {
   CHECK_THROWS_WITH_AS(Storage(static_cast<std::size_t>(-8)),
-                       "A tensor of 18446744073709551608 bytes was asked for, more than any memory holds: look for a negative or overflowing extent.",
+                       "A tensor of 18446744073709551608 bytes was asked for, more than any memory holds: look for a "
+                       "negative or overflowing extent.",
                        RuntimeError);
   CHECK_THROWS_AS(Storage(Storage::max_bytes + 1), RuntimeError);
 }
@@ -109,7 +113,9 @@ TEST_CASE("an adopted object lives as long as its block, and is destroyed once")
     CHECK(witness.use_count() == 2);
   }
   CHECK(witness.use_count() == 1);
-  { const Storage reused(sizeof(Owner)); }  // the same block, without the object
+  {
+    const Storage reused(sizeof(Owner));
+  }  // the same block, without the object
   CHECK(witness.use_count() == 1);
 }
 

@@ -1,4 +1,5 @@
-// The Tensor class: made from lists, ranges and views; shared and copied; parts, elements, conversions; what is refused.
+// The Tensor class: made from lists, ranges and views; shared and copied; parts, elements, conversions; what is
+// refused.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -17,7 +18,8 @@ template <class T, class S>
 bool is(const Tensor<T, S>& x, std::vector<T> expected) {
   return std::vector<T>(x.values().begin(), x.values().end()) == expected;
 }
-template <class X, class T, class S> constexpr bool has_type = std::is_same_v<X, Tensor<T, S>>;
+template <class X, class T, class S>
+constexpr bool has_type = std::is_same_v<X, Tensor<T, S>>;
 }  // namespace
 
 TEST_CASE("lists: dtype and shape are deduced") {
@@ -59,7 +61,8 @@ TEST_CASE("lists: three and four levels, as one list and as its parts") {
   CHECK(is(list, twelve));
   Tensor four{{{{1, 2, 3}}, {{4, 5, 6}}}, {{{7, 8, 9}}, {{10, 11, 12}}}};
   Tensor four_list({{{{1, 2, 3}}, {{4, 5, 6}}}, {{{7, 8, 9}}, {{10, 11, 12}}}});
-  static_assert(has_type<decltype(four), int, Shape<2, 2, 1, 3>> && has_type<decltype(four_list), int, Shape<2, 2, 1, 3>>);
+  static_assert(has_type<decltype(four), int, Shape<2, 2, 1, 3>> &&
+                has_type<decltype(four_list), int, Shape<2, 2, 1, 3>>);
   CHECK(is(four, twelve));
   CHECK(is(four_list, twelve));
 }
@@ -95,9 +98,11 @@ TEST_CASE("from: any range; the number of values decides n or is refused with bo
   CHECK(is(Rows::from({4, 5, 6}), {4, 5, 6}));
   CHECK(is(Tensor<bool, Shape<2>>::from(std::vector<bool>{false, true}), {false, true}));
   CHECK(Rows::from(std::vector<float>{}).n() == 0);
-  CHECK_THROWS_WITH_AS(Rows::from({1, 2, 3, 4}), "A tensor float32 [n,3] cannot be made from 4 values, it needs a multiple of 3.", ValueError);
+  CHECK_THROWS_WITH_AS(Rows::from({1, 2, 3, 4}),
+                       "A tensor float32 [n,3] cannot be made from 4 values, it needs a multiple of 3.", ValueError);
   using Fixed = Tensor<int, Shape<2, 2>>;
-  CHECK_THROWS_WITH_AS(Fixed::from({1, 2, 3}), "A tensor int32 [2,2] cannot be made from 3 values, it needs 4.", ValueError);
+  CHECK_THROWS_WITH_AS(Fixed::from({1, 2, 3}), "A tensor int32 [2,2] cannot be made from 3 values, it needs 4.",
+                       ValueError);
   using Pairs = Tensor<int, Shape<times<2>, 2>>;
   CHECK(Pairs::from({1, 2, 3, 4}).n() == 1);
   CHECK_THROWS_AS(Pairs::from({1, 2}), ValueError);
@@ -113,9 +118,11 @@ TEST_CASE("from a view: dtype and shape are checked") {
   CHECK(is(rows, {1, 2, 3, 4}));
   CHECK(rows.data() != x.data());
   using Doubles = Tensor<double, Shape<2, 2>>;
-  CHECK_THROWS_WITH_AS(Doubles::from(x.view()), "A tensor float64 [2,2] cannot be made from float32 elements: convert them first.", TypeError);
+  CHECK_THROWS_WITH_AS(Doubles::from(x.view()),
+                       "A tensor float64 [2,2] cannot be made from float32 elements: convert them first.", TypeError);
   using Wide = Tensor<float, Shape<dyn, 3>>;
-  CHECK_THROWS_WITH_AS(Wide::from(x.view()), "A tensor float32 [n,3] cannot be made from the shape [2, 2] on CPU.", ValueError);
+  CHECK_THROWS_WITH_AS(Wide::from(x.view()), "A tensor float32 [n,3] cannot be made from the shape [2, 2] on CPU.",
+                       ValueError);
   using Odd = Tensor<float, Shape<times<4>, 2>>;
   CHECK_THROWS_AS(Odd::from(x.view()), ValueError);
   using Flat = Tensor<float, Shape<4>>;
@@ -136,7 +143,9 @@ TEST_CASE("zeros, ones, full, arange, empty") {
   CHECK(Tensor<float, Shape<dyn, 3>>::empty(0).count() == 0);
   CHECK(Tensor<float, Shape<0, 3>>::empty().count() == 0);
   using Rows = Tensor<float, Shape<dyn, 3>>;
-  CHECK_THROWS_WITH_AS(Rows::empty(-1), "A tensor float32 [n,3] was asked for with a batch size of -1, legal are 0 .. 23456248059221.", ValueError);
+  CHECK_THROWS_WITH_AS(Rows::empty(-1),
+                       "A tensor float32 [n,3] was asked for with a batch size of -1, legal are 0 .. 23456248059221.",
+                       ValueError);
   CHECK_THROWS_AS(Rows::empty(std::numeric_limits<long>::max()), ValueError);
   CHECK_THROWS_AS(Rows::zeros(std::numeric_limits<long>::min()), ValueError);
 }
@@ -161,7 +170,8 @@ TEST_CASE("copies share, copy() does not; a moved-from tensor has no elements") 
 TEST_CASE("item is the only element") {
   CHECK(Tensor(4).item() == 4);
   CHECK(Tensor({{4}}).item() == 4);
-  CHECK_THROWS_WITH_AS(Tensor({{4, 5}}).item(), "item() needs a tensor of one element, this one has the shape [1, 2].", ValueError);
+  CHECK_THROWS_WITH_AS(Tensor({{4, 5}}).item(), "item() needs a tensor of one element, this one has the shape [1, 2].",
+                       ValueError);
   CHECK_THROWS_AS((Tensor<int, Shape<>>{}.item()), ValueError);
 }
 

@@ -41,7 +41,8 @@ TEST_CASE("shapes of parts") {
 TEST_CASE("columns are copied block by block") {
   std::vector<int> from(2 * 3 * 4), to(2 * 2 * 4, -1);
   for (int i = 0; i < 24; ++i) from[std::size_t(i)] = i;
-  detail::copy_columns(type_of<int, Shape<dyn, 3, 4>>, 2, 1, 1, 3, reinterpret_cast<const std::byte*>(from.data()), reinterpret_cast<std::byte*>(to.data()));
+  detail::copy_columns(type_of<int, Shape<dyn, 3, 4>>, 2, 1, 1, 3, reinterpret_cast<const std::byte*>(from.data()),
+                       reinterpret_cast<std::byte*>(to.data()));
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 8; ++j) CHECK(to[std::size_t(i * 8 + j)] == i * 12 + 4 + j);
 }

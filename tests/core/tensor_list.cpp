@@ -9,7 +9,8 @@
 using namespace tenon;
 
 TEST_CASE("a list fits static extents, and multiples of a dynamic one") {
-  constexpr TensorType fixed = type_of<int, Shape<2, 3>>, rows = type_of<int, Shape<dyn, 3>>, pairs = type_of<int, Shape<times<2>, 3>>;
+  constexpr TensorType fixed = type_of<int, Shape<2, 3>>, rows = type_of<int, Shape<dyn, 3>>,
+                       pairs = type_of<int, Shape<times<2>, 3>>;
   constexpr TensorType two = Shape<2, 3>::dims, three = Shape<3, 3>::dims, wide = Shape<2, 4>::dims;
   static_assert(detail::list_fits(fixed, two) && !detail::list_fits(fixed, three) && !detail::list_fits(fixed, wide));
   static_assert(detail::list_fits(rows, two) && detail::list_fits(rows, three) && !detail::list_fits(rows, wide));

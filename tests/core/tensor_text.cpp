@@ -1,4 +1,5 @@
-// Values as NumPy prints them. The expected texts were written by NumPy 2.4 with the options of 1.26, which MindSpore uses.
+// Values as NumPy prints them. The expected texts were written by NumPy 2.4 with the options of 1.26, which MindSpore
+// uses.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -16,26 +17,16 @@ constexpr float none = NAN, endless = INFINITY;
 }  // namespace
 
 TEST_CASE("as NumPy") {
-  CHECK(str(Tensor{1.0f, 2.5f, -3.0f}) ==
-        R"([ 1.   2.5 -3. ])");
-  CHECK(str(Tensor{100000.0, 1.0, 0.001}) ==
-        R"([1.e+05 1.e+00 1.e-03])");
-  CHECK(str(Tensor{1e100, 1.0}) ==
-        R"([1.e+100 1.e+000])");
-  CHECK(str(Tensor{12345678.9, 0.5}) ==
-        R"([1.23456789e+07 5.00000000e-01])");
-  CHECK(str(Tensor{0.0001f, 0.05f}) ==
-        R"([0.0001 0.05  ])");
-  CHECK(str(Tensor{none, 1.0f, -endless}) ==
-        R"([ nan   1. -inf])");
-  CHECK(str(Tensor{none, endless}) ==
-        R"([nan inf])");
-  CHECK(str(Tensor{0.0f, -0.0f}) ==
-        R"([ 0. -0.])");
-  CHECK(str(Tensor{1e-45f, 3.4028235e38f}) ==
-        R"([1.4012985e-45 3.4028235e+38])");
-  CHECK(str(Tensor{-1, 10, 100}) ==
-        R"([ -1  10 100])");
+  CHECK(str(Tensor{1.0f, 2.5f, -3.0f}) == R"([ 1.   2.5 -3. ])");
+  CHECK(str(Tensor{100000.0, 1.0, 0.001}) == R"([1.e+05 1.e+00 1.e-03])");
+  CHECK(str(Tensor{1e100, 1.0}) == R"([1.e+100 1.e+000])");
+  CHECK(str(Tensor{12345678.9, 0.5}) == R"([1.23456789e+07 5.00000000e-01])");
+  CHECK(str(Tensor{0.0001f, 0.05f}) == R"([0.0001 0.05  ])");
+  CHECK(str(Tensor{none, 1.0f, -endless}) == R"([ nan   1. -inf])");
+  CHECK(str(Tensor{none, endless}) == R"([nan inf])");
+  CHECK(str(Tensor{0.0f, -0.0f}) == R"([ 0. -0.])");
+  CHECK(str(Tensor{1e-45f, 3.4028235e38f}) == R"([1.4012985e-45 3.4028235e+38])");
+  CHECK(str(Tensor{-1, 10, 100}) == R"([ -1  10 100])");
   CHECK(str(Tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}})) ==
         R"([[[1 2]
   [3 4]]
@@ -46,17 +37,13 @@ TEST_CASE("as NumPy") {
         R"([[[[1.5]]
 
   [[2. ]]]])");
-  CHECK(str(Tensor{true, true}) ==
-        R"([ True  True])");
-  CHECK(str((Tensor<float16, Shape<3>>(65504, 1, 0.1f))) ==
-        R"([6.55e+04 1.00e+00 1.00e-01])");
-  CHECK(str((Tensor<float16, Shape<2>>(0.015625f, 32))) ==
-        R"([1.563e-02 3.200e+01])");
+  CHECK(str(Tensor{true, true}) == R"([ True  True])");
+  CHECK(str((Tensor<float16, Shape<3>>(65504, 1, 0.1f))) == R"([6.55e+04 1.00e+00 1.00e-01])");
+  CHECK(str((Tensor<float16, Shape<2>>(0.015625f, 32))) == R"([1.563e-02 3.200e+01])");
   CHECK(str((Tensor<float, Shape<25>>::arange())) ==
         R"([ 0.  1.  2.  3.  4.  5.  6.  7.  8.  9. 10. 11. 12. 13. 14. 15. 16. 17.
  18. 19. 20. 21. 22. 23. 24.])");
-  CHECK(str((Tensor<int, Shape<1001>>::arange())) ==
-        R"([   0    1    2 ...  998  999 1000])");
+  CHECK(str((Tensor<int, Shape<1001>>::arange())) == R"([   0    1    2 ...  998  999 1000])");
   CHECK(str((Tensor<std::int64_t, Shape<2, 501>>::arange())) ==
         R"([[   0    1    2 ...  498  499  500]
  [ 501  502  503 ...  999 1000 1001]])");
@@ -112,26 +99,16 @@ TEST_CASE("as NumPy") {
   [1.420e+03 1.421e+03 1.422e+03 ... 1.437e+03 1.438e+03 1.439e+03]]])");
   CHECK(str((Tensor<double, Shape<1000>>::full(0.5))[Range{0, 13}]) ==
         R"([0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5 0.5])");
-  CHECK(str(Tensor(3.0f)) ==
-        R"(3.0)");
-  CHECK(str(Tensor(1e16)) ==
-        R"(1e+16)");
-  CHECK(str(Tensor(9999999999999998.0)) ==
-        R"(9999999999999998.0)");
-  CHECK(str(Tensor(0.0001f)) ==
-        R"(1e-04)");
-  CHECK(str(Tensor(0.00001)) ==
-        R"(1e-05)");
-  CHECK(str(Tensor(-1.5e-7f)) ==
-        R"(-1.5e-07)");
-  CHECK(str(Tensor(0.1f)) ==
-        R"(0.1)");
-  CHECK(str(Tensor(0.1)) ==
-        R"(0.1)");
-  CHECK(str(Tensor(endless)) ==
-        R"(inf)");
-  CHECK(str(Tensor(-0.0f)) ==
-        R"(-0.0)");
+  CHECK(str(Tensor(3.0f)) == R"(3.0)");
+  CHECK(str(Tensor(1e16)) == R"(1e+16)");
+  CHECK(str(Tensor(9999999999999998.0)) == R"(9999999999999998.0)");
+  CHECK(str(Tensor(0.0001f)) == R"(1e-04)");
+  CHECK(str(Tensor(0.00001)) == R"(1e-05)");
+  CHECK(str(Tensor(-1.5e-7f)) == R"(-1.5e-07)");
+  CHECK(str(Tensor(0.1f)) == R"(0.1)");
+  CHECK(str(Tensor(0.1)) == R"(0.1)");
+  CHECK(str(Tensor(endless)) == R"(inf)");
+  CHECK(str(Tensor(-0.0f)) == R"(-0.0)");
 }
 
 TEST_CASE("without elements, and a type that NumPy does not have") {
@@ -142,7 +119,8 @@ TEST_CASE("without elements, and a type that NumPy does not have") {
 
 TEST_CASE("any element as a double") {
   CHECK(detail::element_as_double(Tensor{true, false}.view(), 0) == 1);
-  CHECK(detail::element_as_double(Tensor<std::uint64_t, Shape<1>>::full(1ull << 63).view(), 0) == 9223372036854775808.0);
+  CHECK(detail::element_as_double(Tensor<std::uint64_t, Shape<1>>::full(1ull << 63).view(), 0) ==
+        9223372036854775808.0);
   CHECK(detail::element_as_double(Tensor<std::int8_t, Shape<2>>(1, -128).view(), 1) == -128);
   CHECK(detail::element_as_double(Tensor<bfloat16, Shape<1>>::full(bfloat16(0.5f)).view(), 0) == 0.5);
 }

@@ -15,20 +15,42 @@ struct Operand : tenon::ops::Value<Operand> {
   Operand(std::string text, unsigned line = 0) : text(std::move(text)), line(line) {}
 };
 std::string of(const Operand& x) { return x.text; }
-template <tenon::Scalar S> std::string of(S s) { return std::to_string(int(s)); }
+template <tenon::Scalar S>
+std::string of(S s) {
+  return std::to_string(int(s));
+}
 }  // namespace
 
 // Stand-ins for the operators, written where the real ones are. They record what they were called with.
 namespace tenon::inline TENON_ABI::ops {
-struct Add { static constexpr const char* name = "add"; };
-struct Sub { static constexpr const char* name = "sub"; };
-struct Mul { static constexpr const char* name = "mul"; };
-struct Less { static constexpr const char* name = "less"; };
-struct LessEqual { static constexpr const char* name = "less_equal"; };
-struct Greater { static constexpr const char* name = "greater"; };
-struct GreaterEqual { static constexpr const char* name = "greater_equal"; };
-::Operand recorded(const std::string& name, const auto& a, const auto& b, std::source_location at) { return {name + "(" + of(a) + "," + of(b) + ")", at.line()}; }
-template <class Op> auto binary(std::source_location at, const auto& a, const auto& b) { return recorded(Op::name, a, b, at); }
+struct Add {
+  static constexpr const char* name = "add";
+};
+struct Sub {
+  static constexpr const char* name = "sub";
+};
+struct Mul {
+  static constexpr const char* name = "mul";
+};
+struct Less {
+  static constexpr const char* name = "less";
+};
+struct LessEqual {
+  static constexpr const char* name = "less_equal";
+};
+struct Greater {
+  static constexpr const char* name = "greater";
+};
+struct GreaterEqual {
+  static constexpr const char* name = "greater_equal";
+};
+::Operand recorded(const std::string& name, const auto& a, const auto& b, std::source_location at) {
+  return {name + "(" + of(a) + "," + of(b) + ")", at.line()};
+}
+template <class Op>
+auto binary(std::source_location at, const auto& a, const auto& b) {
+  return recorded(Op::name, a, b, at);
+}
 auto div(const auto& a, const auto& b, std::source_location at) { return recorded("div", a, b, at); }
 auto equal(const auto& a, const auto& b, std::source_location at) { return recorded("equal", a, b, at); }
 auto not_equal(const auto& a, const auto& b, std::source_location at) { return recorded("not_equal", a, b, at); }
@@ -73,6 +95,8 @@ TEST_CASE("the place is that of the expression") {
 TEST_CASE("operators are found through the operand") { CHECK(unary(Operand("x")).text == "unary(x)"); }
 
 TEST_CASE("numbers are scalars, texts and pointers are not") {
-  static_assert(tenon::Scalar<int> && tenon::Scalar<const double&> && tenon::Scalar<bool> && !tenon::Scalar<const char*> && !tenon::Scalar<std::string>);
-  static_assert(tenon::ops::Operand<::Operand> && !tenon::ops::Operand<int> && tenon::ops::OperandOrScalar<int> && !tenon::ops::OperandOrScalar<std::string>);
+  static_assert(tenon::Scalar<int> && tenon::Scalar<const double&> && tenon::Scalar<bool> &&
+                !tenon::Scalar<const char*> && !tenon::Scalar<std::string>);
+  static_assert(tenon::ops::Operand<::Operand> && !tenon::ops::Operand<int> && tenon::ops::OperandOrScalar<int> &&
+                !tenon::ops::OperandOrScalar<std::string>);
 }

@@ -2,8 +2,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-// clang 19 takes Debian's xtensor 0.24 only with -fno-relaxed-template-template-args, which leaves this macro undefined.
-#if __has_include(<xtensor/xadapt.hpp>) && (!defined(__clang__) || __clang_major__ < 19 || !defined(__cpp_template_template_args))
+// clang 19 takes Debian's xtensor 0.24 only with -fno-relaxed-template-template-args, which leaves this macro
+// undefined.
+#if __has_include(<xtensor/xadapt.hpp>) && \
+    (!defined(__clang__) || __clang_major__ < 19 || !defined(__cpp_template_template_args))
 #define TENON_TEST_XTENSOR 1
 #elif __has_include(<xtensor/containers/xadapt.hpp>)
 #define TENON_TEST_XTENSOR 1
@@ -81,7 +83,8 @@ TEST_CASE("everything else is copied, converted, and put in row-major order") {
 
 TEST_CASE("another shape is refused") {
   const xt::xarray<float> a{{1, 2, 3}, {4, 5, 6}};
-  CHECK_THROWS_WITH_AS((from_xtensor<float, Shape<dyn, 4>>(a)), "A tensor float32 [n,4] cannot be made from the shape [2, 3] on CPU.", ValueError);
+  CHECK_THROWS_WITH_AS((from_xtensor<float, Shape<dyn, 4>>(a)),
+                       "A tensor float32 [n,4] cannot be made from the shape [2, 3] on CPU.", ValueError);
   CHECK_THROWS_AS((from_xtensor<float, Shape<6>>(a)), ValueError);
   CHECK_THROWS_WITH_AS((from_xtensor<float, Shape<1>>(xt::xarray<float>(std::vector<std::size_t>(9, 1)))),
                        "A tensor float32 [1] cannot be made from an xtensor with 9 axes.", ValueError);

@@ -28,8 +28,11 @@ TEST_CASE("batch<N>() and drop_remainder leave it out") {
 TEST_CASE("the types of the columns") {
   using Dynamic = decltype(Numbers(1) | batch(5));
   using Static = decltype(Numbers(1) | batch<5>());
-  static_assert(std::is_same_v<Dynamic::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 2>>, dataset::Column<std::int32_t, Shape<dyn>>>>);
-  static_assert(std::is_same_v<Static::columns, dataset::Columns<dataset::Column<float, Shape<5, 2>>, dataset::Column<std::int32_t, Shape<5>>>>);
+  static_assert(std::is_same_v<Dynamic::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 2>>,
+                                                                  dataset::Column<std::int32_t, Shape<dyn>>>>);
+  static_assert(
+      std::is_same_v<Static::columns,
+                     dataset::Columns<dataset::Column<float, Shape<5, 2>>, dataset::Column<std::int32_t, Shape<5>>>>);
   static_assert(Dynamic::batched && Static::batched && !Numbers::batched);
   for (const auto& row : Numbers(7) | batch(4)) CHECK(shape_text(row[0].shape()) == text("[", row.n, ", 2]"));
   for (const auto& row : Numbers(7) | batch<4>()) CHECK(shape_text(row[0].shape()) == "[4, 2]");
@@ -39,5 +42,6 @@ TEST_CASE("illegal sizes") {
   CHECK(message<ValueError>([] { batch(0); }) == "batch(0): the batch size must be 1 or more.");
   CHECK(message<ValueError>([] { batch(-32); }) == "batch(-32): the batch size must be 1 or more.");
   CHECK(has(message<ValueError>([] { Numbers(4) | batch<5>(); }), "A batch of 5 of 4 samples: there is no full batch"));
-  CHECK(has(message<ValueError>([] { Numbers(4) | batch(5, {.drop_remainder = true}); }), "Use a batch size of 1 .. 4"));
+  CHECK(
+      has(message<ValueError>([] { Numbers(4) | batch(5, {.drop_remainder = true}); }), "Use a batch size of 1 .. 4"));
 }

@@ -23,7 +23,8 @@ struct Sample {
 };
 std::vector<Sample> samples(const Digits& data) {
   std::vector<Sample> all;
-  for (const auto& row : data) all.push_back({std::vector<float>(row.values<0>().begin(), row.values<0>().end()), row.values<1>()[0]});
+  for (const auto& row : data)
+    all.push_back({std::vector<float>(row.values<0>().begin(), row.values<0>().end()), row.values<1>()[0]});
   return all;
 }
 std::uint64_t fingerprint(const Digits& data) {
@@ -54,7 +55,8 @@ TEST_CASE("no picture comes twice, in neither part") {
   const auto test = samples({.usage = Usage::test, .size = 2000, .seed = 1});
   all.insert(all.end(), test.begin(), test.end());
   std::sort(all.begin(), all.end(), [](const Sample& a, const Sample& b) { return a.image < b.image; });
-  CHECK(std::adjacent_find(all.begin(), all.end(), [](const Sample& a, const Sample& b) { return a.image == b.image; }) == all.end());
+  CHECK(std::adjacent_find(all.begin(), all.end(),
+                           [](const Sample& a, const Sample& b) { return a.image == b.image; }) == all.end());
 }
 
 TEST_CASE("labels are equally likely, pixels are bytes / 255, each picture has ink and background") {
@@ -83,7 +85,8 @@ TEST_CASE("the mean picture of a label tells it much better than chance, and far
   for (const Sample& sample : samples({.size = 5000, .seed = 1})) {
     double norm = 0;
     for (float pixel : sample.image) norm += pixel * pixel;
-    for (std::size_t i = 0; i < 784; ++i) mean[static_cast<std::size_t>(sample.label)][i] += sample.image[i] / std::sqrt(norm);
+    for (std::size_t i = 0; i < 784; ++i)
+      mean[static_cast<std::size_t>(sample.label)][i] += sample.image[i] / std::sqrt(norm);
   }
   for (auto& m : mean) {
     double norm = 0;
@@ -108,13 +111,15 @@ TEST_CASE("the mean picture of a label tells it much better than chance, and far
 TEST_CASE("sizes") {
   CHECK(Digits{}.size() == 60000);
   CHECK((Digits{.size = 7} | dataset::batch(2)).size() == 4);
-  CHECK(message<ValueError>([] { (void)Digits{.size = 0}; }) == "Digits with .size = 0: the number of samples must be 1 or more.");
+  CHECK(message<ValueError>([] { (void)Digits{.size = 0}; }) ==
+        "Digits with .size = 0: the number of samples must be 1 or more.");
   CHECK(has(message<ValueError>([] { (void)Digits{.size = -5}; }), ".size = -5"));
 }
 
 TEST_CASE("the columns of Mnist, and all stages") {
   static_assert(std::is_same_v<Digits::columns, dataset::Mnist::columns>);
-  const auto data = Digits{.usage = Usage::train, .size = 100, .seed = 1} | dataset::shuffle(100, 1) | dataset::batch(32);
+  const auto data =
+      Digits{.usage = Usage::train, .size = 100, .seed = 1} | dataset::shuffle(100, 1) | dataset::batch(32);
   long seen = 0;
   for (const auto& row : data) seen += row.n;
   CHECK(seen == 100);

@@ -17,7 +17,8 @@ TEST_CASE("rows are the samples in order") {
   int i = 0;
   for (const auto& row : own) {
     CHECK(row.n == 1);
-    CHECK(std::vector<float>(row.values<0>().begin(), row.values<0>().end()) == std::vector<float>{4.0f * i, 4.0f * i + 1, 4.0f * i + 2, 4.0f * i + 3});
+    CHECK(std::vector<float>(row.values<0>().begin(), row.values<0>().end()) ==
+          std::vector<float>{4.0f * i, 4.0f * i + 1, 4.0f * i + 2, 4.0f * i + 3});
     CHECK(row.values<1>()[0] == 7 + i);
     ++i;
   }
@@ -25,8 +26,11 @@ TEST_CASE("rows are the samples in order") {
 }
 
 TEST_CASE("types") {
-  using Data = decltype(from_arrays(column<Shape<2, 2>>(std::vector<double>(8)), column<Shape<>>(std::vector<std::uint8_t>(2))) | dataset::batch<2>());
-  static_assert(std::is_same_v<Data::columns, dataset::Columns<dataset::Column<double, Shape<2, 2, 2>>, dataset::Column<std::uint8_t, Shape<2>>>>);
+  using Data =
+      decltype(from_arrays(column<Shape<2, 2>>(std::vector<double>(8)), column<Shape<>>(std::vector<std::uint8_t>(2))) |
+               dataset::batch<2>());
+  static_assert(std::is_same_v<Data::columns, dataset::Columns<dataset::Column<double, Shape<2, 2, 2>>,
+                                                               dataset::Column<std::uint8_t, Shape<2>>>>);
   static_assert(dataset::Indexed<Data>);
   CHECK(from_arrays(column<Shape<1>>(std::vector<float16>(9))).size() == 9);
 }
@@ -40,13 +44,15 @@ TEST_CASE("copies share the values") {
 TEST_CASE("columns of different length: which, and how long") {
   const std::vector<float> two(8);
   const std::vector<int> three(3), also_two(2);
-  CHECK(message<ValueError>([&] { from_arrays(column<Shape<4>>(two), column<Shape<>>(also_two), column<Shape<>>(three)); }) ==
+  CHECK(message<ValueError>(
+            [&] { from_arrays(column<Shape<4>>(two), column<Shape<>>(also_two), column<Shape<>>(three)); }) ==
         "from_arrays got columns of different length: column 0 has 2 samples, column 2 has 3; all must be equal.");
   CHECK(from_arrays(column<Shape<4>>(two), column<Shape<>>(also_two)).size() == 2);
 }
 
 TEST_CASE("empty arrays, and parts of samples") {
   CHECK(has(message<ValueError>([] { column<Shape<4>>(std::vector<float>()); }), "empty array"));
-  CHECK(has(message<ValueError>([] { column<Shape<2, 2>>(std::vector<float>(7)); }), "got 7 values, which is no multiple of the 4"));
+  CHECK(has(message<ValueError>([] { column<Shape<2, 2>>(std::vector<float>(7)); }),
+            "got 7 values, which is no multiple of the 4"));
   CHECK(has(message<ValueError>([] { column<Shape<4>>(std::vector<float>(3)); }), "got 3 values"));
 }

@@ -36,7 +36,8 @@ TEST_CASE("a copy and a moved one have their own bytes") {
 
 TEST_CASE("cut off anywhere") {
   const std::string file = idx_file({2, 3}, "abcdef");
-  for (std::size_t length = 0; length < file.size(); ++length) CHECK(has(refusal(file.substr(0, length), 2), "'some.idx'"));
+  for (std::size_t length = 0; length < file.size(); ++length)
+    CHECK(has(refusal(file.substr(0, length), 2), "'some.idx'"));
   CHECK(has(refusal("", 2), "it has 0 bytes, the header alone takes 12"));
   CHECK(has(refusal("x", 2), "it has 1 byte, the header alone takes 12. Download or copy it again."));
   CHECK(has(refusal(file.substr(0, 7), 2), "it has 7 bytes, the header alone takes 12"));
@@ -45,18 +46,24 @@ TEST_CASE("cut off anywhere") {
 
 TEST_CASE("a header that claims more than the file holds, up to more than can be counted") {
   CHECK(has(refusal(idx_file({0xffffffffu}, "abc"), 1), "[4294967295] = 4294967295 bytes, it holds 3"));
-  CHECK(has(refusal(idx_file({0xffffffffu, 0xffffffffu, 0xffffffffu}, "abc"), 3), "more bytes than can be counted, it holds 3"));
-  CHECK(has(refusal(idx_file({1u << 31, 1u << 31, 4}, ""), 3), "more bytes than can be counted, it holds 0"));  // the product is 2^64
+  CHECK(has(refusal(idx_file({0xffffffffu, 0xffffffffu, 0xffffffffu}, "abc"), 3),
+            "more bytes than can be counted, it holds 3"));
+  // the product is 2^64
+  CHECK(has(refusal(idx_file({1u << 31, 1u << 31, 4}, ""), 3), "more bytes than can be counted, it holds 0"));
 }
 
-TEST_CASE("a file that holds more than its header says") { CHECK(has(refusal(idx_file({2}, "abc"), 1), "[2] = 2 bytes, it holds 3")); }
+TEST_CASE("a file that holds more than its header says") {
+  CHECK(has(refusal(idx_file({2}, "abc"), 1), "[2] = 2 bytes, it holds 3"));
+}
 
 TEST_CASE("foreign files") {
-  CHECK(has(refusal("\x89PNG\r\n\x1a\n.....", 1), "begins with the number 2303741511, an IDX file of bytes with 1 axis begins with 2049"));
+  CHECK(has(refusal("\x89PNG\r\n\x1a\n.....", 1),
+            "begins with the number 2303741511, an IDX file of bytes with 1 axis begins with 2049"));
   std::string floats = idx_file({1}, "abcd");
   floats[2] = '\x0d';
   CHECK(has(refusal(floats, 1), "IDX type 13, only 8"));
-  CHECK(refusal(idx_file({4}, "abcdefgh"), 3) == "Cannot use 'some.idx' as an IDX file: it has 1 axis, not 3. Are the files of images and of labels mixed up?");
+  CHECK(refusal(idx_file({4}, "abcdefgh"), 3) ==
+        "Cannot use 'some.idx' as an IDX file: it has 1 axis, not 3. Are the files of images and of labels mixed up?");
   CHECK(has(refusal(idx_file({1, 1}, "a"), 1), "it has 2 axes, not 1. Are"));
 }
 
@@ -71,7 +78,8 @@ TEST_CASE("twenty thousand damaged files are read or refused") {
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string damaged = whole;
-    for (std::uint32_t changes = random.below(3); changes > 0; --changes) damaged[random.below(damaged.size())] = static_cast<char>(random.word());
+    for (std::uint32_t changes = random.below(3); changes > 0; --changes)
+      damaged[random.below(damaged.size())] = static_cast<char>(random.word());
     if (random.below(3) == 0) damaged.resize(random.below(damaged.size() + 8));
     try {
       const Idx idx("f", damaged, 3);

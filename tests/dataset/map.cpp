@@ -16,7 +16,9 @@ namespace {
 /// Column I of all rows.
 template <int I, class D>
 auto column_of(const D& data) {
-  std::vector<std::remove_const_t<typename decltype(dataset::Row<typename D::columns>{}.template values<I>())::element_type>> all;
+  std::vector<
+      std::remove_const_t<typename decltype(dataset::Row<typename D::columns>{}.template values<I>())::element_type>>
+      all;
   for (const auto& row : data)
     for (const auto value : row.template values<I>()) all.push_back(value);
   return all;
@@ -36,12 +38,15 @@ TEST_CASE("each element, in the same type, before or after batch") {
 TEST_CASE("each element, in another type") {
   const auto as_double = map<1>([](int i) { return i + 0.25; });
   const auto data = Numbers(3) | as_double | batch(2);
-  static_assert(std::is_same_v<decltype(data)::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 2>>, dataset::Column<double, Shape<dyn>>>>);
+  static_assert(
+      std::is_same_v<decltype(data)::columns,
+                     dataset::Columns<dataset::Column<float, Shape<dyn, 2>>, dataset::Column<double, Shape<dyn>>>>);
   static_assert(std::is_same_v<decltype(data)::columns, decltype(Numbers(3) | batch(2) | as_double)::columns>);
   CHECK(column_of<1>(data) == std::vector<double>{0.25, 1.25, 2.25});
   CHECK(column_of<1>(Numbers(3) | batch(2) | as_double) == std::vector<double>{0.25, 1.25, 2.25});
   CHECK(column_of<0>(data) == std::vector<float>{0, 0.5f, 1, 1.5f, 2, 2.5f});
-  const auto bytes = column_of<0>(Numbers(3) | batch(3) | map<0>([](float x) { return static_cast<std::uint8_t>(2 * x); }));
+  const auto bytes =
+      column_of<0>(Numbers(3) | batch(3) | map<0>([](float x) { return static_cast<std::uint8_t>(2 * x); }));
   CHECK(bytes == std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5});
 }
 
@@ -53,7 +58,8 @@ TEST_CASE("a sample of another shape and type") {
                       std::iota(out.begin(), out.end(), static_cast<std::int64_t>(10 * in[0]));
                     });
   static_assert(std::is_same_v<decltype(data | batch(2))::columns,
-                               dataset::Columns<dataset::Column<std::int64_t, Shape<dyn, 3, 2>>, dataset::Column<std::int32_t, Shape<dyn>>>>);
+                               dataset::Columns<dataset::Column<std::int64_t, Shape<dyn, 3, 2>>,
+                                                dataset::Column<std::int32_t, Shape<dyn>>>>);
   std::vector<std::int64_t> expected;
   for (int sample = 0; sample < 5; ++sample)
     for (int i = 0; i < 6; ++i) expected.push_back(10 * sample + i);
@@ -65,7 +71,8 @@ TEST_CASE("a sample of another shape and type") {
 TEST_CASE("one after the other, each with memory of its own") {
   const auto to_int = map<0>([](float x) { return static_cast<std::int32_t>(2 * x); });
   const auto to_double = map<0>([](std::int32_t i) { return i * 1.0; });
-  const auto swap = map<0, dataset::Column<double, Shape<2>>>([](std::span<const double> in, std::span<double> out) { out[0] = in[1], out[1] = in[0]; });
+  const auto swap = map<0, dataset::Column<double, Shape<2>>>(
+      [](std::span<const double> in, std::span<double> out) { out[0] = in[1], out[1] = in[0]; });
   CHECK(column_of<0>(Numbers(3) | to_int | to_double | swap) == std::vector<double>{1, 0, 3, 2, 5, 4});
   CHECK(column_of<0>(Numbers(3) | to_int | to_double | swap | batch(2)) == std::vector<double>{1, 0, 3, 2, 5, 4});
   CHECK(column_of<0>(Numbers(3) | to_int | batch(2) | to_double) == std::vector<double>{0, 1, 2, 3, 4, 5});
@@ -74,7 +81,8 @@ TEST_CASE("one after the other, each with memory of its own") {
 TEST_CASE("functions with captures are copied along") {
   auto data = [] {
     const std::vector<float> table{5, 6, 7};
-    return Numbers(3) | map<1>([table](int i) { return table[static_cast<std::size_t>(i)]; }) | dataset::shuffle(3, 1) | batch(3);
+    return Numbers(3) | map<1>([table](int i) { return table[static_cast<std::size_t>(i)]; }) | dataset::shuffle(3, 1) |
+           batch(3);
   }();
   const auto copy = data;
   const auto values = column_of<1>(copy);

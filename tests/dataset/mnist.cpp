@@ -28,7 +28,8 @@ struct Small : Folder {
   }
 };
 
-void check_real(const std::string& directory, Usage usage, long size, long long pixel_sum, std::vector<int> histogram, std::vector<int> first_labels) {
+void check_real(const std::string& directory, Usage usage, long size, long long pixel_sum, std::vector<int> histogram,
+                std::vector<int> first_labels) {
   const Mnist data(directory, usage);
   REQUIRE(data.size() == size);
   long long sum = 0;
@@ -71,7 +72,8 @@ TEST_CASE("pixels are bytes / 255, labels are as in the file") {
 
 TEST_CASE("columns after batch") {
   using Data = decltype(Mnist("", Usage::test) | dataset::batch(32));
-  static_assert(std::is_same_v<Data::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 1, 28, 28>>, dataset::Column<std::int32_t, Shape<dyn>>>>);
+  static_assert(std::is_same_v<Data::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 1, 28, 28>>,
+                                                               dataset::Column<std::int32_t, Shape<dyn>>>>);
   static_assert(Data::batched && !Mnist::batched);
   static_assert(dataset::Indexed<Mnist> && dataset::Indexed<Data>);
 }
@@ -89,8 +91,9 @@ TEST_CASE("an empty directory: the message has the four names") {
   const Folder folder;
   const std::string said = message<RuntimeError>([&] { Mnist(folder.path, Usage::train); });
   CHECK(has(said, folder.path));
-  for (const char* name : {"'train-images-idx3-ubyte'", "'train-images-idx3-ubyte.gz'",
-                           "'train-labels-idx1-ubyte'", "'train-labels-idx1-ubyte.gz'"}) CHECK(has(said, name));
+  for (const char* name : {"'train-images-idx3-ubyte'", "'train-images-idx3-ubyte.gz'", "'train-labels-idx1-ubyte'",
+                           "'train-labels-idx1-ubyte.gz'"})
+    CHECK(has(said, name));
 }
 
 TEST_CASE("one file of the two is missing, or the other usage is there") {
@@ -160,15 +163,18 @@ TEST_CASE("a thousand damaged folders are read or refused") {
 TEST_CASE("the real files have the sums that numpy finds in them") {
   const std::string directory = real_mnist();
   if (directory.empty()) return;
-  check_real(directory, Usage::train, 60000, 1567298545, {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949}, {5, 0, 4, 1, 9, 2, 1, 3});
-  check_real(directory, Usage::test, 10000, 264923200, {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}, {7, 2, 1, 0, 4, 1, 4, 9});
+  check_real(directory, Usage::train, 60000, 1567298545, {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949},
+             {5, 0, 4, 1, 9, 2, 1, 3});
+  check_real(directory, Usage::test, 10000, 264923200, {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009},
+             {7, 2, 1, 0, 4, 1, 4, 9});
 }
 
 TEST_CASE("damaged real files: cut off, changed, none of it loads in silence") {
   const std::string directory = real_mnist();
   if (directory.empty()) return;
   const Folder folder;
-  const std::string images = io::read_file(directory + "/t10k-images-idx3-ubyte.gz"), labels = io::read_file(directory + "/t10k-labels-idx1-ubyte.gz");
+  const std::string images = io::read_file(directory + "/t10k-images-idx3-ubyte.gz"),
+                    labels = io::read_file(directory + "/t10k-labels-idx1-ubyte.gz");
   const auto said = [&](const std::string& a, const std::string& b) {
     io::write_file(folder / "t10k-images-idx3-ubyte.gz", a);
     io::write_file(folder / "t10k-labels-idx1-ubyte.gz", b);
@@ -178,11 +184,13 @@ TEST_CASE("damaged real files: cut off, changed, none of it loads in silence") {
   CHECK(has(said(images.substr(0, images.size() / 2), labels), "ends too early"));
   CHECK(has(said(images, labels.substr(0, 4000)), "t10k-labels-idx1-ubyte.gz' ends too early"));
   Random random(4);
-  for (int round = 0; round < 1000; ++round) {  // the labels are small enough for many rounds; beyond the header every change shows
+  // the labels are small enough for many rounds; beyond the header every change shows
+  for (int round = 0; round < 1000; ++round) {
     std::string changed = labels;
     const std::size_t at = 40 + random.below(labels.size() - 48);
     changed[at] = static_cast<char>(changed[at] ^ (1 + random.below(255)));
-    REQUIRE_FALSE(message<RuntimeError>([&] { dataset::Idx(folder.path, io::gunzip(changed, "labels", 20000), 1); }).empty());
+    REQUIRE_FALSE(
+        message<RuntimeError>([&] { dataset::Idx(folder.path, io::gunzip(changed, "labels", 20000), 1); }).empty());
   }
 }
 

@@ -64,7 +64,8 @@ TEST_CASE("each row comes to each place equally often, neighbours do not stay to
   for (std::uint64_t key = 0; key < rounds; ++key) {
     const auto order = all(size, hash_number(key, 1));
     for (long i = 0; i < size; ++i) ++table[static_cast<std::size_t>(i * size + order[static_cast<std::size_t>(i)])];
-    for (long i = 1; i < size; ++i) neighbours += order[static_cast<std::size_t>(i)] == order[static_cast<std::size_t>(i) - 1] + 1;
+    for (long i = 1; i < size; ++i)
+      neighbours += order[static_cast<std::size_t>(i)] == order[static_cast<std::size_t>(i) - 1] + 1;
   }
   double chi = 0;
   for (long count : table) chi += static_cast<double>((count - 400) * (count - 400)) / 400;

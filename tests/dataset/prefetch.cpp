@@ -103,7 +103,8 @@ TEST_CASE("next without start begins epoch 0") {
 
 TEST_CASE("what reading throws is thrown by next, after the rows before it, until the next start") {
   auto broken = std::make_shared<std::atomic<bool>>(true);
-  const auto data = Numbers(40) | map<1>([broken](int i) { return i == 23 && *broken ? throw ValueError("row 23") : i; });
+  const auto data =
+      Numbers(40) | map<1>([broken](int i) { return i == 23 && *broken ? throw ValueError("row 23") : i; });
   auto rows = (data | prefetch(4)).open();
   for (int round = 0; round < 3; ++round) {
     rows.start(0);
@@ -121,7 +122,8 @@ TEST_CASE("two iterators of one data set do not disturb each other") {
   auto one = data.open(), two = data.open();
   one.start(1), two.start(2);
   std::vector<int> first, second;
-  for (int i = 0; i < 50; ++i) first.push_back(one.next()->values<1>()[0]), second.push_back(two.next()->values<1>()[0]);
+  for (int i = 0; i < 50; ++i)
+    first.push_back(one.next()->values<1>()[0]), second.push_back(two.next()->values<1>()[0]);
   CHECK(first != second);
   CHECK(one.next() == nullptr);
   CHECK(two.next() == nullptr);

@@ -43,5 +43,6 @@ TEST_CASE("a shuffle after it mixes the passes") {
 TEST_CASE("illegal counts") {
   CHECK(message<ValueError>([] { repeat(0); }) == "repeat(0): the number of passes must be 1 or more.");
   CHECK(message<ValueError>([] { repeat(-1); }) == "repeat(-1): the number of passes must be 1 or more.");
-  CHECK(has(message<ValueError>([] { Numbers(4) | repeat(1L << 62); }), "of 4 rows makes more rows than can be counted"));
+  CHECK(
+      has(message<ValueError>([] { Numbers(4) | repeat(1L << 62); }), "of 4 rows makes more rows than can be counted"));
 }

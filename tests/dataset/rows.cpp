@@ -20,7 +20,9 @@ void* counted_allocation(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 void* operator new(std::size_t bytes) { return counted_allocation(bytes ? bytes : 1, 16); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return counted_allocation(bytes ? bytes : 1, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted_allocation(bytes ? bytes : 1, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
@@ -47,9 +49,10 @@ long allocations_of_walk(const D& data) {
 
 TEST_CASE("nothing is allocated while walking, on any thread") {
   const auto twice = dataset::map<0>([](float x) { return 2 * x; });
-  const auto wider = dataset::map<0, dataset::Column<double, Shape<4>>>([](std::span<const float> in, std::span<double> out) {
-    for (std::size_t i = 0; i < 4; ++i) out[i] = in[i % 2];
-  });
+  const auto wider =
+      dataset::map<0, dataset::Column<double, Shape<4>>>([](std::span<const float> in, std::span<double> out) {
+        for (std::size_t i = 0; i < 4; ++i) out[i] = in[i % 2];
+      });
   const auto all = Numbers(100) | dataset::shuffle(30) | twice | wider | dataset::repeat(2) | dataset::take(150);
   CHECK(allocations_of_walk(all) == 0);
   CHECK(allocations_of_walk(all | dataset::batch(7)) == 0);

@@ -16,8 +16,8 @@
 #include "../support/tensors.hpp"
 
 using namespace tenon;
-using support::same_bits, support::tensor_of;
 using eager::NoGrad, eager::Tape;
+using support::same_bits, support::tensor_of;
 
 namespace {
 long allocations = 0;
@@ -54,7 +54,10 @@ struct Net : nn::Cell<Net> {
 namespace {
 // The mean of two numbers: its derivative computes one value, which is the gradient of both.
 struct Middle : ops::Elementwise<Middle, "TestMiddle"> {
-  template <class V> static constexpr V eval(V a, V b) { return (a + b) / 2; }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return (a + b) / 2;
+  }
   static constexpr void derivative(Derivative& d) {
     const int half = d.call<ops::Mul>(d.gradient(), d.constant(0.5));
     d.flows_to(0, half);
@@ -101,7 +104,8 @@ TEST_CASE("a gradient that starts from given values") {
   const auto rows = Tensor<float, Shape<dyn, 3>>::full(1, 2);
   tape.watch(rows);
   const auto doubled = rows + rows;
-  CHECK_THROWS_WITH_AS(tape.backward(doubled, Tensor<float, Shape<dyn, 3>>::full(1, 3)), doctest::Contains("batch size of 2"), ValueError);
+  CHECK_THROWS_WITH_AS(tape.backward(doubled, Tensor<float, Shape<dyn, 3>>::full(1, 3)),
+                       doctest::Contains("batch size of 2"), ValueError);
 }
 
 TEST_CASE("a second backward forgets the first, also in the middle of the graph") {
@@ -229,8 +233,10 @@ TEST_CASE("what has no derivative is refused with its name, and the tape goes on
   const auto labels = Tensor<std::int32_t, Shape<dyn>>::full(1, 2);
   Tape tape;
   tape.watch(logits);
-  const auto gradient = apply<ops::SoftmaxCrossEntropyGrad>(Location{}, logits, labels, Tensor<float, Shape<dyn>>::full(1, 2));
-  CHECK_THROWS_WITH_AS(tape.backward(gradient), doctest::Contains("SoftmaxCrossEntropyGrad has no derivative"), RuntimeError);
+  const auto gradient =
+      apply<ops::SoftmaxCrossEntropyGrad>(Location{}, logits, labels, Tensor<float, Shape<dyn>>::full(1, 2));
+  CHECK_THROWS_WITH_AS(tape.backward(gradient), doctest::Contains("SoftmaxCrossEntropyGrad has no derivative"),
+                       RuntimeError);
   CHECK(Tape::active() == &tape);
   tape.backward(logits + logits);
   CHECK(tape.gradient(logits).data()[0] == 2);

@@ -26,9 +26,12 @@ inline std::vector<std::string> skipped_cases(const std::string& list) {
 }
 
 /// Checks that each known case ran (and passed, or not) or is skipped, and nothing else; prints the counts.
-inline void check_coverage(const char* what, const std::vector<std::string>& known, const std::map<std::string, bool>& ran, const std::string& skip_list) {
+inline void check_coverage(const char* what, const std::vector<std::string>& known,
+                           const std::map<std::string, bool>& ran, const std::string& skip_list) {
   const std::vector<std::string> skipped = skipped_cases(skip_list);
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) { return std::find(list.begin(), list.end(), name) != list.end(); };
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
   long passed = 0;
   for (const auto& [name, ok] : ran) {
     CAPTURE(name);
@@ -45,6 +48,6 @@ inline void check_coverage(const char* what, const std::vector<std::string>& kno
     CHECK(has(known, name));
     CHECK(std::count(skipped.begin(), skipped.end(), name) == 1);
   }
-  std::printf("%s: of %zu cases %ld passed, %ld failed, %zu skipped (tests/golden/%s)\n", what, known.size(), passed, long(ran.size()) - passed, skipped.size(),
-              skip_list.c_str());
+  std::printf("%s: of %zu cases %ld passed, %ld failed, %zu skipped (tests/golden/%s)\n", what, known.size(), passed,
+              long(ran.size()) - passed, skipped.size(), skip_list.c_str());
 }

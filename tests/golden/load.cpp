@@ -12,7 +12,9 @@ std::string npy(const std::string& header, const std::string& data) {
 }  // namespace
 
 TEST_CASE("a .npy in memory: dtype, shape, elements") {
-  const NpyArray a = parse_npy(npy("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }", std::string("\x01\x00\xff\xff\x00\x01", 6)), "a");
+  const NpyArray a = parse_npy(
+      npy("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }", std::string("\x01\x00\xff\xff\x00\x01", 6)),
+      "a");
   CHECK(a.dtype == tenon::Dtype::int16);
   CHECK(a.shape == std::vector<std::int64_t>{3});
   CHECK(a.values<std::int16_t>() == std::vector<std::int16_t>{1, -1, 256});
@@ -23,15 +25,22 @@ TEST_CASE("a .npy in memory: dtype, shape, elements") {
 
 TEST_CASE("a .npy that is not what it says") {
   CHECK_THROWS_AS(parse_npy("PK", "x"), tenon::ValueError);
-  CHECK_THROWS_AS(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "1234567"), "x"), tenon::ValueError);
-  CHECK_THROWS_AS(parse_npy(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234"), "x"), tenon::TypeError);
-  CHECK_THROWS_AS(parse_npy(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "1234"), "x"), tenon::ValueError);
-  CHECK_THROWS_AS(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999, 99999999, 99999999), }", "1234"), "x"), tenon::ValueError);
+  CHECK_THROWS_AS(parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "1234567"), "x"),
+                  tenon::ValueError);
+  CHECK_THROWS_AS(parse_npy(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234"), "x"),
+                  tenon::TypeError);
+  CHECK_THROWS_AS(parse_npy(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "1234"), "x"),
+                  tenon::ValueError);
+  CHECK_THROWS_AS(
+      parse_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999, 99999999, 99999999), }", "1234"),
+                "x"),
+      tenon::ValueError);
 }
 
 TEST_CASE("files of NumPy") {
   if (!have_shared()) return;
-  const Npz deflated = load_npz(shared_folder() + "/golden/npz/deflated.npz"), stored = load_npz(shared_folder() + "/golden/npz/stored.npz");
+  const Npz deflated = load_npz(shared_folder() + "/golden/npz/deflated.npz"),
+            stored = load_npz(shared_folder() + "/golden/npz/stored.npz");
   REQUIRE(deflated.arrays().size() == 5);
   for (const auto& [name, array] : stored.arrays()) {
     CHECK(deflated[name].shape == array.shape);

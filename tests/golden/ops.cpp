@@ -1,4 +1,5 @@
-// Operators and layers, values and gradients, against the results of MindSpore 2.10 (golden/ops); the cases are in the parts.
+// Operators and layers, values and gradients, against the results of MindSpore 2.10 (golden/ops); the cases are in the
+// parts.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "ops.hpp"
 

@@ -17,8 +17,12 @@ constexpr Padding border{1, 2, 0, 1};
 template <int Out, int kh, int kw, Conv2dOptions options>
 void check_conv(const std::string& name) {
   check_case(
-      name, {}, [](const auto& x, const auto& weight, const auto& bias) { return add(conv2d<options>(x, weight), reshape<Shape<Out, 1, 1>>(bias)); },
-      In<float, Image>{"x"}, In<float, Shape<Out, 4 / options.groups, kh, kw>>{"param/weight"}, In<float, Shape<Out>>{"param/bias"});
+      name, {},
+      [](const auto& x, const auto& weight, const auto& bias) {
+        return add(conv2d<options>(x, weight), reshape<Shape<Out, 1, 1>>(bias));
+      },
+      In<float, Image>{"x"}, In<float, Shape<Out, 4 / options.groups, kh, kw>>{"param/weight"},
+      In<float, Shape<Out>>{"param/bias"});
 }
 template <int Out, int kh, int kw, Conv2dOptions options>
 void check_conv_without_bias(const std::string& name) {
@@ -28,13 +32,11 @@ void check_conv_without_bias(const std::string& name) {
 }
 template <Pool2dOptions options>
 void check_max(const std::string& name) {
-  check_case(
-      name, {}, [](const auto& x) { return max_pool2d<options>(x); }, In<float, Image>{"x"});
+  check_case(name, {}, [](const auto& x) { return max_pool2d<options>(x); }, In<float, Image>{"x"});
 }
 template <Pool2dOptions options>
 void check_avg(const std::string& name) {
-  check_case(
-      name, {}, [](const auto& x) { return avg_pool2d<options>(x); }, In<float, Image>{"x"});
+  check_case(name, {}, [](const auto& x) { return avg_pool2d<options>(x); }, In<float, Image>{"x"});
 }
 
 }  // namespace
@@ -59,8 +61,10 @@ const Group conv_pad("conv2d, pad_mode pad", [] {
   check_conv<6, 3, 3, Conv2dOptions{.pad_mode = PadMode::pad, .padding = border}>("conv2d_pad_s1_d1");
   check_conv<6, 3, 3, Conv2dOptions{.pad_mode = PadMode::pad, .padding = border, .dilation = 2}>("conv2d_pad_s1_d2");
   check_conv<6, 5, 4, Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = border}>("conv2d_pad_s2_d1");
-  check_conv<6, 5, 4, Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = border, .dilation = 2}>("conv2d_pad_s2_d2");
-  check_conv_without_bias<6, 3, 3, Conv2dOptions{.stride = 3, .pad_mode = PadMode::pad, .padding = border}>("conv2d_pad_s3_d1");
+  check_conv<6, 5, 4, Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = border, .dilation = 2}>(
+      "conv2d_pad_s2_d2");
+  check_conv_without_bias<6, 3, 3, Conv2dOptions{.stride = 3, .pad_mode = PadMode::pad, .padding = border}>(
+      "conv2d_pad_s3_d1");
 });
 
 const Group conv_groups("conv2d in groups, down to one channel each", [] {

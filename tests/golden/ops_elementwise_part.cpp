@@ -89,8 +89,12 @@ const Group comparisons("comparisons, logic, choice", [] {
   check_case("logical_and", {}, [](const auto& a, const auto& b) { return logical_and(a, b); }, p, q);
   check_case("logical_or", {}, [](const auto& a, const auto& b) { return logical_or(a, b); }, p, q);
   check_case("logical_xor", {}, [](const auto& a, const auto& b) { return logical_xor(a, b); }, p, q);
-  check_case("where", {}, [](const auto& c, const auto& a, const auto& b) { return where(c, a, b); }, In<bool, Shape<3, 4>>{"cond"}, x, y);
-  check_case("masked_fill", {}, [](const auto& a, const auto& mask) { return masked_fill(a, mask, -1.0); }, x, In<bool, Shape<3, 4>>{"mask"});
+  check_case(
+      "where", {}, [](const auto& c, const auto& a, const auto& b) { return where(c, a, b); },
+      In<bool, Shape<3, 4>>{"cond"}, x, y);
+  check_case(
+      "masked_fill", {}, [](const auto& a, const auto& mask) { return masked_fill(a, mask, -1.0); }, x,
+      In<bool, Shape<3, 4>>{"mask"});
 });
 
 const Group integers("integers wrap around, and floor_div rounds down", [] {

@@ -24,7 +24,9 @@ using support::to_tensor;
 namespace {
 
 /// The name in the network of a parameter of a case: the running statistics have longer ones here.
-std::string own_name(const std::string& name) { return name == "mean" ? "moving_mean" : name == "variance" ? "moving_variance" : name; }
+std::string own_name(const std::string& name) {
+  return name == "mean" ? "moving_mean" : name == "variance" ? "moving_variance" : name;
+}
 
 void load_parameters(const Npz& golden, const ParameterDict& parameters) {
   std::size_t loaded = 0;
@@ -37,7 +39,8 @@ void load_parameters(const Npz& golden, const ParameterDict& parameters) {
   }
   expect(loaded == parameters.size());
 }
-void check_parameters(const Npz& golden, const std::string& prefix, const ParameterDict& parameters, const auto& values_of) {
+void check_parameters(const Npz& golden, const std::string& prefix, const ParameterDict& parameters,
+                      const auto& values_of) {
   for (const auto& [path, array] : golden.arrays()) {
     if (!path.starts_with(prefix)) continue;
     CAPTURE(path);
@@ -54,10 +57,11 @@ void check_parameters(const Npz& golden, const std::string& prefix, const Parame
 
 /// A cell of a tensor or two: out/0, gradients of inputs and parameters, parameters afterwards; in both modes.
 template <class Cell, class... X, std::size_t... I>
-void check_cell_with(const Npz& golden, const std::string& name, bool training, const Cell& cell, std::index_sequence<I...>,
-                     const char* const (&names)[sizeof...(X)], const X&... input) {
+void check_cell_with(const Npz& golden, const std::string& name, bool training, const Cell& cell,
+                     std::index_sequence<I...>, const char* const (&names)[sizeof...(X)], const X&... input) {
   load_parameters(golden, cell.parameters_dict());
-  const std::tuple<X...> x(to_tensor<typename X::type, typename X::shape_type>(golden[std::string("in/") + names[I]], name)...);
+  const std::tuple<X...> x(
+      to_tensor<typename X::type, typename X::shape_type>(golden[std::string("in/") + names[I]], name)...);
   (void)std::initializer_list<int>{(void(input), 0)...};
   if (!training) {  // without a tape the compiled graph runs
     const ContextScope graph({.mode = Mode::graph});
@@ -80,14 +84,19 @@ void check_cell_with(const Npz& golden, const std::string& name, bool training, 
   const ParameterList list(cell);
   check_parameters(golden, "gradparam/", cell.parameters_dict(), [&](const ParameterRef& p) -> const float* {
     for (int e = 0; e < list.entries(); ++e)
-      if (list.table()[e].parameter && parameter_name(list.table(), e) == p.name()) return static_cast<const float*>(tape.gradient_data(list.handle(e)));
+      if (list.table()[e].parameter && parameter_name(list.table(), e) == p.name())
+        return static_cast<const float*>(tape.gradient_data(list.handle(e)));
     return nullptr;
   });
-  check_parameters(golden, "param_after/", cell.parameters_dict(), [](const ParameterRef& p) { return p.values<float>().data(); });
+  check_parameters(golden, "param_after/", cell.parameters_dict(),
+                   [](const ParameterRef& p) { return p.values<float>().data(); });
 }
 template <class Cell, class... X>
-void check_cell(const std::string& name, bool training, const Cell& cell, const char* const (&names)[sizeof...(X)], const X&... input) {
-  support::golden_case(name, [&](const Npz& golden) { check_cell_with(golden, name, training, cell, std::index_sequence_for<X...>{}, names, input...); });
+void check_cell(const std::string& name, bool training, const Cell& cell, const char* const (&names)[sizeof...(X)],
+                const X&... input) {
+  support::golden_case(name, [&](const Npz& golden) {
+    check_cell_with(golden, name, training, cell, std::index_sequence_for<X...>{}, names, input...);
+  });
 }
 template <class X, class Cell>
 void check_layer(const std::string& name, const Cell& cell, bool training = true, const char* input = "x") {
@@ -100,13 +109,16 @@ void check_loss(const std::string& name) {
 }
 template <nn::Reduction reduction>
 void check_entropy(const std::string& name) {
-  check_cell(name, true, nn::SoftmaxCrossEntropyWithLogits<reduction>{}, {"logits", "labels"}, Tensor<float, Shape<6, 5>>{}, Tensor<std::int32_t, Shape<6>>{});
+  check_cell(name, true, nn::SoftmaxCrossEntropyWithLogits<reduction>{}, {"logits", "labels"},
+             Tensor<float, Shape<6, 5>>{}, Tensor<std::int32_t, Shape<6>>{});
 }
 
 struct DenseRelu : nn::Cell<DenseRelu> {
   Parameter<float, Shape<5, 7>, nn::Zero{}> weight;
   Parameter<float, Shape<5>, nn::Zero{}> bias;
-  constexpr auto construct(auto x) const { return relu(nn::add_bias(ops::matmul<ops::Transposed::second>(x, weight), bias)); }
+  constexpr auto construct(auto x) const {
+    return relu(nn::add_bias(ops::matmul<ops::Transposed::second>(x, weight), bias));
+  }
 };
 
 using Batch = Tensor<float, Shape<4, 7>>;
@@ -137,28 +149,35 @@ const Group denses("Dense with and without bias, and followed by relu", [] {
 });
 
 const Group convolutions("Conv2d with bias in the three pad modes", [] {
-  check_layer<DynamicImage>("conv2d_same_s2_d1", nn::Conv2d<4, 6, Pair(5, 4), nn::Conv2dConfig{.stride = 2, .has_bias = true}>{});
-  check_layer<DynamicImage>("conv2d_valid_s1_d2", nn::Conv2d<4, 6, 3, nn::Conv2dConfig{.pad_mode = PadMode::valid, .dilation = 2, .has_bias = true}>{});
-  check_layer<Image>("conv2d_pad_s1_d1", nn::Conv2d<4, 6, 3, nn::Conv2dConfig{.pad_mode = PadMode::pad, .padding = Padding(1, 2, 0, 1), .has_bias = true}>{});
+  check_layer<DynamicImage>("conv2d_same_s2_d1",
+                            nn::Conv2d<4, 6, Pair(5, 4), nn::Conv2dConfig{.stride = 2, .has_bias = true}>{});
+  check_layer<DynamicImage>(
+      "conv2d_valid_s1_d2",
+      nn::Conv2d<4, 6, 3, nn::Conv2dConfig{.pad_mode = PadMode::valid, .dilation = 2, .has_bias = true}>{});
+  check_layer<Image>(
+      "conv2d_pad_s1_d1",
+      nn::Conv2d<4, 6, 3,
+                 nn::Conv2dConfig{.pad_mode = PadMode::pad, .padding = Padding(1, 2, 0, 1), .has_bias = true}>{});
 });
 
 const Group poolings("MaxPool2d and AvgPool2d", [] {
   using nn::Pool2dConfig;
   check_layer<Image>("maxpool2d_same_k3_s2", nn::MaxPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::same}>{});
   check_layer<DynamicImage>("maxpool2d_valid_k3_s1", nn::MaxPool2d<3>{});
-  check_layer<Image>("maxpool2d_pad", nn::MaxPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>{});
+  check_layer<Image>("maxpool2d_pad",
+                     nn::MaxPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>{});
   check_layer<Image>("avgpool2d_same_k3_s2", nn::AvgPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::same}>{});
   check_layer<DynamicImage>("avgpool2d_valid_k2_s2", nn::AvgPool2d<2, Pool2dConfig{.stride = 2}>{});
-  check_layer<Image>("avgpool2d_pad", nn::AvgPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>{});
+  check_layer<Image>("avgpool2d_pad",
+                     nn::AvgPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>{});
 });
 
 const Group embeddings("Embedding", [] {
   check_layer<Tensor<std::int32_t, Shape<3, 4>>>("embedding", nn::Embedding<11, 5>{}, true, "ids");
 });
 
-const Group dropouts("Dropout in evaluation", [] {
-  check_layer<Tensor<float, Shape<3, 4>>>("dropout_eval", nn::Dropout<>{}, false);
-});
+const Group dropouts("Dropout in evaluation",
+                     [] { check_layer<Tensor<float, Shape<3, 4>>>("dropout_eval", nn::Dropout<>{}, false); });
 
 const Group losses("MSELoss and L1Loss with each reduction", [] {
   check_loss<nn::MSELoss<>>("mse_mean");

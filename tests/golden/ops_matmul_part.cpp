@@ -12,7 +12,8 @@ namespace {
 template <Transposed transposed, class A, class B>
 void check_product(const std::string& name) {
   check_case(
-      name, {}, [](const auto& a, const auto& b) { return matmul<transposed>(a, b); }, In<float, A>{"a"}, In<float, B>{"b"});
+      name, {}, [](const auto& a, const auto& b) { return matmul<transposed>(a, b); }, In<float, A>{"a"},
+      In<float, B>{"b"});
 }
 }  // namespace
 
@@ -40,7 +41,8 @@ const Group stacked_products("BatchMatMul with transposed operands", [] {
 
 const Group other_products("outer product, einsum", [] {
   check_case(
-      "outer", {}, [](const auto& a, const auto& b) { return matmul(reshape<Shape<3, 1>>(a), reshape<Shape<1, 4>>(b)); }, In<float, Shape<3>>{"a"},
-      In<float, Shape<4>>{"b"});
+      "outer", {},
+      [](const auto& a, const auto& b) { return matmul(reshape<Shape<3, 1>>(a), reshape<Shape<1, 4>>(b)); },
+      In<float, Shape<3>>{"a"}, In<float, Shape<4>>{"b"});
   check_product<Transposed::none, Shape<2, 3, 4>, Shape<2, 4, 5>>("einsum");  // bij,bjk->bik
 });

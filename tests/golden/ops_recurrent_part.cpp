@@ -1,4 +1,5 @@
-// LSTM and GRU against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the initial states, and the parameters.
+// LSTM and GRU against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the initial
+// states, and the parameters.
 #include <tenon/nn/gru.hpp>
 #include <tenon/nn/lstm.hpp>
 #include <tenon/ops/mul.hpp>
@@ -20,7 +21,8 @@ namespace {
 /// 3 samples of 5 steps of 4 features, 6 hidden units, as all cases have them.
 constexpr int samples = 3, steps = 5, features = 4, hidden = 6;
 
-/// Arrays whose second axis is that of the samples, with samples first: initial and last states, and the input of time-first cases.
+/// Arrays whose second axis is that of the samples, with samples first: initial and last states, and the input of
+/// time-first cases.
 template <int First, int Last>
 auto samples_first(const Npz& golden, const std::string& name) {
   return ops::transpose<1, 0, 2>(to_tensor<float, Shape<First, samples, Last>>(golden[name], name));
@@ -68,7 +70,8 @@ void check_results(const Npz& golden, bool time_first, const Result& result) {
   }(std::make_index_sequence<std::tuple_size_v<Result> - 1>());
 }
 
-/// A case whose results are the output and `States` last states; `rows` is layers times directions, `width` hidden times directions.
+/// A case whose results are the output and `States` last states; `rows` is layers times directions, `width` hidden
+/// times directions.
 template <bool time_first, int rows, int width, class Cell, class... State>
 void check_with(const Npz& golden, const Cell& cell, const State&... initial) {
   load_parameters(golden, cell.parameters_dict());
@@ -89,8 +92,10 @@ void check_with(const Npz& golden, const Cell& cell, const State&... initial) {
   (tape.watch(initial), ...);
   const auto result = cell(x, initial...);
   check_results(golden, time_first, result);
-  auto loss = ops::reduce_sum<>(std::get<0>(result) * dy) + ops::reduce_sum<>(std::get<1>(result) * samples_first<rows, hidden>(golden, "dy/1"));
-  if constexpr (sizeof...(State) == 2) loss = loss + ops::reduce_sum<>(std::get<2>(result) * samples_first<rows, hidden>(golden, "dy/2"));
+  auto loss = ops::reduce_sum<>(std::get<0>(result) * dy) +
+              ops::reduce_sum<>(std::get<1>(result) * samples_first<rows, hidden>(golden, "dy/1"));
+  if constexpr (sizeof...(State) == 2)
+    loss = loss + ops::reduce_sum<>(std::get<2>(result) * samples_first<rows, hidden>(golden, "dy/2"));
   tape.backward(loss);
   tape.pause();
   if constexpr (time_first) check_near(samples_second(tape.gradient(x)), golden, "grad/x", with_tanh);
@@ -105,8 +110,8 @@ void check_lstm(const std::string& name) {
   constexpr int rows = layers * (1 + bidirectional);
   support::golden_case(name, [](const Npz& golden) {
     const nn::LSTM<features, hidden, nn::LSTMConfig{.num_layers = layers, .bidirectional = bidirectional}> cell;
-    check_with<time_first, rows, hidden*(1 + bidirectional)>(golden, cell, samples_first<rows, hidden>(golden, "in/h0"),
-                                                             samples_first<rows, hidden>(golden, "in/c0"));
+    check_with<time_first, rows, hidden * (1 + bidirectional)>(
+        golden, cell, samples_first<rows, hidden>(golden, "in/h0"), samples_first<rows, hidden>(golden, "in/c0"));
   });
 }
 template <int layers, bool bidirectional, bool time_first = false>
@@ -114,18 +119,21 @@ void check_gru(const std::string& name) {
   constexpr int rows = layers * (1 + bidirectional);
   support::golden_case(name, [](const Npz& golden) {
     const nn::GRU<features, hidden, nn::GRUConfig{.num_layers = layers, .bidirectional = bidirectional}> cell;
-    check_with<time_first, rows, hidden*(1 + bidirectional)>(golden, cell, samples_first<rows, hidden>(golden, "in/h0"));
+    check_with<time_first, rows, hidden * (1 + bidirectional)>(golden, cell,
+                                                               samples_first<rows, hidden>(golden, "in/h0"));
   });
 }
 
 /// One step; the states are [samples, hidden] in the files as well.
 template <class Cell, class... State>
-void check_step(const std::string& name, const Cell& cell, const char* const (&names)[sizeof...(State)], const State&...) {
+void check_step(const std::string& name, const Cell& cell, const char* const (&names)[sizeof...(State)],
+                const State&...) {
   support::golden_case(name, [&](const Npz& golden) {
     load_parameters(golden, cell.parameters_dict());
     const auto x = to_tensor<float, Shape<samples, features>>(golden["in/x"], name);
     const auto state = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<State...>(to_tensor<typename State::type, typename State::shape_type>(golden[std::string("in/") + names[I]], name)...);
+      return std::tuple<State...>(
+          to_tensor<typename State::type, typename State::shape_type>(golden[std::string("in/") + names[I]], name)...);
     }(std::index_sequence_for<State...>());
     const auto call = [&] { return std::apply([&](const auto&... s) { return cell(x, s...); }, state); };
     const auto dy = [&](const char* which) { return to_tensor<float, Shape<samples, hidden>>(golden[which], name); };
@@ -151,7 +159,11 @@ void check_step(const std::string& name, const Cell& cell, const char* const (&n
     tape.pause();
     check_near(tape.gradient(x), golden, "grad/x", with_tanh);
     int k = 0;
-    std::apply([&](const auto&... s) { (check_near(tape.gradient(s), golden, std::string("grad/") + names[k++], with_tanh), ...); }, state);
+    std::apply(
+        [&](const auto&... s) {
+          (check_near(tape.gradient(s), golden, std::string("grad/") + names[k++], with_tanh), ...);
+        },
+        state);
     check_gradients(golden, cell, tape);
   });
 }

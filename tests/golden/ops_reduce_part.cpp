@@ -18,73 +18,48 @@ const In<float, Shape<2, 3, 4>> x234{"x"};
 }
 
 const Group sums("reduce_sum", [] {
-  check_case(
-      "reduce_sum_None_n", {}, [](const auto& x) { return reduce_sum(x); }, x234);
-  check_case(
-      "reduce_sum_1_k", {}, [](const auto& x) { return reduce_sum_keep<1>(x); }, x234);
-  check_case(
-      "reduce_sum_0_2_n", {}, [](const auto& x) { return reduce_sum<0, 2>(x); }, x234);
-  check_case(
-      "reduce_sum_-1_n", {}, [](const auto& x) { return reduce_sum<-1>(x); }, x234);
+  check_case("reduce_sum_None_n", {}, [](const auto& x) { return reduce_sum(x); }, x234);
+  check_case("reduce_sum_1_k", {}, [](const auto& x) { return reduce_sum_keep<1>(x); }, x234);
+  check_case("reduce_sum_0_2_n", {}, [](const auto& x) { return reduce_sum<0, 2>(x); }, x234);
+  check_case("reduce_sum_-1_n", {}, [](const auto& x) { return reduce_sum<-1>(x); }, x234);
 });
 
 const Group means("reduce_mean", [] {
-  check_case(
-      "reduce_mean_None_n", {}, [](const auto& x) { return reduce_mean(x); }, x234);
-  check_case(
-      "reduce_mean_1_k", {}, [](const auto& x) { return reduce_mean_keep<1>(x); }, x234);
-  check_case(
-      "reduce_mean_0_2_n", {}, [](const auto& x) { return reduce_mean<0, 2>(x); }, x234);
-  check_case(
-      "reduce_mean_-1_n", {}, [](const auto& x) { return reduce_mean<-1>(x); }, x234);
+  check_case("reduce_mean_None_n", {}, [](const auto& x) { return reduce_mean(x); }, x234);
+  check_case("reduce_mean_1_k", {}, [](const auto& x) { return reduce_mean_keep<1>(x); }, x234);
+  check_case("reduce_mean_0_2_n", {}, [](const auto& x) { return reduce_mean<0, 2>(x); }, x234);
+  check_case("reduce_mean_-1_n", {}, [](const auto& x) { return reduce_mean<-1>(x); }, x234);
 });
 
 const Group maxima("reduce_max", [] {
-  check_case(
-      "reduce_max_None_n", {}, [](const auto& x) { return reduce_max(x); }, x234);
-  check_case(
-      "reduce_max_1_k", {}, [](const auto& x) { return reduce_max_keep<1>(x); }, x234);
-  check_case(
-      "reduce_max_0_2_n", {}, [](const auto& x) { return reduce_max<0, 2>(x); }, x234);
-  check_case(
-      "reduce_max_-1_n", {}, [](const auto& x) { return reduce_max<-1>(x); }, x234);
+  check_case("reduce_max_None_n", {}, [](const auto& x) { return reduce_max(x); }, x234);
+  check_case("reduce_max_1_k", {}, [](const auto& x) { return reduce_max_keep<1>(x); }, x234);
+  check_case("reduce_max_0_2_n", {}, [](const auto& x) { return reduce_max<0, 2>(x); }, x234);
+  check_case("reduce_max_-1_n", {}, [](const auto& x) { return reduce_max<-1>(x); }, x234);
 });
 
 const Group minima("reduce_min", [] {
-  check_case(
-      "reduce_min_None_n", {}, [](const auto& x) { return reduce_min(x); }, x234);
-  check_case(
-      "reduce_min_1_k", {}, [](const auto& x) { return reduce_min_keep<1>(x); }, x234);
-  check_case(
-      "reduce_min_0_2_n", {}, [](const auto& x) { return reduce_min<0, 2>(x); }, x234);
-  check_case(
-      "reduce_min_-1_n", {}, [](const auto& x) { return reduce_min<-1>(x); }, x234);
+  check_case("reduce_min_None_n", {}, [](const auto& x) { return reduce_min(x); }, x234);
+  check_case("reduce_min_1_k", {}, [](const auto& x) { return reduce_min_keep<1>(x); }, x234);
+  check_case("reduce_min_0_2_n", {}, [](const auto& x) { return reduce_min<0, 2>(x); }, x234);
+  check_case("reduce_min_-1_n", {}, [](const auto& x) { return reduce_min<-1>(x); }, x234);
 });
 
 const Group prods("reduce_prod", [] {
-  check_case(
-      "reduce_prod_1_k", {}, [](const auto& x) { return reduce_prod_keep<1>(x); }, x234);
-  check_case(
-      "reduce_prod_-1_n", {}, [](const auto& x) { return reduce_prod<-1>(x); }, x234);
+  check_case("reduce_prod_1_k", {}, [](const auto& x) { return reduce_prod_keep<1>(x); }, x234);
+  check_case("reduce_prod_-1_n", {}, [](const auto& x) { return reduce_prod<-1>(x); }, x234);
 });
 
 const Group all_and_any("all and any: the smallest and the largest of bool", [] {
-  check_case(
-      "all", {}, [](const auto& x) { return reduce_min<1>(x); }, In<bool, Shape<4, 3>>{"x"});
-  check_case(
-      "any", {}, [](const auto& x) { return reduce_max<0>(x); }, In<bool, Shape<4, 3>>{"x"});
+  check_case("all", {}, [](const auto& x) { return reduce_min<1>(x); }, In<bool, Shape<4, 3>>{"x"});
+  check_case("any", {}, [](const auto& x) { return reduce_max<0>(x); }, In<bool, Shape<4, 3>>{"x"});
 });
 
 const Group softmaxes("softmax and log_softmax", [] {
   const In<float, Shape<3, 4, 5>> x{"x"};
-  check_case(
-      "softmax_ax-1", {}, [](const auto& v) { return softmax(v); }, x);
-  check_case(
-      "softmax_ax1", {}, [](const auto& v) { return softmax<1>(v); }, x);
-  check_case(
-      "softmax_large", {}, [](const auto& v) { return softmax(v); }, In<float, Shape<3, 3>>{"x"});
-  check_case(
-      "log_softmax_ax-1", {}, [](const auto& v) { return log_softmax(v); }, x);
-  check_case(
-      "log_softmax_ax1", {}, [](const auto& v) { return log_softmax<1>(v); }, x);
+  check_case("softmax_ax-1", {}, [](const auto& v) { return softmax(v); }, x);
+  check_case("softmax_ax1", {}, [](const auto& v) { return softmax<1>(v); }, x);
+  check_case("softmax_large", {}, [](const auto& v) { return softmax(v); }, In<float, Shape<3, 3>>{"x"});
+  check_case("log_softmax_ax-1", {}, [](const auto& v) { return log_softmax(v); }, x);
+  check_case("log_softmax_ax1", {}, [](const auto& v) { return log_softmax<1>(v); }, x);
 });

@@ -16,10 +16,10 @@ using namespace tenon;
 using namespace support;
 
 const Group views("views", [] {
+  check_case("reshape", {}, [](const auto& x) { return reshape<Shape<4, 0>>(x); }, In<float, Shape<2, 6, 2>>{"x"});
   check_case(
-      "reshape", {}, [](const auto& x) { return reshape<Shape<4, 0>>(x); }, In<float, Shape<2, 6, 2>>{"x"});
-  check_case(
-      "squeeze_expand", {}, [](const auto& x) { return squeeze<0>(expand_dims<1>(x)); }, In<float, Shape<1, 4, 3>>{"x"});
+      "squeeze_expand", {}, [](const auto& x) { return squeeze<0>(expand_dims<1>(x)); },
+      In<float, Shape<1, 4, 3>>{"x"});
 });
 
 const Group broadcasts("broadcast_to", [] {
@@ -28,45 +28,33 @@ const Group broadcasts("broadcast_to", [] {
 });
 
 const Group transposes("transpose, flip, triangles", [] {
-  check_case(
-      "transpose", {}, [](const auto& x) { return transpose<2, 0, 1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
-  check_case(
-      "flip", {}, [](const auto& x) { return slice<0, Part{.step = -1}>(x); }, In<float, Shape<3, 4, 2>>{"x"});
-  check_case(
-      "tril", {}, [](const auto& x) { return tril(x); }, In<float, Shape<4, 5>>{"x"});
-  check_case(
-      "triu", {}, [](const auto& x) { return triu<1>(x); }, In<float, Shape<4, 5>>{"x"});
+  check_case("transpose", {}, [](const auto& x) { return transpose<2, 0, 1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
+  check_case("flip", {}, [](const auto& x) { return slice<0, Part{.step = -1}>(x); }, In<float, Shape<3, 4, 2>>{"x"});
+  check_case("tril", {}, [](const auto& x) { return tril(x); }, In<float, Shape<4, 5>>{"x"});
+  check_case("triu", {}, [](const auto& x) { return triu<1>(x); }, In<float, Shape<4, 5>>{"x"});
 });
 
 const Group slices("slice", [] {
   check_case(
-      "slice", {},
-      [](const auto& x) {
-        return slice<Part{0, 2}, Part{1, 3}, Part{1, 4}>(x);
-      },
+      "slice", {}, [](const auto& x) { return slice<Part{0, 2}, Part{1, 3}, Part{1, 4}>(x); },
       In<float, Shape<2, 4, 5>>{"x"});
   check_case(
-      "strided_slice", {},
-      [](const auto& x) {
-        return slice<Part{0, 4, 2}, Part{1, 6, 2}>(x);
-      },
+      "strided_slice", {}, [](const auto& x) { return slice<Part{0, 4, 2}, Part{1, 6, 2}>(x); },
       In<float, Shape<4, 6>>{"x"});
   check_case(
-      "getitem_mixed", {}, [](const auto& x) { return squeeze<2>(slice<Part{1}, Part{.step = 2}, Part{-1}>(x)); }, In<float, Shape<3, 5, 4>>{"x"});
+      "getitem_mixed", {}, [](const auto& x) { return squeeze<2>(slice<Part{1}, Part{.step = 2}, Part{-1}>(x)); },
+      In<float, Shape<3, 5, 4>>{"x"});
 });
 
 const Group joins("concat, stack, split, pad", [] {
   check_case(
-      "concat", {}, [](const auto& a, const auto& b, const auto& c) { return concat<1>(a, b, c); }, In<float, Shape<2, 1, 3>>{"a"},
-      In<float, Shape<2, 4, 3>>{"b"}, In<float, Shape<2, 2, 3>>{"c"});
+      "concat", {}, [](const auto& a, const auto& b, const auto& c) { return concat<1>(a, b, c); },
+      In<float, Shape<2, 1, 3>>{"a"}, In<float, Shape<2, 4, 3>>{"b"}, In<float, Shape<2, 2, 3>>{"c"});
   check_case(
-      "stack", {}, [](const auto& a, const auto& b) { return stack<1>(a, b); }, In<float, Shape<3, 4>>{"a"}, In<float, Shape<3, 4>>{"b"});
+      "stack", {}, [](const auto& a, const auto& b) { return stack<1>(a, b); }, In<float, Shape<3, 4>>{"a"},
+      In<float, Shape<3, 4>>{"b"});
   check_case(
-      "pad_constant", {},
-      [](const auto& x) {
-        return pad<Margin{}, Margin{1, 2}>(x);
-      },
-      In<float, Shape<3, 4>>{"x"});
+      "pad_constant", {}, [](const auto& x) { return pad<Margin{}, Margin{1, 2}>(x); }, In<float, Shape<3, 4>>{"x"});
 });
 
 const Group splits("split has three results and the sum of their gradients", [] {
@@ -86,20 +74,16 @@ const Group splits("split has three results and the sum of their gradients", [] 
 
 const Group gathers("gather, one_hot", [] {
   check_case(
-      "gather", {}, [](const auto& table, const auto& index) { return gather(table, index); }, In<float, Shape<5, 6>>{"x"},
-      In<std::int32_t, Shape<4>>{"index"});
+      "gather", {}, [](const auto& table, const auto& index) { return gather(table, index); },
+      In<float, Shape<5, 6>>{"x"}, In<std::int32_t, Shape<4>>{"index"});
   check_case(
-      "embedding", {}, [](const auto& table, const auto& ids) { return gather(table, ids); }, In<float, Shape<11, 5>>{"param/embedding_table"},
-      In<std::int32_t, Shape<3, 4>>{"ids"});
-  check_case(
-      "one_hot", {}, [](const auto& index) { return one_hot<5>(index); }, In<std::int32_t, Shape<4>>{"index"});
+      "embedding", {}, [](const auto& table, const auto& ids) { return gather(table, ids); },
+      In<float, Shape<11, 5>>{"param/embedding_table"}, In<std::int32_t, Shape<3, 4>>{"ids"});
+  check_case("one_hot", {}, [](const auto& index) { return one_hot<5>(index); }, In<std::int32_t, Shape<4>>{"index"});
 });
 
 const Group positions("argmax and argmin: the first of equal ones", [] {
-  check_case(
-      "argmax", {}, [](const auto& x) { return argmax<1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
-  check_case(
-      "argmin", {}, [](const auto& x) { return argmin<1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
-  check_case(
-      "argmax_ties", {}, [](const auto& x) { return argmax<1>(x); }, In<float, Shape<5, 6>>{"x"});
+  check_case("argmax", {}, [](const auto& x) { return argmax<1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
+  check_case("argmin", {}, [](const auto& x) { return argmin<1>(x); }, In<float, Shape<2, 3, 4>>{"x"});
+  check_case("argmax_ties", {}, [](const auto& x) { return argmax<1>(x); }, In<float, Shape<5, 6>>{"x"});
 });

@@ -1,5 +1,5 @@
-// Training runs of MindSpore 2.10, repeated: losses, gradients, final weights, optimizer state, logits, in both modes with equal bits.
-// timeout: 300
+// Training runs of MindSpore 2.10, repeated: losses, gradients, final weights, optimizer state, logits, in both modes
+// with equal bits. timeout: 300
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "trajectories.hpp"
 
@@ -14,7 +14,8 @@ std::vector<std::string> known_cases() {
   for (const auto& family : std::filesystem::directory_iterator(root()))
     for (const auto& file : std::filesystem::directory_iterator(family.path())) {
       const std::string name = file.path().stem().string();
-      if (file.path().extension() == ".npz" && name != "init" && name != "batches") names.push_back(family.path().filename().string() + "/" + name);
+      if (file.path().extension() == ".npz" && name != "init" && name != "batches")
+        names.push_back(family.path().filename().string() + "/" + name);
     }
   return names;
 }

@@ -1,4 +1,5 @@
-// How a training of another framework is repeated and compared: shared by the parts of trajectories.cpp, one per network.
+// How a training of another framework is repeated and compared: shared by the parts of trajectories.cpp, one per
+// network.
 #pragma once
 #include <array>
 #include <cmath>
@@ -46,7 +47,10 @@ struct RecordGradient : Operator<RecordGradient, "TestRecordGradient"> {
   static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     for (long i = begin; i < end; ++i) a.target<float>(0)[i] = a.operand<float>(1)[i];
@@ -76,15 +80,18 @@ struct Tolerance {
 };
 
 /// Compares an array with `key` of the reference, or with its samples `key`@sample at index/`name`.
-inline void compare(const AnyTensor& found, const support::Npz& golden, const std::string& key, const std::string& name, Tolerance tolerance) {
+inline void compare(const AnyTensor& found, const support::Npz& golden, const std::string& key, const std::string& name,
+                    Tolerance tolerance) {
   CAPTURE(key);
   const bool sampled = !golden.has(key);
   const std::vector<double> expected = golden[sampled ? key + "@sample" : key].numbers();
-  const std::vector<std::int64_t> index = sampled ? golden["index/" + name].values<std::int64_t>() : std::vector<std::int64_t>{};
+  const std::vector<std::int64_t> index =
+      sampled ? golden["index/" + name].values<std::int64_t>() : std::vector<std::int64_t>{};
   if (!sampled) REQUIRE(found.count() == std::int64_t(expected.size()));
   double largest = 0, worst = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double error = std::fabs(static_cast<double>(found.as<float>()[sampled ? std::size_t(index[i]) : i]) - expected[i]);
+    const double error =
+        std::fabs(static_cast<double>(found.as<float>()[sampled ? std::size_t(index[i]) : i]) - expected[i]);
     largest = std::fmax(largest, std::fabs(expected[i]));
     if (!(error <= worst)) worst = std::isnan(error) ? INFINITY : error;
   }
@@ -128,7 +135,9 @@ struct Watch {
     expect(std::fabs(run.loss() / sens - expected[step]) <= (step < 5 ? 1e-4 : 5e-4));
     if (step == 0 || step + 1 == expected.size())
       for (const auto& [name, tensor] : run.model.optimizer_state())
-        if (name.starts_with("gradient.") && !Family::noisy(name.substr(9))) compare(tensor, golden, "grad" + std::to_string(step) + "/" + name.substr(9), name.substr(9), {1e-6, step == 0 ? 2e-4 : 5e-3});
+        if (name.starts_with("gradient.") && !Family::noisy(name.substr(9)))
+          compare(tensor, golden, "grad" + std::to_string(step) + "/" + name.substr(9), name.substr(9),
+                  {1e-6, step == 0 ? 2e-4 : 5e-3});
   }
   void end(RunInfo& run) { expect(std::size_t(run.cur_step_num) == expected.size()); }
 };
@@ -147,7 +156,8 @@ void compare_end(M& model, const support::Npz& golden, const support::Npz& batch
   for (const auto& [name, tensor] : named_parameters(model.network()))
     if (!Family::noisy(name)) compare(tensor, golden, "final/" + name, name, {1e-4, 1e-3});
   int compared = 0, stored = 0;
-  for (const auto& [name, array] : golden.arrays()) stored += name.starts_with("optstate/") && name.find('.') != name.npos && !name.starts_with("optstate/stat.");
+  for (const auto& [name, array] : golden.arrays())
+    stored += name.starts_with("optstate/") && name.find('.') != name.npos && !name.starts_with("optstate/stat.");
   for (const auto& [name, tensor] : model.optimizer_state()) {
     if (stored == 0 || name.starts_with("gradient.")) continue;  // where NumPy applied the rule, no state was kept
     ++compared;
@@ -155,7 +165,9 @@ void compare_end(M& model, const support::Npz& golden, const support::Npz& batch
   }
   expect(compared == stored);
   const std::vector<typename Family::Element> all = Family::input(batches["x"]);
-  using Input = typename dataset::detail::Batch<dyn, dataset::Column<typename Family::Element, typename Family::Input>>::type::shape;
+  using Input =
+      typename dataset::detail::Batch<dyn,
+                                      dataset::Column<typename Family::Element, typename Family::Input>>::type::shape;
   auto x = Tensor<typename Family::Element, Input>::empty(long(batches["x"].shape[1]));
   std::copy_n(all.begin(), x.count(), x.data());
   const auto logits = model.predict(x);
@@ -165,7 +177,8 @@ void compare_end(M& model, const support::Npz& golden, const support::Npz& batch
 /// Repeats a case in both modes.
 template <class Family, class Loss = nn::SoftmaxCrossEntropyWithLogits<>, class Optimizer>
 void repeat(const std::string& name, const Optimizer& optimizer, double sens = 1) {
-  const support::Npz init = support::load_npz(root() + Family::name + "/init.npz"), batches = support::load_npz(root() + Family::name + "/batches.npz");
+  const support::Npz init = support::load_npz(root() + Family::name + "/init.npz"),
+                     batches = support::load_npz(root() + Family::name + "/batches.npz");
   const support::Npz golden = support::load_npz(root() + Family::name + "/" + name + ".npz");
   std::string first;
   for (const Mode mode : {Mode::graph, Mode::pynative}) {

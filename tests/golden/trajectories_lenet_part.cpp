@@ -45,12 +45,17 @@ struct Lenet28pad : Images {
 const Register all{
     {"lenet32/sgd", [] { repeat<Lenet32>("sgd", nn::SGD{.learning_rate = 0.05}); }},
     {"lenet32/momentum", [] { repeat<Lenet32>("momentum", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
-    {"lenet32/momentum_pynative", [] { repeat<Lenet32>("momentum_pynative", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
+    {"lenet32/momentum_pynative",
+     [] { repeat<Lenet32>("momentum_pynative", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
     {"lenet32/momentum_nesterov_wd",
-     [] { repeat<Lenet32>("momentum_nesterov_wd", nn::Momentum<true>{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-3f}); }},
+     [] {
+       repeat<Lenet32>("momentum_nesterov_wd",
+                       nn::Momentum<true>{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-3f});
+     }},
     {"lenet32/adam", [] { repeat<Lenet32>("adam", nn::Adam{}); }},
     {"lenet32/adamweightdecay", [] { repeat<Lenet32>("adamweightdecay", nn::AdamWeightDecay{.weight_decay = 0.01f}); }},
-    {"lenet28pad/momentum", [] { repeat<Lenet28pad>("momentum", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
+    {"lenet28pad/momentum",
+     [] { repeat<Lenet28pad>("momentum", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
     {"lenet28pad/adam", [] { repeat<Lenet28pad>("adam", nn::Adam{}); }},
 };
 

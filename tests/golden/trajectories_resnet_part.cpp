@@ -48,8 +48,13 @@ struct Resnet : NothingNoisy {
 
 const Register all{
     {"resnet/sgd", [] { repeat<Resnet>("sgd", nn::SGD{.learning_rate = 0.05}); }},
-    {"resnet/momentum", [] { repeat<Resnet>("momentum", nn::Momentum{.learning_rate = 0.05, .momentum = 0.9f, .weight_decay = 1e-4f}); }},
-    {"resnet/momentum_pynative", [] { repeat<Resnet>("momentum_pynative", nn::Momentum{.learning_rate = 0.05, .momentum = 0.9f, .weight_decay = 1e-4f}); }},
+    {"resnet/momentum",
+     [] { repeat<Resnet>("momentum", nn::Momentum{.learning_rate = 0.05, .momentum = 0.9f, .weight_decay = 1e-4f}); }},
+    {"resnet/momentum_pynative",
+     [] {
+       repeat<Resnet>("momentum_pynative",
+                      nn::Momentum{.learning_rate = 0.05, .momentum = 0.9f, .weight_decay = 1e-4f});
+     }},
     {"resnet/adam", [] { repeat<Resnet>("adam", nn::Adam{.learning_rate = 0.003}); }},
 };
 

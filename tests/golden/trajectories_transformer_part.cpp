@@ -53,10 +53,14 @@ struct Transformer {
 };
 
 const Register all{
-    {"transformer/momentum_nesterov", [] { repeat<Transformer>("momentum_nesterov", nn::Momentum<true>{.learning_rate = 0.05, .momentum = 0.9f}); }},
+    {"transformer/momentum_nesterov",
+     [] { repeat<Transformer>("momentum_nesterov", nn::Momentum<true>{.learning_rate = 0.05, .momentum = 0.9f}); }},
     {"transformer/adam", [] { repeat<Transformer>("adam", nn::Adam{.learning_rate = 0.005}); }},
     {"transformer/adamweightdecay_pynative",
-     [] { repeat<Transformer>("adamweightdecay_pynative", nn::AdamWeightDecay{.learning_rate = 0.005, .weight_decay = 0.05f}); }},
+     [] {
+       repeat<Transformer>("adamweightdecay_pynative",
+                           nn::AdamWeightDecay{.learning_rate = 0.005, .weight_decay = 0.05f});
+     }},
 };
 
 }  // namespace transformer

@@ -29,7 +29,8 @@ struct Training {
   Tensor<float, Shape<dyn, 20>> x;
   Tensor<std::int32_t, Shape<dyn>> y;
 
-  explicit Training(long n = 6) : x(random_tensor<float, Shape<dyn, 20>>(1, -1, 1, n)), y(random_tensor<std::int32_t, Shape<dyn>>(2, 0, 4, n)) {
+  explicit Training(long n = 6)
+      : x(random_tensor<float, Shape<dyn, 20>>(1, -1, 1, n)), y(random_tensor<std::int32_t, Shape<dyn>>(2, 0, 4, n)) {
     net.init_parameters();
     for (int e = 0; e < Structure<Mlp>::count; ++e)
       if (Layout::table.numbers[e]) {
@@ -44,7 +45,9 @@ struct Training {
     executor.run(inputs, x.n(), policy);
     return *static_cast<const float*>(executor.output(0));
   }
-  std::string bits() const { return {reinterpret_cast<const char*>(ParameterList(net).arena()->data), std::size_t(ParameterList(net).bytes())}; }
+  std::string bits() const {
+    return {reinterpret_cast<const char*>(ParameterList(net).arena()->data), std::size_t(ParameterList(net).bytes())};
+  }
 };
 
 /// Writes down what it sees.
@@ -91,8 +94,9 @@ struct Copying {
   void after(const Node& node, const Arguments& a) const {
     if (node.op->effect) return;
     const auto bytes = std::size_t(node.type.bytes(a.n));
-    seen[text(node.op->name, " at ", node.location.line, ":", node.location.column, " scope ", node.scope, " rank ", node.type.rank)].assign(
-        static_cast<const char*>(a.buffer[0]), bytes);
+    seen[text(node.op->name, " at ", node.location.line, ":", node.location.column, " scope ", node.scope, " rank ",
+              node.type.rank)]
+        .assign(static_cast<const char*>(a.buffer[0]), bytes);
   }
 };
 }  // namespace
@@ -196,7 +200,8 @@ struct SmallConv : nn::Cell<SmallConv> {
   nn::Dense<80, 4> fc;
   constexpr auto construct(auto x) const { return fc(flatten(max_pool2d<2>(relu(conv2(relu(conv1(x))))))); }
 };
-using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>, TypeKey<Dtype::float32, dyn, 1, 8, 8>, Labels>;
+using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>,
+                                            TypeKey<Dtype::float32, dyn, 1, 8, 8>, Labels>;
 using InStages = Compiled<ConvSource>;
 using Unstaged = Compiled<ConvSource, Passes{.stages = false}>;
 static_assert(InStages::stages.count == 1 && Unstaged::stages.count == 0);
@@ -204,7 +209,8 @@ using ConvLayout = StateLayout<SmallConv, nn::Momentum<>>;
 
 /// What `steps` steps leave: the parameters, and the losses of all steps.
 template <class Policy = NoPolicy>
-std::string trained(Executor& executor, long n, int threads, int steps = 3, const Policy& policy = {}, int frozen_entry = -1) {
+std::string trained(Executor& executor, long n, int threads, int steps = 3, const Policy& policy = {},
+                    int frozen_entry = -1) {
   const ContextScope scope({.num_threads = threads, .seed = 5});
   SmallConv net;
   net.init_parameters();
@@ -226,7 +232,8 @@ std::string trained(Executor& executor, long n, int threads, int steps = 3, cons
     bits.append(static_cast<const char*>(executor.output(0)), sizeof(float));
   }
   if (frozen_entry >= 0) executor.freeze(nullptr);
-  return bits.append(reinterpret_cast<const char*>(ParameterList(net).arena()->data), std::size_t(ParameterList(net).bytes()));
+  return bits.append(reinterpret_cast<const char*>(ParameterList(net).arena()->data),
+                     std::size_t(ParameterList(net).bytes()));
 }
 }  // namespace
 
@@ -252,7 +259,9 @@ TEST_CASE("stages: a policy sees every row for every block, the rows of a block 
     std::vector<std::string> names;
     const auto row_names = [&](bool in_stage) {
       for (int id = 0; id < InStages::graph.count; ++id)
-        if (const OperatorInfo& op = *InStages::graph[id].op; !op.leaf && !op.view && (InStages::stages.of[id] > 0) == in_stage) names.emplace_back(op.name);
+        if (const OperatorInfo& op = *InStages::graph[id].op;
+            !op.leaf && !op.view && (InStages::stages.of[id] > 0) == in_stage)
+          names.emplace_back(op.name);
     };
     for (int block = 0; block < 3; ++block) row_names(true);
     row_names(false);

@@ -71,7 +71,8 @@ class Interpreter {
     return {h};
   }
   static const OperatorInfo* operator_with(int id) {
-    for (const OperatorInfo* op : {&info<ops::Add>, &info<ops::Mul>, &info<ops::Relu>, &info<ops::Identity>, &info<ops::StopGradient>})
+    for (const OperatorInfo* op :
+         {&info<ops::Add>, &info<ops::Mul>, &info<ops::Relu>, &info<ops::Identity>, &info<ops::StopGradient>})
       if (op->id == id) return op;
     return nullptr;
   }
@@ -93,7 +94,8 @@ class Interpreter {
     return results.back();
   }
   // A maximum over windows of 2 x 2, or its gradient, of values with these types.
-  static Symbol pooling(int op, const TensorType& type, const TensorType& y, std::initializer_list<std::pair<Symbol, TensorType>> operands) {
+  static Symbol pooling(int op, const TensorType& type, const TensorType& y,
+                        std::initializer_list<std::pair<Symbol, TensorType>> operands) {
     std::uint64_t h = mixed(mixed(std::uint64_t(op), hash_of(type)), 0);
     for (int word : tenon::detail::halving_pool(y.extent[2], y.extent[3]).word) h = mixed(h, std::uint64_t(word));
     for (const auto& [value, of] : operands) h = mixed(mixed(h, value.hash), hash_of(of));
@@ -117,7 +119,8 @@ class Interpreter {
   Symbol spread(const Node& node) const {
     const TensorType y = graph_[node.operand[1]].type;
     const Symbol result = value(node.operand[0]);
-    const Symbol in[]{result, pooling(ops::MaxPool2dGrad::id, node.type, y, {{result, node.type}, {value(node.operand[1]), y}})};
+    const Symbol in[]{
+        result, pooling(ops::MaxPool2dGrad::id, node.type, y, {{result, node.type}, {value(node.operand[1]), y}})};
     return step(nullptr, ops::ReluGrad::id, node.type.dtype, in, 2);
   }
   // The operator that reads the whole gradient instead of a list of winners.
@@ -138,7 +141,8 @@ class Interpreter {
     h = mixed(h, node.immediate);
     for (int word : node.attributes.word) h = mixed(h, std::uint64_t(word));
     const int own_operands = node.op->epilogue ? 2 : node.operands;
-    for (int k = 0; k < own_operands; ++k) h = mixed(mixed(h, value(node.operand[k]).hash), hash_of(graph_[node.operand[k]].type));
+    for (int k = 0; k < own_operands; ++k)
+      h = mixed(mixed(h, value(node.operand[k]).hash), hash_of(graph_[node.operand[k]].type));
     const Symbol own{h};
     return node.steps ? steps(node, &own) : own;
   }
@@ -156,7 +160,8 @@ class Interpreter {
       if (node.operands > 2) change(node.operand[2], mixed(h, 2));
       place = place_[std::size_t(node.operand[0])];
     } else {
-      if (is<ops::Conv2dMaxPoolWinners>(node)) buffer_[place_[std::size_t(node.operand[2])]] = computed(convolution_of(node));
+      if (is<ops::Conv2dMaxPoolWinners>(node))
+        buffer_[place_[std::size_t(node.operand[2])]] = computed(convolution_of(node));
       place = new_buffer(computed(node));
     }
   }
@@ -200,24 +205,27 @@ bool in_order(const Graph<N>& graph) {
   return true;
 }
 
-/// True if every fused step reads what its kernel can read: in an epilogue a number, the result's shape, or one value per
-/// channel; in a chain what broadcasts to the result; everywhere one dtype, and results of earlier steps only.
+/// True if every fused step reads what its kernel can read: in an epilogue a number, the result's shape, or one value
+/// per channel; in a chain what broadcasts to the result; everywhere one dtype, and results of earlier steps only.
 template <int N>
 bool kernels_can_run(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
     const int own = is<ops::Fused>(node) ? 0 : is<ops::Conv2dMaxPoolWinners>(node) ? 3 : 2;
-    if (node.steps > max_steps || node.operands > max_operands || node.program + 2 * node.steps > graph.program_length) return false;
+    if (node.steps > max_steps || node.operands > max_operands || node.program + 2 * node.steps > graph.program_length)
+      return false;
     for (int k = own; node.steps && k < node.operands; ++k) {
       const TensorType t = graph[node.operand[k]].type;
       TensorType wider;
       if (t.dtype != node.type.dtype || !ops::broadcast(t, node.type, wider) || !(wider == node.type)) return false;
       const int channel = node.op->channel_axis < 0 ? node.type.rank - 1 : node.op->channel_axis;
-      if (own && !(t == node.type) && !(t.count(1) == 1 && !t.batched()) && t.count(1) != node.type.extent[channel]) return false;
+      if (own && !(t == node.type) && !(t.count(1) == 1 && !t.batched()) && t.count(1) != node.type.extent[channel])
+        return false;
     }
     for (int i = 0; i < node.steps; ++i)
       for (int from : Step::unpack(0, graph.program[node.program + 2 * i + 1]).source)
-        if (from != no_source && (from >= step_result ? from - step_result >= i : from > node.operands - own)) return false;
+        if (from != no_source && (from >= step_result ? from - step_result >= i : from > node.operands - own))
+          return false;
   }
   return true;
 }

@@ -83,8 +83,11 @@ TEST_CASE("views and effects live in the buffer of their operand and keep it ali
   CHECK(lives.last[a] == reader);
   CHECK(lives.root[changed] == sum);
   CHECK(lives.last[sum] == reader);
-  const auto plan = place_rest(make.graph, lives,
-                               lift_fixed(make.graph, lives, place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed)), parameters);
+  const auto plan =
+      place_rest(make.graph, lives,
+                 lift_fixed(make.graph, lives,
+                            place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed)),
+                 parameters);
   CHECK(plan.at[view].offset == plan.at[a].offset);
   CHECK(plan.at[between].offset != plan.at[a].offset);
   CHECK(plan.at[changed].region == Region::fixed);
@@ -95,7 +98,8 @@ TEST_CASE("views and effects live in the buffer of their operand and keep it ali
 
 TEST_CASE("outputs are kept to the end") {
   Maker<8> make;
-  const int x = make.input(samples_of(4)), a = node(make, samples_of(4), x), b = node(make, samples_of(4), x), c = node(make, samples_of(4), b);
+  const int x = make.input(samples_of(4)), a = node(make, samples_of(4), x), b = node(make, samples_of(4), x),
+            c = node(make, samples_of(4), b);
   make.output(a), make.output(c);
   CHECK(planned(make.graph, Region::sample).size[0] == 3 * 64);
 }
@@ -148,7 +152,8 @@ TEST_CASE("no scratch memory is needed for a graph of leaves") {
   Maker<4> make;
   make.output(make.input(samples_of(4)));
   const Lifetimes<4> lives = lifetimes(make.graph);
-  const auto plan = lift_fixed(make.graph, lives, place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed));
+  const auto plan = lift_fixed(make.graph, lives,
+                               place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed));
   CHECK(plan.bytes(100) == 0);
   CHECK(joint_bound(make.graph, lives, 100) == 0);
 }

@@ -24,8 +24,8 @@ int memory_of(const Graph<N>& graph, int id) {
   return id;
 }
 
-/// The same for all nodes, where results may stand in the place of an operand: of the first one of their type that no later node reads,
-/// and that is no output.
+/// The same for all nodes, where results may stand in the place of an operand: of the first one of their type that no
+/// later node reads, and that is no output.
 template <int N>
 std::vector<int> memories(const Graph<N>& graph, bool in_place) {
   std::vector<int> memory(std::size_t(graph.count));
@@ -42,7 +42,8 @@ std::vector<int> memories(const Graph<N>& graph, bool in_place) {
   for (int id = 0; in_place && id < graph.count; ++id)
     for (int k = 0; graph[id].op->in_place && k < graph[id].operands; ++k) {
       const int where = of(graph[id].operand[k]);
-      if (graph[where].op->leaf || !(graph[graph[id].operand[k]].type == graph[id].type) || is_read_behind(where, id)) continue;
+      if (graph[where].op->leaf || !(graph[graph[id].operand[k]].type == graph[id].type) || is_read_behind(where, id))
+        continue;
       for (int& m : memory) m = m == id ? where : m;
       break;
     }
@@ -56,11 +57,12 @@ int end_of_stage(const Graph<N>& graph, const Stages<N>& stages, int user) {
   return user;
 }
 
-/// The buffers of a region (sample and block: per sample). Written where computed; kept until the last node that reads or changes
-/// it, to the end of the step if it is an output. In a stage all is computed and read again and again from its begin to its end,
-/// but what no node outside of it reads is of one block.
+/// The buffers of a region (sample and block: per sample). Written where computed; kept until the last node that reads
+/// or changes it, to the end of the step if it is an output. In a stage all is computed and read again and again from
+/// its begin to its end, but what no node outside of it reads is of one block.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region, const Stages<N>& stages = {}, bool in_place = false) {
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region,
+                                     const Stages<N>& stages = {}, bool in_place = false) {
   std::vector<LiveBuffer> buffers;
   const std::vector<int> memory = memories(graph, in_place);
   for (int id = 0; id < graph.count; ++id) {
@@ -71,7 +73,8 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, 
     bool one_block = batched && stages.of[id] != 0;
     for (int user = id + 1; user < graph.count; ++user)
       for (int k = 0; k < graph[user].operands; ++k)
-        if (memory[std::size_t(graph[user].operand[k])] == id) b.last = user, one_block &= stages.of[user] == stages.of[id];
+        if (memory[std::size_t(graph[user].operand[k])] == id)
+          b.last = user, one_block &= stages.of[user] == stages.of[id];
     for (int k = 0; k < graph.outputs; ++k)
       if (memory[std::size_t(graph.output[k])] == id) b.last = graph.count, one_block = false;
     if (one_block != (region == Region::block)) continue;
@@ -99,21 +102,26 @@ long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& st
 
 /// "" or a sentence about two buffers that share memory while both are alive, or about one outside of the region.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const Stages<N>& stages = {}, bool in_place = false) {
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const Stages<N>& stages = {},
+                    bool in_place = false) {
   const auto buffers = live_buffers(graph, plan.at, region, stages, in_place);
   for (const LiveBuffer& a : buffers) {
-    if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.size[int(region)])
+    if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 ||
+        a.offset + a.bytes > plan.size[int(region)])
       return text("node ", a.node, " is outside of its region");
     for (const LiveBuffer& b : buffers)
-      if (a.node < b.node && a.born <= b.last && b.born <= a.last && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes)
+      if (a.node < b.node && a.born <= b.last && b.born <= a.last && a.offset < b.offset + b.bytes &&
+          b.offset < a.offset + a.bytes)
         return text("nodes ", a.node, " and ", b.node, " share memory");
   }
   return "";
 }
 
-/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin; those of a block behind the others.
+/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin; those of a block behind
+/// the others.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages, bool in_place) {
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages,
+                                     bool in_place) {
   std::vector<LiveBuffer> all;
   const long block = n < 16 ? n : 16;
   for (Region region : {Region::sample, Region::fixed, Region::block})
@@ -128,12 +136,15 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan,
 
 /// "" or a sentence about two buffers, of any region, that share memory for a batch of n, or about one outside of it.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages = {}, bool in_place = false) {
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages = {},
+                    bool in_place = false) {
   const auto buffers = live_buffers(graph, plan, n, stages, in_place);
   for (const LiveBuffer& a : buffers) {
-    if (a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.bytes(n)) return text("node ", a.node, " is outside of the scratch memory");
+    if (a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.bytes(n))
+      return text("node ", a.node, " is outside of the scratch memory");
     for (const LiveBuffer& b : buffers)
-      if (a.node < b.node && a.born <= b.last && b.born <= a.last && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes)
+      if (a.node < b.node && a.born <= b.last && b.born <= a.last && a.offset < b.offset + b.bytes &&
+          b.offset < a.offset + a.bytes)
         return text("nodes ", a.node, " and ", b.node, " share memory for a batch of ", n);
   }
   return "";
@@ -143,7 +154,8 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const St
 template <int N>
 long independent_bound(const Graph<N>& graph, long n, const Stages<N>& stages = {}, bool in_place = false) {
   long worst = 0;
-  const auto samples = live_buffers(graph, nullptr, Region::sample, stages, in_place), fixed = live_buffers(graph, nullptr, Region::fixed, stages, in_place),
+  const auto samples = live_buffers(graph, nullptr, Region::sample, stages, in_place),
+             fixed = live_buffers(graph, nullptr, Region::fixed, stages, in_place),
              block = live_buffers(graph, nullptr, Region::block, stages, in_place);
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;

@@ -26,14 +26,17 @@ void check_pass(const std::string& name, Pass pass) {
     REQUIRE(interpret(after) == interpret(before));
     smaller += after.count < before.count;
     for (int id = 0; id < before.count && after.count == before.count; ++id)
-      if (before[id].op->id != after[id].op->id || !std::equal(before[id].operand, before[id].operand + max_operands, after[id].operand)) {
+      if (before[id].op->id != after[id].op->id ||
+          !std::equal(before[id].operand, before[id].operand + max_operands, after[id].operand)) {
         ++moved;
         break;
       }
   }
   CHECK_MESSAGE(smaller + moved > graphs / 10, name, " did nothing");  // a pass that does nothing passes any test
 }
-Graph<size> all_passes(const Graph<size>& graph) { return delay(early_update(fuse(prune(share_common(simplify(fold(prune(graph)))))))); }
+Graph<size> all_passes(const Graph<size>& graph) {
+  return delay(early_update(fuse(prune(share_common(simplify(fold(prune(graph))))))));
+}
 }  // namespace
 
 TEST_CASE("random graphs: every pass alone keeps what a graph computes") {
@@ -85,8 +88,8 @@ TEST_CASE("random graphs: plans overlap nowhere and are never below their bound"
       REQUIRE(joint_bound(graph, lives, n) == independent_bound(graph, n, {}, in_place));
     }
   }
-  MESSAGE("of ", 2 * graphs, " regions the order of time misses the bound in ", by_time_missed, ", the best order in ", missed, "; regions join in ", lifted,
-          " graphs");
+  MESSAGE("of ", 2 * graphs, " regions the order of time misses the bound in ", by_time_missed, ", the best order in ",
+          missed, "; regions join in ", lifted, " graphs");
   CHECK(by_time_missed > 0);  // or the other orders were never needed
   CHECK(missed < by_time_missed / 4);
   CHECK(lifted > graphs / 10);

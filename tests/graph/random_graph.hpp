@@ -11,8 +11,8 @@ namespace graph_test {
 inline constexpr TensorType squares{{dyn, 2, 2}, 3, Dtype::float32};
 inline constexpr TensorType half_rows{{dyn, 4}, 2, Dtype::float16};
 inline constexpr TensorType matrix{{3, 4}, 2, Dtype::float32};
-inline constexpr TensorType wide_rows{{dyn, 40}, 2, Dtype::float32}, wider_rows{{dyn, 90}, 2, Dtype::float32}, table{{50}, 1, Dtype::float32},
-    large_table{{70}, 1, Dtype::float32};
+inline constexpr TensorType wide_rows{{dyn, 40}, 2, Dtype::float32}, wider_rows{{dyn, 90}, 2, Dtype::float32},
+    table{{50}, 1, Dtype::float32}, large_table{{70}, 1, Dtype::float32};
 
 /// A graph of up to N nodes that the seed fixes. Effects go to parameters, to views of them, and to computed values.
 template <int N>
@@ -50,40 +50,21 @@ class RandomGraph {
     const int x = any();
     const TensorType t = make_.graph[x].type;
     switch (random_.below(16)) {
-      case 0:
-        make_.template call<ops::Identity>(x);
-        break;
-      case 1:
-        make_.template call<ops::StopGradient>(x);
-        break;
+      case 0: make_.template call<ops::Identity>(x); break;
+      case 1: make_.template call<ops::StopGradient>(x); break;
       case 2:
         if (t == rows) make_.reshape(squares, x);
         else if (t == squares) make_.reshape(random_.below(2) ? rows : squares, x);
         else make_.reshape(t, x);
         break;
-      case 3:
-        make_.template call<Mix>(x, any());
-        break;
-      case 4:
-        make_.template call<Product>(any_of(rows), any_of(vector4));
-        break;
-      case 5:
-        make_.template call<Product>(any_of(matrix), any());
-        break;
-      case 6:
-        make_.template call<ImageProduct>(any_of(rows), any_of(vector4));
-        break;
-      case 7:
-        update(x, t);
-        break;
-      case 8:
-        make_.template call<ops::Mul>(x, make_.constant(random_.below(2) ? 1 : 0.25, t.dtype));
-        break;
-      case 9:
-        make_.template call<ops::Relu>(x);
-        break;
-      default:
-        binary(x, t);
+      case 3: make_.template call<Mix>(x, any()); break;
+      case 4: make_.template call<Product>(any_of(rows), any_of(vector4)); break;
+      case 5: make_.template call<Product>(any_of(matrix), any()); break;
+      case 6: make_.template call<ImageProduct>(any_of(rows), any_of(vector4)); break;
+      case 7: update(x, t); break;
+      case 8: make_.template call<ops::Mul>(x, make_.constant(random_.below(2) ? 1 : 0.25, t.dtype)); break;
+      case 9: make_.template call<ops::Relu>(x); break;
+      default: binary(x, t);
     }
   }
   void update(int x, const TensorType& t) {

@@ -36,9 +36,11 @@ void train(long steps) {
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = float(i % 255) / 255;
   std::vector<std::int32_t> labels(32);
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = std::int32_t(i) % 10;
-  const auto data = dataset::from_arrays(dataset::column<Shape<1, 28, 28>>(std::move(pixels)), dataset::column<Shape<>>(std::move(labels)));
+  const auto data = dataset::from_arrays(dataset::column<Shape<1, 28, 28>>(std::move(pixels)),
+                                         dataset::column<Shape<>>(std::move(labels)));
   support::LeNet net;
-  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
   model.train(1, data | dataset::batch(32) | dataset::repeat(steps));
 }
 
@@ -55,9 +57,7 @@ bool run(std::string_view name, long calls) {
                calls, [](const auto& x, const auto& w) { return conv2d(x, w); }, operand<Image>(), operand<Weight>()),
            true;
   if (name == "softmax_64x100")
-    return repeat(
-               calls, [](const auto& x) { return softmax(x); }, operand<Tensor<float, Shape<64, 100>>>()),
-           true;
+    return repeat(calls, [](const auto& x) { return softmax(x); }, operand<Tensor<float, Shape<64, 100>>>()), true;
   using Four = Tensor<float, Shape<4>>;
   if (name == "eager_add_4")
     return repeat(

@@ -2,8 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../dataset/support.hpp"
 
-#include <csignal>
 #include <sys/resource.h>
+#include <csignal>
 #include <thread>
 
 using namespace support;
@@ -74,11 +74,14 @@ TEST_CASE("a stream is read to its end, and no further than the limit") {
   }
 }
 
-TEST_CASE("files of /proc say size 0 and have content") { CHECK(io::read_file("/proc/self/status").find("Name:") != std::string::npos); }
+TEST_CASE("files of /proc say size 0 and have content") {
+  CHECK(io::read_file("/proc/self/status").find("Name:") != std::string::npos);
+}
 
 TEST_CASE("what cannot be read is named, with the reason") {
   const Folder folder;
-  CHECK(has(message<RuntimeError>([&] { io::read_file(folder / "none"); }), text("'", folder / "none", "': No such file or directory")));
+  CHECK(has(message<RuntimeError>([&] { io::read_file(folder / "none"); }),
+            text("'", folder / "none", "': No such file or directory")));
   CHECK(has(message<RuntimeError>([&] { io::read_file(folder.path); }), "it is a directory"));
   CHECK(has(message<ValueError>([] { io::read_file(""); }), "empty"));
   CHECK(has(message<ValueError>([] { io::read_file(std::string("a\0b", 3)); }), "zero byte"));
@@ -86,7 +89,8 @@ TEST_CASE("what cannot be read is named, with the reason") {
 
 TEST_CASE("what cannot be written is named, the old file stays, no other is left") {
   const Folder folder;
-  CHECK(has(message<RuntimeError>([&] { io::write_file(folder / "none/file", "x"); }), text("'", folder / "none/file", "': No such file or directory")));
+  CHECK(has(message<RuntimeError>([&] { io::write_file(folder / "none/file", "x"); }),
+            text("'", folder / "none/file", "': No such file or directory")));
   CHECK(has(message<RuntimeError>([&] { io::write_file(folder.path, "x"); }), "it is a directory"));
   CHECK(has(message<ValueError>([] { io::write_file("", "x"); }), "empty"));
 
@@ -110,7 +114,8 @@ TEST_CASE("whether a file can be written is known before, and asking leaves no t
   io::check_writable(folder / "new");
   CHECK(io::read_file(folder / "old") == "old");
   CHECK(folder.files() == 1);
-  CHECK(has(message<RuntimeError>([&] { io::check_writable(folder / "none/file"); }), text("'", folder / "none/file", "': No such file or directory")));
+  CHECK(has(message<RuntimeError>([&] { io::check_writable(folder / "none/file"); }),
+            text("'", folder / "none/file", "': No such file or directory")));
   CHECK(has(message<RuntimeError>([&] { io::check_writable(folder.path); }), "it is a directory"));
   CHECK(has(message<ValueError>([] { io::check_writable(""); }), "empty"));
 }

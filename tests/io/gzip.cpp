@@ -11,7 +11,8 @@ namespace {
 
 std::string from_hex(std::string_view hex) {
   std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   return bytes;
 }
 /// gzip.compress(b'hello tenon\n' * 3, 9, mtime=0) and gzip.compress(b'second', 6, mtime=0) of Python 3.11
@@ -25,7 +26,8 @@ TEST_CASE("a plain file is read as it is, whatever its name") {
   const Folder folder;
   io::write_file(folder / "plain.gz", "no gzip");
   CHECK(io::read_gzip_or_plain(folder / "plain.gz", 7) == "no gzip");
-  CHECK(has(message<RuntimeError>([&] { io::read_gzip_or_plain(folder / "plain.gz", 6); }), "it has 7 bytes, at most 6"));
+  CHECK(
+      has(message<RuntimeError>([&] { io::read_gzip_or_plain(folder / "plain.gz", 6); }), "it has 7 bytes, at most 6"));
   CHECK(has(message<RuntimeError>([&] { io::read_gzip_or_plain(folder / "none", 6); }), "No such file"));
 }
 
@@ -56,7 +58,8 @@ TEST_CASE("a changed bit of data, checksum or length is an error, or one of the 
     else CHECK(has(said, "'bad.gz'"));
   }
   CHECK(harmless < 8);
-  CHECK(has(message<RuntimeError>([&] { io::gunzip(first + "rubbish", "bad.gz", 1000); }), "7 bytes of something else"));
+  CHECK(
+      has(message<RuntimeError>([&] { io::gunzip(first + "rubbish", "bad.gz", 1000); }), "7 bytes of something else"));
 }
 
 TEST_CASE("the limit: exactly that many bytes pass, one more does not") {
@@ -75,7 +78,8 @@ TEST_CASE("a bomb is given up at the limit") {
   REQUIRE(::deflate(&stream, Z_FINISH) == Z_STREAM_END);
   bomb.resize(bomb.size() - stream.avail_out);
   ::deflateEnd(&stream);
-  CHECK(has(message<RuntimeError>([&] { io::gunzip(bomb, "bomb.gz", 1 << 20); }), "inflates to more than the 1048576 bytes"));
+  CHECK(has(message<RuntimeError>([&] { io::gunzip(bomb, "bomb.gz", 1 << 20); }),
+            "inflates to more than the 1048576 bytes"));
   CHECK(io::gunzip(bomb, "large.gz", zeros.size()) == zeros);
 }
 
@@ -85,7 +89,8 @@ TEST_CASE("ten thousand damaged files are read or refused") {
   int refused = 0;
   for (int round = 0; round < 10000; ++round) {
     std::string damaged = whole;
-    for (std::uint32_t changes = 1 + random.below(4); changes > 0; --changes) damaged[random.below(damaged.size())] = static_cast<char>(random.word());
+    for (std::uint32_t changes = 1 + random.below(4); changes > 0; --changes)
+      damaged[random.below(damaged.size())] = static_cast<char>(random.word());
     if (random.below(4) == 0) damaged.resize(random.below(damaged.size() + 1));
     try {
       const std::string content = io::gunzip(damaged, "f", 4096);

@@ -2,13 +2,13 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
 #include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <sys/resource.h>
 #include <type_traits>
 #include <vector>
 
@@ -38,7 +38,8 @@ struct Owned {
     named.tensor.data = storage.get();
     const unsigned mask = dtype == Dtype::bool_ ? 1 : 255;
     auto* bytes = static_cast<unsigned char*>(named.tensor.data);
-    for (std::size_t i = 0; i < named.tensor.bytes(); ++i) bytes[i] = static_cast<unsigned char>((first + i * step) & mask);
+    for (std::size_t i = 0; i < named.tensor.bytes(); ++i)
+      bytes[i] = static_cast<unsigned char>((first + i * step) & mask);
   }
 };
 
@@ -87,7 +88,8 @@ std::vector<Owned> every_dtype() {
   std::vector<Owned> tensors;
   for (unsigned k = 0; k < 13; ++k) {
     const std::string letter(1, static_cast<char>('m' - k));
-    tensors.emplace_back(text(letter, ".", name(static_cast<Dtype>(k))), static_cast<Dtype>(k), std::vector<std::int64_t>{2, 3}, k);
+    tensors.emplace_back(text(letter, ".", name(static_cast<Dtype>(k))), static_cast<Dtype>(k),
+                         std::vector<std::int64_t>{2, 3}, k);
   }
   tensors.emplace_back("layer \"0\"\\w\n\x01\u00e9\U0001f600", Dtype::float32, std::vector<std::int64_t>{}, 100);
   tensors.emplace_back("Z", Dtype::float32, std::vector<std::int64_t>{0, 4});
@@ -110,15 +112,18 @@ std::string altered(std::string_view from, std::string_view to) {
 }  // namespace
 
 TEST_CASE("written files equal those of the reference implementation, byte for byte") {
-  // Written by the Python package safetensors 0.8.0 from the same tensors: the header's order and escapes, CRC-32 of the file.
+  // Written by the Python package safetensors 0.8.0 from the same tensors: the header's order and escapes, CRC-32 of
+  // the file.
   const Folder folder;
   const std::vector<Owned> tensors = every_dtype();
   io::save_safetensors(folder / "f", views(tensors), note);
   const std::string content = io::read_file(folder / "f");
   CHECK(content.size() == 1334);
   CHECK(content.substr(0, 8) == std::string("\x10\x04\0\0\0\0\0\0", 8));
-  CHECK(has(content, R"({"__metadata__":{"note":"a \"quoted\"\t)" "\u00e4/b\"},\"e.uint64\":{\"dtype\":\"U64\",\"shape\":[2,3],\"data_offsets\":[0,48]},"));
-  CHECK(has(content, R"(,"layer \"0\"\\w\n\u0001)" "\u00e9\U0001f600\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[168,172]}"));
+  CHECK(has(content, R"({"__metadata__":{"note":"a \"quoted\"\t)"
+                     "\u00e4/b\"},\"e.uint64\":{\"dtype\":\"U64\",\"shape\":[2,3],\"data_offsets\":[0,48]},"));
+  CHECK(has(content, R"(,"layer \"0\"\\w\n\u0001)"
+                     "\u00e9\U0001f600\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[168,172]}"));
   CHECK(crc32(content) == 2338400876u);
 }
 
@@ -155,13 +160,16 @@ TEST_CASE("legal forms that the writer does not use are read") {
   };
   CHECK(read(one, eight).find("a")->count() == 2);  // a header that is not padded
   CHECK(read(one + "   ", eight).find("a")->as<float>().size() == 2);
-  CHECK(read("{ \n\t\"a\" : {\r\"shape\":[ 2 ] , \"data_offsets\" :[0 , 8],\"dtype\": \"F32\"} }", eight).find("a")->count() == 2);
+  CHECK(read("{ \n\t\"a\" : {\r\"shape\":[ 2 ] , \"data_offsets\" :[0 , 8],\"dtype\": \"F32\"} }", eight)
+            .find("a")
+            ->count() == 2);
   const io::Safetensors escaped = read(altered("a", R"(\u0071\"\/\\\b\f\n\r\t\u00E9\u20ac\ud83d\ude00)"), eight);
   CHECK(escaped.tensors()[0].name == "q\"/\\\b\f\n\r\t\u00e9\u20ac\U0001f600");
   CHECK(read(R"({"__metadata__":{}})", "").metadata().empty());
   CHECK(read(R"({"":{"dtype":"I8","shape":[0,9223372036854775807],"data_offsets":[0,0]}})", "").find("")->count() == 0);
 
-  const std::string odd = R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[3,11]},"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})";
+  const std::string odd =
+      R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[3,11]},"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})";
   const io::Safetensors unaligned = read(odd, std::string("abc\0\0\0\0\0\0\x80\x3f", 11));
   CHECK(unaligned.tensors()[0].name == "a");  // in the order of the data
   const std::span<float> values = unaligned.find("b")->as<float>();
@@ -237,12 +245,15 @@ TEST_CASE("what is not a safetensors file is refused with reason and place") {
       {altered("[0,8]", "[0,8.5]"), eight, "expected a whole number"},
       {altered("[0,8]", "[0,1099511627776]"), eight, "[0, 1099511627776), the file has only 8 bytes"},
       {altered("[0,8]", "[4,12]"), eight + eight.substr(4), "leave a hole: expected 0"},
-      {open_end + R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", eight + eight.substr(4), "'b' (byte 62) has the data offsets [4, 12)"},
-      {open_end + R"("b":{"dtype":"F32","shape":[2],"data_offsets":[12,20]}})", eight + eight + eight.substr(4), "leave a hole: expected 8"},
+      {open_end + R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", eight + eight.substr(4),
+       "'b' (byte 62) has the data offsets [4, 12)"},
+      {open_end + R"("b":{"dtype":"F32","shape":[2],"data_offsets":[12,20]}})", eight + eight + eight.substr(4),
+       "leave a hole: expected 8"},
       {one, eight + "xx", "has 10 bytes of data, its tensors cover 8"},
       {one, eight.substr(1), "the file has only 7 bytes of data"},
       {R"({"f":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}})", "x", "impossible shape [3]"},
-      {R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", std::string("\0\1\2", 3), "element 2 of the bool tensor 'b' is 2"},
+      {R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", std::string("\0\1\2", 3),
+       "element 2 of the bool tensor 'b' is 2"},
   };
   for (const Case& c : cases) {
     CAPTURE(c.header.substr(0, 100));
@@ -267,12 +278,14 @@ TEST_CASE("lengths that the file does not have are refused before memory is take
   io::write_file(folder / "sparse", with_length("{}", ""));  // a terabyte of holes behind a header that claims nothing
   std::error_code unsupported;
   fs::resize_file(folder / "sparse", std::uintmax_t{1} << 40, unsupported);
-  if (!unsupported) CHECK(has(message<RuntimeError>([&] { io::Safetensors(folder / "sparse"); }), "its tensors cover 0"));
+  if (!unsupported)
+    CHECK(has(message<RuntimeError>([&] { io::Safetensors(folder / "sparse"); }), "its tensors cover 0"));
 }
 
 TEST_CASE("tensors of a dtype that Tenon lacks do not hide the others") {
   const Folder folder;
-  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"q\n":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[4,7]},)"
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("q\n":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[4,7]},)"
                              R"("r":{"dtype":"F4","shape":[2,1],"data_offsets":[7,8]}})";
   io::write_file(folder / "f", with_length(header, "\1\1\1\1wxyz"));
   const io::Safetensors file(folder / "f");
@@ -281,10 +294,12 @@ TEST_CASE("tensors of a dtype that Tenon lacks do not hide the others") {
   CHECK(file.foreign()[0].dtype == "F8_E4M3");
   CHECK(std::memcmp(file.foreign()[0].bytes.data(), "wxy", file.foreign()[0].bytes.size()) == 0);
   CHECK(file.foreign()[1].shape == std::vector<std::int64_t>{2, 1});
-  CHECK(has(message<TypeError>([&] { (void)file.find("q\n"); }), "Tensor 'q\\n' of '" + (folder / "f") + "' has the dtype F8_E4M3"));
+  CHECK(has(message<TypeError>([&] { (void)file.find("q\n"); }),
+            "Tensor 'q\\n' of '" + (folder / "f") + "' has the dtype F8_E4M3"));
   const std::vector<Owned> wanted{{"a", Dtype::float32, {1}}, {"r", Dtype::uint8, {2, 1}}};
   CHECK(has(message<TypeError>([&] { io::load_safetensors(folder / "f", views(wanted), false); }), "'r'"));
-  CHECK(has(message<KeyError>([&] { io::load_safetensors(folder / "f", std::array{wanted[0].named}); }), "Tensor 'q\\n' is not among the parameters"));
+  CHECK(has(message<KeyError>([&] { io::load_safetensors(folder / "f", std::array{wanted[0].named}); }),
+            "Tensor 'q\\n' is not among the parameters"));
 }
 
 TEST_CASE("what the format cannot hold is not written") {
@@ -292,7 +307,8 @@ TEST_CASE("what the format cannot hold is not written") {
   io::write_file(folder / "f", "old");
   float value = 1;
   const AnyTensor good(Dtype::float32, {}, &value);
-  auto refused = [&](std::vector<io::NamedTensor> tensors, const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
+  auto refused = [&](std::vector<io::NamedTensor> tensors,
+                     const std::vector<std::pair<std::string, std::string>>& metadata = {}) {
     return message<ValueError>([&] { io::save_safetensors(folder / "f", tensors, metadata); });
   };
   CHECK(has(refused({{"", good}}), "empty name"));
@@ -339,12 +355,15 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
 
 TEST_CASE("load copies everything or nothing") {
   const Folder folder;
-  const std::vector<Owned> saved{{"conv1.weight", Dtype::float32, {2, 3}, 5}, {"conv1.bias", Dtype::float32, {2}, 6}, {"step", Dtype::int64, {}, 7}};
+  const std::vector<Owned> saved{{"conv1.weight", Dtype::float32, {2, 3}, 5},
+                                 {"conv1.bias", Dtype::float32, {2}, 6},
+                                 {"step", Dtype::int64, {}, 7}};
   io::save_safetensors(folder / "f", views(saved));
   std::vector<Owned> into;
   for (const Owned& tensor : saved) {
     const std::span<const std::int64_t> shape = tensor.named.tensor.shape();
-    into.emplace_back(tensor.named.name, tensor.named.tensor.dtype, std::vector<std::int64_t>(shape.begin(), shape.end()), 0, 0);
+    into.emplace_back(tensor.named.name, tensor.named.tensor.dtype,
+                      std::vector<std::int64_t>(shape.begin(), shape.end()), 0, 0);
   }
   auto untouched = [&] {
     for (const Owned& tensor : into)
@@ -396,5 +415,6 @@ TEST_CASE("load copies everything or nothing") {
   CHECK(bytes_of(into[1].named.tensor) == std::string(8, '\0'));
   const io::LoadReport clean = io::load_safetensors(folder / "f", views(into));
   CHECK((clean.missing.empty() && clean.unexpected.empty()));
-  for (std::size_t i = 0; i < saved.size(); ++i) CHECK(bytes_of(into[i].named.tensor) == bytes_of(saved[i].named.tensor));
+  for (std::size_t i = 0; i < saved.size(); ++i)
+    CHECK(bytes_of(into[i].named.tensor) == bytes_of(saved[i].named.tensor));
 }

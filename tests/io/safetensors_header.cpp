@@ -1,4 +1,5 @@
-// The header's parser under thousands of damaged files, its limits of time, and the golden files where they are present.
+// The header's parser under thousands of damaged files, its limits of time, and the golden files where they are
+// present.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -47,21 +48,49 @@ std::string with_length(const std::string& header, const std::string& data) {
 
 /// A file with everything: metadata, escapes, a scalar, an empty tensor, a foreign dtype, an unaligned tensor.
 std::string honest_file() {
-  const std::string header = R"({"__metadata__":{"a\u00e9":"b","c":""},"s":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
-                             R"("e":{"dtype":"BF16","shape":[0,4],"data_offsets":[8,8]},"\ud83d\ude00":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},)"
-                             R"("w.1":{"dtype":"F32","shape":[2,2],"data_offsets":[11,27]},"k":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[27,28]},)"
-                             R"("b":{"dtype":"BOOL","shape":[2,1,2],"data_offsets":[28,32]},"i":{"dtype":"I64","shape":[1],"data_offsets":[32,40]}}   )";
+  const std::string header =
+      R"({"__metadata__":{"a\u00e9":"b","c":""},"s":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
+      R"("e":{"dtype":"BF16","shape":[0,4],"data_offsets":[8,8]},)"
+      R"("\ud83d\ude00":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},)"
+      R"("w.1":{"dtype":"F32","shape":[2,2],"data_offsets":[11,27]},)"
+      R"("k":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[27,28]},)"
+      R"("b":{"dtype":"BOOL","shape":[2,1,2],"data_offsets":[28,32]},)"
+      R"("i":{"dtype":"I64","shape":[1],"data_offsets":[32,40]}}   )";
   return with_length(header, std::string(28, '\x5a') + std::string("\0\1\1\0", 4) + std::string(8, '\x11'));
 }
 
-constexpr std::string_view tokens[]{"{",    "}",    "[",    "]",       ",",    ":",   "\"", "\\",  "\\u",  "\\ud800", "null",
-                                    "-1",   "1e3",  "0",    " ",       "\xff", "F64", "F4", "BOOL", "\xed\xa0\x80", "__metadata__",
-                                    "18446744073709551616", "9223372036854775807", "4294967296,4294967296", "\"dtype\":\"U8\",", "\"shape\":[0],"};
+constexpr std::string_view tokens[]{"{",
+                                    "}",
+                                    "[",
+                                    "]",
+                                    ",",
+                                    ":",
+                                    "\"",
+                                    "\\",
+                                    "\\u",
+                                    "\\ud800",
+                                    "null",
+                                    "-1",
+                                    "1e3",
+                                    "0",
+                                    " ",
+                                    "\xff",
+                                    "F64",
+                                    "F4",
+                                    "BOOL",
+                                    "\xed\xa0\x80",
+                                    "__metadata__",
+                                    "18446744073709551616",
+                                    "9223372036854775807",
+                                    "4294967296,4294967296",
+                                    "\"dtype\":\"U8\",",
+                                    "\"shape\":[0],"};
 
 /// One to three kinds of damage.
 std::string damaged(std::string content, Random& random) {
   for (std::size_t rounds = 1 + random.below(3); rounds; --rounds) {
-    const std::size_t at = random.below(content.size()), from = random.below(content.size()), count = 1 + random.below(60);
+    const std::size_t at = random.below(content.size()), from = random.below(content.size()),
+                      count = 1 + random.below(60);
     const char value = static_cast<char>(random()), digit = static_cast<char>('0' + random.below(10));
     switch (random.below(7)) {
       case 0: content[at] = static_cast<char>(content[at] ^ 1 << random.below(8)); break;
@@ -118,7 +147,8 @@ int accepted_of(int variants, std::uint64_t seed) {
   for (int i = 0; i < variants; ++i) {
     const std::string content = i == 0 ? honest : damaged_file(honest, random);
     fs::remove(folder / "f");
-    if (FILE* f = std::fopen((folder / "f").c_str(), "wb")) std::fwrite(content.data(), 1, content.size(), f), std::fclose(f);
+    if (FILE* f = std::fopen((folder / "f").c_str(), "wb"))
+      std::fwrite(content.data(), 1, content.size(), f), std::fclose(f);
     try {
       use(io::Safetensors(folder / "f"), content.size());
       ++accepted;
@@ -227,17 +257,20 @@ TEST_CASE("names in messages cannot move the cursor or fill the screen") {
 TEST_CASE("golden files: good ones bit by bit, hostile ones refused") {
   if (!support::have_shared()) return;
   const std::map<std::string, std::uint32_t> crc{
-      {"b.float32", 2878067761u}, {"a.bf16", 1043107561u}, {"c.f16", 3443127172u}, {"d.i64", 443215086u},  {"e.u8", 2716730841u},
-      {"f.bool", 3915670649u},    {"g.f64", 2983726795u},  {"h.i8", 3536342323u},  {"i.i16", 3544342757u}, {"j.i32", 3707247937u},
-      {"scalar", 3256662574u},    {"empty", 0u},           {"k.fp8", 3196730597u}};
+      {"b.float32", 2878067761u}, {"a.bf16", 1043107561u}, {"c.f16", 3443127172u},  {"d.i64", 443215086u},
+      {"e.u8", 2716730841u},      {"f.bool", 3915670649u}, {"g.f64", 2983726795u},  {"h.i8", 3536342323u},
+      {"i.i16", 3544342757u},     {"j.i32", 3707247937u},  {"scalar", 3256662574u}, {"empty", 0u},
+      {"k.fp8", 3196730597u}};
   const fs::path folder = fs::path(support::shared_folder()) / "golden" / "safetensors";
   const io::Safetensors all((folder / "all.safetensors").string());
   CHECK(all.tensors().size() + all.foreign().size() == crc.size());
   for (const io::NamedTensor& named : all.tensors()) {
     const AnyTensor& tensor = named.tensor;
-    CHECK_MESSAGE(crc32({static_cast<const std::byte*>(tensor.data), tensor.bytes()}) == crc.at(named.name), named.name);
+    CHECK_MESSAGE(crc32({static_cast<const std::byte*>(tensor.data), tensor.bytes()}) == crc.at(named.name),
+                  named.name);
   }
-  for (const io::ForeignTensor& tensor : all.foreign()) CHECK_MESSAGE(crc32(tensor.bytes) == crc.at(tensor.name), tensor.name);
+  for (const io::ForeignTensor& tensor : all.foreign())
+    CHECK_MESSAGE(crc32(tensor.bytes) == crc.at(tensor.name), tensor.name);
   int good = 0, refused = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file()) {

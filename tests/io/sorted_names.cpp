@@ -19,7 +19,8 @@ TEST_CASE("keys are sorted by numbers, name, and place") {
   const std::string_view names[]{"", "a", "ab", "b", "\xc3\xa4"};
   for (int count : {0, 1, 2, 7, 500}) {
     std::vector<SortKey> keys;
-    for (int i = 0; i < count; ++i) keys.push_back({random.below(3), random.below(3), names[random.below(5)], keys.size()});
+    for (int i = 0; i < count; ++i)
+      keys.push_back({random.below(3), random.below(3), names[random.below(5)], keys.size()});
     std::vector<SortKey> expected = keys;
     std::stable_sort(expected.begin(), expected.end(), [](const SortKey& a, const SortKey& b) {
       return std::tie(a.first, a.second, a.name) < std::tie(b.first, b.second, b.name);
@@ -34,7 +35,8 @@ TEST_CASE("a name is found at its place, or not at all") {
   const std::vector<std::string_view> names{"fc2.weight", "conv1.bias", "", "conv1.weight", "fc2"};
   const SortedNames sorted(names);
   for (std::size_t i = 0; i < names.size(); ++i) CHECK(sorted.find(names[i]) == i);
-  for (const std::string_view other : {"conv1", "a", "z", "fc2.weight2"}) CHECK(sorted.find(other) == SortedNames::none);
+  for (const std::string_view other : {"conv1", "a", "z", "fc2.weight2"})
+    CHECK(sorted.find(other) == SortedNames::none);
   CHECK(sorted.twice() == nullptr);
   CHECK(SortedNames().find("a") == SortedNames::none);
   CHECK(SortedNames().twice() == nullptr);

@@ -12,10 +12,13 @@ namespace {
 using Rows4 = TypeKey<Dtype::float32, dyn, 4>;
 using Rows5 = TypeKey<Dtype::float32, dyn, 5>;
 
-constexpr auto chain = [](auto x, auto y) { return relu(identity(x) * 1.0f + y) * (2.0f + 0.5f) + relu(identity(x) * 1.0f + y); };
+constexpr auto chain = [](auto x, auto y) {
+  return relu(identity(x) * 1.0f + y) * (2.0f + 0.5f) + relu(identity(x) * 1.0f + y);
+};
 using Whole = Compiled<tenon::detail::FunctionGraph<decltype(chain), Rows4, Rows4>>;
 using Plain = Compiled<tenon::detail::FunctionGraph<decltype(chain), Rows4, Rows4>, no_passes>;
-template <Passes passes> using With = Compiled<tenon::detail::FunctionGraph<decltype(chain), Rows4, Rows4>, passes>;
+template <Passes passes>
+using With = Compiled<tenon::detail::FunctionGraph<decltype(chain), Rows4, Rows4>, passes>;
 
 constexpr auto sum = [](auto x, auto y) { return x + y; };
 using Broken1 = Compiled<tenon::detail::FunctionGraph<decltype(sum), Rows4, Rows5>>;
@@ -35,7 +38,8 @@ TEST_CASE("every pass has its effect, and none of them when switched off") {
   CHECK(Whole::rows.count == 2);  // relu(x + y), used twice, and one kernel of what follows
   CHECK(Plain::rows.count == 10);
   CHECK(With<Passes{.fuse = false}>::rows.count == 4);
-  CHECK(With<Passes{.simplify = false}>::graph.count > Whole::graph.count);  // copies and products with 1 are fused, too
+  // copies and products with 1 are fused, too
+  CHECK(With<Passes{.simplify = false}>::graph.count > Whole::graph.count);
   CHECK(With<Passes{.share = false}>::rows.count == 1);  // nothing is used twice, so all is one kernel
   CHECK(Whole::program.rows == Whole::rows.count);
 }

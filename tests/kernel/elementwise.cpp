@@ -18,11 +18,17 @@ namespace {
 // a + 3 b, and a + 3 b - 5 c: no two operands can be exchanged.
 struct Two : ops::Elementwise<Two, "TestTwo"> {
   static constexpr None derivative{};
-  template <class V> static constexpr V eval(V a, V b) { return a + V(3) * b; }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return a + V(3) * b;
+  }
 };
 struct Three : ops::Elementwise<Three, "TestThree"> {
   static constexpr None derivative{};
-  template <class V> static constexpr V eval(V a, V b, V c) { return a + V(3) * b - V(5) * c; }
+  template <class V>
+  static constexpr V eval(V a, V b, V c) {
+    return a + V(3) * b - V(5) * c;
+  }
 };
 
 // Element of t at the place `index` of the result, right-aligned; extents of 1 repeat.
@@ -64,7 +70,8 @@ void check_batch(long n) {
   std::apply([&, k = 1](const auto&... x) mutable { ((a.buffer[k++] = const_cast<T*>(x.data())), ...); }, operands);
   const KernelEntry& kernel = kernel_entry<CallOf<Call>>;
   const long items = kernel.work(n).items;
-  for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1) kernel.run(a, begin, begin + step < items ? begin + step : items);
+  for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1)
+    kernel.run(a, begin, begin + step < items ? begin + step : items);
   for (long i = 0; i < type.count(n); ++i) {
     const double factor[]{1, 3, -5};
     double expected = 0;
@@ -125,8 +132,10 @@ namespace {
 template <class Half, int length>
 void check_half(bool flat) {
   Tensor<Half, Shape<length>> a = Tensor<Half, Shape<length>>::empty(1), b = Tensor<Half, Shape<length>>::empty(1);
-  for (int i = 0; i < length; ++i) a.data()[i] = Half(0.37f * float(i) - 5), b.data()[i] = Half(1.7f - 0.01f * float(i * i));
-  a.data()[length / 2] = Half(std::numeric_limits<float>::infinity()), a.data()[length / 3] = Half(std::numeric_limits<float>::quiet_NaN());
+  for (int i = 0; i < length; ++i)
+    a.data()[i] = Half(0.37f * float(i) - 5), b.data()[i] = Half(1.7f - 0.01f * float(i * i));
+  a.data()[length / 2] = Half(std::numeric_limits<float>::infinity()),
+                    a.data()[length / 3] = Half(std::numeric_limits<float>::quiet_NaN());
   b.data()[0].bits = 5, a.data()[0].bits = 9;  // denormal
   const Half one = b.data()[1];
   const auto sum = flat ? a + b : a + Tensor<Half, Shape<1>>::full(one);
@@ -140,7 +149,8 @@ void check_half(bool flat) {
 }
 }  // namespace
 
-TEST_CASE_TEMPLATE("16-bit floats: elements of whole blocks and those after them are rounded alike", Half, float16, bfloat16) {
+TEST_CASE_TEMPLATE("16-bit floats: elements of whole blocks and those after them are rounded alike", Half, float16,
+                   bfloat16) {
   for (const bool flat : {true, false}) {
     check_half<Half, 7>(flat);
     check_half<Half, 16>(flat);

@@ -8,8 +8,10 @@ using namespace graph_test;
 TEST_CASE("equal calls at equal shapes are one kernel; leaves and views have none") {
   Maker<16> make;
   const int x = make.input(rows), y = make.input(rows, 1), bias = make.parameter(vector4);
-  const int a = make.call<ops::Add>(x, y), b = make.call<ops::Add>(y, a), view = make.reshape(TensorType{{dyn, 2, 2}, 3, Dtype::float32}, b);
-  const int broadcast = make.call<ops::Add>(a, bias), product = make.call<ops::Mul>(a, b), other_shape = make.call<ops::Add>(view, view);
+  const int a = make.call<ops::Add>(x, y), b = make.call<ops::Add>(y, a),
+            view = make.reshape(TensorType{{dyn, 2, 2}, 3, Dtype::float32}, b);
+  const int broadcast = make.call<ops::Add>(a, bias), product = make.call<ops::Mul>(a, b),
+            other_shape = make.call<ops::Add>(view, view);
   const KernelIndex<16> index = index_kernels(make.graph);
   CHECK(index.count == 4);
   CHECK(index.of[a] == index.of[b]);

@@ -12,7 +12,8 @@
 using namespace tenon;
 
 namespace {
-constexpr TensorType rows{{dyn, 3}, 2, Dtype::float16}, doubled{{times<2>, 3, 4, 5, 6, 7}, 6, Dtype::int64}, number{{}, 0, Dtype::bool_};
+constexpr TensorType rows{{dyn, 3}, 2, Dtype::float16}, doubled{{times<2>, 3, 4, 5, 6, 7}, 6, Dtype::int64},
+    number{{}, 0, Dtype::bool_};
 constexpr TensorType operand_types[]{rows, doubled, number};
 constexpr int program[]{11, 22, 33, 44};
 }  // namespace
@@ -34,7 +35,8 @@ TEST_CASE("the largest key fits") {
   Attributes attributes;
   for (int& word : attributes.word) word = -1;
   std::vector<int> steps(2 * max_steps, 1);
-  const KernelKey key = kernel_key(&info<ops::MatMul>, doubled, operands, max_operands, attributes, steps.data(), max_steps);
+  const KernelKey key =
+      kernel_key(&info<ops::MatMul>, doubled, operands, max_operands, attributes, steps.data(), max_steps);
   CHECK(key.length <= KernelKey::capacity);
   const Description d = describe(key.word);
   CHECK(d.operands == max_operands);

@@ -56,7 +56,8 @@ void check_mask(long n, double low, double high) {
     a.buffer[1] = const_cast<float*>(x.data());
     const KernelEntry& kernel = kernel_entry<CallOf<Call>>;
     const long items = kernel.work(n).items;
-    for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1) kernel.run(a, begin, begin + step < items ? begin + step : items);
+    for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1)
+      kernel.run(a, begin, begin + step < items ? begin + step : items);
     for (long i = 0; i < kept; ++i) {
       CAPTURE(mask);
       CAPTURE(n);

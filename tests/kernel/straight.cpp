@@ -1,4 +1,5 @@
-// Small graphs as straight code: the bits of the other ways to run, for one sample and for many, whatever happens to the network.
+// Small graphs as straight code: the bits of the other ways to run, for one sample and for many, whatever happens to
+// the network.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -24,7 +25,8 @@ struct Large : nn::Cell<Large> {
   constexpr auto construct(auto x) const { return fc2(relu(fc1(x))); }
 };
 using Samples = Tensor<float, Shape<dyn, 4>>;
-template <class Net> using GraphOf = detail::StepRunner<Net, NoLoss, NoOptimizer, ModelOptions{}>::template PredictGraph<Samples>;
+template <class Net>
+using GraphOf = detail::StepRunner<Net, NoLoss, NoOptimizer, ModelOptions{}>::template PredictGraph<Samples>;
 static_assert(Straight<GraphOf<Small>>::possible);
 static_assert(!Straight<GraphOf<Large>>::possible);
 
@@ -97,13 +99,16 @@ auto rows() {
   return dataset::from_arrays(dataset::column<Shape<4>>(std::move(x)), dataset::column<Shape<>>(std::move(labels)));
 }
 using Step = detail::StepRunner<Classifier, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>;
-static_assert(Straight<Step::TrainGraph<dataset::Column<float, Shape<dyn, 4>>, dataset::Column<std::int32_t, Shape<dyn>>>>::possible);
+static_assert(Straight<Step::TrainGraph<dataset::Column<float, Shape<dyn, 4>>,
+                                        dataset::Column<std::int32_t, Shape<dyn>>>>::possible);
 
-// Losses and weights of a training whose fc1 is frozen for the second of three epochs, with an evaluation inside of each epoch.
+// Losses and weights of a training whose fc1 is frozen for the second of three epochs, with an evaluation inside of
+// each epoch.
 std::vector<float> trained(Mode mode) {
   const ContextScope scope({.mode = mode, .seed = 3});
   Classifier net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, nn::Accuracy{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f},
+              nn::Accuracy{}};
   std::vector<float> numbers;
   const auto data = rows() | dataset::batch(1);
   const auto note = [&](RunInfo& run) {
@@ -128,9 +133,12 @@ std::vector<float> trained(Mode mode) {
 }
 }  // namespace
 
-TEST_CASE("steps of one sample as straight code: the bits of PyNative mode, also around a frozen epoch and evaluations") {
+TEST_CASE(
+    "steps of one sample as straight code: the bits of PyNative mode, also around a frozen epoch and evaluations") {
   const std::vector<float> graph = trained(Mode::graph), pynative = trained(Mode::pynative);
   CHECK(graph == pynative);
-  const auto epoch = [&](int number) { return std::accumulate(graph.begin() + 12 * number, graph.begin() + 12 * (number + 1), 0.0f); };
+  const auto epoch = [&](int number) {
+    return std::accumulate(graph.begin() + 12 * number, graph.begin() + 12 * (number + 1), 0.0f);
+  };
   CHECK(epoch(2) < 0.8f * epoch(0));  // means: which units a single step drops is luck
 }

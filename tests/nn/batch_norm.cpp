@@ -1,4 +1,5 @@
-// BatchNorm1d and BatchNorm2d: moving statistics, training in both modes, evaluation fused into a convolution, bad shapes.
+// BatchNorm1d and BatchNorm2d: moving statistics, training in both modes, evaluation fused into a convolution, bad
+// shapes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
@@ -97,13 +98,18 @@ TEST_CASE("BatchNorm: evaluation is a function of each sample, equal in both mod
 
 TEST_CASE("BatchNorm: in evaluation it runs inside of the convolution before it") {
   using Graph = Compiled<detail::Forward<ConvNormRelu, TypeKey<Dtype::float32, dyn, 3, 6, 6>>>;
-  CHECK(Graph::program.rows == 4);  // the scale of each channel; into blocks of samples; convolution, normalization, and relu; out of blocks
+  // the scale of each channel; into blocks of samples; convolution, normalization, and relu; out of blocks
+  CHECK(Graph::program.rows == 4);
 }
 
 TEST_CASE("BatchNorm: bad shapes are named, in training and in evaluation") {
   CHECK((sentence<nn::BatchNorm2d<6>, dyn, 6, 5, 5>().empty()));
-  CHECK((sentence<nn::BatchNorm2d<6>, dyn, 3, 5, 5>() == "network: BatchNorm2d got an input of 3 channels [n,3,5,5], its gamma [6] needs 6"));
-  CHECK((sentence<nn::BatchNorm2d<6>, dyn, 1, 5, 5>() == "network: BatchNorm2d got an input of 1 channels [n,1,5,5], its gamma [6] needs 6"));
-  CHECK((sentence<nn::BatchNorm2d<6>, dyn, 6>() == "network: BatchNorm2d needs an input [n,C,H,W] of rank 4, got [n,6]"));
-  CHECK((sentence<nn::BatchNorm1d<6>, dyn, 6, 5, 5>() == "network: BatchNorm1d needs an input [n,C] of rank 2, got [n,6,5,5]"));
+  CHECK((sentence<nn::BatchNorm2d<6>, dyn, 3, 5, 5>() ==
+         "network: BatchNorm2d got an input of 3 channels [n,3,5,5], its gamma [6] needs 6"));
+  CHECK((sentence<nn::BatchNorm2d<6>, dyn, 1, 5, 5>() ==
+         "network: BatchNorm2d got an input of 1 channels [n,1,5,5], its gamma [6] needs 6"));
+  CHECK(
+      (sentence<nn::BatchNorm2d<6>, dyn, 6>() == "network: BatchNorm2d needs an input [n,C,H,W] of rank 4, got [n,6]"));
+  CHECK((sentence<nn::BatchNorm1d<6>, dyn, 6, 5, 5>() ==
+         "network: BatchNorm1d needs an input [n,C] of rank 2, got [n,6,5,5]"));
 }

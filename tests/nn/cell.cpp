@@ -46,7 +46,8 @@ struct Doubling : nn::Cell<Doubling> {
 TEST_CASE("a direct call runs as the mode says, with equal bits") {
   Outer net;
   for (long n : {3, 1, 8}) {
-    const Batch x = random_tensor<float, Shape<dyn, 3>>(1, -2, 2, n), y = random_tensor<float, Shape<dyn, 3>>(2, -2, 2, n);
+    const Batch x = random_tensor<float, Shape<dyn, 3>>(1, -2, 2, n),
+                y = random_tensor<float, Shape<dyn, 3>>(2, -2, 2, n);
     Batch results[2];
     int at = 0;
     for (Mode mode : {Mode::graph, Mode::pynative}) {
@@ -93,7 +94,8 @@ TEST_CASE("arguments that do not fit each other are refused in both modes") {
   Outer net;
   for (Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode});
-    CHECK_THROWS_WITH_AS(net(Batch::full(1, 2), Batch::full(1, 3)), doctest::Contains("batch size 2 and 3"), ValueError);
+    CHECK_THROWS_WITH_AS(net(Batch::full(1, 2), Batch::full(1, 3)), doctest::Contains("batch size 2 and 3"),
+                         ValueError);
     CHECK_THROWS_WITH_AS(net(Batch(), Batch::full(1, 3)), doctest::Contains("without elements"), ValueError);
   }
 }
@@ -101,7 +103,8 @@ TEST_CASE("arguments that do not fit each other are refused in both modes") {
 TEST_CASE("a model that is pinned to PyNative mode may look at values") {
   const ContextScope scope({.mode = Mode::graph});  // what the type says counts
   Doubling net;
-  Model model{pinned<Mode::pynative>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  Model model{pinned<Mode::pynative>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
   CHECK(model.mode() == Mode::pynative);
   const auto data = dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>{1, 2, 3, 0.25f, 0.5f, 0.25f}),
                                          dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1}));

@@ -62,7 +62,8 @@ TEST_CASE("CellList: parameters are named by number") {
   Called net;
   std::string names;
   for (const auto& [name, parameter] : net.parameters_and_names()) names += name + " ";
-  CHECK(names == "blocks.0.fc.weight blocks.0.fc.bias blocks.1.fc.weight blocks.1.fc.bias blocks.2.fc.weight blocks.2.fc.bias fc.weight fc.bias ");
+  CHECK(names == "blocks.0.fc.weight blocks.0.fc.bias blocks.1.fc.weight blocks.1.fc.bias blocks.2.fc.weight "
+                 "blocks.2.fc.bias fc.weight fc.bias ");
 }
 
 TEST_CASE("CellList: trains with equal bits in both modes; loop and call are one network") {
@@ -79,7 +80,9 @@ TEST_CASE("CellList: blocks that change the shape") {
 
 TEST_CASE("CellList: a wrong shape is reported with the number of the block") {
   using Graph = Compiled<detail::Forward<Halving, TypeKey<Dtype::float32, dyn, 3, 16, 16>>>;
-  CHECK(Graph::sentence.view() == "network.0: Conv2d got an input of 3 channels [n,3,16,16], its weight [2,2,3,3] needs 2");
+  CHECK(Graph::sentence.view() ==
+        "network.0: Conv2d got an input of 3 channels [n,3,16,16], its weight [2,2,3,3] needs 2");
   using LoopedGraph = Compiled<detail::Forward<Called, TypeKey<Dtype::float32, dyn, 11>>>;
-  CHECK(LoopedGraph::sentence.view() == "network.blocks.0.fc: MatMul got rows of 11 [n,11], its weight [12,12] needs 12");
+  CHECK(LoopedGraph::sentence.view() ==
+        "network.blocks.0.fc: MatMul got rows of 11 [n,11], its weight [12,12] needs 12");
 }

@@ -85,7 +85,8 @@ TEST_CASE("Dropout: two cells, and two calls of one cell, draw independent masks
     const int digits = int(std::lround(v));
     ++count[digits / 100][digits / 10 % 10][digits % 10];
   }
-  for (int i = 0; i < 8; ++i) CHECK(std::fabs(double(count[i / 4][i / 2 % 2][i % 2]) / double(x.count()) - 0.125) < 0.012);
+  for (int i = 0; i < 8; ++i)
+    CHECK(std::fabs(double(count[i / 4][i / 2 % 2][i % 2]) / double(x.count()) - 0.125) < 0.012);
 }
 
 TEST_CASE("Dropout: does nothing in evaluation, in both modes, and prediction is deterministic") {
@@ -133,8 +134,10 @@ TEST_CASE("Dropout: the rate changes between steps without a new graph, and is n
 
 TEST_CASE("Dropout: bad rates") {
   const nn::Dropout<> drop;
-  CHECK_THROWS_WITH_AS(drop.set_rate(0.1f),
-                       "Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.", RuntimeError);
+  CHECK_THROWS_WITH_AS(
+      drop.set_rate(0.1f),
+      "Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.",
+      RuntimeError);
   drop.init_parameters();
   CHECK_THROWS_WITH_AS(drop.set_rate(1), "Dropout.set_rate: p must be in [0, 1), got 1.", ValueError);
   CHECK_THROWS_AS(drop.set_rate(-0.1f), ValueError);

@@ -33,7 +33,8 @@ struct FrozenDropout : nn::Cell<FrozenDropout> {
 template <class Net>
 long effects() {
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  using Graph = Compiled<detail::TrainStep<Net, Loss, nn::Momentum<>, TypeKey<Dtype::float32, dyn, 12>, TypeKey<Dtype::int32, dyn>>>;
+  using Graph = Compiled<
+      detail::TrainStep<Net, Loss, nn::Momentum<>, TypeKey<Dtype::float32, dyn, 12>, TypeKey<Dtype::int32, dyn>>>;
   long count = 0;
   for (int id = 0; id < Graph::graph.count; ++id) count += Graph::graph[id].op->effect;
   return count;
@@ -59,7 +60,9 @@ TEST_CASE("Frozen: training leaves its parameters, changes those before and behi
   const Partly before = net.clone();
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
   model.train(1, samples<Shape<12>>(28) | dataset::batch(8));
-  const auto same = [](const auto& a, const auto& b) { return std::memcmp(a.values().data(), b.values().data(), a.values().size_bytes()) == 0; };
+  const auto same = [](const auto& a, const auto& b) {
+    return std::memcmp(a.values().data(), b.values().data(), a.values().size_bytes()) == 0;
+  };
   CHECK(same(net.middle.cell.fc.weight, before.middle.cell.fc.weight));
   CHECK(same(net.middle.cell.fc.bias, before.middle.cell.fc.bias));
   CHECK(!same(net.first.weight, before.first.weight));
@@ -71,4 +74,6 @@ TEST_CASE("Frozen: the captured step has no update for it") {
   CHECK(effects<Partly>() == 4);
 }
 
-TEST_CASE("Frozen: a cell that draws random numbers itself draws the same ones in both modes") { check_training<FrozenDropout, Shape<12>>(20); }
+TEST_CASE("Frozen: a cell that draws random numbers itself draws the same ones in both modes") {
+  check_training<FrozenDropout, Shape<12>>(20);
+}

@@ -46,7 +46,8 @@ TEST_CASE("second, third, and fourth order") {
   CHECK(jit(grad(grad(grad(grad(fourth_power)))))(x).item() == 24);
   const auto mixed = grad<1>(grad<0>([](auto a, auto b) { return a * a * b * b * b; }));
   CHECK(mixed(number64(2), number64(3)).item() == 2 * 2 * 3 * 9);
-  const auto hessian_row = jit(grad([](auto v) { return reduce_sum(grad([](auto u) { return reduce_sum(u * u * u); })(v)); }));
+  const auto hessian_row =
+      jit(grad([](auto v) { return reduce_sum(grad([](auto u) { return reduce_sum(u * u * u); })(v)); }));
   CHECK(same_bits(hessian_row(tensor_of<double, Shape<3>>({1, 2, 3})), tensor_of<double, Shape<3>>({6, 12, 18})));
 }
 
@@ -113,7 +114,8 @@ TEST_CASE("gradients of a network's parameters, by parameter and by name") {
     CHECK_THROWS_WITH_AS(gradients["fc.wieght"], doctest::Contains("Did you mean 'fc.weight'?"), KeyError);
   }
   const nn::SoftmaxCrossEntropyWithLogits<> loss_fn;
-  const auto [loss, gradients] = parameter_gradients(net, [&](auto v, auto y) { return loss_fn(net(v), y); }, x, labels);
+  const auto [loss, gradients] =
+      parameter_gradients(net, [&](auto v, auto y) { return loss_fn(net(v), y); }, x, labels);
   float total = 0;
   for (float g : gradients["fc.bias"].as<float>()) total += g;
   CHECK(loss.item() > 0);

@@ -94,7 +94,8 @@ void check(const X& given, double tolerance) {
     const AnyTensor a = half[name], b = full[name];
     REQUIRE(a.data);
     CHECK(a.dtype == Dtype::float32);
-    for (std::size_t i = 0; i < a.as<float>().size(); ++i) CHECK(std::abs(a.as<float>()[i] - b.as<float>()[i]) < tolerance);
+    for (std::size_t i = 0; i < a.as<float>().size(); ++i)
+      CHECK(std::abs(a.as<float>()[i] - b.as<float>()[i]) < tolerance);
   }
 }
 
@@ -105,8 +106,8 @@ auto numbers(long n) {
 
 }  // namespace
 
-// Tolerances: bfloat16 has 8 significant bits, float16 11. A value of size 1 to 4 behind a handful of operators that round is off by a few
-// times 2^-8 or 2^-11; normalized values grow that by the reciprocal of their deviation.
+// Tolerances: bfloat16 has 8 significant bits, float16 11. A value of size 1 to 4 behind a handful of operators that
+// round is off by a few times 2^-8 or 2^-11; normalized values grow that by the reciprocal of their deviation.
 TEST_CASE("half: images, convolution, both batch norms") {
   check<bfloat16, Image>(numbers<Shape<dyn, 2, 8, 8>>(6), 0.1);
   check<float16, Image>(numbers<Shape<dyn, 2, 8, 8>>(6), 0.0125);
@@ -129,7 +130,8 @@ TEST_CASE("half: evaluation by moving statistics rounds once") {
   norm.init_parameters();
   for (int c = 0; c < 3; ++c) {
     norm.gamma.values()[std::size_t(c)] = 1.5f - float(c), norm.beta.values()[std::size_t(c)] = 0.01f * float(c);
-    norm.moving_mean.values()[std::size_t(c)] = 0.1f * float(c), norm.moving_variance.values()[std::size_t(c)] = 0.5f + float(c);
+    norm.moving_mean.values()[std::size_t(c)] = 0.1f * float(c),
+    norm.moving_variance.values()[std::size_t(c)] = 0.5f + float(c);
   }
   const auto x = cast<bfloat16>(numbers<Shape<dyn, 3>>(5));
   CHECK(bit_equal(norm(x), cast<bfloat16>(norm(cast<float>(x)))));
@@ -141,7 +143,8 @@ TEST_CASE("half: a double beside float32 parameters is no 16-bit float") {
   static_assert(parameters_as<ops::Mul, Tensor<double, Shape<dyn, 3>>, P>() == Dtype::float32);
   static_assert(parameters_as<ops::Mul, Tensor<bfloat16, Shape<dyn, 3>>, P>() == Dtype::bfloat16);
   static_assert(parameters_as<ops::LayerNorm, Tensor<bfloat16, Shape<dyn, 3>>, P, P>() == Dtype::float32);
-  static_assert(parameters_as<ops::UpdateMoving, P, Tensor<bfloat16, Shape<5, 3>>>() == Dtype::float32, "an effect writes the parameter itself");
+  static_assert(parameters_as<ops::UpdateMoving, P, Tensor<bfloat16, Shape<5, 3>>>() == Dtype::float32,
+                "an effect writes the parameter itself");
   CHECK(!EagerCall<ops::Mul, NoConfig{}, Tensor<double, Shape<dyn, 3>>, P>::ok);
   CHECK(EagerCall<ops::Mul, NoConfig{}, Tensor<float16, Shape<dyn, 3>>, P>::ok);
 }

@@ -24,7 +24,8 @@ constexpr auto counting = [](auto x) {
 TEST_CASE("a compiled function gives the bits of the function, for any batch size in any order") {
   const auto compiled = jit(formula);
   for (long n : {4, 1, 100, 7}) {
-    const Batch x = random_tensor<float, Shape<dyn, 5>>(1, -2, 2, n), y = random_tensor<float, Shape<dyn, 5>>(2, -2, 2, n);
+    const Batch x = random_tensor<float, Shape<dyn, 5>>(1, -2, 2, n),
+                y = random_tensor<float, Shape<dyn, 5>>(2, -2, 2, n);
     CHECK(same_bits(compiled(x, y), formula(x, y)));
   }
 }
@@ -68,6 +69,7 @@ TEST_CASE("inside another trace and on a tape a compiled function is the functio
 
 TEST_CASE("arguments that do not fit are refused") {
   const auto compiled = jit(formula);
-  CHECK_THROWS_WITH_AS(compiled(Batch::full(1, 2), Batch::full(1, 3)), doctest::Contains("batch size 2 and 3"), ValueError);
+  CHECK_THROWS_WITH_AS(compiled(Batch::full(1, 2), Batch::full(1, 3)), doctest::Contains("batch size 2 and 3"),
+                       ValueError);
   CHECK_THROWS_WITH_AS(compiled(Batch::full(1, 2), Batch()), doctest::Contains("without elements"), ValueError);
 }

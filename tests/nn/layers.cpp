@@ -40,7 +40,9 @@ using Images = nn::SequentialCell<nn::MaxPool2d<2, nn::Pool2dConfig{.stride = 2}
                                   nn::Dense<3 * 9, 8>, nn::Tanh, nn::Dense<8, 3>>;
 
 template <class Cell, class... Keys>
-std::string_view sentence() { return Compiled<detail::Forward<Cell, Keys...>>::sentence.view(); }
+std::string_view sentence() {
+  return Compiled<detail::Forward<Cell, Keys...>>::sentence.view();
+}
 using Float = TypeKey<Dtype::float32, dyn, 4>;
 
 }  // namespace
@@ -66,7 +68,8 @@ TEST_CASE("Embedding: the padding row starts as zeros, the others do not") {
   const auto table = net.words.embedding_table.values();
   for (std::size_t i = 0; i < 16; ++i) CHECK(table[i] == 0);
   for (std::size_t i = 16; i < table.size(); ++i) CHECK(table[i] != 0);
-  CHECK((sentence<nn::Embedding<20, 16>, Float>() == "network: Gather needs numbers of int32 or int64, got float32 [n,4]"));
+  CHECK((sentence<nn::Embedding<20, 16>, Float>() ==
+         "network: Gather needs numbers of int32 or int64, got float32 [n,4]"));
 }
 
 TEST_CASE("pooling, Flatten, and Tanh as cells: the operators, trained with equal bits in both modes") {
@@ -94,9 +97,11 @@ TEST_CASE("MSELoss and L1Loss: values by hand, every reduction, and the sentence
   CHECK(nn::L1Loss{}(x, y).item() == 1);
   const auto each = nn::L1Loss<nn::Reduction::none>{}(x, y);
   CHECK((each.data()[0] == 0 && each.data()[1] == 2 && each.data()[2] == 1));
-  CHECK((sentence<nn::MSELoss<>, Float, TypeKey<Dtype::float32, dyn, 3>>().find("[n,4] and [n,3]") != std::string_view::npos));
+  CHECK((sentence<nn::MSELoss<>, Float, TypeKey<Dtype::float32, dyn, 3>>().find("[n,4] and [n,3]") !=
+         std::string_view::npos));
 }
 
 TEST_CASE("LayerNorm: a wrong width is named") {
-  CHECK((sentence<nn::LayerNorm<Shape<5>>, Float>() == "network: LayerNorm got an input [n,4], its gamma [5] normalizes the last axes, which must be [5]"));
+  CHECK((sentence<nn::LayerNorm<Shape<5>>, Float>() ==
+         "network: LayerNorm got an input [n,4], its gamma [5] normalizes the last axes, which must be [5]"));
 }

@@ -1,4 +1,5 @@
-// MultiHeadAttention and PositionalEmbedding: numbers of PyTorch, training with equal bits in both modes, what is refused.
+// MultiHeadAttention and PositionalEmbedding: numbers of PyTorch, training with equal bits in both modes, what is
+// refused.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
@@ -82,18 +83,27 @@ using Causal = nn::MultiHeadAttention<12, 3, nn::MultiHeadAttentionConfig{.causa
 using X = Tensor<float, Shape<dyn, 7, 12>>;
 
 template <class Cell, class... Keys>
-std::string_view sentence() { return Compiled<detail::Forward<Cell, Keys...>>::sentence.view(); }
+std::string_view sentence() {
+  return Compiled<detail::Forward<Cell, Keys...>>::sentence.view();
+}
 
 }  // namespace
 
 TEST_CASE("causal self attention has the numbers of PyTorch 2, gradients too") {
-  // m = torch.nn.MultiheadAttention(12, 3, batch_first=True), in double; y = m(x, x, x, is_causal=True); (y * y).sum().backward()
-  constexpr double first[]{0.208213, -0.95099, 1.028079, -0.418469, 0.470103, 0.056381, -1.102822, 0.876247, -0.570301, -0.600223, -0.095451, -0.925495};
-  constexpr double last[]{-0.132532076, -0.155099868, 0.554248549, -0.650492721, 0.785930627, -0.285031767, -0.307599559, 0.401748858, -0.802992412, 0.108928082, -0.437531458, -0.627274625};
-  constexpr double query[]{-0.714460579, 0.464928291, 0.36363477, 0.375471645, -0.0734482425, -0.174741764, -0.162904889, 0.066185658, -0.337597006, 0.448390637, 0.40056729, -0.875973539};
-  constexpr double key[]{-0.198484137, 0.0795377722, -0.211574391, -0.187077141, 0.51418602, -0.211574391, -0.187077141, 0.492332603, -0.198484137, 0.0621759415, -0.00789585391, -0.198484137};
-  constexpr double value[]{1.49714323, 4.225027, -6.01323442, 0.207076522, -3.84965442, -2.01056679, 4.20974415, -2.72605794, -1.30472411, 1.84822619, -2.54878407, 2.69794352};
-  constexpr double output[]{2.83117838, 3.33019978, -2.98160973, 4.21345075, 1.92080823, -6.1525089, 4.39412746, -1.29954135, -6.58527981, 4.2318451, -4.06252852, 5.68233209};
+  // m = torch.nn.MultiheadAttention(12, 3, batch_first=True), in double; y = m(x, x, x, is_causal=True); (y *
+  // y).sum().backward()
+  constexpr double first[]{0.208213,  -0.95099, 1.028079,  -0.418469, 0.470103,  0.056381,
+                           -1.102822, 0.876247, -0.570301, -0.600223, -0.095451, -0.925495};
+  constexpr double last[]{-0.132532076, -0.155099868, 0.554248549,  -0.650492721, 0.785930627,  -0.285031767,
+                          -0.307599559, 0.401748858,  -0.802992412, 0.108928082,  -0.437531458, -0.627274625};
+  constexpr double query[]{-0.714460579, 0.464928291, 0.36363477,   0.375471645, -0.0734482425, -0.174741764,
+                           -0.162904889, 0.066185658, -0.337597006, 0.448390637, 0.40056729,    -0.875973539};
+  constexpr double key[]{-0.198484137, 0.0795377722, -0.211574391, -0.187077141, 0.51418602,     -0.211574391,
+                         -0.187077141, 0.492332603,  -0.198484137, 0.0621759415, -0.00789585391, -0.198484137};
+  constexpr double value[]{1.49714323, 4.225027,    -6.01323442, 0.207076522, -3.84965442, -2.01056679,
+                           4.20974415, -2.72605794, -1.30472411, 1.84822619,  -2.54878407, 2.69794352};
+  constexpr double output[]{2.83117838, 3.33019978,  -2.98160973, 4.21345075, 1.92080823,  -6.1525089,
+                            4.39412746, -1.29954135, -6.58527981, 4.2318451,  -4.06252852, 5.68233209};
   Causal attention;
   fill_parameters(attention);
   const X x = filled<Shape<dyn, 7, 12>>(5, 2);
@@ -102,7 +112,13 @@ TEST_CASE("causal self attention has the numbers of PyTorch 2, gradients too") {
     const X y = attention(x);
     check_numbers(y.data() + 7 * 12, first);
     check_numbers(y.data() + 13 * 12, last);
-    const auto gradients = std::get<1>(parameter_gradients(attention, [&](const auto& v) { const auto z = attention(v); return ops::reduce_sum(z * z); }, x));
+    const auto gradients = std::get<1>(parameter_gradients(
+        attention,
+        [&](const auto& v) {
+          const auto z = attention(v);
+          return ops::reduce_sum(z * z);
+        },
+        x));
     const auto weight = gradients(attention.in_proj_weight);
     check_numbers(weight.data(), query);
     check_numbers(weight.data() + 13 * 12, key);
@@ -114,8 +130,10 @@ TEST_CASE("causal self attention has the numbers of PyTorch 2, gradients too") {
 }
 
 TEST_CASE("attention of queries to other keys and values has the numbers of PyTorch 2") {
-  constexpr double first[]{-0.118402548, -0.058266881, 0.354513699, -0.432284641, 0.680322531, -0.275479988, -0.215344321, 0.197436259, -0.589362081, 0.0887645938, -0.432557428, -0.551952111};
-  constexpr double last[]{-0.245479018, 0.162214524, 0.25156619, -0.549219391, 0.795248033, -0.401656386, 0.00603715689, 0.0953888225, -0.705396758, 0.303306653, -0.557833753, -0.431015787};
+  constexpr double first[]{-0.118402548, -0.058266881, 0.354513699,  -0.432284641, 0.680322531,  -0.275479988,
+                           -0.215344321, 0.197436259,  -0.589362081, 0.0887645938, -0.432557428, -0.551952111};
+  constexpr double last[]{-0.245479018,  0.162214524,  0.25156619,   -0.549219391, 0.795248033,  -0.401656386,
+                          0.00603715689, 0.0953888225, -0.705396758, 0.303306653,  -0.557833753, -0.431015787};
   nn::MultiHeadAttention<12, 3> attention;
   fill_parameters(attention);
   const X x = filled<Shape<dyn, 7, 12>>(5, 2);
@@ -181,6 +199,8 @@ TEST_CASE("sinusoidal positions, which no optimizer changes") {
 }
 
 TEST_CASE("what does not fit is said in one sentence") {
-  CHECK(sentence<Causal, TypeKey<Dtype::float32, dyn, 7, 13>>() == "network: MatMul got rows of 13 [n,7,13], its weight [36,12] needs 12");
-  CHECK(sentence<nn::PositionalEmbedding<7, 12>, TypeKey<Dtype::float32, dyn, 8, 12>>() == "network: Add of [n,8,12] and [7,12]: the shapes do not broadcast");
+  CHECK(sentence<Causal, TypeKey<Dtype::float32, dyn, 7, 13>>() ==
+        "network: MatMul got rows of 13 [n,7,13], its weight [36,12] needs 12");
+  CHECK(sentence<nn::PositionalEmbedding<7, 12>, TypeKey<Dtype::float32, dyn, 8, 12>>() ==
+        "network: Add of [n,8,12] and [7,12]: the shapes do not broadcast");
 }

@@ -24,7 +24,9 @@ struct Whole : nn::Cell<Whole> {
 using X = Tensor<float, Shape<dyn, 12>>;
 
 template <class P>
-bool same(const P& a, const P& b) { return std::memcmp(a.values().data(), b.values().data(), a.values().size_bytes()) == 0; }
+bool same(const P& a, const P& b) {
+  return std::memcmp(a.values().data(), b.values().data(), a.values().size_bytes()) == 0;
+}
 auto data() { return samples<Shape<12>>(28) | dataset::batch(8); }
 template <class List>
 std::string names(const List& list) {
@@ -38,8 +40,10 @@ std::string names(const List& list) {
 TEST_CASE("parameters: lists in the order of the members, state among the untrainable ones") {
   Net net;
   std::string all;
-  for (const auto& [name, parameter] : net.parameters_and_names()) all += name + shape_text(parameter.view().shape()) + " ";
-  CHECK(all == "fc1.weight[16, 12] fc1.bias[16] norm.gamma[16] norm.beta[16] norm.moving_mean[16] norm.moving_variance[16] fc2.weight[3, 16] fc2.bias[3] ");
+  for (const auto& [name, parameter] : net.parameters_and_names())
+    all += name + shape_text(parameter.view().shape()) + " ";
+  CHECK(all == "fc1.weight[16, 12] fc1.bias[16] norm.gamma[16] norm.beta[16] norm.moving_mean[16] "
+               "norm.moving_variance[16] fc2.weight[3, 16] fc2.bias[3] ");
   CHECK(names(net.trainable_params()) == "fc1.weight fc1.bias norm.gamma norm.beta fc2.weight fc2.bias ");
   CHECK(names(net.untrainable_params()) == "norm.moving_mean norm.moving_variance ");
   static_assert(Net::parameter_count() == 12 * 16 + 16 + 16 + 16 + 16 * 3 + 3);
@@ -53,7 +57,8 @@ TEST_CASE("parameters: a dictionary finds them and names the nearest of those th
   CHECK(parameters.contains("norm.gamma"));
   CHECK(!parameters.contains("norm.gama"));
   CHECK(parameters["norm.gamma"].values<float>().data() == net.norm.gamma.values().data());
-  CHECK_THROWS_WITH_AS(parameters["norm.gama"], doctest::Contains("The network has no parameter 'norm.gama'."), KeyError);
+  CHECK_THROWS_WITH_AS(parameters["norm.gama"], doctest::Contains("The network has no parameter 'norm.gama'."),
+                       KeyError);
   CHECK_THROWS_WITH_AS(parameters["norm.gama"], doctest::Contains("norm.gamma"), KeyError);
   CHECK_THROWS_AS(parameters["fc1.weight"].values<double>(), TypeError);
 }

@@ -58,15 +58,20 @@ std::string names(const Cell& cell) {
   for (const auto& [name, parameter] : cell.parameters_and_names()) all += name + ' ';
   return all;
 }
-template <class Cell, class... Keys> std::string_view sentence() { return Compiled<detail::Forward<Cell, Keys...>>::sentence.view(); }
+template <class Cell, class... Keys>
+std::string_view sentence() {
+  return Compiled<detail::Forward<Cell, Keys...>>::sentence.view();
+}
 
 }  // namespace
 
 TEST_CASE("LSTM and GRU: parameters have MindSpore's names and shapes") {
   CHECK(names(nn::LSTM<3, 5>{}) == "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 ");
   CHECK(names(nn::GRU<3, 5, nn::GRUConfig{.num_layers = 2, .has_bias = false, .bidirectional = true}>{}) ==
-        "weight_ih_l0 weight_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse weight_ih_l1 weight_hh_l1 weight_ih_l1_reverse weight_hh_l1_reverse ");
-  CHECK(names(Reader{}).starts_with("lstm.weight_ih_l0 lstm.weight_hh_l0 lstm.bias_ih_l0 lstm.bias_hh_l0 lstm.weight_ih_l0_reverse "));
+        "weight_ih_l0 weight_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse weight_ih_l1 weight_hh_l1 "
+        "weight_ih_l1_reverse weight_hh_l1_reverse ");
+  CHECK(names(Reader{}).starts_with(
+      "lstm.weight_ih_l0 lstm.weight_hh_l0 lstm.bias_ih_l0 lstm.bias_hh_l0 lstm.weight_ih_l0_reverse "));
   const nn::LSTM<3, 5, nn::LSTMConfig{.num_layers = 12, .bidirectional = true}> deep;
   CHECK(names(deep).find("weight_hh_l11_reverse ") != std::string::npos);
   CHECK(deep.weights<0>().weight_ih.dims == type_of<float, Shape<20, 3>>);
@@ -115,7 +120,8 @@ TEST_CASE("LSTM and GRU: train with equal bits in both modes and with two thread
 TEST_CASE("LSTM: wrong inputs are named once, and what follows stays silent") {
   using Flat = TypeKey<Dtype::float32, dyn, 6>;
   using Wide = TypeKey<Dtype::float32, dyn, 5, 6>;
-  CHECK(sentence<nn::LSTM<4, 8>, Wide>() == "network: LSTM got an input of 6 features [n,5,6], its weight [32,4] needs 4");
+  CHECK(sentence<nn::LSTM<4, 8>, Wide>() ==
+        "network: LSTM got an input of 6 features [n,5,6], its weight [32,4] needs 4");
   CHECK(sentence<Mistaken<6>, Flat>() == "network.lstm: LSTM needs an input [n,T,features], got [n,4]");
   CHECK(sentence<Mistaken<5>, Wide>() == "network.fc: MatMul got rows of 6 [n,5,6], its weight [4,5] needs 5");
 }

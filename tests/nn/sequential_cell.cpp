@@ -37,7 +37,8 @@ TEST_CASE("SequentialCell: children are numbered, parameters named after them") 
   Net net;
   std::string names;
   for (const auto& [name, parameter] : net.parameters_and_names()) names += name + " ";
-  CHECK(names == "body.0.weight body.0.bias body.2.weight body.2.bias head.1.0.weight head.1.0.bias head.2.weight head.2.bias ");
+  CHECK(names ==
+        "body.0.weight body.0.bias body.2.weight body.2.bias head.1.0.weight head.1.0.bias head.2.weight head.2.bias ");
   CHECK(net.body.cell<2>().weight.values().data() == net.parameters_dict()["body.2.weight"].values<float>().data());
 }
 

@@ -45,21 +45,20 @@ TEST_CASE("summary: cells in their order with shapes, parameters, and multiply-a
   const ContextScope scope({.num_threads = 1});
   LeNet net;
   const std::string table = nn::summary(net, X::empty(32));
-  const char* const expected =
-      "Cell                  Output            Parameters  Multiply-adds\n"
-      "-----------------------------------------------------------------\n"
-      "network (LeNet)       [32, 10]              81,000     13,939,200\n"
-      "  conv1 (Conv2d)      [32, 6, 28, 28]          150      3,763,200\n"
-      "  conv2 (Conv2d)      [32, 16, 10, 10]       2,416      7,680,000\n"
-      "  norm (BatchNorm2d)  [32, 16, 10, 10]          64              0\n"
-      "  fc1 (Frozen)        [32, 120]             48,120      1,536,000\n"
-      "  drop (Dropout)      [32, 120]                  0              0\n"
-      "  list (CellList)     [32, 120]             29,040        921,600\n"
-      "    0 (Dense)         [32, 120]             14,520        460,800\n"
-      "    1 (Dense)         [32, 120]             14,520        460,800\n"
-      "  fc (Dense)          [32, 10]               1,210         38,400\n"
-      "-----------------------------------------------------------------\n"
-      "Parameters: 81,000, trained 32,848, not trained 48,152\n";
+  const char* const expected = "Cell                  Output            Parameters  Multiply-adds\n"
+                               "-----------------------------------------------------------------\n"
+                               "network (LeNet)       [32, 10]              81,000     13,939,200\n"
+                               "  conv1 (Conv2d)      [32, 6, 28, 28]          150      3,763,200\n"
+                               "  conv2 (Conv2d)      [32, 16, 10, 10]       2,416      7,680,000\n"
+                               "  norm (BatchNorm2d)  [32, 16, 10, 10]          64              0\n"
+                               "  fc1 (Frozen)        [32, 120]             48,120      1,536,000\n"
+                               "  drop (Dropout)      [32, 120]                  0              0\n"
+                               "  list (CellList)     [32, 120]             29,040        921,600\n"
+                               "    0 (Dense)         [32, 120]             14,520        460,800\n"
+                               "    1 (Dense)         [32, 120]             14,520        460,800\n"
+                               "  fc (Dense)          [32, 10]               1,210         38,400\n"
+                               "-----------------------------------------------------------------\n"
+                               "Parameters: 81,000, trained 32,848, not trained 48,152\n";
   CHECK(table.substr(0, table.find("Multiply-adds: ")) == expected);
   has(table, "Multiply-adds: 13,939,200 for a batch of 32\n");
 }
@@ -75,8 +74,10 @@ TEST_CASE("summary: the memory of an evaluation and of a training step is that o
   LeNet net;
   const auto label = Tensor<std::int32_t, Shape<dyn>>::empty(32);
   using Predict = Compiled<detail::Forward<LeNet, TypeKey<Dtype::float32, dyn, 1, 28, 28>>>;
-  has(nn::summary(net, X::empty(32)), "Memory, scratch of an evaluation: " + detail::bytes_text(Predict::program.bytes(32, 1)) + "\n");
-  const std::string training = training_summary(net, nn::SoftmaxCrossEntropyWithLogits{}, momentum(), X::empty(32), label);
+  has(nn::summary(net, X::empty(32)),
+      "Memory, scratch of an evaluation: " + detail::bytes_text(Predict::program.bytes(32, 1)) + "\n");
+  const std::string training =
+      training_summary(net, nn::SoftmaxCrossEntropyWithLogits{}, momentum(), X::empty(32), label);
   has(training, "Memory, parameters: ");
   has(training, "Memory, optimizer state: ");
   has(training, "Memory, scratch of a training step: ");

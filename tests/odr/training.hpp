@@ -27,7 +27,8 @@ struct OdrLosses {
 
 }  // namespace tenon
 
-// Internal to each unit, or it would itself be shared. `pin` is pinned<mode>, or nothing for a Model that has both modes.
+// Internal to each unit, or it would itself be shared. `pin` is pinned<mode>, or nothing for a Model that has both
+// modes.
 template <class... Pin>
 static Training train_here(InMode mode, Pin... pin) {
   using namespace tenon;
@@ -39,10 +40,12 @@ static Training train_here(InMode mode, Pin... pin) {
     y.push_back(i % 3);
     for (int k = 0; k < 12; ++k) x.push_back(random.uniform(-1, 1) + (k % 3 == i % 3 ? 1.0f : 0.0f));
   }
-  const auto all = dataset::from_arrays(dataset::column<Shape<12>>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
+  const auto all =
+      dataset::from_arrays(dataset::column<Shape<12>>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
   const auto data = all | dataset::batch(16);  // 5 batches, one short
   OdrNet net;
-  Model model{pin..., net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  Model model{pin..., net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
   Training training;
   model.train(8, data, OdrLosses{training.losses});
   const ParameterList list(net);

@@ -1,7 +1,7 @@
 // flags: -O2 -march=x86-64
 // only: x86_64 AMD64
-// Units with other instruction sets, linked together, keep each its own kernels: the inline namespace tells them apart. Units
-// with other modes train in one program.
+// Units with other instruction sets, linked together, keep each its own kernels: the inline namespace tells them apart.
+// Units with other modes train in one program.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -61,5 +61,6 @@ TEST_CASE("a unit with another instruction set trains beside them, with equal bi
   const Training graph = train_in_avx2_unit(InMode::graph), base = train_in_graph_unit();
   check_learned(graph);
   CHECK((train_in_avx2_unit(InMode::pynative).weights == graph.weights));
-  for (std::size_t i = 0; i < graph.losses.size(); ++i) CHECK(graph.losses[i] == doctest::Approx(base.losses[i]).epsilon(1e-3));
+  for (std::size_t i = 0; i < graph.losses.size(); ++i)
+    CHECK(graph.losses[i] == doctest::Approx(base.losses[i]).epsilon(1e-3));
 }

@@ -10,8 +10,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Bytes of a vector register in the unit that compiles it: a kernel in small, with the same name in every unit. Never inlined, so
-/// that the linker has to choose.
+/// Bytes of a vector register in the unit that compiles it: a kernel in small, with the same name in every unit. Never
+/// inlined, so that the linker has to choose.
 [[gnu::noinline]] inline int register_bytes() {
 #if defined(__AVX2__)
   return 32;
@@ -24,10 +24,10 @@ namespace tenon::inline TENON_ABI {
 
 /// What a unit sees of Tenon.
 struct Unit {
-  int register_bytes;                                      // by a call
-  int (*function)();                                       // where the linker put it
-  std::string (*text)(const int&);                         // an instantiation of a core template
-  const char* shape;                                       // the linker's name of a core type
+  int register_bytes;               // by a call
+  int (*function)();                // where the linker put it
+  std::string (*text)(const int&);  // an instantiation of a core template
+  const char* shape;                // the linker's name of a core type
 };
 
 // Internal to each unit, or it would itself be shared.

@@ -14,13 +14,15 @@ using namespace support;
 
 TEST_CASE("the first of equal ones, NaN before all others") {
   const auto x = tensor_of<float, Shape<4, 3>>({1, 2, 2, 5, 5, 5, NAN, 9, NAN, 1, NAN, 0});
-  CHECK(same_bits(both_modes([](const auto& v) { return argmax(v); }, x).result, tensor_of<std::int32_t, Shape<4>>({1, 0, 0, 1})));
+  CHECK(same_bits(both_modes([](const auto& v) { return argmax(v); }, x).result,
+                  tensor_of<std::int32_t, Shape<4>>({1, 0, 0, 1})));
   CHECK(same_bits(argmin(x), tensor_of<std::int32_t, Shape<4>>({0, 0, 0, 1})));
 }
 
 TEST_CASE("the same for columns") {
   const auto x = tensor_of<float, Shape<4, 3>>({1, NAN, 2, 5, 5, 2, 5, NAN, 0, 1, 9, 0});
-  CHECK(same_bits(both_modes([](const auto& v) { return argmax<0>(v); }, x).result, tensor_of<std::int32_t, Shape<3>>({1, 0, 0})));
+  CHECK(same_bits(both_modes([](const auto& v) { return argmax<0>(v); }, x).result,
+                  tensor_of<std::int32_t, Shape<3>>({1, 0, 0})));
   CHECK(same_bits(argmin<0>(x), tensor_of<std::int32_t, Shape<3>>({0, 0, 2})));
   const auto wide = Tensor<std::int32_t, Shape<5, 40>>::full(7);  // whole blocks of columns
   for (std::int32_t at : argmax<0>(wide).values()) CHECK(at == 0);
@@ -29,7 +31,8 @@ TEST_CASE("the same for columns") {
 TEST_CASE("along any axis, kept or not, of any dtype") {
   const auto x = tensor_of<std::int8_t, Shape<2, 2, 2>>({1, -2, 3, 4, 5, -6, -7, 8});
   CHECK(same_bits(argmax<0>(x), tensor_of<std::int32_t, Shape<2, 2>>({1, 0, 0, 1})));
-  CHECK(same_bits(both_modes([](const auto& v) { return argmax<1, true>(v); }, x).result, tensor_of<std::int32_t, Shape<2, 1, 2>>({1, 1, 0, 1})));
+  CHECK(same_bits(both_modes([](const auto& v) { return argmax<1, true>(v); }, x).result,
+                  tensor_of<std::int32_t, Shape<2, 1, 2>>({1, 1, 0, 1})));
   CHECK(same_bits(argmax<-1>(x), tensor_of<std::int32_t, Shape<2, 2>>({0, 1, 0, 1})));
   static_assert(decltype(argmax<0>(Tensor<bool, Shape<dyn, 3>>{}))::dims == type_of<std::int32_t, Shape<3>>);
 }
@@ -49,5 +52,6 @@ TEST_CASE("more columns than one block, against a plain search") {
 
 TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::ArgMax>({2}, {type_of<float, Shape<dyn, 3>>}) == "Argmax got the axis 2 for [n,3] of rank 2");
-  CHECK(refusal<ops::ArgMax>({-3, 0, 1}, {type_of<float, Shape<dyn, 3>>}) == "Argmin got the axis -3 for [n,3] of rank 2");
+  CHECK(refusal<ops::ArgMax>({-3, 0, 1}, {type_of<float, Shape<dyn, 3>>}) ==
+        "Argmin got the axis -3 for [n,3] of rank 2");
 }

@@ -30,8 +30,12 @@ template <int heads, bool causal>
 constexpr auto written_out(const auto& q, const auto& k, const auto& v) {
   using Q = std::remove_cvref_t<decltype(q)>;
   using T = typename Q::type;
-  const auto scores = ops::matmul<Transposed::second>(heads_of<heads>(q), heads_of<heads>(k)) * (T(1) / T(root(Q::dims[2] / heads)));
-  const auto sum = [&](const auto& s) { return reshape<Shape<Q::dims[0], Q::dims[1], Q::dims[2]>>(transpose<0, 2, 1, 3>(ops::matmul(softmax(s), heads_of<heads>(v)))); };
+  const auto scores =
+      ops::matmul<Transposed::second>(heads_of<heads>(q), heads_of<heads>(k)) * (T(1) / T(root(Q::dims[2] / heads)));
+  const auto sum = [&](const auto& s) {
+    return reshape<Shape<Q::dims[0], Q::dims[1], Q::dims[2]>>(
+        transpose<0, 2, 1, 3>(ops::matmul(softmax(s), heads_of<heads>(v))));
+  };
   if constexpr (causal) return sum(causal_mask(scores));
   else return sum(scores);
 }
@@ -43,9 +47,15 @@ void check_bits(long n) {
   CAPTURE(keys);
   CAPTURE(width);
   const auto q = random_tensor<T, Shape<dyn, queries, heads * width>>(1, -2, 2, n);
-  const auto k = random_tensor<T, Shape<dyn, keys, heads * width>>(2, -2, 2, n), v = random_tensor<T, Shape<dyn, keys, heads * width>>(3, -2, 2, n);
-  const auto own = both_modes([](const auto& a, const auto& b, const auto& c) { return ops::attention<AttentionConfig{.heads = heads, .causal = causal}>(a, b, c); }, q, k, v);
-  const auto expected = both_modes([](const auto& a, const auto& b, const auto& c) { return written_out<heads, causal>(a, b, c); }, q, k, v);
+  const auto k = random_tensor<T, Shape<dyn, keys, heads * width>>(2, -2, 2, n),
+             v = random_tensor<T, Shape<dyn, keys, heads * width>>(3, -2, 2, n);
+  const auto own = both_modes(
+      [](const auto& a, const auto& b, const auto& c) {
+        return ops::attention<AttentionConfig{.heads = heads, .causal = causal}>(a, b, c);
+      },
+      q, k, v);
+  const auto expected = both_modes(
+      [](const auto& a, const auto& b, const auto& c) { return written_out<heads, causal>(a, b, c); }, q, k, v);
   CHECK(same_bits(own.result, expected.result));
   CHECK(same_bits(std::get<0>(own.gradient), std::get<0>(expected.gradient)));
   CHECK(same_bits(std::get<1>(own.gradient), std::get<1>(expected.gradient)));
@@ -68,16 +78,23 @@ TEST_CASE("the bits of matmul, mul, causal_mask, softmax, matmul, and of their g
 TEST_CASE("queries, keys, and values in one tensor, or in three") {
   const auto qkv = random_tensor<float, Shape<dyn, 21, 60>>(1, -2, 2, 3);
   const auto one = both_modes([](const auto& x) { return ops::attention<causal4>(x); }, qkv);
-  const auto three = both_modes([](const auto& x) {
-    return ops::attention<causal4>(ops::slice<-1, Part{0, 20}>(x), ops::slice<-1, Part{20, 40}>(x), ops::slice<-1, Part{40, 60}>(x)); }, qkv);
+  const auto three = both_modes(
+      [](const auto& x) {
+        return ops::attention<causal4>(ops::slice<-1, Part{0, 20}>(x), ops::slice<-1, Part{20, 40}>(x),
+                                       ops::slice<-1, Part{40, 60}>(x));
+      },
+      qkv);
   CHECK(same_bits(one.result, three.result));
   CHECK(same_bits(std::get<0>(one.gradient), std::get<0>(three.gradient)));
 }
 
 TEST_CASE("gradients in double") {
-  check_gradients([](const auto& x) { return ops::attention<AttentionConfig{.heads = 2, .causal = true}>(x); }, random_tensor<double, Shape<2, 5, 12>>(1, -2, 2));
-  check_gradients([](const auto& q, const auto& k, const auto& v) { return ops::attention<AttentionConfig{.heads = 2, .scale = 0.7f}>(q, k, v); },
-                  random_tensor<double, Shape<dyn, 3, 6>>(1, -2, 2), random_tensor<double, Shape<dyn, 4, 6>>(2, -2, 2), random_tensor<double, Shape<dyn, 4, 6>>(3, -2, 2));
+  check_gradients([](const auto& x) { return ops::attention<AttentionConfig{.heads = 2, .causal = true}>(x); },
+                  random_tensor<double, Shape<2, 5, 12>>(1, -2, 2));
+  check_gradients([](const auto& q, const auto& k,
+                     const auto& v) { return ops::attention<AttentionConfig{.heads = 2, .scale = 0.7f}>(q, k, v); },
+                  random_tensor<double, Shape<dyn, 3, 6>>(1, -2, 2), random_tensor<double, Shape<dyn, 4, 6>>(2, -2, 2),
+                  random_tensor<double, Shape<dyn, 4, 6>>(3, -2, 2));
 }
 
 TEST_CASE("equal bits on four threads, and for each sample alone") {
@@ -96,7 +113,9 @@ TEST_CASE("equal bits on four threads, and for each sample alone") {
 }
 
 TEST_CASE("scratch memory grows with the length, not with its square") {
-  const auto bytes = [](long length) { return kernel::detail::attention_scratch<float>({length, length, 64, true}, true).total; };
+  const auto bytes = [](long length) {
+    return kernel::detail::attention_scratch<float>({length, length, 64, true}, true).total;
+  };
   CHECK(bytes(2048) < 2048 * 2048 * sizeof(float) / 4);
   CHECK(bytes(8192) < 5 * bytes(2048));
 }
@@ -112,14 +131,22 @@ TEST_CASE("16-bit floats are computed in float and rounded once") {
 }
 
 TEST_CASE("what does not fit is said in one sentence") {
-  const TensorType x = type_of<float, Shape<dyn, 8, 12>>, longer = type_of<float, Shape<dyn, 9, 12>>, wider = type_of<float, Shape<dyn, 8, 24>>;
+  const TensorType x = type_of<float, Shape<dyn, 8, 12>>, longer = type_of<float, Shape<dyn, 9, 12>>,
+                   wider = type_of<float, Shape<dyn, 8, 24>>;
   CHECK(refusal<ops::Attention>({4, 1, 0}, {x}).empty());
-  CHECK(refusal<ops::Attention>({5, 0, 0}, {x}) == "Attention of 5 heads got [n,8,12]: its last extent must be a multiple of 15");
+  CHECK(refusal<ops::Attention>({5, 0, 0}, {x}) ==
+        "Attention of 5 heads got [n,8,12]: its last extent must be a multiple of 15");
   CHECK(refusal<ops::Attention>({4, 0, 0}, {x, longer, longer}).empty());
-  CHECK(refusal<ops::Attention>({4, 1, 0}, {x, longer, longer}) == "causal Attention got queries [n,8,12] and keys [n,9,12], which must have one length");
-  CHECK(refusal<ops::Attention>({4, 0, 0}, {x, wider, wider}) == "Attention got queries [n,8,12] and keys [n,8,24], which may differ in their length only");
-  CHECK(refusal<ops::Attention>({4, 0, 0}, {x, x, longer}) == "Attention got keys [n,8,12] and values [n,9,12], which must have one shape");
-  CHECK(refusal<ops::Attention>({4, 0, 0}, {x, longer, x}) == "Attention got keys [n,9,12] and values [n,8,12], which must have one shape");
-  CHECK(refusal<ops::Attention>({1, 0, 0}, {type_of<float, Shape<dyn, 12>>}) == "Attention needs operands [...,length,features] of a fixed length, got [n,12]");
-  CHECK(refusal<ops::Attention>({1, 0, 0}, {x.with(Dtype::int32)}) == "Attention needs floating-point operands, got int32 [n,8,12]");
+  CHECK(refusal<ops::Attention>({4, 1, 0}, {x, longer, longer}) ==
+        "causal Attention got queries [n,8,12] and keys [n,9,12], which must have one length");
+  CHECK(refusal<ops::Attention>({4, 0, 0}, {x, wider, wider}) ==
+        "Attention got queries [n,8,12] and keys [n,8,24], which may differ in their length only");
+  CHECK(refusal<ops::Attention>({4, 0, 0}, {x, x, longer}) ==
+        "Attention got keys [n,8,12] and values [n,9,12], which must have one shape");
+  CHECK(refusal<ops::Attention>({4, 0, 0}, {x, longer, x}) ==
+        "Attention got keys [n,9,12] and values [n,8,12], which must have one shape");
+  CHECK(refusal<ops::Attention>({1, 0, 0}, {type_of<float, Shape<dyn, 12>>}) ==
+        "Attention needs operands [...,length,features] of a fixed length, got [n,12]");
+  CHECK(refusal<ops::Attention>({1, 0, 0}, {x.with(Dtype::int32)}) ==
+        "Attention needs floating-point operands, got int32 [n,8,12]");
 }

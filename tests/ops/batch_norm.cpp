@@ -32,12 +32,16 @@ struct Norm {
   }
 };
 struct NormReluResidual {
-  constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const { return ops::relu(ops::add(Norm<images>{}(x, gamma, beta), x)); }
+  constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const {
+    return ops::relu(ops::add(Norm<images>{}(x, gamma, beta), x));
+  }
 };
 
 // A window of one pixel changes nothing but the layout: pooling wants blocks of samples.
 struct InBlocks : NormReluResidual {
-  constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const { return NormReluResidual::operator()(ops::max_pool2d<1>(x), gamma, beta); }
+  constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const {
+    return NormReluResidual::operator()(ops::max_pool2d<1>(x), gamma, beta);
+  }
 };
 template <class Image>
 void check_layouts() {
@@ -46,7 +50,8 @@ void check_layouts() {
     const auto x = random_tensor<float, Image>(1, -2, 2, n);
     using Channels = Shape<Image::dims[1]>;
     const auto gamma = random_tensor<float, Channels>(2), beta = random_tensor<float, Channels>(3);
-    const auto rows = support::both_modes(NormReluResidual{}, x, gamma, beta), blocks = support::both_modes(InBlocks{}, x, gamma, beta);
+    const auto rows = support::both_modes(NormReluResidual{}, x, gamma, beta),
+               blocks = support::both_modes(InBlocks{}, x, gamma, beta);
     CHECK(support::same_bits(rows.result, blocks.result));
     CHECK(support::same_bits(std::get<0>(rows.gradient), std::get<0>(blocks.gradient)));
     CHECK(support::same_bits(std::get<1>(rows.gradient), std::get<1>(blocks.gradient)));
@@ -55,7 +60,8 @@ void check_layouts() {
 }
 
 template <class T, class S, class G>
-void check_values(const Tensor<T, S>& x, const Tensor<G, Shape<S::dims[1]>>& gamma, const Tensor<G, Shape<S::dims[1]>>& beta) {
+void check_values(const Tensor<T, S>& x, const Tensor<G, Shape<S::dims[1]>>& gamma,
+                  const Tensor<G, Shape<S::dims[1]>>& beta) {
   const auto y = Norm<ops::BatchNormAttributes{1e-5f, S::rank}>{}(x, gamma, beta);
   constexpr long channels = S::dims[1], spatial = S::dims.span(2, S::rank);
   const long samples = x.extent(0), elements = samples * spatial;
@@ -66,10 +72,13 @@ void check_values(const Tensor<T, S>& x, const Tensor<G, Shape<S::dims[1]>>& gam
     for (long s = 0; s < samples; ++s)
       for (long i = 0; i < spatial; ++i) mean += double(x.data()[at(s, c, i)]) / double(elements);
     for (long s = 0; s < samples; ++s)
-      for (long i = 0; i < spatial; ++i) variance += std::pow(double(x.data()[at(s, c, i)]) - mean, 2) / double(elements);
+      for (long i = 0; i < spatial; ++i)
+        variance += std::pow(double(x.data()[at(s, c, i)]) - mean, 2) / double(elements);
     for (long s = 0; s < samples; ++s)
       for (long i = 0; i < spatial; ++i) {
-        const double expected = (double(x.data()[at(s, c, i)]) - mean) / std::sqrt(variance + double(1e-5f)) * gamma.data()[c] + beta.data()[c];
+        const double expected =
+            (double(x.data()[at(s, c, i)]) - mean) / std::sqrt(variance + double(1e-5f)) * gamma.data()[c] +
+            beta.data()[c];
         worst = std::fmax(worst, std::fabs(y.data()[at(s, c, i)] - expected));
       }
   }
@@ -87,10 +96,14 @@ Sentence error_of(int rank, Dtype x = Dtype::float32) {
 }  // namespace
 
 TEST_CASE("batch_norm: values against a computation in double") {
-  check_values(random_tensor<float, Shape<dyn, 3, 5, 7>>(1, -3, 5, 4), random_tensor<float, Shape<3>>(2), random_tensor<float, Shape<3>>(3));
-  check_values(random_tensor<float, Shape<dyn, 130>>(1, -3, 5, 100), random_tensor<float, Shape<130>>(2), random_tensor<float, Shape<130>>(3));
-  check_values(random_tensor<float, Shape<dyn, 70, 1, 1>>(1, -3, 5, 9), random_tensor<float, Shape<70>>(2), random_tensor<float, Shape<70>>(3));
-  check_values(random_tensor<float, Shape<6, 2, 3, 3>>(1, 5, 6), random_tensor<float, Shape<2>>(2), random_tensor<float, Shape<2>>(3));
+  check_values(random_tensor<float, Shape<dyn, 3, 5, 7>>(1, -3, 5, 4), random_tensor<float, Shape<3>>(2),
+               random_tensor<float, Shape<3>>(3));
+  check_values(random_tensor<float, Shape<dyn, 130>>(1, -3, 5, 100), random_tensor<float, Shape<130>>(2),
+               random_tensor<float, Shape<130>>(3));
+  check_values(random_tensor<float, Shape<dyn, 70, 1, 1>>(1, -3, 5, 9), random_tensor<float, Shape<70>>(2),
+               random_tensor<float, Shape<70>>(3));
+  check_values(random_tensor<float, Shape<6, 2, 3, 3>>(1, 5, 6), random_tensor<float, Shape<2>>(2),
+               random_tensor<float, Shape<2>>(3));
 }
 
 TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta; one element has a variance of 0") {
@@ -99,7 +112,8 @@ TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta; on
   const auto table = apply<ops::BatchNormTable, rows>(Location{}, x, gamma, beta);
   const float expected[]{2, 30, 2.0f / 3, 1400.0f / 3, 5, 6, 7, 8, 1, 700};
   for (int i = 0; i < 10; ++i) CHECK(table.data()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
-  const auto single = apply<ops::BatchNormTable, rows>(Location{}, support::tensor_of<float, Shape<dyn, 2>>({1, 10}), gamma, beta);
+  const auto single =
+      apply<ops::BatchNormTable, rows>(Location{}, support::tensor_of<float, Shape<dyn, 2>>({1, 10}), gamma, beta);
   CHECK(single.data()[2] == 0);
   CHECK(single.data()[8] == 0);
 }
@@ -109,7 +123,8 @@ TEST_CASE("batch_norm: gradients in double, with the part that goes through the 
                            random_tensor<double, Shape<2>>(2), random_tensor<double, Shape<2>>(3));
   support::check_gradients(Norm<rows>{}, random_tensor<double, Shape<dyn, 3>>(4, -2, 2, 6),
                            random_tensor<double, Shape<3>>(5), random_tensor<double, Shape<3>>(6));
-  support::check_gradients(Norm<images>{}, random_tensor<double, Shape<4, 3, 1, 1>>(7), random_tensor<double, Shape<3>>(8), random_tensor<double, Shape<3>>(9));
+  support::check_gradients(Norm<images>{}, random_tensor<double, Shape<4, 3, 1, 1>>(7),
+                           random_tensor<double, Shape<3>>(8), random_tensor<double, Shape<3>>(9));
 }
 
 TEST_CASE("batch_norm: equal bits in both modes and with four threads, with and without fused steps") {
@@ -123,8 +138,10 @@ TEST_CASE("batch_norm: equal bits in both modes and with four threads, with and 
     CHECK(support::same_bits(std::get<1>(single.gradient), std::get<1>(shared.gradient)));
     CHECK(std::get<0>(single.gradient).data()[0] != 0);
   };
-  check(NormReluResidual{}, random_tensor<float, Shape<dyn, 6, 9, 9>>(1, -2, 2, 40), random_tensor<float, Shape<6>>(2), random_tensor<float, Shape<6>>(3));
-  check(Norm<rows>{}, random_tensor<float, Shape<dyn, 130>>(4, -2, 2, 300), random_tensor<float, Shape<130>>(5), random_tensor<float, Shape<130>>(6));
+  check(NormReluResidual{}, random_tensor<float, Shape<dyn, 6, 9, 9>>(1, -2, 2, 40), random_tensor<float, Shape<6>>(2),
+        random_tensor<float, Shape<6>>(3));
+  check(Norm<rows>{}, random_tensor<float, Shape<dyn, 130>>(4, -2, 2, 300), random_tensor<float, Shape<130>>(5),
+        random_tensor<float, Shape<130>>(6));
 }
 
 TEST_CASE("batch_norm: equal bits with images in blocks of samples, statistics and gradients included") {
@@ -141,7 +158,8 @@ TEST_CASE("batch_norm: what follows element by element runs in its kernel") {
       using T = Traced<float, Shape<dyn, 6, 9, 9>>;
       const T x(&b, b.leaf(&info<ops::Input>, Key::value, 0));
       using C = Traced<float, Shape<6>>;
-      const C gamma(&b, b.leaf(&info<ops::Input>, Channel::value, 1)), beta(&b, b.leaf(&info<ops::Input>, Channel::value, 2));
+      const C gamma(&b, b.leaf(&info<ops::Input>, Channel::value, 1)),
+          beta(&b, b.leaf(&info<ops::Input>, Channel::value, 2));
       b.outputs.push_back(NormReluResidual{}(x, gamma, beta).id);
       return b;
     }
@@ -164,8 +182,12 @@ TEST_CASE("batch_norm: 16-bit floats beside parameters of float32") {
 TEST_CASE("batch_norm: bad operands") {
   CHECK((error_of<Shape<dyn, 3, 4, 4>, Shape<3>>(4).empty()));
   CHECK((error_of<Shape<dyn, 3>, Shape<3>>(4).view() == "BatchNorm2d needs an input [n,C,H,W] of rank 4, got [n,3]"));
-  CHECK((error_of<Shape<dyn, 3, 4, 4>, Shape<3>>(2).view() == "BatchNorm1d needs an input [n,C] of rank 2, got [n,3,4,4]"));
-  CHECK((error_of<Shape<dyn, 3, 4, 4>, Shape<8>>(4).view() == "BatchNorm2d got an input of 3 channels [n,3,4,4], its gamma [8] needs 8"));
-  CHECK((error_of<Shape<dyn, 3>, Shape<3>>(2, Dtype::int32).view() == "BatchNorm1d needs a floating-point input, got int32 [n,3]"));
-  CHECK((error_of<Shape<dyn, 3>, Shape<3>>(2, Dtype::float64).view() == "BatchNorm1d of float64 needs parameters of float64, got float32"));
+  CHECK((error_of<Shape<dyn, 3, 4, 4>, Shape<3>>(2).view() ==
+         "BatchNorm1d needs an input [n,C] of rank 2, got [n,3,4,4]"));
+  CHECK((error_of<Shape<dyn, 3, 4, 4>, Shape<8>>(4).view() ==
+         "BatchNorm2d got an input of 3 channels [n,3,4,4], its gamma [8] needs 8"));
+  CHECK((error_of<Shape<dyn, 3>, Shape<3>>(2, Dtype::int32).view() ==
+         "BatchNorm1d needs a floating-point input, got int32 [n,3]"));
+  CHECK((error_of<Shape<dyn, 3>, Shape<3>>(2, Dtype::float64).view() ==
+         "BatchNorm1d of float64 needs parameters of float64, got float32"));
 }

@@ -68,8 +68,10 @@ TEST_CASE("to 16-bit floats in one rounding, although the way leads through floa
   CHECK(float(converted<float16>(above)) == 1 + 0x1p-10f);
   CHECK(float(converted<float16>(below)) == 1.0f);
   CHECK(float(converted<bfloat16>(1 + 0x1p-8 + 0x1p-40)) == 1 + 0x1p-7f);
-  CHECK(float(converted<bfloat16>((std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1)) == std::ldexp(1 + 0x1p-7f, 62));
-  CHECK(float(converted<bfloat16>(-(std::int64_t{1} << 62) - (std::int64_t{1} << 54) - 1)) == -std::ldexp(1 + 0x1p-7f, 62));
+  CHECK(float(converted<bfloat16>((std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1)) ==
+        std::ldexp(1 + 0x1p-7f, 62));
+  CHECK(float(converted<bfloat16>(-(std::int64_t{1} << 62) - (std::int64_t{1} << 54) - 1)) ==
+        -std::ldexp(1 + 0x1p-7f, 62));
   CHECK(float(converted<bfloat16>((std::int64_t{1} << 62) + (std::int64_t{1} << 54))) == std::ldexp(1.0f, 62));
   CHECK(std::isinf(float(converted<float16>(65520.0))));
   CHECK(float(converted<float16>(65519.99)) == 65504.0f);
@@ -89,7 +91,8 @@ TEST_CASE("a gradient goes back in the dtype it came from, and stops at integers
   const auto half = both_modes([](const auto& v) { return cast<float16>(v) * 2; }, x);
   CHECK(std::is_same_v<decltype(half.result)::type, float16>);
   CHECK(std::get<0>(half.gradient).values()[0] != 0.0f);
-  const auto integer = both_modes([](const auto& v) { return cast<float>(cast<std::int32_t>(v)) * v; }, tensor_of<float, Shape<3>>({1.5f, 2.5f, -3.5f}));
+  const auto integer = both_modes([](const auto& v) { return cast<float>(cast<std::int32_t>(v)) * v; },
+                                  tensor_of<float, Shape<3>>({1.5f, 2.5f, -3.5f}));
   CHECK(integer.result.values()[2] == 10.5f);
   const auto same = both_modes([](const auto& v) { return cast<float>(v) * v; }, x);
   CHECK(same.result.values()[1] == 4.0f);

@@ -27,7 +27,8 @@ TEST_CASE("a tensor beside itself gets both gradients") {
 
 TEST_CASE("stack makes a new axis") {
   const auto a = tensor_of<float, Shape<2>>({1, 2}), b = tensor_of<float, Shape<2>>({3, 4});
-  CHECK(same_bits(both_modes([](const auto& x, const auto& y) { return stack<0>(x, y); }, a, b).result, tensor_of<float, Shape<2, 2>>({1, 2, 3, 4})));
+  CHECK(same_bits(both_modes([](const auto& x, const auto& y) { return stack<0>(x, y); }, a, b).result,
+                  tensor_of<float, Shape<2, 2>>({1, 2, 3, 4})));
   CHECK(same_bits(stack<-1>(a, b), tensor_of<float, Shape<2, 2>>({1, 3, 2, 4})));
   static_assert(decltype(stack<1>(a, b, a, b))::dims == type_of<float, Shape<2, 4>>);
 }
@@ -35,10 +36,14 @@ TEST_CASE("stack makes a new axis") {
 TEST_CASE("what does not fit is said in one sentence") {
   using ops::Concat;
   const auto f = [](auto s) { return type_of<float, decltype(s)>; };
-  CHECK(refusal<Concat>({1}, {f(Shape<2, 3>{}), f(Shape<3, 3>{})}) == "Concat along axis 1 of [2,3] and [3,3]: the other extents must agree");
-  CHECK(refusal<Concat>({0}, {f(Shape<dyn, 3>{}), f(Shape<3, 3>{})}) == "Concat along axis 0 of [n,3] and [3,3]: the other extents must agree");
-  CHECK(refusal<Concat>({0}, {f(Shape<2, 3>{}), f(Shape<3>{})}) == "Concat along axis 0 of [2,3] and [3]: the other extents must agree");
+  CHECK(refusal<Concat>({1}, {f(Shape<2, 3>{}), f(Shape<3, 3>{})}) ==
+        "Concat along axis 1 of [2,3] and [3,3]: the other extents must agree");
+  CHECK(refusal<Concat>({0}, {f(Shape<dyn, 3>{}), f(Shape<3, 3>{})}) ==
+        "Concat along axis 0 of [n,3] and [3,3]: the other extents must agree");
+  CHECK(refusal<Concat>({0}, {f(Shape<2, 3>{}), f(Shape<3>{})}) ==
+        "Concat along axis 0 of [2,3] and [3]: the other extents must agree");
   CHECK(refusal<Concat>({2}, {f(Shape<2, 3>{}), f(Shape<2, 3>{})}) == "Concat got the axis 2 for [2,3] of rank 2");
-  CHECK(refusal<Concat>({0}, {f(Shape<2>{}), type_of<double, Shape<2>>}) == "Concat of float32 [2] and float64 [2]: cast one of them, dtypes must agree");
+  CHECK(refusal<Concat>({0}, {f(Shape<2>{}), type_of<double, Shape<2>>}) ==
+        "Concat of float32 [2] and float64 [2]: cast one of them, dtypes must agree");
   CHECK(result_type<Concat>({-2}, {f(Shape<dyn, 3>{}), f(Shape<dyn, 3>{})}) == "float32 [2n,3]");
 }

@@ -19,7 +19,9 @@ namespace {
 
 using Number1 = Tensor<float, Shape<>>;
 template <class T, class S>
-Tensor<T, S> ones(long n = 1) { return Tensor<T, S>::full(T(1), n); }
+Tensor<T, S> ones(long n = 1) {
+  return Tensor<T, S>::full(T(1), n);
+}
 
 // One call with a chosen seed, step, and stream.
 template <class T, class S>
@@ -63,7 +65,8 @@ TEST_CASE("dropout: rows and columns are dropped alike, neighbours independently
   }
 }
 
-TEST_CASE("dropout: seed, step, and stream each change the mask; the same three give the same on any number of threads") {
+TEST_CASE(
+    "dropout: seed, step, and stream each change the mask; the same three give the same on any number of threads") {
   const auto x = ones<float, Shape<dyn, 100>>(777);
   const auto first = dropped(x, 0.5f, 1, 2, 3);
   const auto agreement = [&](const auto& other) {
@@ -79,7 +82,8 @@ TEST_CASE("dropout: seed, step, and stream each change the mask; the same three 
 }
 
 TEST_CASE("dropout: the mask of a sample does not depend on the batch") {
-  const auto few = dropped(ones<float, Shape<dyn, 33>>(2), 0.5f, 1, 2, 3), many = dropped(ones<float, Shape<dyn, 33>>(50), 0.5f, 1, 2, 3);
+  const auto few = dropped(ones<float, Shape<dyn, 33>>(2), 0.5f, 1, 2, 3),
+             many = dropped(ones<float, Shape<dyn, 33>>(50), 0.5f, 1, 2, 3);
   CHECK(std::memcmp(few.data(), many.data(), 66 * sizeof(float)) == 0);
 }
 
@@ -107,9 +111,11 @@ TEST_CASE("dropout: 16-bit and double values, and what is infinite stays out of 
 
 TEST_CASE("dropout: bad operands") {
   Sentence error;
-  ops::Dropout::shape({{type_of<int, Shape<3>>, type_of<float, Shape<>>, type_of<std::uint64_t, Shape<2>>}, 3}, {}, error);
+  ops::Dropout::shape({{type_of<int, Shape<3>>, type_of<float, Shape<>>, type_of<std::uint64_t, Shape<2>>}, 3}, {},
+                      error);
   CHECK(error.view() == "Dropout needs a floating-point operand, got int32 [3]");
   error = {};
-  ops::Dropout::shape({{type_of<float, Shape<3>>, type_of<double, Shape<>>, type_of<std::uint64_t, Shape<2>>}, 3}, {}, error);
+  ops::Dropout::shape({{type_of<float, Shape<3>>, type_of<double, Shape<>>, type_of<std::uint64_t, Shape<2>>}, 3}, {},
+                      error);
   CHECK(error.view() == "Dropout needs its rate as one float32, got float64 []");
 }

@@ -37,7 +37,9 @@ float slope(const F& f, float x) {
   tape.backward(f(v));
   return tape.gradient(v).item();
 }
-bool near(double found, double expected, double relative = 1e-6) { return std::fabs(found - expected) <= relative * std::fabs(expected); }
+bool near(double found, double expected, double relative = 1e-6) {
+  return std::fabs(found - expected) <= relative * std::fabs(expected);
+}
 constexpr TensorType of(Dtype d, int a, int b) { return {{a, b}, 2, d}; }
 
 }  // namespace
@@ -70,7 +72,8 @@ TEST_CASE("sigmoid, softplus, silu, gelu neither overflow nor lose what is small
 }
 
 TEST_CASE("maximum and minimum: NaN wins, ties share the gradient") {
-  const auto a = tensor_of<float, Shape<4>>({1, std::nanf(""), 2, 5}), b = tensor_of<float, Shape<4>>({1, 1, std::nanf(""), 3});
+  const auto a = tensor_of<float, Shape<4>>({1, std::nanf(""), 2, 5}),
+             b = tensor_of<float, Shape<4>>({1, 1, std::nanf(""), 3});
   const auto larger = maximum(a, b), smaller = minimum(a, b);
   CHECK(std::isnan(larger.values()[1]));
   CHECK(std::isnan(larger.values()[2]));
@@ -90,7 +93,8 @@ TEST_CASE("maximum and minimum: NaN wins, ties share the gradient") {
 }
 
 TEST_CASE("pow at the points where a factor is 0 or infinite") {
-  const auto base = tensor_of<float, Shape<6>>({0, 0, 0, 2, -2, -2}), exponent = tensor_of<float, Shape<6>>({2, 1, 0, 0, 3, 0.5f});
+  const auto base = tensor_of<float, Shape<6>>({0, 0, 0, 2, -2, -2}),
+             exponent = tensor_of<float, Shape<6>>({2, 1, 0, 0, 3, 0.5f});
   eager::Tape tape;
   tape.watch(base);
   tape.watch(exponent);
@@ -124,7 +128,8 @@ TEST_CASE("abs and comparisons at zero and NaN") {
 }
 
 TEST_CASE("the truth tables") {
-  const auto a = tensor_of<bool, Shape<4>>({false, false, true, true}), b = tensor_of<bool, Shape<4>>({false, true, false, true});
+  const auto a = tensor_of<bool, Shape<4>>({false, false, true, true}),
+             b = tensor_of<bool, Shape<4>>({false, true, false, true});
   CHECK(same_bits(logical_and(a, b), tensor_of<bool, Shape<4>>({false, false, false, true})));
   CHECK(same_bits(logical_or(a, b), tensor_of<bool, Shape<4>>({false, true, true, true})));
   CHECK(same_bits(logical_xor(a, b), tensor_of<bool, Shape<4>>({false, true, true, false})));
@@ -133,17 +138,23 @@ TEST_CASE("the truth tables") {
 
 TEST_CASE("operands that do not fit are refused in a sentence") {
   using enum Dtype;
-  CHECK(refusal<ops::Sub>({}, {of(float32, 2, 3), of(float32, 2, 4)}) == "Sub of [2,3] and [2,4]: the shapes do not broadcast");
-  CHECK(refusal<ops::Sub>({}, {of(float32, dyn, 3), of(float32, 2, 3)}) == "Sub of [n,3] and [2,3]: the shapes do not broadcast");
-  CHECK(refusal<ops::Div>({}, {of(float32, 2, 3), of(float16, 2, 3)}) == "Div of float32 [2,3] and float16 [2,3]: cast one of them, dtypes must agree");
+  CHECK(refusal<ops::Sub>({}, {of(float32, 2, 3), of(float32, 2, 4)}) ==
+        "Sub of [2,3] and [2,4]: the shapes do not broadcast");
+  CHECK(refusal<ops::Sub>({}, {of(float32, dyn, 3), of(float32, 2, 3)}) ==
+        "Sub of [n,3] and [2,3]: the shapes do not broadcast");
+  CHECK(refusal<ops::Div>({}, {of(float32, 2, 3), of(float16, 2, 3)}) ==
+        "Div of float32 [2,3] and float16 [2,3]: cast one of them, dtypes must agree");
   CHECK(refusal<ops::Exp>({}, {of(int32, 2, 3)}) == "Exp needs floating-point operands, got int32 [2,3]: cast it");
-  CHECK(refusal<ops::Add>({}, {of(bool_, 2, 3), of(bool_, 2, 3)}) == "Add needs operands that are numbers, got bool [2,3]: cast it");
-  CHECK(refusal<ops::LogicalNot>({}, {of(float32, 2, 3)}) == "LogicalNot needs bool operands, got float32 [2,3]: cast it");
+  CHECK(refusal<ops::Add>({}, {of(bool_, 2, 3), of(bool_, 2, 3)}) ==
+        "Add needs operands that are numbers, got bool [2,3]: cast it");
+  CHECK(refusal<ops::LogicalNot>({}, {of(float32, 2, 3)}) ==
+        "LogicalNot needs bool operands, got float32 [2,3]: cast it");
   CHECK(refusal<ops::Select>({}, {of(float32, 2, 3), of(float32, 2, 3), of(float32, 2, 3)}) ==
         "Select needs a bool condition, got float32 [2,3]: compare it with something");
   CHECK(refusal<ops::Select>({}, {of(bool_, 2, 3), of(float32, 2, 3), of(int32, 2, 3)}) ==
         "Select between float32 [2,3] and int32 [2,3]: cast one of them, dtypes must agree");
-  CHECK(refusal<ops::Select>({}, {of(bool_, 2, 3), of(float32, 2, 4), of(float32, 2, 3)}) == "Select of [2,3], [2,4], and [2,3]: the shapes do not broadcast");
+  CHECK(refusal<ops::Select>({}, {of(bool_, 2, 3), of(float32, 2, 4), of(float32, 2, 3)}) ==
+        "Select of [2,3], [2,4], and [2,3]: the shapes do not broadcast");
   CHECK(result_type<ops::Less>({}, {of(float16, dyn, 3), of(float16, 1, 1)}) == "bool [n,3]");
   CHECK(result_type<ops::Select>({}, {of(bool_, 1, 3), of(float64, dyn, 1), of(float64, 1, 1)}) == "float64 [n,3]");
 }
@@ -154,7 +165,8 @@ template <class Op, class T>
 void check_fold(std::uint64_t seed) {
   Random random(seed);
   for (int i = 0; i < 50; ++i) {
-    double a = std::ldexp(random.uniform(-1, 1), int(random.below(12))), b = std::ldexp(random.uniform(-1, 1), int(random.below(12)));
+    double a = std::ldexp(random.uniform(-1, 1), int(random.below(12))),
+           b = std::ldexp(random.uniform(-1, 1), int(random.below(12)));
     if constexpr (std::is_integral_v<T>) a = std::trunc(a * 1e4), b = std::trunc(b * 1e4);
     CAPTURE(a);
     CAPTURE(b);
@@ -166,7 +178,8 @@ void check_fold(std::uint64_t seed) {
     };
     const double folded = ops::folded<Op, 2>(dtype_of<T>, a, b);
     const double computed = static_cast<double>(tenon::apply<Op>(Location{}, constant(a), constant(b)).item());
-    if constexpr (!std::is_same_v<Op, ops::Div>) CHECK((folded == folded || std::is_integral_v<T>));  // floating-point of this size is folded
+    // floating-point of this size is folded
+    if constexpr (!std::is_same_v<Op, ops::Div>) CHECK((folded == folded || std::is_integral_v<T>));
     if (folded == folded) CHECK(folded == computed);
   }
 }

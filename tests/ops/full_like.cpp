@@ -34,7 +34,8 @@ TEST_CASE("no gradient flows") {
 
 TEST_CASE("arange counts") {
   const auto x = random_tensor<float, Shape<dyn, 2>>(1);
-  CHECK(same_bits(both_modes([](const auto& v) { return arange<4>(v); }, x).result, tensor_of<std::int32_t, Shape<4>>({0, 1, 2, 3})));
+  CHECK(same_bits(both_modes([](const auto& v) { return arange<4>(v); }, x).result,
+                  tensor_of<std::int32_t, Shape<4>>({0, 1, 2, 3})));
   CHECK(same_bits(arange<3, float, 5, -2>(x), tensor_of<float, Shape<3>>({5, 3, 1})));
   CHECK(refusal<ops::Arange>({0}, {type_of<float, Shape<2>>}) == "arange got the count 0, it needs 1 or more");
 }

@@ -82,7 +82,10 @@ TEST_CASE("what does not fit is said in one sentence") {
   using ops::Gather;
   const TensorType table = type_of<float, Shape<10, 4>>, numbers = type_of<std::int32_t, Shape<dyn, 7>>;
   CHECK(result_type<Gather>({}, {table, numbers}) == "float32 [n,7,4]");
-  CHECK(refusal<Gather>({}, {table, type_of<float, Shape<7>>}) == "Gather needs numbers of int32 or int64, got float32 [7]");
-  CHECK(refusal<Gather>({}, {type_of<float, Shape<dyn, 4>>, numbers}) == "Gather needs a table [V,...] of a fixed number of rows, got [n,4]");
-  CHECK(refusal<Gather>({}, {type_of<float, Shape<2, 1, 1, 1, 1, 1>>, numbers}) == "Gather of [2,1,1,1,1,1] by [n,7]: a tensor has at most 6 axes");
+  CHECK(refusal<Gather>({}, {table, type_of<float, Shape<7>>}) ==
+        "Gather needs numbers of int32 or int64, got float32 [7]");
+  CHECK(refusal<Gather>({}, {type_of<float, Shape<dyn, 4>>, numbers}) ==
+        "Gather needs a table [V,...] of a fixed number of rows, got [n,4]");
+  CHECK(refusal<Gather>({}, {type_of<float, Shape<2, 1, 1, 1, 1, 1>>, numbers}) ==
+        "Gather of [2,1,1,1,1,1] by [n,7]: a tensor has at most 6 axes");
 }

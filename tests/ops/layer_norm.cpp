@@ -41,7 +41,9 @@ TEST_CASE("layer_norm: rows against a computation in double") {
     for (long i = 0; i < 37; ++i) mean += x.data()[row * 37 + i] / 37.0;
     for (long i = 0; i < 37; ++i) variance += (x.data()[row * 37 + i] - mean) * (x.data()[row * 37 + i] - mean) / 37;
     for (long i = 0; i < 37; ++i)
-      CHECK(std::fabs(y.data()[row * 37 + i] - ((x.data()[row * 37 + i] - mean) / std::sqrt(variance + 1e-7) * gamma.data()[i] + beta.data()[i])) < 3e-6);
+      CHECK(std::fabs(y.data()[row * 37 + i] -
+                      ((x.data()[row * 37 + i] - mean) / std::sqrt(variance + 1e-7) * gamma.data()[i] +
+                       beta.data()[i])) < 3e-6);
   }
 }
 
@@ -55,15 +57,19 @@ TEST_CASE("layer_norm: rows far from zero keep their digits") {
 }
 
 TEST_CASE("layer_norm: a constant row gives beta") {
-  const auto y = norm((Tensor<float, Shape<2, 5>>::full(3)), (Tensor<float, Shape<5>>::full(2)), random_tensor<float, Shape<5>>(3));
+  const auto y = norm((Tensor<float, Shape<2, 5>>::full(3)), (Tensor<float, Shape<5>>::full(2)),
+                      random_tensor<float, Shape<5>>(3));
   const auto beta = random_tensor<float, Shape<5>>(3);
   for (long i = 0; i < 10; ++i) CHECK(y.data()[i] == beta.data()[i % 5]);
 }
 
 TEST_CASE("layer_norm: gradients in double") {
-  support::check_gradients(norm, random_tensor<double, Shape<dyn, 7>>(1), random_tensor<double, Shape<7>>(2), random_tensor<double, Shape<7>>(3));
-  support::check_gradients(norm, random_tensor<double, Shape<2, 3, 2, 5>>(4), random_tensor<double, Shape<2, 5>>(5), random_tensor<double, Shape<2, 5>>(6));
-  support::check_gradients(norm, random_tensor<double, Shape<2, 3>>(7), random_tensor<double, Shape<2, 3>>(8), random_tensor<double, Shape<2, 3>>(9));
+  support::check_gradients(norm, random_tensor<double, Shape<dyn, 7>>(1), random_tensor<double, Shape<7>>(2),
+                           random_tensor<double, Shape<7>>(3));
+  support::check_gradients(norm, random_tensor<double, Shape<2, 3, 2, 5>>(4), random_tensor<double, Shape<2, 5>>(5),
+                           random_tensor<double, Shape<2, 5>>(6));
+  support::check_gradients(norm, random_tensor<double, Shape<2, 3>>(7), random_tensor<double, Shape<2, 3>>(8),
+                           random_tensor<double, Shape<2, 3>>(9));
 }
 
 TEST_CASE("layer_norm: equal bits in both modes, and with four threads") {
@@ -91,8 +97,12 @@ TEST_CASE("layer_norm: 16-bit floats beside parameters of float32") {
 
 TEST_CASE("layer_norm: bad operands") {
   CHECK((error_of<Shape<dyn, 8>, Shape<8>, Shape<8>>().empty()));
-  CHECK((error_of<Shape<dyn, 7>, Shape<8>, Shape<8>>().view() == "LayerNorm got an input [n,7], its gamma [8] normalizes the last axes, which must be [8]"));
-  CHECK((error_of<Shape<8>, Shape<4, 8>, Shape<4, 8>>().view() == "LayerNorm got an input [8], its gamma [4,8] normalizes the last axes, which must be [4,8]"));
-  CHECK((error_of<Shape<dyn, 8>, Shape<8>, Shape<1>>().view() == "LayerNorm got gamma [8] and beta [1], which must have one shape"));
-  CHECK((error_of<Shape<dyn, 8>, Shape<8>, Shape<8>>(Dtype::float16).view() == "LayerNorm of float32 needs parameters of float32, got float16"));
+  CHECK((error_of<Shape<dyn, 7>, Shape<8>, Shape<8>>().view() ==
+         "LayerNorm got an input [n,7], its gamma [8] normalizes the last axes, which must be [8]"));
+  CHECK((error_of<Shape<8>, Shape<4, 8>, Shape<4, 8>>().view() ==
+         "LayerNorm got an input [8], its gamma [4,8] normalizes the last axes, which must be [4,8]"));
+  CHECK((error_of<Shape<dyn, 8>, Shape<8>, Shape<1>>().view() ==
+         "LayerNorm got gamma [8] and beta [1], which must have one shape"));
+  CHECK((error_of<Shape<dyn, 8>, Shape<8>, Shape<8>>(Dtype::float16).view() ==
+         "LayerNorm of float32 needs parameters of float32, got float16"));
 }

@@ -41,9 +41,11 @@ TEST_CASE("reductions") {
 }
 
 TEST_CASE("shapes") {
-  check_same([](const auto& v) { return v.template reshape<Shape<dyn, 4, 3>>(); }, [](const auto& v) { return reshape<Shape<dyn, 4, 3>>(v); });
+  check_same([](const auto& v) { return v.template reshape<Shape<dyn, 4, 3>>(); },
+             [](const auto& v) { return reshape<Shape<dyn, 4, 3>>(v); });
   check_same([](const auto& v) { return v.flatten(); }, [](const auto& v) { return flatten(v); });
-  check_same([](const auto& v) { return v.template transpose<0, 2, 1>(); }, [](const auto& v) { return transpose<0, 2, 1>(v); });
+  check_same([](const auto& v) { return v.template transpose<0, 2, 1>(); },
+             [](const auto& v) { return transpose<0, 2, 1>(v); });
 }
 
 TEST_CASE("element-wise functions, and where the largest element is") {
@@ -62,8 +64,9 @@ TEST_CASE("a broken value passes through") {
   constexpr bool passes = [] {
     Builder b;
     const Broken broken(&b);
-    return is_broken<decltype(broken.mean<1>())> && is_broken<decltype(broken.sum())> && is_broken<decltype(broken.max<0>())> &&
-           is_broken<decltype(broken.reshape<Shape<3>>())> && is_broken<decltype(broken.flatten())> && is_broken<decltype(broken.transpose<1, 0>())> &&
+    return is_broken<decltype(broken.mean<1>())> && is_broken<decltype(broken.sum())> &&
+           is_broken<decltype(broken.max<0>())> && is_broken<decltype(broken.reshape<Shape<3>>())> &&
+           is_broken<decltype(broken.flatten())> && is_broken<decltype(broken.transpose<1, 0>())> &&
            is_broken<decltype(broken.relu())> && is_broken<decltype(broken.argmax<1>())>;
   }();
   static_assert(passes);

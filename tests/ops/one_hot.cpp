@@ -26,5 +26,6 @@ TEST_CASE("what does not fit is said in one sentence") {
   using ops::OneHot;
   CHECK(refusal<OneHot>({3}, {type_of<float, Shape<2>>}) == "OneHot needs numbers of int32 or int64, got float32 [2]");
   CHECK(refusal<OneHot>({0}, {type_of<std::int32_t, Shape<2>>}) == "OneHot of [2] got the depth 0, it needs 1 or more");
-  CHECK(refusal<OneHot>({2}, {type_of<std::int32_t, Shape<1, 1, 1, 1, 1, 1>>}) == "OneHot of [1,1,1,1,1,1]: a tensor has at most 6 axes");
+  CHECK(refusal<OneHot>({2}, {type_of<std::int32_t, Shape<1, 1, 1, 1, 1, 1>>}) ==
+        "OneHot of [1,1,1,1,1,1]: a tensor has at most 6 axes");
 }

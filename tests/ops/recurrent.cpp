@@ -1,4 +1,5 @@
-// lstm and gru: gradients against differences in double, the time loop against single steps of other operators, modes, errors.
+// lstm and gru: gradients against differences in double, the time loop against single steps of other operators, modes,
+// errors.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -18,14 +19,24 @@ using support::same_bits;
 
 namespace {
 
-template <class T, int... E> auto numbers(std::uint64_t seed, double size = 1) { return random_tensor<T, Shape<E...>>(seed, -size, size); }
-template <int time, class X> auto at_step(const X& x) { return ops::squeeze<1>(ops::slice<Part{}, Part{time, time + 1}>(x)); }
-template <int gate, int hidden, class X> auto gate_of(const X& x) { return ops::slice<Part{}, Part{gate * hidden, (gate + 1) * hidden}>(x); }
+template <class T, int... E>
+auto numbers(std::uint64_t seed, double size = 1) {
+  return random_tensor<T, Shape<E...>>(seed, -size, size);
+}
+template <int time, class X>
+auto at_step(const X& x) {
+  return ops::squeeze<1>(ops::slice<Part{}, Part{time, time + 1}>(x));
+}
+template <int gate, int hidden, class X>
+auto gate_of(const X& x) {
+  return ops::slice<Part{}, Part{gate * hidden, (gate + 1) * hidden}>(x);
+}
 
 template <class A, class B>
 double distance(const A& a, const B& b) {
   double worst = 0;
-  for (std::size_t i = 0; i < a.values().size(); ++i) worst = std::fmax(worst, std::fabs(double(a.values()[i]) - double(b.values()[i])));
+  for (std::size_t i = 0; i < a.values().size(); ++i)
+    worst = std::fmax(worst, std::fabs(double(a.values()[i]) - double(b.values()[i])));
   return worst;
 }
 
@@ -38,9 +49,12 @@ TEST_CASE("lstm: gradients against central differences") {
   const auto bias = numbers<double, 12>(6);
   const auto first = numbers<double, dyn, 2, 3>(4);
   check_gradients([](auto v, auto u, auto w) { return std::get<0>(ops::lstm(v, u, w)); }, x, input_weight, weight);
-  check_gradients([](auto v, auto u, auto w) { return std::get<1>(ops::lstm<true>(v, u, w)); }, x, input_weight, weight);
-  check_gradients([](auto v, auto u, auto w, auto s) { return std::get<0>(ops::lstm<true>(v, u, w, s)); }, x, input_weight, weight, first);
-  check_gradients([](auto v, auto u, auto w, auto b, auto s) { return std::get<1>(ops::lstm(v, u, w, b, s)); }, x, input_weight, weight, bias, first);
+  check_gradients([](auto v, auto u, auto w) { return std::get<1>(ops::lstm<true>(v, u, w)); }, x, input_weight,
+                  weight);
+  check_gradients([](auto v, auto u, auto w, auto s) { return std::get<0>(ops::lstm<true>(v, u, w, s)); }, x,
+                  input_weight, weight, first);
+  check_gradients([](auto v, auto u, auto w, auto b, auto s) { return std::get<1>(ops::lstm(v, u, w, b, s)); }, x,
+                  input_weight, weight, bias, first);
   const auto both = [](auto v, auto u, auto w, auto b) {
     auto [all, last] = ops::lstm<true>(v, u, w, b);
     return ops::add(all, ops::slice<Part{}, Part{0, 1}>(last) * ops::slice<Part{}, Part{1, 2}>(last));
@@ -132,7 +146,8 @@ TEST_CASE("lstm: reverse runs from the last step to the first") {
   const auto x = numbers<float, dyn, 3, 4>(1);
   const auto input_weight = numbers<float, 8, 4>(3);
   const auto weight = numbers<float, 8, 2>(2);
-  const auto turned = ops::concat<1>(ops::slice<Part{}, Part{2, 3}>(x), ops::slice<Part{}, Part{1, 2}>(x), ops::slice<Part{}, Part{0, 1}>(x));
+  const auto turned = ops::concat<1>(ops::slice<Part{}, Part{2, 3}>(x), ops::slice<Part{}, Part{1, 2}>(x),
+                                     ops::slice<Part{}, Part{0, 1}>(x));
   const auto [h, last] = ops::lstm<true>(x, input_weight, weight);
   const auto [h2, last2] = ops::lstm(turned, input_weight, weight);
   CHECK(same_bits(last, last2));
@@ -141,24 +156,36 @@ TEST_CASE("lstm: reverse runs from the last step to the first") {
 }
 
 TEST_CASE("lstm and gru: operands that do not fit are named") {
-  const TensorType x = type_of<float, Shape<dyn, 5, 3>>, input = type_of<float, Shape<8, 3>>, weight = type_of<float, Shape<8, 2>>,
-                   bias = type_of<float, Shape<8>>;
-  const auto lstm = [](std::initializer_list<TensorType> types) { return support::refusal<ops::LstmStates>({}, types); };
+  const TensorType x = type_of<float, Shape<dyn, 5, 3>>, input = type_of<float, Shape<8, 3>>,
+                   weight = type_of<float, Shape<8, 2>>, bias = type_of<float, Shape<8>>;
+  const auto lstm = [](std::initializer_list<TensorType> types) {
+    return support::refusal<ops::LstmStates>({}, types);
+  };
   CHECK(lstm({x, input, weight}) == "");
   CHECK(lstm({x, input, weight, bias, type_of<float, Shape<dyn, 2, 2>>}) == "");
   CHECK(lstm({type_of<float, Shape<dyn, 3>>, input, weight}) == "LSTM needs an input [n,T,features], got [n,3]");
-  CHECK(lstm({x, type_of<float, Shape<8, 4>>, weight}) == "LSTM got an input of 3 features [n,5,3], its weight [8,4] needs 4");
-  CHECK(lstm({type_of<float, Shape<dyn, 1 << 29, 3>>, input, weight}).starts_with("LSTM of [n,536870912,3]: a sample has at most "));
-  CHECK(lstm({x, input, type_of<float, Shape<8, 3>>}) == "LSTM got the weights [8,3] and [8,3]: it needs [4H,features], [4H,H], and [4H]");
+  CHECK(lstm({x, type_of<float, Shape<8, 4>>, weight}) ==
+        "LSTM got an input of 3 features [n,5,3], its weight [8,4] needs 4");
+  CHECK(lstm({type_of<float, Shape<dyn, 1 << 29, 3>>, input, weight})
+            .starts_with("LSTM of [n,536870912,3]: a sample has at most "));
+  CHECK(lstm({x, input, type_of<float, Shape<8, 3>>}) ==
+        "LSTM got the weights [8,3] and [8,3]: it needs [4H,features], [4H,H], and [4H]");
   CHECK(lstm({x, input, weight, type_of<float, Shape<4>>}) ==
         "LSTM got the weights [8,3] and [8,2] and a bias of another extent: it needs [4H,features], [4H,H], and [4H]");
-  CHECK(lstm({type_of<int, Shape<dyn, 5, 3>>, input, weight}) == "LSTM needs an input of float32 or float64, got int32 [n,5,3]");
-  CHECK(lstm({x, input, type_of<double, Shape<8, 2>>}) == "LSTM of float32 [n,5,3] and float64 [8,2]: dtypes must agree");
-  CHECK(lstm({x, input, weight, type_of<float, Shape<dyn, 2, 3>>}) == "LSTM of [n,5,3] got first states h and c [n,2,3], it needs [n,2,2]");
+  CHECK(lstm({type_of<int, Shape<dyn, 5, 3>>, input, weight}) ==
+        "LSTM needs an input of float32 or float64, got int32 [n,5,3]");
+  CHECK(lstm({x, input, type_of<double, Shape<8, 2>>}) ==
+        "LSTM of float32 [n,5,3] and float64 [8,2]: dtypes must agree");
+  CHECK(lstm({x, input, weight, type_of<float, Shape<dyn, 2, 3>>}) ==
+        "LSTM of [n,5,3] got first states h and c [n,2,3], it needs [n,2,2]");
   const auto gru = [](std::initializer_list<TensorType> types) { return support::refusal<ops::GruStates>({}, types); };
-  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>, type_of<float, Shape<dyn, 1, 2>>}) == "");
-  CHECK(gru({type_of<float, Shape<dyn, 6>>, type_of<float, Shape<6, 2>>}) == "GRU needs an input [n,T,features], got one of rank 2");
-  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 3>>}) == "GRU got float32 [6,3] as recurrent weight of 6 gates of float32");
-  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>, type_of<float, Shape<dyn, 2, 2>>}) ==
+  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>,
+             type_of<float, Shape<dyn, 1, 2>>}) == "");
+  CHECK(gru({type_of<float, Shape<dyn, 6>>, type_of<float, Shape<6, 2>>}) ==
+        "GRU needs an input [n,T,features], got one of rank 2");
+  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 3>>}) ==
+        "GRU got float32 [6,3] as recurrent weight of 6 gates of float32");
+  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>,
+             type_of<float, Shape<dyn, 2, 2>>}) ==
         "GRU got an initial state float32 [n,2,2], it needs float32 [n,1,2] per layer and direction");
 }

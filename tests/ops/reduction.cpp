@@ -75,8 +75,10 @@ TEST_CASE("integer sums wrap around in their own type, as the documentation says
 
 TEST_CASE("a mean of integers is refused, a cast one is right") {
   const ops::ReduceAxes all = ops::reduce_axes<>(2, false);
-  CHECK(refusal<ops::ReduceMean>(all, {type_of<std::int32_t, Shape<2, 2>>}) == "ReduceMean needs floating-point operands, got int32 [2,2]: cast it");
-  CHECK(refusal<ops::ReduceMean>(all, {type_of<bool, Shape<dyn, 2>>}) == "ReduceMean needs floating-point operands, got bool [n,2]: cast it");
+  CHECK(refusal<ops::ReduceMean>(all, {type_of<std::int32_t, Shape<2, 2>>}) ==
+        "ReduceMean needs floating-point operands, got int32 [2,2]: cast it");
+  CHECK(refusal<ops::ReduceMean>(all, {type_of<bool, Shape<dyn, 2>>}) ==
+        "ReduceMean needs floating-point operands, got bool [n,2]: cast it");
   CHECK(cast<float>(Tensor{{1, 2}, {3, 4}}).mean().item() == 2.5f);
 }
 
@@ -98,6 +100,7 @@ TEST_CASE("a result without a batch axis has no batch size") {
 TEST_CASE("what does not fit is said in one sentence") {
   const TensorType t = type_of<float, Shape<dyn, 3>>;
   CHECK(refusal<ops::ReduceMax>(ops::reduce_axes<2>(2, false), {t}) == "ReduceMax got the axis 2 for [n,3] of rank 2");
-  CHECK(refusal<ops::ReduceSum>(ops::reduce_axes<0, -3>(2, false), {t}) == "ReduceSum got the axis -3 for [n,3] of rank 2");
+  CHECK(refusal<ops::ReduceSum>(ops::reduce_axes<0, -3>(2, false), {t}) ==
+        "ReduceSum got the axis -3 for [n,3] of rank 2");
   CHECK(result_type<ops::ReduceProd>(ops::reduce_axes<-2>(2, true), {t}) == "float32 [1,3]");
 }

@@ -35,10 +35,16 @@ TEST_CASE("the same in both modes, with gradients") {
 TEST_CASE("what does not fit is said in one sentence") {
   using ops::Reshape;
   const TensorType t = type_of<float, Shape<dyn, 3, 1>>;
-  CHECK(refusal<Reshape>(Reshape::to(type_of<float, Shape<dyn, 4>>), {t}) == "Reshape of [n,3,1] (3 elements a sample) to [n,4] (4)");
-  CHECK(refusal<Reshape>(Reshape::to(type_of<float, Shape<3>>), {t}) == "Reshape of [n,3,1] (3 elements a sample) to [3] (3)");
-  CHECK(refusal<Reshape>(ops::detail::expanded<0>(t), {t}) == "Reshape of [n,3,1] to [1,n,3,1]: only the leading extent can depend on n");
-  CHECK(refusal<Reshape>(ops::detail::expanded<4>(t), {t}) == "expand_dims or squeeze got the axis 4 for [n,3,1] of rank 3");
-  CHECK(refusal<Reshape>(ops::detail::squeezed<3>(t), {t}) == "expand_dims or squeeze got the axis 3 for [n,3,1] of rank 3");
-  CHECK(refusal<Reshape>(ops::detail::squeezed<1>(t), {t}) == "squeeze got the axis 1 of [n,3,1], whose extent is not 1");
+  CHECK(refusal<Reshape>(Reshape::to(type_of<float, Shape<dyn, 4>>), {t}) ==
+        "Reshape of [n,3,1] (3 elements a sample) to [n,4] (4)");
+  CHECK(refusal<Reshape>(Reshape::to(type_of<float, Shape<3>>), {t}) ==
+        "Reshape of [n,3,1] (3 elements a sample) to [3] (3)");
+  CHECK(refusal<Reshape>(ops::detail::expanded<0>(t), {t}) ==
+        "Reshape of [n,3,1] to [1,n,3,1]: only the leading extent can depend on n");
+  CHECK(refusal<Reshape>(ops::detail::expanded<4>(t), {t}) ==
+        "expand_dims or squeeze got the axis 4 for [n,3,1] of rank 3");
+  CHECK(refusal<Reshape>(ops::detail::squeezed<3>(t), {t}) ==
+        "expand_dims or squeeze got the axis 3 for [n,3,1] of rank 3");
+  CHECK(refusal<Reshape>(ops::detail::squeezed<1>(t), {t}) ==
+        "squeeze got the axis 1 of [n,3,1], whose extent is not 1");
 }

@@ -14,9 +14,14 @@ using namespace tenon;
 using namespace support;
 
 namespace {
-template <class T> using Row = Tensor<T, Shape<3>>;
-template <class T> Row<T> row(T a, T b, T c) { return tensor_of<T, Shape<3>>({a, b, c}); }
-template <class X> using ElementOf = typename X::type;
+template <class T>
+using Row = Tensor<T, Shape<3>>;
+template <class T>
+Row<T> row(T a, T b, T c) {
+  return tensor_of<T, Shape<3>>({a, b, c});
+}
+template <class X>
+using ElementOf = typename X::type;
 template <class T, class X>
 void check_row(const X& found, T a, T b, T c) {
   static_assert(std::is_same_v<ElementOf<X>, T>, "another dtype was expected");
@@ -82,7 +87,7 @@ TEST_CASE("comparisons of tensors of one and of two types") {
   check_row<bool>(x != y, false, true, false);
   CHECK(same_bits(x == z, tensor_of<bool, Shape<1, 3>>({false, true, false})));
   CHECK(same_bits(z == x, x == z));
-  CHECK(same_bits(x < z, z > x));
+  CHECK(same_bits(x<z, z> x));
 }
 
 TEST_CASE("numbers in select") {
@@ -93,6 +98,7 @@ TEST_CASE("numbers in select") {
 }
 
 TEST_CASE("both modes agree, also where integers become float32") {
-  both_modes([](const auto& x) { return (1 - x * 2.5) / 3 + (x > 1.5) * 0.25; }, random_tensor<std::int32_t, Shape<dyn, 3>>(1, -9, 9));
+  both_modes([](const auto& x) { return (1 - x * 2.5) / 3 + (x > 1.5) * 0.25; },
+             random_tensor<std::int32_t, Shape<dyn, 3>>(1, -9, 9));
   both_modes([](const auto& x) { return (2 / x - 1) * -x; }, random_tensor<float, Shape<dyn, 3>>(2, 0.5, 2));
 }

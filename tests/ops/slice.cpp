@@ -38,13 +38,15 @@ TEST_CASE("ranges as in Python") {
 
 TEST_CASE("one axis by its number") {
   const auto m = tensor_of<std::int8_t, Shape<2, 3>>({1, 2, 3, 4, 5, 6});
-  CHECK(same_bits(both_modes([](const auto& v) { return slice<-1, Part{1, 3}>(v); }, m).result, tensor_of<std::int8_t, Shape<2, 2>>({2, 3, 5, 6})));
+  CHECK(same_bits(both_modes([](const auto& v) { return slice<-1, Part{1, 3}>(v); }, m).result,
+                  tensor_of<std::int8_t, Shape<2, 2>>({2, 3, 5, 6})));
   CHECK(same_bits(slice<0, Part{-1}>(m), tensor_of<std::int8_t, Shape<1, 3>>({4, 5, 6})));
 }
 
 TEST_CASE("the gradient of one element") {
   const auto v = tensor_of<float, Shape<2, 2>>({1, 2, 3, 4});
-  const auto gradient = std::get<0>(both_modes([](const auto& a) { return slice<Part{1, 2}, Part{0, 1}>(a); }, v).gradient);
+  const auto gradient =
+      std::get<0>(both_modes([](const auto& a) { return slice<Part{1, 2}, Part{0, 1}>(a); }, v).gradient);
   CHECK(gradient.data()[2] != 0);
   for (long i : {0, 1, 3}) CHECK(gradient.data()[i] == 0);
 }
@@ -52,7 +54,8 @@ TEST_CASE("the gradient of one element") {
 TEST_CASE("what does not fit is said in one sentence") {
   const TensorType t = type_of<float, Shape<dyn, 3>>;
   const auto said = [&](ops::SliceWindow w) { return refusal<ops::Slice>(w, {t}); };
-  CHECK(said(ops::detail::range_window<Part{0, 2}>(t, 0)) == "Slice of [n,3]: a part of the leading extent, which depends on n");
+  CHECK(said(ops::detail::range_window<Part{0, 2}>(t, 0)) ==
+        "Slice of [n,3]: a part of the leading extent, which depends on n");
   CHECK(said(ops::detail::range_window<Part{}, Part{2, 2}>(t, 1)) == "Slice of [n,3]: no element is left");
   CHECK(said(ops::detail::range_window<Part{}, Part{0, 3, 0}>(t, 1)) == "Slice of [n,3]: a step of 0");
   CHECK(said(ops::detail::range_window<Part{}, Part{}, Part{0, 1}>(t, 2)) == "Slice of [n,3]: more ranges than axes");

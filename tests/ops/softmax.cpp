@@ -27,7 +27,8 @@ TEST_CASE("large numbers neither overflow nor vanish") {
 TEST_CASE("minus infinity has no share: a masked score") {
   const float inf = INFINITY;
   CHECK(same_bits(softmax(tensor_of<float, Shape<3>>({0, -inf, 0})), tensor_of<float, Shape<3>>({0.5f, 0, 0.5f})));
-  CHECK(same_bits(softmax<0>(tensor_of<float, Shape<2, 2>>({0, -inf, 0, 1})), tensor_of<float, Shape<2, 2>>({0.5f, 0, 0.5f, 1})));
+  CHECK(same_bits(softmax<0>(tensor_of<float, Shape<2, 2>>({0, -inf, 0, 1})),
+                  tensor_of<float, Shape<2, 2>>({0.5f, 0, 0.5f, 1})));
 }
 
 TEST_CASE("a NaN spoils its row, and only that") {
@@ -44,12 +45,14 @@ TEST_CASE("16-bit floats are computed in float and rounded once") {
   const auto expected = softmax(wide), expected_column = softmax<0>(wide);
   bool right = true;
   for (long i = 0; i < x.count(); ++i)
-    right &= narrow.data()[i].bits == float16(expected.data()[i]).bits && column.data()[i].bits == float16(expected_column.data()[i]).bits;
+    right &= narrow.data()[i].bits == float16(expected.data()[i]).bits &&
+             column.data()[i].bits == float16(expected_column.data()[i]).bits;
   CHECK(right);
   both_modes([](const auto& v) { return log_softmax(v); }, random_tensor<bfloat16, Shape<dyn, 9>>(2));
 }
 
 TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::Softmax>({2}, {type_of<float, Shape<dyn, 3>>}) == "Softmax got the axis 2 for [n,3] of rank 2");
-  CHECK(refusal<ops::LogSoftmax>({-1}, {type_of<std::int32_t, Shape<dyn, 3>>}) == "LogSoftmax needs a floating-point operand, got int32 [n,3]");
+  CHECK(refusal<ops::LogSoftmax>({-1}, {type_of<std::int32_t, Shape<dyn, 3>>}) ==
+        "LogSoftmax needs a floating-point operand, got int32 [n,3]");
 }

@@ -35,8 +35,11 @@ TEST_CASE("pieces joined again are the whole, and so are their gradients") {
 TEST_CASE("what does not fit is said in one sentence") {
   using ops::Split;
   const TensorType t = type_of<float, Shape<dyn, 7>>;
-  CHECK(refusal<Split>({1, 0, 0, 3, 0}, {t}) == "Split of [n,7] along axis 1 in 3 equal pieces: its extent is no multiple of that");
+  CHECK(refusal<Split>({1, 0, 0, 3, 0}, {t}) ==
+        "Split of [n,7] along axis 1 in 3 equal pieces: its extent is no multiple of that");
   CHECK(refusal<Split>({2, 0, 0, 3, 0}, {t}) == "Split got the axis 2 for [n,7] of rank 2");
-  CHECK(refusal<Split>({1, 0, 3, 0, 8}, {t}) == "Split of [n,7] along axis 1 in pieces of 8 elements together, all above 0");
-  CHECK(refusal<Split>({0, 0, 0, 2, 0}, {t}) == "Split of [n,7] along axis 0 in 2 equal pieces: its extent is no multiple of that");
+  CHECK(refusal<Split>({1, 0, 3, 0, 8}, {t}) ==
+        "Split of [n,7] along axis 1 in pieces of 8 elements together, all above 0");
+  CHECK(refusal<Split>({0, 0, 0, 2, 0}, {t}) ==
+        "Split of [n,7] along axis 0 in 2 equal pieces: its extent is no multiple of that");
 }

@@ -28,8 +28,12 @@ TEST_CASE("a batch of none") {
 TEST_CASE("what does not fit is said in one sentence") {
   using ops::Transpose;
   const TensorType x = type_of<float, Shape<dyn, 3, 4>>;
-  CHECK(refusal<Transpose>({2, {1, 0}}, {x}) == "Transpose of [n,3,4] got the order (1,0), it needs each of the 3 axes once");
-  CHECK(refusal<Transpose>({3, {0, 1, 1}}, {x}) == "Transpose of [n,3,4] got the order (0,1,1), it needs each of the 3 axes once");
-  CHECK(refusal<Transpose>({3, {0, 1, 5}}, {x}) == "Transpose of [n,3,4] got the order (0,1,5), it needs each of the 3 axes once");
-  CHECK(refusal<Transpose>({3, {1, 0, 2}}, {x}) == "Transpose of [n,3,4] to [3,n,4]: only the leading extent can depend on n");
+  CHECK(refusal<Transpose>({2, {1, 0}}, {x}) ==
+        "Transpose of [n,3,4] got the order (1,0), it needs each of the 3 axes once");
+  CHECK(refusal<Transpose>({3, {0, 1, 1}}, {x}) ==
+        "Transpose of [n,3,4] got the order (0,1,1), it needs each of the 3 axes once");
+  CHECK(refusal<Transpose>({3, {0, 1, 5}}, {x}) ==
+        "Transpose of [n,3,4] got the order (0,1,5), it needs each of the 3 axes once");
+  CHECK(refusal<Transpose>({3, {1, 0, 2}}, {x}) ==
+        "Transpose of [n,3,4] to [3,n,4]: only the leading extent can depend on n");
 }

@@ -14,7 +14,8 @@ using namespace support;
 
 TEST_CASE("sides and diagonals") {
   const auto x = tensor_of<std::int32_t, Shape<2, 3>>({1, 2, 3, 4, 5, 6});
-  CHECK(same_bits(both_modes([](const auto& v) { return tril(v); }, x).result, tensor_of<std::int32_t, Shape<2, 3>>({1, 0, 0, 4, 5, 0})));
+  CHECK(same_bits(both_modes([](const auto& v) { return tril(v); }, x).result,
+                  tensor_of<std::int32_t, Shape<2, 3>>({1, 0, 0, 4, 5, 0})));
   CHECK(same_bits(tril<-1>(x), tensor_of<std::int32_t, Shape<2, 3>>({0, 0, 0, 4, 0, 0})));
   CHECK(same_bits(triu<1>(x), tensor_of<std::int32_t, Shape<2, 3>>({0, 2, 3, 0, 0, 6})));
 }
@@ -26,5 +27,6 @@ TEST_CASE("what is cut off does not shine through") {
 }
 
 TEST_CASE("what does not fit is said in one sentence") {
-  CHECK(refusal<ops::Triangle>({}, {type_of<float, Shape<dyn>>}) == "tril, triu, and causal_mask need matrices [...,rows,columns], got [n]");
+  CHECK(refusal<ops::Triangle>({}, {type_of<float, Shape<dyn>>}) ==
+        "tril, triu, and causal_mask need matrices [...,rows,columns], got [n]");
 }

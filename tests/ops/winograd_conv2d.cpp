@@ -1,4 +1,5 @@
-// Convolution by Winograd's algorithm as an operator: both modes with passes and epilogues, threads, batches, gradients, refusals.
+// Convolution by Winograd's algorithm as an operator: both modes with passes and epilogues, threads, batches,
+// gradients, refusals.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -19,7 +20,8 @@ using namespace tenon;
 using namespace support;
 
 namespace {
-constexpr Conv2dOptions same{.algorithm = ConvAlgorithm::winograd}, valid{.pad_mode = PadMode::valid, .algorithm = ConvAlgorithm::winograd};
+constexpr Conv2dOptions same{.algorithm = ConvAlgorithm::winograd},
+    valid{.pad_mode = PadMode::valid, .algorithm = ConvAlgorithm::winograd};
 constexpr Conv2dOptions uneven{.pad_mode = PadMode::pad, .padding = {0, 2, 1, 3}, .algorithm = ConvAlgorithm::winograd};
 
 constexpr Conv2dOptions directly(Conv2dOptions o) {
@@ -50,8 +52,11 @@ void check(long n) {
   CAPTURE(n);
   const auto x = random_tensor<float, X>(1, -2, 2, n);
   const auto w = random_tensor<float, W>(2);
-  const auto found = both_modes([](const auto& image, const auto& weight) { return conv2d<options>(image, weight); }, x, w);
-  const auto exact = both_modes([](const auto& image, const auto& weight) { return conv2d<directly(options)>(image, weight); }, widened(x), widened(w));
+  const auto found =
+      both_modes([](const auto& image, const auto& weight) { return conv2d<options>(image, weight); }, x, w);
+  const auto exact =
+      both_modes([](const auto& image, const auto& weight) { return conv2d<directly(options)>(image, weight); },
+                 widened(x), widened(w));
   check_near(found.result, exact.result);
 }
 // Of sum(y * y) / 2.
@@ -92,7 +97,8 @@ TEST_CASE("gradients by Winograd, against float64") {
 TEST_CASE("an epilogue changes no bit") {
   const auto w = random_tensor<float, Shape<9, 3, 3, 3>>(4);
   for (long n : {5, 20})
-    both_modes([](const auto& image, const auto& weight, const auto& bias) { return relu(conv2d<same>(image, weight) + bias); },
+    both_modes([](const auto& image, const auto& weight,
+                  const auto& bias) { return relu(conv2d<same>(image, weight) + bias); },
                random_tensor<float, Shape<dyn, 3, 9, 10>>(3, -2, 2, n), w, random_tensor<float, Shape<9, 1, 1>>(5));
 }
 
@@ -126,9 +132,13 @@ TEST_CASE("Winograd refuses other kernels and settings") {
     return refusal<ops::WinogradConv2d>(ops::Conv2d::config(options, image, w), {image, w});
   };
   CHECK(refused({.stride = 2}, type_of<float, Shape<6, 4, 3, 3>>) ==
-        "Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group, got a weight [6,4,3,3], stride 2 x 2, "
+        "Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group, got a "
+        "weight [6,4,3,3], stride 2 x 2, "
         "dilation 1 x 1, groups 1: use ConvAlgorithm::direct");
-  CHECK(refused({}, type_of<float, Shape<6, 4, 5, 3>>).starts_with("Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3"));
-  CHECK(refused({.groups = 2}, type_of<float, Shape<6, 2, 3, 3>>).starts_with("Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3"));
-  CHECK(refused({}, type_of<float, Shape<6, 3, 3, 3>>) == "Conv2d got an input of 4 channels [n,4,8,8], its weight [6,3,3,3] needs 3");
+  CHECK(refused({}, type_of<float, Shape<6, 4, 5, 3>>)
+            .starts_with("Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3"));
+  CHECK(refused({.groups = 2}, type_of<float, Shape<6, 2, 3, 3>>)
+            .starts_with("Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3"));
+  CHECK(refused({}, type_of<float, Shape<6, 3, 3, 3>>) ==
+        "Conv2d got an input of 4 channels [n,4,8,8], its weight [6,3,3,3] needs 3");
 }

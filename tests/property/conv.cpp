@@ -1,5 +1,5 @@
-// Convolution at many settings: against six loops, gradients and second derivatives against central differences, both modes
-// against each other.
+// Convolution at many settings: against six loops, gradients and second derivatives against central differences, both
+// modes against each other.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -25,14 +25,16 @@ namespace {
 // The definition, with the paddings of MindSpore's modes written out.
 template <Conv2dOptions o, class X, class W, class Y>
 double worst_error(const X& x, const W& w, const Y& y) {
-  const long c = x.extent(1), h = x.extent(2), width = x.extent(3), kh = w.extent(2), kw = w.extent(3), oh = y.extent(2), ow = y.extent(3), out = y.extent(1);
+  const long c = x.extent(1), h = x.extent(2), width = x.extent(3), kh = w.extent(2), kw = w.extent(3),
+             oh = y.extent(2), ow = y.extent(3), out = y.extent(1);
   const auto before = [](long size, long window, int stride, int dilation, int given) -> long {
     if (o.pad_mode == PadMode::pad) return given;
     if (o.pad_mode == PadMode::valid) return 0;
     const long total = ((size + stride - 1) / stride - 1) * stride + (window - 1) * dilation + 1 - size;
     return total > 0 ? total / 2 : 0;
   };
-  const long top = before(h, kh, o.stride.h, o.dilation.h, o.padding.top), left = before(width, kw, o.stride.w, o.dilation.w, o.padding.left);
+  const long top = before(h, kh, o.stride.h, o.dilation.h, o.padding.top),
+             left = before(width, kw, o.stride.w, o.dilation.w, o.padding.left);
   const long per_group = c / o.groups, outs = out / o.groups;
   double worst = 0;
   for (long i = 0; i < y.count(); ++i) {
@@ -43,7 +45,8 @@ double worst_error(const X& x, const W& w, const Y& y) {
         for (long b = 0; b < kw; ++b) {
           const long r = row * o.stride.h - top + a * o.dilation.h, s = column * o.stride.w - left + b * o.dilation.w;
           if (r < 0 || r >= h || s < 0 || s >= width) continue;
-          sum += x.data()[((sample * c + channel / outs * per_group + k) * h + r) * width + s] * w.data()[((channel * per_group + k) * kh + a) * kw + b];
+          sum += x.data()[((sample * c + channel / outs * per_group + k) * h + r) * width + s] *
+                 w.data()[((channel * per_group + k) * kh + a) * kw + b];
         }
     worst = std::fmax(worst, std::fabs(sum - y.data()[i]));
   }
@@ -66,7 +69,8 @@ TEST_CASE("conv2d against its definition") {
   check_conv<Conv2dOptions{}, Shape<dyn, 2, 4, 5>, Shape<3, 2, 3, 3>>();
   check_conv<Conv2dOptions{.stride = 2, .dilation = {1, 2}}, Shape<dyn, 1, 5, 6>, Shape<2, 1, 2, 3>>(1);
   check_conv<Conv2dOptions{.stride = {2, 1}, .pad_mode = PadMode::valid}, Shape<2, 2, 5, 4>, Shape<1, 2, 3, 2>>();
-  check_conv<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = {1, 0, 2, 1}}, Shape<dyn, 2, 4, 4>, Shape<2, 2, 3, 3>>();
+  check_conv<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = {1, 0, 2, 1}}, Shape<dyn, 2, 4, 4>,
+             Shape<2, 2, 3, 3>>();
   check_conv<Conv2dOptions{.pad_mode = PadMode::valid}, Shape<dyn, 3, 1, 1>, Shape<2, 3, 1, 1>>(3);
 }
 
@@ -78,8 +82,9 @@ TEST_CASE("groups, down to one channel each") {
 TEST_CASE("an epilogue changes no bit") {
   const auto x = random_tensor<float, Shape<dyn, 3, 9, 9>>(3, -2, 2, 5);
   const auto w = random_tensor<float, Shape<8, 3, 3, 3>>(4);
-  both_modes([](const auto& image, const auto& weight, const auto& bias) { return relu(conv2d<Conv2dOptions{}>(image, weight) + bias); }, x, w,
-             random_tensor<float, Shape<8, 1, 1>>(5));
+  both_modes([](const auto& image, const auto& weight,
+                const auto& bias) { return relu(conv2d<Conv2dOptions{}>(image, weight) + bias); },
+             x, w, random_tensor<float, Shape<8, 1, 1>>(5));
 }
 
 namespace {
@@ -88,7 +93,9 @@ struct Pooling {
   template <int... E>
   static void check(const auto& f, long n, auto weight, auto bias) {
     const auto x = random_tensor<float, Shape<dyn, E...>>(3, -2, 2, n);
-    using Source = tenon::detail::FunctionGraph<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, E...>, typename tenon::detail::KeyFor<decltype(weight)>::type, typename tenon::detail::KeyFor<decltype(bias)>::type>;
+    using Source = tenon::detail::FunctionGraph<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, E...>,
+                                                typename tenon::detail::KeyFor<decltype(weight)>::type,
+                                                typename tenon::detail::KeyFor<decltype(bias)>::type>;
     using Graph = Compiled<Source>;
     static_assert(is<ops::Conv2dMaxPool>(Graph::fused[Graph::fused.output[0]]));
     const auto eager = f(x, weight, bias);
@@ -106,22 +113,34 @@ struct Pooling {
 TEST_CASE("a maximum over windows joined to its convolution changes no bit, on any number of threads, for any batch") {
   for (long n : {1, 3, 15, 16, 17, 40}) {
     CAPTURE(n);
-    Pooling::check<3, 12, 13>([](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b)); }, n,
-                              random_tensor<float, Shape<5, 3, 3, 3>>(4), random_tensor<float, Shape<5, 1, 1>>(5));
-    Pooling::check<2, 14, 14>([](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(conv2d<Conv2dOptions{.pad_mode = PadMode::valid}>(x, w) * b + b); }, n,
-                              random_tensor<float, Shape<32, 2, 5, 5>>(4), random_tensor<float, Shape<32, 1, 1>>(5));
+    Pooling::check<3, 12, 13>([](const auto& x, const auto& w,
+                                 const auto& b) { return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b)); },
+                              n, random_tensor<float, Shape<5, 3, 3, 3>>(4), random_tensor<float, Shape<5, 1, 1>>(5));
+    Pooling::check<2, 14, 14>(
+        [](const auto& x, const auto& w, const auto& b) {
+          return max_pool2d<2>(conv2d<Conv2dOptions{.pad_mode = PadMode::valid}>(x, w) * b + b);
+        },
+        n, random_tensor<float, Shape<32, 2, 5, 5>>(4), random_tensor<float, Shape<32, 1, 1>>(5));
   }
 }
 
 TEST_CASE("gradients from the winners of windows alone have all bits of those from the convolution's result") {
-  const auto f = [](const auto& x, const auto& w, const auto& b) { return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b)); };
-  using Source = support::detail::FunctionSource<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, 3, 12, 13>, TypeKey<Dtype::float32, 16, 3, 3, 3>, TypeKey<Dtype::float32, 16, 1, 1>>;
+  const auto f = [](const auto& x, const auto& w, const auto& b) {
+    return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b));
+  };
+  using Source =
+      support::detail::FunctionSource<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, 3, 12, 13>,
+                                      TypeKey<Dtype::float32, 16, 3, 3, 3>, TypeKey<Dtype::float32, 16, 1, 1>>;
   constexpr auto& graph = Compiled<Source>::graph;
-  static_assert(support::has<ops::Conv2dMaxPoolWinners>(graph) && support::has<ops::MaxPoolSpread>(graph) && !support::has<ops::MaxPool2dGrad>(graph));
+  static_assert(support::has<ops::Conv2dMaxPoolWinners>(graph) && support::has<ops::MaxPoolSpread>(graph) &&
+                !support::has<ops::MaxPool2dGrad>(graph));
   for (long n : {1, 3, 16, 17, 40}) {
     CAPTURE(n);
-    both_modes(f, random_tensor<float, Shape<dyn, 3, 12, 13>>(3, -2, 2, n), random_tensor<float, Shape<16, 3, 3, 3>>(4), random_tensor<float, Shape<16, 1, 1>>(5));
-    both_modes(f, random_tensor<float, Shape<dyn, 2, 9, 6>>(3, -2, 2, n), random_tensor<float, Shape<5, 2, 3, 3>>(4), random_tensor<float, Shape<5, 1, 1>>(5));  // rows of 3 windows
+    both_modes(f, random_tensor<float, Shape<dyn, 3, 12, 13>>(3, -2, 2, n), random_tensor<float, Shape<16, 3, 3, 3>>(4),
+               random_tensor<float, Shape<16, 1, 1>>(5));
+    // rows of 3 windows
+    both_modes(f, random_tensor<float, Shape<dyn, 2, 9, 6>>(3, -2, 2, n), random_tensor<float, Shape<5, 2, 3, 3>>(4),
+               random_tensor<float, Shape<5, 1, 1>>(5));
   }
 }
 
@@ -130,7 +149,8 @@ TEST_CASE("second derivatives") {
     const auto y = conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>(x, w);
     return y * y * y;
   };
-  check_second_derivatives(twice, random_tensor<double, Shape<dyn, 2, 3, 4>>(1, -1, 1, 2), random_tensor<double, Shape<2, 2, 3, 2>>(2, -1, 1));
+  check_second_derivatives(twice, random_tensor<double, Shape<dyn, 2, 3, 4>>(1, -1, 1, 2),
+                           random_tensor<double, Shape<2, 2, 3, 2>>(2, -1, 1));
 }
 
 TEST_CASE("threads and the batch size change no bit") {
@@ -165,8 +185,11 @@ TEST_CASE("what does not fit is said in one sentence") {
     const TensorType image = type_of<float, decltype(x)>, weight = type_of<float, decltype(w)>;
     return refusal<Conv2d>(Conv2d::config(o, image, weight), {image, weight});
   };
-  CHECK(check(Shape<dyn, 3, 28, 28>{}, Shape<6, 1, 5, 5>{}) == "Conv2d got an input of 3 channels [n,3,28,28], its weight [6,1,5,5] needs 1");
+  CHECK(check(Shape<dyn, 3, 28, 28>{}, Shape<6, 1, 5, 5>{}) ==
+        "Conv2d got an input of 3 channels [n,3,28,28], its weight [6,1,5,5] needs 1");
   CHECK(check(Shape<dyn, 784>{}, Shape<6, 1, 5, 5>{}) == "Conv2d needs an input [n,C,H,W] of rank 4, got [n,784]");
-  CHECK(check(Shape<dyn, 1, 3, 3>{}, Shape<6, 1, 5, 5>{}, {.pad_mode = PadMode::valid}) == "Conv2d got an input [n,1,3,3] smaller than its kernel [6,1,5,5]");
-  CHECK(check(Shape<dyn, 4, 9, 9>{}, Shape<3, 2, 3, 3>{}, {.groups = 2}) == "Conv2d cannot divide 3 output channels in 2 groups");
+  CHECK(check(Shape<dyn, 1, 3, 3>{}, Shape<6, 1, 5, 5>{}, {.pad_mode = PadMode::valid}) ==
+        "Conv2d got an input [n,1,3,3] smaller than its kernel [6,1,5,5]");
+  CHECK(check(Shape<dyn, 4, 9, 9>{}, Shape<3, 2, 3, 3>{}, {.groups = 2}) ==
+        "Conv2d cannot divide 3 output channels in 2 groups");
 }

@@ -54,47 +54,105 @@ void check_broadcasting(const F& f, double low, double high) {
 }  // namespace
 
 TEST_CASE("smooth functions of one operand, derived twice") {
-  SUBCASE("neg") { check_twice([](const auto& x) { return -x; }, -3, 3); }
-  SUBCASE("square") { check_twice([](const auto& x) { return square(x); }, -3, 3); }
-  SUBCASE("exp") { check_twice([](const auto& x) { return exp(x); }, -2, 2); }
-  SUBCASE("log") { check_twice([](const auto& x) { return log(x); }, 0.5, 3); }
-  SUBCASE("sqrt") { check_twice([](const auto& x) { return sqrt(x); }, 0.5, 3); }
-  SUBCASE("rsqrt") { check_twice([](const auto& x) { return rsqrt(x); }, 0.5, 3); }
-  SUBCASE("sigmoid") { check_twice([](const auto& x) { return sigmoid(x); }, -6, 6); }
-  SUBCASE("tanh") { check_twice([](const auto& x) { return tanh(x); }, -3, 3); }
-  SUBCASE("softplus") { check_twice([](const auto& x) { return softplus(x); }, -6, 6); }
-  SUBCASE("silu") { check_twice([](const auto& x) { return silu(x); }, -6, 6); }
-  SUBCASE("gelu, tanh form") { check_twice([](const auto& x) { return gelu(x); }, -4, 4); }
-  SUBCASE("gelu, erf form") { check_twice([](const auto& x) { return gelu<ops::GeluForm::erf>(x); }, -4, 4); }
+  SUBCASE("neg") {
+    check_twice([](const auto& x) { return -x; }, -3, 3);
+  }
+  SUBCASE("square") {
+    check_twice([](const auto& x) { return square(x); }, -3, 3);
+  }
+  SUBCASE("exp") {
+    check_twice([](const auto& x) { return exp(x); }, -2, 2);
+  }
+  SUBCASE("log") {
+    check_twice([](const auto& x) { return log(x); }, 0.5, 3);
+  }
+  SUBCASE("sqrt") {
+    check_twice([](const auto& x) { return sqrt(x); }, 0.5, 3);
+  }
+  SUBCASE("rsqrt") {
+    check_twice([](const auto& x) { return rsqrt(x); }, 0.5, 3);
+  }
+  SUBCASE("sigmoid") {
+    check_twice([](const auto& x) { return sigmoid(x); }, -6, 6);
+  }
+  SUBCASE("tanh") {
+    check_twice([](const auto& x) { return tanh(x); }, -3, 3);
+  }
+  SUBCASE("softplus") {
+    check_twice([](const auto& x) { return softplus(x); }, -6, 6);
+  }
+  SUBCASE("silu") {
+    check_twice([](const auto& x) { return silu(x); }, -6, 6);
+  }
+  SUBCASE("gelu, tanh form") {
+    check_twice([](const auto& x) { return gelu(x); }, -4, 4);
+  }
+  SUBCASE("gelu, erf form") {
+    check_twice([](const auto& x) { return gelu<ops::GeluForm::erf>(x); }, -4, 4);
+  }
 }
 
 TEST_CASE("functions with a kink, on both sides of it") {
   const auto kinks = [](const auto& f) { check_first(f, -3, -0.1), check_first(f, 0.1, 3); };
-  SUBCASE("abs") { kinks([](const auto& x) { return abs(x); }); }
-  SUBCASE("relu") { kinks([](const auto& x) { return relu(x); }); }
-  SUBCASE("maximum with a number") { kinks([](const auto& x) { return maximum(x, 0); }); }
-  SUBCASE("minimum with a number") { kinks([](const auto& x) { return minimum(0, x); }); }
+  SUBCASE("abs") {
+    kinks([](const auto& x) { return abs(x); });
+  }
+  SUBCASE("relu") {
+    kinks([](const auto& x) { return relu(x); });
+  }
+  SUBCASE("maximum with a number") {
+    kinks([](const auto& x) { return maximum(x, 0); });
+  }
+  SUBCASE("minimum with a number") {
+    kinks([](const auto& x) { return minimum(0, x); });
+  }
 }
 
 TEST_CASE("two operands, every form of broadcasting") {
-  SUBCASE("add") { check_broadcasting([](const auto& x, const auto& y) { return x + y; }, -2, 2); }
-  SUBCASE("sub") { check_broadcasting([](const auto& x, const auto& y) { return x - y; }, -2, 2); }
-  SUBCASE("mul") { check_broadcasting([](const auto& x, const auto& y) { return x * y; }, -2, 2); }
-  SUBCASE("div") { check_broadcasting([](const auto& x, const auto& y) { return x / y; }, 0.5, 2); }
-  SUBCASE("pow") { check_broadcasting([](const auto& x, const auto& y) { return pow(x, y); }, 0.5, 2); }
-  SUBCASE("maximum") { check_broadcasting([](const auto& x, const auto& y) { return maximum(x, y); }, -2, 2); }
-  SUBCASE("minimum") { check_broadcasting([](const auto& x, const auto& y) { return minimum(x, y); }, -2, 2); }
+  SUBCASE("add") {
+    check_broadcasting([](const auto& x, const auto& y) { return x + y; }, -2, 2);
+  }
+  SUBCASE("sub") {
+    check_broadcasting([](const auto& x, const auto& y) { return x - y; }, -2, 2);
+  }
+  SUBCASE("mul") {
+    check_broadcasting([](const auto& x, const auto& y) { return x * y; }, -2, 2);
+  }
+  SUBCASE("div") {
+    check_broadcasting([](const auto& x, const auto& y) { return x / y; }, 0.5, 2);
+  }
+  SUBCASE("pow") {
+    check_broadcasting([](const auto& x, const auto& y) { return pow(x, y); }, 0.5, 2);
+  }
+  SUBCASE("maximum") {
+    check_broadcasting([](const auto& x, const auto& y) { return maximum(x, y); }, -2, 2);
+  }
+  SUBCASE("minimum") {
+    check_broadcasting([](const auto& x, const auto& y) { return minimum(x, y); }, -2, 2);
+  }
 }
 
 TEST_CASE("two operands, derived twice") {
   const auto x = random_tensor<double, Shape<dyn, 3>>(5, 0.5, 2), y = random_tensor<double, Shape<dyn, 3>>(6, 0.5, 2);
   const auto row = random_tensor<double, Shape<3>>(7, 0.5, 2);
-  SUBCASE("mul") { check_second_derivatives([](const auto& a, const auto& b) { return a * b; }, x, row); }
-  SUBCASE("div") { check_second_derivatives([](const auto& a, const auto& b) { return a / b; }, x, row); }
-  SUBCASE("div, by the divisor") { check_second_derivatives([](const auto& a, const auto& b) { return b / a; }, x, row); }
-  SUBCASE("pow, by the base") { check_second_derivatives([](const auto& a, const auto& b) { return pow(a, b); }, x, y); }
-  SUBCASE("pow, by the exponent") { check_second_derivatives([](const auto& a, const auto& b) { return pow(b, a); }, x, row); }
-  SUBCASE("maximum") { check_second_derivatives([](const auto& a, const auto& b) { return square(maximum(a, b)); }, x, y); }
+  SUBCASE("mul") {
+    check_second_derivatives([](const auto& a, const auto& b) { return a * b; }, x, row);
+  }
+  SUBCASE("div") {
+    check_second_derivatives([](const auto& a, const auto& b) { return a / b; }, x, row);
+  }
+  SUBCASE("div, by the divisor") {
+    check_second_derivatives([](const auto& a, const auto& b) { return b / a; }, x, row);
+  }
+  SUBCASE("pow, by the base") {
+    check_second_derivatives([](const auto& a, const auto& b) { return pow(a, b); }, x, y);
+  }
+  SUBCASE("pow, by the exponent") {
+    check_second_derivatives([](const auto& a, const auto& b) { return pow(b, a); }, x, row);
+  }
+  SUBCASE("maximum") {
+    check_second_derivatives([](const auto& a, const auto& b) { return square(maximum(a, b)); }, x, y);
+  }
 }
 
 TEST_CASE("a choice, with broadcasting") {

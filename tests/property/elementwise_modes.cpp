@@ -1,4 +1,5 @@
-// Chains of element-wise operators: PyNative mode, the fused graph, and the unfused graph give the same bits, in every dtype.
+// Chains of element-wise operators: PyNative mode, the fused graph, and the unfused graph give the same bits, in every
+// dtype.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../support/both_modes.hpp"
 
@@ -38,7 +39,8 @@ void check_chain(const F& f) {
   const auto outcome = both_modes(f, random_tensor<T, Shape<dyn, 3>>(21, -2, 2, 13), random_tensor<T, Shape<3>>(22));
   CHECK(all_finite(outcome.result));
   CHECK(all_finite(std::get<0>(outcome.gradient)));
-  CHECK_FALSE(same_bits(std::get<0>(outcome.gradient), Tensor<T, Shape<dyn, 3>>::full(T(0), 13)));  // two dead functions are equal too
+  // two dead functions are equal too
+  CHECK_FALSE(same_bits(std::get<0>(outcome.gradient), Tensor<T, Shape<dyn, 3>>::full(T(0), 13)));
 }
 template <class F>
 void check_floating(const F& f) {
@@ -51,7 +53,8 @@ void check_floating(const F& f) {
 }  // namespace
 
 TEST_CASE("sums, products, quotients, exponentials") {
-  check_floating([](const auto& x, const auto& y) { return tanh(x * y - x) * sigmoid(y) + exp(-square(x)) / (1 + softplus(y)); });
+  check_floating(
+      [](const auto& x, const auto& y) { return tanh(x * y - x) * sigmoid(y) + exp(-square(x)) / (1 + softplus(y)); });
 }
 TEST_CASE("activations and kinks") {
   check_floating([](const auto& x, const auto& y) {
@@ -59,10 +62,14 @@ TEST_CASE("activations and kinks") {
   });
 }
 TEST_CASE("roots, logarithms, powers") {
-  check_floating([](const auto& x, const auto& y) { return log(abs(x) + 0.5) + sqrt(square(y) + 1) * rsqrt(square(x) + 0.125) + pow(abs(x) + 0.25, y); });
+  check_floating([](const auto& x, const auto& y) {
+    return log(abs(x) + 0.5) + sqrt(square(y) + 1) * rsqrt(square(x) + 0.125) + pow(abs(x) + 0.25, y);
+  });
 }
 TEST_CASE("comparisons and choices between the steps of a chain") {
-  check_floating([](const auto& x, const auto& y) { return where(logical_or(x > y, logical_not(x < 1)), x * 2 + y, -y * x) - masked_fill(x, y == 0, 3); });
+  check_floating([](const auto& x, const auto& y) {
+    return where(logical_or(x > y, logical_not(x < 1)), x * 2 + y, -y * x) - masked_fill(x, y == 0, 3);
+  });
 }
 TEST_CASE("conversions inside a chain, with a gradient through them") {
   check_chain<float>([](const auto& x, const auto& y) {
@@ -73,7 +80,9 @@ TEST_CASE("conversions inside a chain, with a gradient through them") {
 TEST_CASE("integers and bool") {
   const auto a = random_tensor<std::int32_t, Shape<dyn, 4>>(23, -50, 50, 9);
   const auto b = random_tensor<std::int32_t, Shape<4>>(24, -50, 50);
-  both_modes([](const auto& x, const auto& y) { return abs(x * y - square(x)) + floor_div(x, y) * maximum(x, 3) - minimum(y, -x); }, a, b);
+  both_modes([](const auto& x,
+                const auto& y) { return abs(x * y - square(x)) + floor_div(x, y) * maximum(x, 3) - minimum(y, -x); },
+             a, b);
   both_modes([](const auto& x, const auto& y) { return logical_xor(logical_and(x > y, x != 4), x == y); }, a, b);
   both_modes([](const auto& x, const auto& y) { return x * 2147483647 + y * 1103515245; }, a, b);
 }

@@ -1,5 +1,5 @@
-// Matrix products at many shapes: against three loops, gradients and second derivatives against central differences, both
-// modes against each other.
+// Matrix products at many shapes: against three loops, gradients and second derivatives against central differences,
+// both modes against each other.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -43,8 +43,8 @@ void check_stack(long n = 3) {
       if (ra >= back) in_a += (a.extent(ra - back) == 1 ? 0 : index) * stride_a, stride_a *= a.extent(ra - back);
       if (rb >= back) in_b += (b.extent(rb - back) == 1 ? 0 : index) * stride_b, stride_b *= b.extent(rb - back);
     }
-    const double expected =
-        sum_of_products<ta, tb>(a.data() + in_a * rows * depth, b.data() + in_b * depth * columns, rows, depth, columns, i / columns % rows, i % columns);
+    const double expected = sum_of_products<ta, tb>(a.data() + in_a * rows * depth, b.data() + in_b * depth * columns,
+                                                    rows, depth, columns, i / columns % rows, i % columns);
     worst = std::fmax(worst, std::fabs(y.data()[i] - expected));
   }
   CHECK(worst < 1e-12);
@@ -93,13 +93,15 @@ TEST_CASE("vectors") {
   static_assert(decltype(rows)::dims == type_of<double, Shape<dyn, 3>>);
   CHECK(std::fabs(rows.data()[5] - sum_of_products<false, false>(m.data() + 5 * 4, v.data(), 1, 4, 1, 0, 0)) < 1e-12);
   check_gradients(product, m, v);
-  const auto back = [](const auto& a, const auto& b) { return matmul<Transposed::second>(a, b); };  // b is a stack of [3, 4]
+  // b is a stack of [3, 4]
+  const auto back = [](const auto& a, const auto& b) { return matmul<Transposed::second>(a, b); };
   check_gradients(back, v, m);
   static_assert(decltype(back(v, m))::dims == type_of<double, Shape<dyn, 3>>);
 }
 
 TEST_CASE("second derivatives") {
-  const auto square = [](const auto& a, const auto& b) { return matmul(matmul<Transposed::second>(a, b), a); };  // quadratic in a
+  // quadratic in a
+  const auto square = [](const auto& a, const auto& b) { return matmul(matmul<Transposed::second>(a, b), a); };
   check_second_derivatives(square, random_tensor<double, Shape<3, 2>>(1), random_tensor<double, Shape<3, 2>>(2));
   const auto stacks = [](const auto& a, const auto& b) { return matmul<Transposed::second>(matmul(a, b), a); };
   check_second_derivatives(stacks, random_tensor<double, Shape<dyn, 2, 3>>(1), random_tensor<double, Shape<3, 3>>(2));
@@ -112,7 +114,8 @@ TEST_CASE("other dtypes: 16-bit floats round once, integers are exact") {
   const auto y = both_modes(product, a, b).result;
   for (long i = 0; i < y.count(); ++i) {
     double exact = 0;
-    for (long p = 0; p < 40; ++p) exact += double(float(a.data()[i / 5 * 40 + p])) * double(float(b.data()[p * 5 + i % 5]));
+    for (long p = 0; p < 40; ++p)
+      exact += double(float(a.data()[i / 5 * 40 + p])) * double(float(b.data()[p * 5 + i % 5]));
     CHECK(std::fabs(double(float(y.data()[i])) - exact) <= std::fabs(exact) * 0x1p-11 + 1e-4);
   }
   const auto c = random_tensor<std::int32_t, Shape<2, 3>>(3, -9, 9);
@@ -128,12 +131,15 @@ TEST_CASE("other dtypes: 16-bit floats round once, integers are exact") {
 TEST_CASE("what does not fit is said in one sentence") {
   using ops::MatMul;
   const auto f = [](auto s) { return type_of<float, decltype(s)>; };
-  CHECK(refusal<MatMul>({}, {f(Shape<3, 4>{}), f(Shape<5, 2>{})}) == "MatMul got rows of 4 [3,4], its weight [5,2] needs 5");
-  CHECK(refusal<MatMul>({}, {f(Shape<2, 3, 4>{}), f(Shape<3, 4, 2>{})}) == "MatMul of the stacks [2,3,4] and [3,4,2]: their leading extents differ");
+  CHECK(refusal<MatMul>({}, {f(Shape<3, 4>{}), f(Shape<5, 2>{})}) ==
+        "MatMul got rows of 4 [3,4], its weight [5,2] needs 5");
+  CHECK(refusal<MatMul>({}, {f(Shape<2, 3, 4>{}), f(Shape<3, 4, 2>{})}) ==
+        "MatMul of the stacks [2,3,4] and [3,4,2]: their leading extents differ");
   CHECK(refusal<MatMul>({}, {f(Shape<3, 4>{}), type_of<double, Shape<4, 2>>}) ==
         "MatMul of float32 [3,4] and float64 [4,2]: cast one of them, dtypes must agree");
   CHECK(refusal<MatMul>({Transposed::second}, {f(Shape<3, 4>{}), f(Shape<dyn, 4>{})}) ==
         "MatMul of [3,4] and [n,4]: only the leading extent of the result can depend on n");
-  CHECK(refusal<MatMul>({}, {f(Shape<5, 3, 4>{}), f(Shape<4>{})}) == "MatMul needs operands of rank 2 or more, got [5,3,4] and [4] (flatten the first?)");
+  CHECK(refusal<MatMul>({}, {f(Shape<5, 3, 4>{}), f(Shape<4>{})}) ==
+        "MatMul needs operands of rank 2 or more, got [5,3,4] and [4] (flatten the first?)");
   CHECK(result_type<MatMul>({Transposed::both}, {f(Shape<7, 1, 4, 3>{}), f(Shape<2, 5, 4>{})}) == "float32 [7,2,3,5]");
 }

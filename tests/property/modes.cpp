@@ -51,7 +51,8 @@ template <class Net, class Image, ModelOptions options = both>
 Outcome trained(Mode mode, int threads = 1) {
   const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 11});
   Net net;
-  Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
   Outcome outcome;
   Losses losses{outcome.losses};
   model.train(5, bands<Image>(50) | dataset::batch(16), losses);
@@ -100,13 +101,16 @@ struct Counting : nn::Cell<Counting> {
 
 TEST_CASE("LeNet: equal bits in every way to run 20 steps") { check_all_ways<LeNet, Shape<1, 28, 28>>(); }
 
-TEST_CASE("batch normalization, dropout, and a residual: equal bits in every way to run 20 steps") { check_all_ways<SmallResNet, Shape<3, 8, 8>>(); }
+TEST_CASE("batch normalization, dropout, and a residual: equal bits in every way to run 20 steps") {
+  check_all_ways<SmallResNet, Shape<3, 8, 8>>();
+}
 
 TEST_CASE("another seed gives other bits") {
   const Outcome first = trained<SmallResNet, Shape<3, 8, 8>>(Mode::graph);
   const ContextScope scope({.mode = Mode::graph, .seed = 12});
   SmallResNet net;
-  Model model{WithOptions<both>{}, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+  Model model{WithOptions<both>{}, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
   std::vector<double> losses;
   model.train(1, bands<Shape<3, 8, 8>>(50) | dataset::batch(16), Losses{losses});
   CHECK(losses[0] != first.losses[0]);
@@ -117,7 +121,8 @@ TEST_CASE("construct runs once per step in PyNative mode, never in graph mode") 
   for (Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode});
     Counting net;
-    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, nn::Accuracy{}};
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                nn::Accuracy{}};
     construct_calls = 0;
     model.train(2, data);
     CHECK(construct_calls == (mode == Mode::graph ? 0 : 6));
@@ -130,7 +135,8 @@ TEST_CASE("construct runs once per step in PyNative mode, never in graph mode") 
 
 TEST_CASE("predictions of a batch are those of its samples, in both modes") {
   LeNet net;
-  Tensor<float, Shape<dyn, 1, 28, 28>> images = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(13), one = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(1);
+  Tensor<float, Shape<dyn, 1, 28, 28>> images = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(13),
+                                       one = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(1);
   Random random(5);
   for (float& v : images.values()) v = random.uniform(-1, 1);
   for (Mode mode : {Mode::graph, Mode::pynative}) {

@@ -78,49 +78,30 @@ TEST_CASE("transpose: any order, blocks that are not full") {
 }
 
 TEST_CASE("slice: windows of three axes and ranges far apart") {
-  check_moved<Shape<7>>([](const auto& x) { return slice<Part{1, 6, 2}>(x); }, [](const auto& x, const Index& at) { return element(x, {1 + 2 * at[0]}); });
-  check_moved<Shape<4, 5>>(
-      [](const auto& x) {
-        return slice<Part{.step = -1}, Part{-2, -5, -2}>(x);
-      },
-      [](const auto& x, const Index& at) {
-        return element(x, {3 - at[0], 3 - 2 * at[1]});
-      });
+  check_moved<Shape<7>>([](const auto& x) { return slice<Part{1, 6, 2}>(x); },
+                        [](const auto& x, const Index& at) { return element(x, {1 + 2 * at[0]}); });
+  check_moved<Shape<4, 5>>([](const auto& x) { return slice<Part{.step = -1}, Part{-2, -5, -2}>(x); },
+                           [](const auto& x, const Index& at) { return element(x, {3 - at[0], 3 - 2 * at[1]}); });
   check_moved<Shape<dyn, 3, 4, 2>>(
-      [](const auto& x) {
-        return slice<2, Part{1, 3}>(x);
-      },
-      [](const auto& x, const Index& at) {
-        return element(x, {at[0], at[1], at[2] + 1, at[3]});
-      });
-  check_moved<Shape<dyn, 3, 4, 2>>([](const auto& x) { return slice<Part{}, Part{1}, Part{}, Part{-1}>(x); },
-                                   [](const auto& x, const Index& at) {
-                                     return element(x, {at[0], at[1] + 1, at[2], 1});
-                                   });
+      [](const auto& x) { return slice<2, Part{1, 3}>(x); },
+      [](const auto& x, const Index& at) { return element(x, {at[0], at[1], at[2] + 1, at[3]}); });
+  check_moved<Shape<dyn, 3, 4, 2>>(
+      [](const auto& x) { return slice<Part{}, Part{1}, Part{}, Part{-1}>(x); },
+      [](const auto& x, const Index& at) { return element(x, {at[0], at[1] + 1, at[2], 1}); });
   check_moved<Shape<3, 2, 2, 2, 3>>(
-      [](const auto& x) {
-        return slice<Part{1}, Part{}, Part{}, Part{}, Part{0, 3, 2}>(x);
-      },
-      [](const auto& x, const Index& at) {
-        return element(x, {at[0] + 1, at[1], at[2], at[3], 2 * at[4]});
-      });
-  check_moved<Shape<2, 3>>([](const auto& x) { return slice<Part{}>(x); }, [](const auto& x, const Index& at) { return element(x, at); });
+      [](const auto& x) { return slice<Part{1}, Part{}, Part{}, Part{}, Part{0, 3, 2}>(x); },
+      [](const auto& x, const Index& at) { return element(x, {at[0] + 1, at[1], at[2], at[3], 2 * at[4]}); });
+  check_moved<Shape<2, 3>>([](const auto& x) { return slice<Part{}>(x); },
+                           [](const auto& x, const Index& at) { return element(x, at); });
 }
 
 TEST_CASE("split: equal pieces, given extents, pieces of the batch") {
   check_moved<Shape<dyn, 6, 2>>([](const auto& x) { return split<1, 3>(x)[2]; },
-                                [](const auto& x, const Index& at) {
-                                  return element(x, {at[0], at[1] + 4, at[2]});
-                                });
+                                [](const auto& x, const Index& at) { return element(x, {at[0], at[1] + 4, at[2]}); });
   check_moved<Shape<3, 7>>([](const auto& x) { return std::get<1>(split_sizes<-1, 2, 4, 1>(x)); },
-                           [](const auto& x, const Index& at) {
-                             return element(x, {at[0], at[1] + 2});
-                           });
+                           [](const auto& x, const Index& at) { return element(x, {at[0], at[1] + 2}); });
   check_moved<Shape<times<3>, 2>>([](const auto& x) { return split<0, 3>(x)[1]; },
-                                  [](const auto& x, const Index& at) {
-                                    return element(x, {at[0] + x.n(), at[1]});
-                                  },
-                                  4);
+                                  [](const auto& x, const Index& at) { return element(x, {at[0] + x.n(), at[1]}); }, 4);
 }
 
 TEST_CASE("pad: the border has its value, the inside its elements") {
@@ -133,35 +114,25 @@ TEST_CASE("pad: the border has its value, the inside its elements") {
     }
     return element(x, at);
   };
-  check_moved<Shape<3, 4>>(
-      [](const auto& x) {
-        return pad<Margin{1, 0}, Margin{2, 3}>(x, -7);
-      },
-      [&](const auto& x, const Index& at) {
-        return inside(x, at, {1, 2}, -7);
-      });
-  check_moved<Shape<dyn, 2, 3, 3>>(
-      [](const auto& x) {
-        return pad<Margin{}, Margin{}, Margin{1, 1}, Margin{0, 2}>(x);
-      },
-      [&](const auto& x, const Index& at) {
-        return inside(x, at, {0, 0, 1, 0}, 0);
-      });
+  check_moved<Shape<3, 4>>([](const auto& x) { return pad<Margin{1, 0}, Margin{2, 3}>(x, -7); },
+                           [&](const auto& x, const Index& at) { return inside(x, at, {1, 2}, -7); });
+  check_moved<Shape<dyn, 2, 3, 3>>([](const auto& x) { return pad<Margin{}, Margin{}, Margin{1, 1}, Margin{0, 2}>(x); },
+                                   [&](const auto& x, const Index& at) { return inside(x, at, {0, 0, 1, 0}, 0); });
   check_moved<Shape<2, 2, 1, 2, 2>>(
-      [](const auto& x) {
-        return pad<Margin{1, 1}, Margin{}, Margin{}, Margin{}, Margin{1, 0}>(x, 0.5);
-      },
-      [&](const auto& x, const Index& at) {
-        return inside(x, at, {1, 0, 0, 0, 1}, 0.5);
-      });
-  check_moved<Shape<2>>([](const auto& x) { return pad<Margin{2, 1}>(x); }, [&](const auto& x, const Index& at) { return inside(x, at, {2}, 0); });
+      [](const auto& x) { return pad<Margin{1, 1}, Margin{}, Margin{}, Margin{}, Margin{1, 0}>(x, 0.5); },
+      [&](const auto& x, const Index& at) { return inside(x, at, {1, 0, 0, 0, 1}, 0.5); });
+  check_moved<Shape<2>>([](const auto& x) { return pad<Margin{2, 1}>(x); },
+                        [&](const auto& x, const Index& at) { return inside(x, at, {2}, 0); });
 }
 
 TEST_CASE("tril, triu, causal_mask on stacks of matrices") {
-  check_moved<Shape<dyn, 2, 4, 5>>([](const auto& x) { return tril<1>(x); },
-                                   [](const auto& x, const Index& at) { return at[3] <= at[2] + 1 ? element(x, at) : 0; });
-  check_moved<Shape<3, 3>>([](const auto& x) { return triu(x); }, [](const auto& x, const Index& at) { return at[1] >= at[0] ? element(x, at) : 0; });
-  const auto masked = both_modes([](const auto& x) { return causal_mask(x); }, random_tensor<float, Shape<dyn, 3, 3>>(5)).result;
+  check_moved<Shape<dyn, 2, 4, 5>>(
+      [](const auto& x) { return tril<1>(x); },
+      [](const auto& x, const Index& at) { return at[3] <= at[2] + 1 ? element(x, at) : 0; });
+  check_moved<Shape<3, 3>>([](const auto& x) { return triu(x); },
+                           [](const auto& x, const Index& at) { return at[1] >= at[0] ? element(x, at) : 0; });
+  const auto masked =
+      both_modes([](const auto& x) { return causal_mask(x); }, random_tensor<float, Shape<dyn, 3, 3>>(5)).result;
   for_each_index(masked, [&](const Index& at) { CHECK((element(masked, at) == -INFINITY) == (at[2] > at[1])); });
 }
 
@@ -177,11 +148,14 @@ TEST_CASE("concat along every axis, also one that depends on n") {
     CHECK(equal);
     check_gradients(f, a, b);
   };
-  check([](const auto& a, const auto& b) { return concat<0>(a, b); }, random_tensor<double, Shape<2, 3>>(1), random_tensor<double, Shape<4, 3>>(2), 0);
-  check([](const auto& a, const auto& b) { return concat<-1>(a, b); }, random_tensor<double, Shape<2, 3, 1>>(1), random_tensor<double, Shape<2, 3, 5>>(2), 2);
-  check([](const auto& a, const auto& b) { return concat<1>(a, b); }, random_tensor<double, Shape<dyn, 3, 2>>(1), random_tensor<double, Shape<dyn, 1, 2>>(2),
-        1);
-  check([](const auto& a, const auto& b) { return concat<0>(a, b); }, random_tensor<double, Shape<dyn, 3>>(1), random_tensor<double, Shape<times<2>, 3>>(2), 0);
+  check([](const auto& a, const auto& b) { return concat<0>(a, b); }, random_tensor<double, Shape<2, 3>>(1),
+        random_tensor<double, Shape<4, 3>>(2), 0);
+  check([](const auto& a, const auto& b) { return concat<-1>(a, b); }, random_tensor<double, Shape<2, 3, 1>>(1),
+        random_tensor<double, Shape<2, 3, 5>>(2), 2);
+  check([](const auto& a, const auto& b) { return concat<1>(a, b); }, random_tensor<double, Shape<dyn, 3, 2>>(1),
+        random_tensor<double, Shape<dyn, 1, 2>>(2), 1);
+  check([](const auto& a, const auto& b) { return concat<0>(a, b); }, random_tensor<double, Shape<dyn, 3>>(1),
+        random_tensor<double, Shape<times<2>, 3>>(2), 0);
 }
 
 TEST_CASE("gather: rows of tables of any rank, repeated numbers add their gradients") {

@@ -34,7 +34,8 @@ void for_each_window(const X& x, const Y& y, F visit) {
         const long r = i / ow % oh * sh - top + a, c = i % ow * sw - left + b;
         const bool real = r >= 0 && r < h && c >= 0 && c < w;
         if (real) inside.push_back(x.data()[(i / (oh * ow) * h + r) * w + c]);
-        places += real || (o.pad_mode == PadMode::pad && o.count_include_pad && r < h + o.padding.bottom && c < w + o.padding.right);
+        places += real || (o.pad_mode == PadMode::pad && o.count_include_pad && r < h + o.padding.bottom &&
+                           c < w + o.padding.right);
       }
     visit(y.data()[i], inside, places);
   }
@@ -53,11 +54,12 @@ void check_pools(long n = 2) {
   });
   CHECK(right);
   double worst = 0;
-  for_each_window<options>(x, both_modes(avg, x).result, [&](double found, const std::vector<double>& inside, long places) {
-    double sum = 0;
-    for (double v : inside) sum += v;
-    worst = std::fmax(worst, std::fabs(found - sum / double(places)));
-  });
+  for_each_window<options>(x, both_modes(avg, x).result,
+                           [&](double found, const std::vector<double>& inside, long places) {
+                             double sum = 0;
+                             for (double v : inside) sum += v;
+                             worst = std::fmax(worst, std::fabs(found - sum / double(places)));
+                           });
   CHECK(worst < 1e-13);
   check_gradients(max, x);
   check_gradients(avg, x);
@@ -75,8 +77,11 @@ TEST_CASE("windows side by side, overlapping, with gaps") {
 TEST_CASE("padding") {
   check_pools<Pool2dOptions{.kernel = 3, .stride = 2, .pad_mode = PadMode::same}, Shape<dyn, 2, 5, 6>>();
   check_pools<Pool2dOptions{.kernel = 2, .stride = 2, .pad_mode = PadMode::same}, Shape<1, 2, 3, 3>>();
-  check_pools<Pool2dOptions{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = {1, 1, 0, 1}}, Shape<dyn, 2, 5, 4>>();
-  check_pools<Pool2dOptions{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1, .count_include_pad = false}, Shape<dyn, 2, 5, 4>>();
+  check_pools<Pool2dOptions{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = {1, 1, 0, 1}},
+              Shape<dyn, 2, 5, 4>>();
+  check_pools<Pool2dOptions{
+                  .kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1, .count_include_pad = false},
+              Shape<dyn, 2, 5, 4>>();
 }
 
 TEST_CASE("of equal elements the first in a window gets the gradient") {

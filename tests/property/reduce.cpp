@@ -42,7 +42,8 @@ double worst_error(const X& x, const Y& y, unsigned mask, double start, F combin
     e = combine(e, double(x.data()[i]));
   }
   double worst = 0;
-  for (long i = 0; i < y.count(); ++i) worst = std::fmax(worst, std::fabs(double(y.data()[i]) - expected[std::size_t(i)] / divide_by));
+  for (long i = 0; i < y.count(); ++i)
+    worst = std::fmax(worst, std::fabs(double(y.data()[i]) - expected[std::size_t(i)] / divide_by));
   return worst;
 }
 
@@ -59,9 +60,12 @@ void check_axes(long n = 3) {
   const auto total = both_modes(sum, x).result;
   CHECK(worst_error(x, total, mask, 0, [](double a, double b) { return a + b; }) < 1e-12);
   CHECK(worst_error(
-            x, both_modes(mean, x).result, mask, 0, [](double a, double b) { return a + b; }, double(x.count()) / double(total.count())) < 1e-12);
-  CHECK(worst_error(x, both_modes(max, x).result, mask, -1e300, [](double a, double b) { return std::fmax(a, b); }) == 0);
-  CHECK(worst_error(x, both_modes(min, x).result, mask, 1e300, [](double a, double b) { return std::fmin(a, b); }) == 0);
+            x, both_modes(mean, x).result, mask, 0, [](double a, double b) { return a + b; },
+            double(x.count()) / double(total.count())) < 1e-12);
+  CHECK(worst_error(x, both_modes(max, x).result, mask, -1e300, [](double a, double b) { return std::fmax(a, b); }) ==
+        0);
+  CHECK(worst_error(x, both_modes(min, x).result, mask, 1e300, [](double a, double b) { return std::fmin(a, b); }) ==
+        0);
   CHECK(worst_error(x, both_modes(prod, x).result, mask, 1, [](double a, double b) { return a * b; }) < 1e-9);
   check_gradients(sum, x);
   check_gradients(mean, x);
@@ -87,14 +91,15 @@ TEST_CASE("long runs and many columns, where lanes and blocks come in") {
   const auto add = [](double a, double b) { return a + b; };
   CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_sum<1>(v); }, x).result, 2, 0, add) < 1e-12);
   CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_sum<0>(v); }, x).result, 1, 0, add) < 1e-12);
-  CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_max<0>(v); }, x).result, 1, -1e300, [](double a, double b) { return std::fmax(a, b); }) ==
-        0);
+  CHECK(worst_error(x, both_modes([](const auto& v) { return reduce_max<0>(v); }, x).result, 1, -1e300,
+                    [](double a, double b) { return std::fmax(a, b); }) == 0);
 }
 
 TEST_CASE("threads and the batch size change no bit") {
   const auto x = random_tensor<float, Shape<dyn, 40, 130>>(3, -5, 5, 64);
   const auto all = [&] {
-    return std::tuple{softmax(x), softmax<1>(x), log_softmax(x), reduce_sum<1>(x), reduce_sum<-1>(x), reduce_max<1, 2>(x), argmax<1>(x)};
+    return std::tuple{softmax(x),        softmax<1>(x),       log_softmax(x), reduce_sum<1>(x),
+                      reduce_sum<-1>(x), reduce_max<1, 2>(x), argmax<1>(x)};
   };
   const auto one = [&] {
     const ContextScope scope({.num_threads = 1});
@@ -103,8 +108,9 @@ TEST_CASE("threads and the batch size change no bit") {
   for (int threads : {2, 3, 7}) {
     const ContextScope scope({.num_threads = threads});
     const auto many = all();
-    [&]<std::size_t... I>(std::index_sequence<I...>) { CHECK((same_bits(std::get<I>(one), std::get<I>(many)) && ...)); }
-    (std::make_index_sequence<7>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      CHECK((same_bits(std::get<I>(one), std::get<I>(many)) && ...));
+    }(std::make_index_sequence<7>{});
   }
   auto first = Tensor<float, Shape<dyn, 40, 130>>::empty(1);
   std::copy_n(x.data(), first.count(), first.data());

@@ -48,10 +48,11 @@ bool contains(const std::string& names, const char* name) { return names.find(na
 TEST_CASE("a graph-pinned model trains without any tape in its program") {
   const ContextScope scope({.mode = Mode::pynative});  // what the type says counts
   Mlp net;
-  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
+  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
   CHECK(model.mode() == Mode::graph);
-  const auto data =
-      dataset::from_arrays(dataset::column<Shape<20>>(std::vector<float>(80, 0.5f)), dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1, 2, 3}));
+  const auto data = dataset::from_arrays(dataset::column<Shape<20>>(std::vector<float>(80, 0.5f)),
+                                         dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1, 2, 3}));
   model.train(2, data | dataset::batch(2));
   CHECK(model.global_step() == 4);
 

@@ -14,8 +14,11 @@ using tenon::Compiled, tenon::Dtype, tenon::TypeKey;
 
 namespace {
 using Labels = TypeKey<Dtype::int32, dyn>;
-template <class Net, int... E> using Training = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>, TypeKey<Dtype::float32, E...>, Labels>;
-template <class Net, int... E> using TrainingStep = Compiled<Training<Net, E...>>;
+template <class Net, int... E>
+using Training = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>,
+                                          TypeKey<Dtype::float32, E...>, Labels>;
+template <class Net, int... E>
+using TrainingStep = Compiled<Training<Net, E...>>;
 
 using LeNetStep = TrainingStep<LeNet, dyn, 1, 28, 28>;
 using MlpStep = TrainingStep<Mlp, dyn, 20>;
@@ -23,9 +26,15 @@ using ResNetStep = TrainingStep<SmallResNet, dyn, 3, 8, 8>;
 using BottlenecksStep = TrainingStep<Bottlenecks, dyn, 16, 16, 16>;
 using TransformerStep = TrainingStep<Transformer, dyn, 12, 32>;
 
-template <class Step> constexpr bool at_bound = Step::plan.size[0] == Step::plan.bound[0] && Step::plan.size[1] == Step::plan.bound[1] && Step::plan.size[2] == Step::plan.bound[2];
-template <class Step> constexpr bool near_joint_bound(long n) { return Step::plan.bytes(n) * 100 <= joint_bound(Step::graph, Step::lives, n) * 101; }
-template <class Step> constexpr bool good = at_bound<Step> && near_joint_bound<Step>(32) && near_joint_bound<Step>(256);
+template <class Step>
+constexpr bool at_bound = Step::plan.size[0] == Step::plan.bound[0] && Step::plan.size[1] == Step::plan.bound[1] &&
+                          Step::plan.size[2] == Step::plan.bound[2];
+template <class Step>
+constexpr bool near_joint_bound(long n) {
+  return Step::plan.bytes(n) * 100 <= joint_bound(Step::graph, Step::lives, n) * 101;
+}
+template <class Step>
+constexpr bool good = at_bound<Step> && near_joint_bound<Step>(32) && near_joint_bound<Step>(256);
 
 static_assert(good<LeNetStep>);
 static_assert(good<MlpStep>);
@@ -35,7 +44,8 @@ static_assert(good<TransformerStep>);
 
 // What a batch norm makes of a value is computed again instead of being kept.
 using Keeping = Compiled<Training<Bottlenecks, dyn, 16, 16, 16>, tenon::Passes{.recompute = false}>;
-static_assert(joint_bound(BottlenecksStep::graph, BottlenecksStep::lives, 32) * 100 < joint_bound(Keeping::graph, Keeping::lives, 32) * 85);
+static_assert(joint_bound(BottlenecksStep::graph, BottlenecksStep::lives, 32) * 100 <
+              joint_bound(Keeping::graph, Keeping::lives, 32) * 85);
 
 // What a user may write: the whole scratch memory of a step on one thread, kernels' workspaces included.
 static_assert(LeNetStep::program.bytes(32, 1) < 3 << 19);
@@ -56,7 +66,9 @@ void check(const std::string& name) {
     CHECK(Step::plan.bytes(n) >= bound);
     CHECK(Step::plan.bytes(n) <= (n < 32 ? 1.25 : 1.01) * double(bound));
     CHECK(Step::program.scratch(n) + Step::program.block_bytes(n) == Step::plan.bytes(n));
-    if (n == 32) MESSAGE(name, ", n = ", n, ": ", Step::plan.bytes(n), " bytes, ", double(Step::plan.bytes(n)) / double(bound), " of the bound");
+    if (n == 32)
+      MESSAGE(name, ", n = ", n, ": ", Step::plan.bytes(n), " bytes, ", double(Step::plan.bytes(n)) / double(bound),
+              " of the bound");
   }
 }
 }  // namespace

@@ -11,7 +11,8 @@ using namespace tenon;
 namespace sentences {
 
 using Rows = TypeKey<Dtype::float32, dyn, 8>;
-template <class Net> constexpr std::string_view sentence_of = Compiled<tenon::detail::Forward<Net, Rows>>::sentence.view();
+template <class Net>
+constexpr std::string_view sentence_of = Compiled<tenon::detail::Forward<Net, Rows>>::sentence.view();
 
 struct TooMany : nn::Cell<TooMany> {
   nn::Dense<8, 2> fc;
@@ -52,7 +53,8 @@ TEST_CASE("a cell says how many arguments it takes, with its path") {
   CHECK(sentence_of<TooMany> == "network.fc: Dense takes 1 argument, got 2");
   CHECK(sentence_of<TooFew> == "network.loss: SoftmaxCrossEntropyWithLogits takes 2 arguments, got 1");
   CHECK(sentence_of<Deep> == "network.inner.1.fc: Dense takes 1 argument, got 2");
-  CHECK(std::string(tenon::detail::WithoutArguments<nn::Dense<8, 2>>::sentence.view()) == "Dense takes 1 argument, got none");
+  CHECK(std::string(tenon::detail::WithoutArguments<nn::Dense<8, 2>>::sentence.view()) ==
+        "Dense takes 1 argument, got none");
 }
 
 TEST_CASE("a wrong size is named with both shapes and the path through a list") {
@@ -85,9 +87,12 @@ TEST_CASE("a cell that looks at values runs operator by operator, and says so wh
 }
 
 TEST_CASE("a pinned model that looks at values trains") {
-  const auto data = dataset::from_arrays(dataset::column<Shape<8>>(std::vector<float>(64, 0.5f)), dataset::column<Shape<1>>(std::vector<float>(8, 3.0f))) | dataset::batch(8);
+  const auto data = dataset::from_arrays(dataset::column<Shape<8>>(std::vector<float>(64, 0.5f)),
+                                         dataset::column<Shape<1>>(std::vector<float>(8, 3.0f))) |
+                    dataset::batch(8);
   Chooser net;
-  Model model{pinned<Mode::pynative>, net, nn::MSELoss{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.0f}, nn::Loss{}};
+  Model model{pinned<Mode::pynative>, net, nn::MSELoss{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.0f},
+              nn::Loss{}};
   const double before = model.eval(data)["loss"];
   model.train(20, data);
   CHECK(model.eval(data)["loss"] < before / 4);

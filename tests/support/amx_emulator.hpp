@@ -1,6 +1,6 @@
-// The tiles of AMX in software, for processors without: a compiled program runs as it is, and each of its tile instructions, which
-// such a processor calls illegal, is looked up and carried out as Intel's manual describes it (volume 2 of the Software Developer's
-// Manual). Linux on x86-64 only.
+// The tiles of AMX in software, for processors without: a compiled program runs as it is, and each of its tile
+// instructions, which such a processor calls illegal, is looked up and carried out as Intel's manual describes it
+// (volume 2 of the Software Developer's Manual). Linux on x86-64 only.
 #pragma once
 #include <csignal>
 #include <cstdint>
@@ -30,9 +30,10 @@ class AmxEmulator {
   static bool released() { return state().rows[0] == 0; }
 
   static void install() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = [](int, siginfo_t*, void* context) {
-      if (!run(static_cast<ucontext_t*>(context)->uc_mcontext.gregs)) std::signal(SIGILL, SIG_DFL);  // another instruction: it fails again
+      // another instruction: it fails again
+      if (!run(static_cast<ucontext_t*>(context)->uc_mcontext.gregs)) std::signal(SIGILL, SIG_DFL);
     };
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGILL, &action, nullptr);
@@ -104,7 +105,8 @@ class AmxEmulator {
     State& s = state();
     s = {};
     require(c[0] == 1 && c[1] == 0, "palette 1 from row 0");
-    for (int i = 2; i < 64; ++i) require((i >= 16 && i < 32) || (i >= 48 && i < 56) || c[i] == 0 || i < 2, "reserved bytes are zero");
+    for (int i = 2; i < 64; ++i)
+      require((i >= 16 && i < 32) || (i >= 48 && i < 56) || c[i] == 0 || i < 2, "reserved bytes are zero");
     for (int t = 0; t < 8; ++t) {
       s.row_bytes[t] = c[16 + 2 * t] | c[17 + 2 * t] << 8, s.rows[t] = c[48 + t];
       require(s.row_bytes[t] <= 64 && s.rows[t] <= 16 && (s.row_bytes[t] == 0) == (s.rows[t] == 0), "sizes of a tile");
@@ -117,12 +119,14 @@ class AmxEmulator {
   }
   static void load(int t, const char* from, long stride) {
     clear(t);
-    for (int i = 0; i < state().rows[t]; ++i) std::memcpy(state().tile[t][i], from + i * stride, std::size_t(state().row_bytes[t]));
+    for (int i = 0; i < state().rows[t]; ++i)
+      std::memcpy(state().tile[t][i], from + i * stride, std::size_t(state().row_bytes[t]));
     ++count().loads;
   }
   static void store(int t, char* to, long stride) {
     require(state().rows[t] > 0, "a tile without a size is stored");
-    for (int i = 0; i < state().rows[t]; ++i) std::memcpy(to + i * stride, state().tile[t][i], std::size_t(state().row_bytes[t]));
+    for (int i = 0; i < state().rows[t]; ++i)
+      std::memcpy(to + i * stride, state().tile[t][i], std::size_t(state().row_bytes[t]));
     ++count().stores;
   }
 
@@ -145,7 +149,9 @@ class AmxEmulator {
     State& s = state();
     const int rows = s.rows[a], columns = s.row_bytes[b] / 4, pairs = s.rows[b];
     require(sum != a && a != b && sum != b, "three different tiles");
-    require(rows > 0 && pairs > 0 && s.rows[sum] == rows && s.row_bytes[sum] == s.row_bytes[b] && s.row_bytes[a] == 4 * pairs, "sizes of a product");
+    require(rows > 0 && pairs > 0 && s.rows[sum] == rows && s.row_bytes[sum] == s.row_bytes[b] &&
+                s.row_bytes[a] == 4 * pairs,
+            "sizes of a product");
     float a_first[16], a_second[16], b_first[16][16], b_second[16][16];
     for (int k = 0; k < pairs; ++k) split(s.tile[b][k], b_first[k], b_second[k]);
     for (int m = 0; m < rows; ++m) {
@@ -157,7 +163,8 @@ class AmxEmulator {
           second[n] = flushed(__builtin_fmaf(a_second[k], b_second[k][n], second[n]));
         }
       for (int n = 0; n < columns; ++n) {
-        const float both = flushed(first[n] + second[n]), total = flushed(flushed(number(s.tile[sum][m] + 4 * n)) + both);
+        const float both = flushed(first[n] + second[n]),
+                    total = flushed(flushed(number(s.tile[sum][m] + 4 * n)) + both);
         std::memcpy(s.tile[sum][m] + 4 * n, &total, 4);
       }
     }
@@ -170,7 +177,8 @@ class AmxEmulator {
 inline bool use_amx() {
   using namespace tenon::kernel::detail;
   if (ask_for_amx()) return true;
-  say_skipped("AMX on the processor itself: it has none, or the system does not permit it; its instructions are emulated");
+  say_skipped(
+      "AMX on the processor itself: it has none, or the system does not permit it; its instructions are emulated");
   AmxEmulator::install();
   amx_permission = AmxPermission::granted;
   return false;

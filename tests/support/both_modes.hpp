@@ -15,7 +15,8 @@
 
 namespace support {
 
-/// What a function gave: its result, and the gradient of sum(result * weight) for each operand (zeros where none flows).
+/// What a function gave: its result, and the gradient of sum(result * weight) for each operand (zeros where none
+/// flows).
 template <class Result, class... X>
 struct Outcome {
   Result result;
@@ -45,7 +46,8 @@ struct FunctionSource {
   template <std::size_t... I>
   static constexpr void trace_operands(tenon::Builder& b, std::index_sequence<I...>) {
     // Leaves get the numbers 0, 1, ... only in a braced list, whose order is fixed.
-    const std::tuple<tenon::Traced<typename Keys::type, typename Keys::shape>...> x{{&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I)}...};
+    const std::tuple<tenon::Traced<typename Keys::type, typename Keys::shape>...> x{
+        {&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I)}...};
     const Result y = F{}(std::get<I>(x)...);
     if constexpr (!tenon::is_broken<Result>) {
       b.outputs.push_back(y.id);
@@ -60,7 +62,9 @@ struct FunctionSource {
   template <class Key>
   static constexpr void output_gradient(tenon::Builder& b, int gradient) {
     if (!tenon::is_floating(Key::value.dtype)) return;
-    b.outputs.push_back(gradient >= 0 ? gradient : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Key::value), b.constant(Key::value.dtype, 0)));
+    b.outputs.push_back(gradient >= 0 ? gradient
+                                      : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Key::value),
+                                                                        b.constant(Key::value.dtype, 0)));
   }
 };
 
@@ -73,7 +77,8 @@ Outcome<Result, X...> run_graph(const Result& weight, const X&... x) {
   int k = 0;
   const auto take = [&]<class V>(const V&) {
     V value = V::full(typename V::type(0), n);
-    if (k == 0 || (is_floating_tensor<V> && k < Compiled::program.outputs)) std::memcpy(value.data(), executor.output(k), std::size_t(V::dims.bytes(n))), ++k;
+    if (k == 0 || (is_floating_tensor<V> && k < Compiled::program.outputs))
+      std::memcpy(value.data(), executor.output(k), std::size_t(V::dims.bytes(n))), ++k;
     return value;
   };
   Result result = take(weight);
@@ -92,7 +97,8 @@ auto run_eager(const F& f, std::index_sequence<I...>, const X&... given) {
   const auto y = f(std::get<I>(x)...);
   using Result = std::remove_cvref_t<decltype(y)>;
   if constexpr (is_floating_tensor<Result>)
-    if (tape.variable(y) >= 0) tape.backward(y, random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, y.n()));
+    if (tape.variable(y) >= 0)
+      tape.backward(y, random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, y.n()));
   return Outcome<Result, X...>{y, std::tuple<X...>{tape.gradient(std::get<I>(x))...}};
 }
 
@@ -112,7 +118,8 @@ constexpr bool has(const tenon::Graph<N>& graph) {
 }
 
 /// Runs f(x...) and its gradients eagerly, as a graph with all passes, and as a graph with none; checks that result and
-/// gradients agree bit for bit, and returns them. f is generic and captures nothing; at most three floating-point operands.
+/// gradients agree bit for bit, and returns them. f is generic and captures nothing; at most three floating-point
+/// operands.
 template <class F, class... X>
 auto both_modes(const F& f, const X&... x) {
   constexpr auto operands = std::index_sequence_for<X...>{};
@@ -122,9 +129,11 @@ auto both_modes(const F& f, const X&... x) {
   const auto eager = detail::run_eager(f, operands, x...);
   if constexpr (!Graph::ok) tenon::report<Graph>();
   else {
-    static_assert(Graph::program.outputs <= tenon::max_outputs, "both_modes takes at most three floating-point operands");
+    static_assert(Graph::program.outputs <= tenon::max_outputs,
+                  "both_modes takes at most three floating-point operands");
     using Result = std::remove_cvref_t<decltype(eager.result)>;
-    const Result weight = random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, eager.result.n());
+    const Result weight =
+        random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, eager.result.n());
     const auto fused = detail::run_graph<Graph>(weight, x...);
     const auto plain = detail::run_graph<Plain>(weight, x...);
     CHECK_MESSAGE(detail::equal_outcomes(eager, fused, operands), "PyNative mode and graph mode differ");

@@ -70,7 +70,8 @@ inline constexpr Tolerance with_tanh{1e-5, 3e-4};
 
 /// Checks elements against a reference array: integers and bool exactly, floating-point within the tolerance.
 template <class T, class S>
-void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::string& name, Tolerance tolerance = {}) {
+void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::string& name,
+                Tolerance tolerance = {}) {
   const std::string what = golden.path() + ":" + name;
   CAPTURE(what);
   const NpyArray& array = golden[name];
@@ -91,7 +92,8 @@ void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::
   CAPTURE(at);
   CAPTURE(wanted);
   CAPTURE(worst);
-  if constexpr (tenon::is_floating(tenon::dtype_of<T>)) expect(worst <= tolerance.absolute + tolerance.relative * largest);
+  if constexpr (tenon::is_floating(tenon::dtype_of<T>))
+    expect(worst <= tolerance.absolute + tolerance.relative * largest);
   else expect(worst == 0);
 }
 
@@ -101,7 +103,9 @@ struct In {
   std::string name;
   std::string path() const { return name.starts_with("param/") ? name : "in/" + name; }
   std::string gradient() const { return name.starts_with("param/") ? "grad" + name : "grad/" + name; }
-  tenon::Tensor<T, S> tensor(const Npz& golden) const { return to_tensor<T, S>(golden[path()], golden.path() + ":" + path()); }
+  tenon::Tensor<T, S> tensor(const Npz& golden) const {
+    return to_tensor<T, S>(golden[path()], golden.path() + ":" + path());
+  }
 };
 
 namespace detail {
@@ -118,14 +122,16 @@ void check_case_of(const Npz& golden, Tolerance tolerance, F f, std::index_seque
   if (!golden.has("dy/0")) return;
   using Result = std::remove_cvref_t<decltype(y)>;
   if constexpr (is_floating_tensor<Result>) {
-    tape.backward(y, to_tensor<typename Result::type, typename Result::shape_type>(golden["dy/0"], golden.path() + ":dy/0"));
+    tape.backward(
+        y, to_tensor<typename Result::type, typename Result::shape_type>(golden["dy/0"], golden.path() + ":dy/0"));
     int compared = 0;
     const auto compare = [&](const auto& in, const auto& value) {
       if (golden.has(in.gradient())) check_near(tape.gradient(value), golden, in.gradient(), tolerance), ++compared;
     };
     (compare(input, std::get<I>(x)), ...);
     int stored = 0;
-    for (const auto& [name, array] : golden.arrays()) stored += name.starts_with("grad/") || name.starts_with("gradparam/");
+    for (const auto& [name, array] : golden.arrays())
+      stored += name.starts_with("grad/") || name.starts_with("gradparam/");
     expect(compared == stored);  // no gradient of the case is forgotten
   }
 }
@@ -133,10 +139,13 @@ void check_case_of(const Npz& golden, Tolerance tolerance, F f, std::index_seque
 
 /// Runs y = f(inputs...) of a case and checks out/0, and every stored gradient of sum(y * dy/0).
 ///
-///   check_case("bin_add_0", {}, [](const auto& x, const auto& y) { return x + y; }, In<float, Shape<2, 3, 4>>{"x"}, In<float, Shape<4>>{"y"});
+///   check_case("bin_add_0", {}, [](const auto& x, const auto& y) { return x + y; }, In<float, Shape<2, 3, 4>>{"x"},
+///   In<float, Shape<4>>{"y"});
 template <class F, class... Inputs>
 void check_case(const std::string& name, Tolerance tolerance, F f, const Inputs&... input) {
-  golden_case(name, [&](const Npz& golden) { detail::check_case_of(golden, tolerance, f, std::index_sequence_for<Inputs...>{}, input...); });
+  golden_case(name, [&](const Npz& golden) {
+    detail::check_case_of(golden, tolerance, f, std::index_sequence_for<Inputs...>{}, input...);
+  });
 }
 
 }  // namespace support

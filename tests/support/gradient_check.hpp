@@ -21,7 +21,8 @@ double weighted_sum(const R& y, const R& weight) {
 }
 
 template <class Loss, class S>
-void check_operand(int position, const Loss& loss, tenon::Tensor<double, S>& x, const tenon::Tensor<double, S>& gradient, double tolerance) {
+void check_operand(int position, const Loss& loss, tenon::Tensor<double, S>& x,
+                   const tenon::Tensor<double, S>& gradient, double tolerance) {
   CAPTURE(position);
   for (std::size_t i = 0; i < x.values().size(); ++i) {
     double& element = x.values()[i];
@@ -54,7 +55,8 @@ void check_gradients_of(double tolerance, const F& f, std::index_sequence<I...>,
   tape.pause();
   const auto loss = [&] { return weighted_sum(f(std::get<I>(x)...), weight); };
   const auto check = [&](int position, auto& operand, const auto& gradient) {
-    if constexpr (std::is_same_v<typename std::remove_cvref_t<decltype(operand)>::type, double>) check_operand(position, loss, operand, gradient, tolerance);
+    if constexpr (std::is_same_v<typename std::remove_cvref_t<decltype(operand)>::type, double>)
+      check_operand(position, loss, operand, gradient, tolerance);
   };
   (check(int(I), std::get<I>(x), std::get<I>(gradients)), ...);
 }

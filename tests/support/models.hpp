@@ -102,7 +102,9 @@ struct TransformerBlock : nn::Cell<TransformerBlock<Tokens, Width, Heads>> {
   nn::Dense<Width, 4 * Width> up;
   nn::Dense<4 * Width, Width> down;
 
-  static constexpr auto heads(auto x) { return tenon::ops::transpose<0, 2, 1, 3>(tenon::ops::reshape<Shape<dyn, Tokens, Heads, size>>(x)); }
+  static constexpr auto heads(auto x) {
+    return tenon::ops::transpose<0, 2, 1, 3>(tenon::ops::reshape<Shape<dyn, Tokens, Heads, size>>(x));
+  }
   constexpr auto attention(auto x) const {
     auto q = heads(query(x)), k = heads(key(x)), v = heads(value(x));
     auto weights = tenon::ops::softmax(tenon::ops::matmul<tenon::ops::Transposed::second>(q, k) * 0.25f);

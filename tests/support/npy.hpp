@@ -27,7 +27,8 @@ struct NpyArray {
   template <class T>
   std::vector<T> values() const {
     if (tenon::dtype_of<T> != dtype)
-      throw tenon::TypeError(tenon::text("this array holds ", tenon::name(dtype), ", asked for ", tenon::name(tenon::dtype_of<T>)));
+      throw tenon::TypeError(
+          tenon::text("this array holds ", tenon::name(dtype), ", asked for ", tenon::name(tenon::dtype_of<T>)));
     std::vector<T> v(static_cast<std::size_t>(count()));
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = element<T>(i);
     return v;
@@ -49,7 +50,8 @@ struct NpyArray {
   double number(std::size_t i) const {
     using tenon::Dtype;
     switch (dtype) {
-      case Dtype::bool_: case Dtype::uint8: return element<std::uint8_t>(i);
+      case Dtype::bool_:
+      case Dtype::uint8: return element<std::uint8_t>(i);
       case Dtype::int8: return element<std::int8_t>(i);
       case Dtype::int16: return element<std::int16_t>(i);
       case Dtype::int32: return element<std::int32_t>(i);
@@ -86,8 +88,9 @@ inline tenon::Dtype npy_dtype(std::string_view descr, const std::string& where) 
     tenon::Dtype dtype;
   };
   using enum tenon::Dtype;
-  static constexpr Row rows[]{{"b1", bool_}, {"i1", int8}, {"u1", uint8}, {"i2", int16}, {"i4", int32}, {"i8", int64},
-                              {"u2", uint16}, {"u4", uint32}, {"u8", uint64}, {"f2", float16}, {"f4", float32}, {"f8", float64}};
+  static constexpr Row rows[]{{"b1", bool_},  {"i1", int8},    {"u1", uint8},   {"i2", int16},
+                              {"i4", int32},  {"i8", int64},   {"u2", uint16},  {"u4", uint32},
+                              {"u8", uint64}, {"f2", float16}, {"f4", float32}, {"f8", float64}};
   for (const Row& row : rows)
     if (descr.size() == 5 && (descr[1] == '<' || descr[1] == '|') && descr.substr(2, 2) == row.code) return row.dtype;
   throw tenon::TypeError(tenon::text(where, ": this reader for tests knows little-endian numbers, not ", descr));
@@ -102,7 +105,8 @@ inline std::vector<std::int64_t> npy_shape(std::string_view tuple, const std::st
     }
     std::int64_t extent = 0;
     for (; i < tuple.size() && tuple[i] >= '0' && tuple[i] <= '9'; ++i) {
-      if (extent > (std::int64_t{1} << 40)) throw tenon::ValueError(tenon::text(where, ": an extent of this .npy is absurd: ", tuple));
+      if (extent > (std::int64_t{1} << 40))
+        throw tenon::ValueError(tenon::text(where, ": an extent of this .npy is absurd: ", tuple));
       extent = extent * 10 + (tuple[i] - '0');
     }
     shape.push_back(extent);
@@ -116,7 +120,8 @@ inline std::vector<std::int64_t> npy_shape(std::string_view tuple, const std::st
 /// throws      ValueError, TypeError (complex, text, big-endian) that say what is wrong in `where`
 inline NpyArray parse_npy(std::string_view file, const std::string& where) {
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(file[i])); };
-  if (file.size() < 12 || !file.starts_with("\x93NUMPY")) throw tenon::ValueError(tenon::text(where, ": this is no .npy file"));
+  if (file.size() < 12 || !file.starts_with("\x93NUMPY"))
+    throw tenon::ValueError(tenon::text(where, ": this is no .npy file"));
   const std::size_t start = file[6] == 1 ? 10 : 12;
   const std::size_t length = byte(8) | byte(9) << 8 | (start == 12 ? byte(10) << 16 | byte(11) << 24 : 0);
   if (length > file.size() - start) throw tenon::ValueError(tenon::text(where, ": the header of this .npy is cut off"));
@@ -130,7 +135,9 @@ inline NpyArray parse_npy(std::string_view file, const std::string& where) {
       throw tenon::ValueError(tenon::text(where, ": the shape of this .npy is absurd"));
   if (array.shape.size() > 1 && detail::header_value(header, "fortran_order", where).starts_with("True"))
     throw tenon::ValueError(tenon::text(where, ": column-major arrays are not for tests"));
-  if (data.size() != expected) throw tenon::ValueError(tenon::text(where, ": this .npy has ", data.size(), " bytes of data, its shape needs ", expected));
+  if (data.size() != expected)
+    throw tenon::ValueError(
+        tenon::text(where, ": this .npy has ", data.size(), " bytes of data, its shape needs ", expected));
   array.bytes = data;
   return array;
 }

@@ -48,7 +48,12 @@ class Zip {
     for (std::uint64_t i = 0; i < count; ++i) {
       if (number(at, 4) != 0x02014b50) fail("its directory is damaged");
       const std::uint64_t name = number(at + 28, 2), extra = number(at + 30, 2);
-      Entry e{std::string(bytes(at + 46, name)), number(at + 10, 2), number(at + 20, 4), number(at + 24, 4), number(at + 42, 4), number(at + 16, 4)};
+      Entry e{std::string(bytes(at + 46, name)),
+              number(at + 10, 2),
+              number(at + 20, 4),
+              number(at + 24, 4),
+              number(at + 42, 4),
+              number(at + 16, 4)};
       widen(e, at + 46 + name, extra);
       result.push_back(e);
       at += 46 + name + extra + number(at + 32, 2);
@@ -57,14 +62,17 @@ class Zip {
   }
   std::string content(const Entry& e) const {
     if (number(e.header, 4) != 0x04034b50) fail("an entry is not where its directory says: " + e.name);
-    const std::string_view packed = bytes(e.header + 30 + number(e.header + 26, 2) + number(e.header + 28, 2), e.compressed);
+    const std::string_view packed =
+        bytes(e.header + 30 + number(e.header + 26, 2) + number(e.header + 28, 2), e.compressed);
     if (e.method == 0) return std::string(packed);
     if (e.method != 8) fail("unknown compression of " + e.name);
     return inflate(packed, e);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw tenon::ValueError(tenon::text("Cannot read the zip file '", path_, "': ", what, ".")); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw tenon::ValueError(tenon::text("Cannot read the zip file '", path_, "': ", what, "."));
+  }
   std::string_view bytes(std::uint64_t at, std::uint64_t count) const {
     if (at > file_.size() || count > file_.size() - at) fail("it is cut off");
     return file_.substr(static_cast<std::size_t>(at), static_cast<std::size_t>(count));
@@ -110,7 +118,8 @@ class Zip {
     const bool complete = code == Z_STREAM_END && stream.avail_out == 0;
     inflateEnd(&stream);
     if (!complete) fail(e.name + " does not inflate to its size");
-    if (crc32(0, reinterpret_cast<const Bytef*>(result.data()), static_cast<uInt>(result.size())) != e.crc) fail("the checksum of " + e.name + " is wrong");
+    if (crc32(0, reinterpret_cast<const Bytef*>(result.data()), static_cast<uInt>(result.size())) != e.crc)
+      fail("the checksum of " + e.name + " is wrong");
     return result;
   }
 #else

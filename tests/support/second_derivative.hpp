@@ -25,7 +25,8 @@ struct SecondSource {
   static constexpr void trace_operands(tenon::Builder& b, std::index_sequence<I...>) {
     constexpr tenon::TensorType first[]{Keys::value...};
     // Leaves get the numbers 0, 1, ... only in a braced list, whose order is fixed.
-    const std::tuple<tenon::Traced<typename Keys::type, typename Keys::shape>...> x{{&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I)}...};
+    const std::tuple<tenon::Traced<typename Keys::type, typename Keys::shape>...> x{
+        {&b, b.leaf(&tenon::info<tenon::ops::Input>, Keys::value, I)}...};
     const Result y = F{}(std::get<I>(x)...);
     const int weight = b.leaf(&tenon::info<tenon::ops::Input>, Result::dims, sizeof...(Keys));
     const int direction = b.leaf(&tenon::info<tenon::ops::Input>, first[0], sizeof...(Keys) + 1);
@@ -34,7 +35,9 @@ struct SecondSource {
     const int product = b.call<tenon::ops::Mul>({}, gradient[0], direction);
     const int total = b.call<tenon::ops::ReduceSum>({(1 << first[0].rank) - 1, 0, 0}, product);
     const std::vector<int> second = tenon::backward(b, total, b.constant(first[0].dtype, 1), wanted);
-    (b.outputs.push_back(second[I] >= 0 ? second[I] : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Keys::value), b.constant(Keys::value.dtype, 0))),
+    (b.outputs.push_back(second[I] >= 0 ? second[I]
+                                        : b.call<tenon::ops::BroadcastTo>(tenon::ops::SumTo::to(Keys::value),
+                                                                          b.constant(Keys::value.dtype, 0))),
      ...);
   }
 };

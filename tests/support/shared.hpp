@@ -28,6 +28,8 @@ inline bool have_shared(const std::string& path = "golden") {
 }
 
 /// The folder of the real MNIST, or "", with the same noise.
-inline std::string real_mnist() { return have_shared("data/mnist/train-images-idx3-ubyte.gz") ? shared_folder() + "/data/mnist" : ""; }
+inline std::string real_mnist() {
+  return have_shared("data/mnist/train-images-idx3-ubyte.gz") ? shared_folder() + "/data/mnist" : "";
+}
 
 }  // namespace support

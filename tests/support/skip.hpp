@@ -5,7 +5,8 @@
 
 namespace support {
 
-/// Prints `SKIPPED: reason` as a line on stdout. cmake/test.sh repeats such lines at its end, so nothing is skipped in silence.
+/// Prints `SKIPPED: reason` as a line on stdout. cmake/test.sh repeats such lines at its end, so nothing is skipped in
+/// silence.
 inline void say_skipped(const std::string& reason) {
   std::printf("\nSKIPPED: %s\n", reason.c_str());
   std::fflush(stdout);

@@ -30,7 +30,8 @@ tenon::Tensor<T, S> random_tensor(std::uint64_t seed, double low = -2, double hi
   for (T& element : t.values()) {
     const double u = random.word() * 0x1p-32;
     if constexpr (std::is_same_v<T, bool>) element = u < 0.5;
-    else if constexpr (std::is_integral_v<T>) element = static_cast<T>(static_cast<long long>(u * (high - low) + low + 1000) - 1000);
+    else if constexpr (std::is_integral_v<T>)
+      element = static_cast<T>(static_cast<long long>(u * (high - low) + low + 1000) - 1000);
     else element = static_cast<T>(low + u * (high - low));
   }
   return t;
@@ -39,10 +40,12 @@ tenon::Tensor<T, S> random_tensor(std::uint64_t seed, double low = -2, double hi
 /// True if two tensors have equal bytes and batch sizes.
 template <class T, class S>
 bool same_bits(const tenon::Tensor<T, S>& a, const tenon::Tensor<T, S>& b) {
-  return a.count() == b.count() && (a.count() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.count()) * sizeof(T)) == 0);
+  return a.count() == b.count() &&
+         (a.count() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.count()) * sizeof(T)) == 0);
 }
 
-template <class V> inline constexpr bool is_floating_tensor = tenon::is_floating(std::remove_cvref_t<V>::dims.dtype);
+template <class V>
+inline constexpr bool is_floating_tensor = tenon::is_floating(std::remove_cvref_t<V>::dims.dtype);
 
 /// The batch size of the first tensor with a dynamic leading axis, 1 if there is none.
 template <class... X>

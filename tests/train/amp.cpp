@@ -29,17 +29,20 @@ struct Language : nn::Cell<Language> {
 };
 auto texts() {
   std::vector<std::int32_t> now(120), next(120);
-  for (std::size_t i = 0; i < now.size(); ++i) now[i] = std::int32_t(i * i % 11), next[i] = std::int32_t((i + 1) * (i + 1) % 11);
+  for (std::size_t i = 0; i < now.size(); ++i)
+    now[i] = std::int32_t(i * i % 11), next[i] = std::int32_t((i + 1) * (i + 1) % 11);
   return dataset::from_arrays(dataset::column<Shape<6>>(now), dataset::column<Shape<6>>(next)) | dataset::batch(7);
 }
-auto images() { return cells::samples<Shape<3, 8, 8>>(44) | dataset::batch(20); }  // batches of a full block of samples and more, and a short one
+// batches of a full block of samples and more, and a short one
+auto images() { return cells::samples<Shape<3, 8, 8>>(44) | dataset::batch(20); }
 
 /// Losses and parameters after a training.
 template <class Net, Passes passes = Passes{}, class Data, class... Parts>
 cells::Trained after(Mode mode, int threads, const Data& data, long epochs, Parts... parts) {
   const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 3});
   Net net;
-  Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f}, parts...};
+  Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f}, parts...};
   cells::Losses losses;
   model.train(epochs, data, losses);
   for (const auto& [name, parameter] : net.parameters_and_names()) CHECK(parameter.view().dtype == Dtype::float32);
@@ -61,9 +64,12 @@ void check_level(const Data& data, long epochs) {
 
 TEST_CASE("amp: O0 has the bits of a Model without a level") {
   for (const Mode mode : cells::modes)
-    CHECK(after<support::SmallResNet>(mode, 1, images(), 2) == after<support::SmallResNet>(mode, 1, images(), 2, amp<AmpLevel::O0>));
+    CHECK(after<support::SmallResNet>(mode, 1, images(), 2) ==
+          after<support::SmallResNet>(mode, 1, images(), 2, amp<AmpLevel::O0>));
 }
-TEST_CASE("amp: O2 of convolutions, batch norms, and dropout has one result") { check_level<support::SmallResNet, Mixed>(images(), 12); }
+TEST_CASE("amp: O2 of convolutions, batch norms, and dropout has one result") {
+  check_level<support::SmallResNet, Mixed>(images(), 12);
+}
 TEST_CASE("amp: O3 and float16, too") { check_level<support::SmallResNet, Amp<AmpLevel::O3, float16>>(images(), 12); }
 TEST_CASE("amp: a network of integers computes in 16 bits from its embedding on") {
   check_level<Language, Mixed>(texts(), 60);
@@ -73,13 +79,16 @@ TEST_CASE("amp: a network of integers computes in 16 bits from its embedding on"
 TEST_CASE("amp: the graph computes where the level says") {
   using detail::TrainStepIn, detail::EvalStepIn;
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  using Graph = Compiled<TrainStepIn<Language, Loss, nn::SGD<>, Precision{Dtype::bfloat16}, TypeKey<Dtype::int32, dyn, 6>, TypeKey<Dtype::int32, dyn, 6>>>;
+  using Graph = Compiled<TrainStepIn<Language, Loss, nn::SGD<>, Precision{Dtype::bfloat16},
+                                     TypeKey<Dtype::int32, dyn, 6>, TypeKey<Dtype::int32, dyn, 6>>>;
   static_assert(Graph::ok);
   for (int id = 0; id < Graph::graph.count; ++id) {
     const Node& node = Graph::graph[id];
-    if (is<ops::MatMul>(node) || is<ops::Attention>(node) || is<ops::LayerNorm>(node)) CHECK(node.type.dtype == Dtype::bfloat16);
+    if (is<ops::MatMul>(node) || is<ops::Attention>(node) || is<ops::LayerNorm>(node))
+      CHECK(node.type.dtype == Dtype::bfloat16);
     if (is<ops::ApplySgd>(node)) CHECK(!is<ops::Cast>(Graph::graph[node.operand[1]]));  // widened where it is read
-    if (is<ops::SoftmaxCrossEntropy>(node) || is<ops::GatherGrad>(node) || is<ops::ApplySgd>(node)) CHECK(node.type.dtype == Dtype::float32);
+    if (is<ops::SoftmaxCrossEntropy>(node) || is<ops::GatherGrad>(node) || is<ops::ApplySgd>(node))
+      CHECK(node.type.dtype == Dtype::float32);
   }
 }
 
@@ -93,7 +102,8 @@ TEST_CASE("amp: predictions are float32, equal in both modes, and each sample ha
     CHECK(half.predict(x).count() == 100);
     Model model{net, NoLoss{}, NoOptimizer{}, amp<AmpLevel::O2>};
     results.push_back(model.predict(x));
-    const auto one = model.predict(Tensor<float, Shape<dyn, 3, 8, 8>>::from(std::vector<float>(x.data() + 192, x.data() + 384)));
+    const auto one =
+        model.predict(Tensor<float, Shape<dyn, 3, 8, 8>>::from(std::vector<float>(x.data() + 192, x.data() + 384)));
     CHECK(std::equal(one.values().begin(), one.values().end(), results.back().values().begin() + 5));
   }
   CHECK(bit_equal(results[0], results[1]));
@@ -139,22 +149,27 @@ struct TwoLayers : nn::Cell<TwoLayers> {
 float place(int i, int a, int b) { return float(double(i * a % b) / b * 2 - 1); }
 }  // namespace
 
-// Losses of the same training in PyTorch 2, SGD with a rate of 0.3 and a momentum of 0.9: `rounded` with products and sums of bfloat16
-// tensors, each rounded, as here; `autocast` as torch.autocast has it, which rounds a product and its bias once; `full` in float32.
-// Both sides add up in float32, in other orders: now and then a sum falls on the other side of a rounding border, half a unit in
-// the last place (2^-9 of a logit) for one of 12 samples. Ten such events per step are 4e-4; full precision is 2e-3 away.
+// Losses of the same training in PyTorch 2, SGD with a rate of 0.3 and a momentum of 0.9: `rounded` with products and
+// sums of bfloat16 tensors, each rounded, as here; `autocast` as torch.autocast has it, which rounds a product and its
+// bias once; `full` in float32. Both sides add up in float32, in other orders: now and then a sum falls on the other
+// side of a rounding border, half a unit in the last place (2^-9 of a logit) for one of 12 samples. Ten such events per
+// step are 4e-4; full precision is 2e-3 away.
 TEST_CASE("amp: the losses of PyTorch in bfloat16") {
-  constexpr double rounded[]{1.452032, 1.411994, 1.346776, 1.269275, 1.187755, 1.104937, 1.024266, 0.942811, 0.869404, 0.792702,
-                             0.71379,  0.629599, 0.551781, 0.485617, 0.43022,  0.381011, 0.340813, 0.30835,  0.281499, 0.251429};
-  constexpr double autocast[]{1.451876, 1.412099, 1.347192, 1.269312, 1.187704, 1.105107, 1.023789, 0.943127, 0.869431, 0.792915,
-                              0.714661, 0.630067, 0.552336, 0.485401, 0.429363, 0.380767, 0.340187, 0.307415, 0.280958, 0.251347};
-  constexpr double full[]{1.451916, 1.412328, 1.347297, 1.269921, 1.188391, 1.106359, 1.024941, 0.944589, 0.870426, 0.794454,
-                          0.716213, 0.63151,  0.553865, 0.487737, 0.430934, 0.382144, 0.342411, 0.310057, 0.282981, 0.253733};
+  constexpr double rounded[]{1.452032, 1.411994, 1.346776, 1.269275, 1.187755, 1.104937, 1.024266,
+                             0.942811, 0.869404, 0.792702, 0.71379,  0.629599, 0.551781, 0.485617,
+                             0.43022,  0.381011, 0.340813, 0.30835,  0.281499, 0.251429};
+  constexpr double autocast[]{1.451876, 1.412099, 1.347192, 1.269312, 1.187704, 1.105107, 1.023789,
+                              0.943127, 0.869431, 0.792915, 0.714661, 0.630067, 0.552336, 0.485401,
+                              0.429363, 0.380767, 0.340187, 0.307415, 0.280958, 0.251347};
+  constexpr double full[]{1.451916, 1.412328, 1.347297, 1.269921, 1.188391, 1.106359, 1.024941,
+                          0.944589, 0.870426, 0.794454, 0.716213, 0.63151,  0.553865, 0.487737,
+                          0.430934, 0.382144, 0.342411, 0.310057, 0.282981, 0.253733};
   std::vector<float> x(96);
   std::vector<std::int32_t> y(12);
   for (int i = 0; i < 96; ++i) x[std::size_t(i)] = place(i, 37, 101);
   for (int i = 0; i < 12; ++i) y[std::size_t(i)] = i * 7 % 4;
-  const auto data = dataset::from_arrays(dataset::column<Shape<8>>(x), dataset::column<Shape<>>(y)) | dataset::batch(12);
+  const auto data =
+      dataset::from_arrays(dataset::column<Shape<8>>(x), dataset::column<Shape<>>(y)) | dataset::batch(12);
   const auto losses_of = [&](auto level) {
     TwoLayers net;
     Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.3f, .momentum = 0.9f}, level};
@@ -179,17 +194,25 @@ TEST_CASE("amp: the losses of PyTorch in bfloat16") {
 TEST_CASE("amp: drawn digits are learnt as well as in float32") {
   const auto accuracy = [](auto level) {
     const ContextScope scope({.mode = Mode::graph, .seed = 1});
-    const auto train = dataset::Digits{.usage = dataset::Usage::train, .size = 8000, .seed = 1} | dataset::shuffle(8000, 1) | dataset::batch(32);
+    const auto train = dataset::Digits{.usage = dataset::Usage::train, .size = 8000, .seed = 1} |
+                       dataset::shuffle(8000, 1) | dataset::batch(32);
     const auto test = dataset::Digits{.usage = dataset::Usage::test, .size = 1000, .seed = 1} | dataset::batch(100);
     support::LeNet net;
-    Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f}, nn::Accuracy{}, level};
+    Model model{pinned<Mode::graph>,
+                net,
+                nn::SoftmaxCrossEntropyWithLogits{},
+                nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f},
+                nn::Accuracy{},
+                level};
     model.train(4, train);
     return model.eval(test)["accuracy"];
   };
-  const double full = accuracy(amp<AmpLevel::O0>), brain = accuracy(amp<AmpLevel::O2>), half = accuracy(amp<AmpLevel::O2, float16>);
+  const double full = accuracy(amp<AmpLevel::O0>), brain = accuracy(amp<AmpLevel::O2>),
+               half = accuracy(amp<AmpLevel::O2, float16>);
   MESSAGE("float32 ", full, ", bfloat16 ", brain, ", float16 ", half);
   CHECK(full > 0.95);
-  CHECK(brain > full - 0.02);  // of 1,000 digits; one standard deviation of the difference of two such counts is about 0.01
+  // of 1,000 digits; one standard deviation of the difference of two such counts is about 0.01
+  CHECK(brain > full - 0.02);
   CHECK(half > full - 0.02);
 }
 

@@ -2,7 +2,8 @@
 // only: x86_64 AMD64
 // timeout: 600
 // label: long
-// Mixed precision with products in tiles of AMX, emulated where there are none: neither mode, threads, passes, nor the batch change a bit.
+// Mixed precision with products in tiles of AMX, emulated where there are none: neither mode, threads, passes, nor the
+// batch change a bit.
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // illegal instructions are for the emulator
 #include <doctest/doctest.h>
@@ -34,9 +35,10 @@ template <Passes passes = Passes{}>
 cells::Trained after(Mode mode, int threads) {
   const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 3});
   Classes net;
-  Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, amp<AmpLevel::O2>};
+  Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, amp<AmpLevel::O2>};
   cells::Losses losses;
-  model.train(4, cells::samples<Shape<70>>(150) | dataset::batch(64), losses);
+  model.train(4, cells::samples<Shape<70> >(150) | dataset::batch(64), losses);
   return {losses.value, cells::bits(net)};
 }
 }  // namespace
@@ -56,14 +58,15 @@ TEST_CASE("amp with AMX: modes, threads, and passes") {
 }
 
 TEST_CASE("amp with AMX: 64 predictions are 64 times one") {
-  const auto x = support::random_tensor<float, Shape<dyn, 70>>(4, -1, 1, 64);
+  const auto x = support::random_tensor<float, Shape<dyn, 70> >(4, -1, 1, 64);
   for (const Mode mode : cells::modes) {
     const ContextScope scope({.mode = mode, .seed = 3});
     Classes net;
     Model model{net, NoLoss{}, NoOptimizer{}, amp<AmpLevel::O2>};
     const auto all = model.predict(x);
     for (long i = 0; i < 64; ++i) {
-      const auto one = model.predict(Tensor<float, Shape<dyn, 70>>::from(std::vector<float>(x.data() + i * 70, x.data() + (i + 1) * 70)));
+      const auto one = model.predict(
+          Tensor<float, Shape<dyn, 70> >::from(std::vector<float>(x.data() + i * 70, x.data() + (i + 1) * 70)));
       CHECK(std::equal(one.values().begin(), one.values().end(), all.values().begin() + i * 5));
     }
   }

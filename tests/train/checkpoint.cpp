@@ -72,7 +72,10 @@ TEST_CASE("checkpoint: another network is refused as a whole, or loads what matc
   Wider wider;
   named_parameters(wider);
   const std::string before = bits(wider);
-  CHECK_THROWS_WITH_AS(load_checkpoint(path.name, wider), doctest::Contains("tensor 'fc1.weight' has the shape [8, 3] in the file, the parameter needs [9, 3]"), ValueError);
+  CHECK_THROWS_WITH_AS(
+      load_checkpoint(path.name, wider),
+      doctest::Contains("tensor 'fc1.weight' has the shape [8, 3] in the file, the parameter needs [9, 3]"),
+      ValueError);
   CHECK(bits(wider) == before);
   More more;
   CHECK_THROWS_AS(load_checkpoint(path.name, more), KeyError);
@@ -84,7 +87,10 @@ TEST_CASE("checkpoint: another network is refused as a whole, or loads what matc
 
 TEST_CASE("checkpoint: other suffixes and missing files are refused") {
   Net net;
-  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.ckpt"), "Cannot save 'net.ckpt': the name of a checkpoint ends with '.safetensors', the format that is written and read here.", ValueError);
+  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.ckpt"),
+                       "Cannot save 'net.ckpt': the name of a checkpoint ends with '.safetensors', the format that is "
+                       "written and read here.",
+                       ValueError);
   CHECK_THROWS_AS(load_checkpoint(".safetensors"), ValueError);
   CHECK_THROWS_AS(load_checkpoint("there_is_no.safetensors", net), RuntimeError);
   CHECK_THROWS_AS(save_checkpoint(net, "no_such_folder/net.safetensors"), RuntimeError);

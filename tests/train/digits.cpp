@@ -23,10 +23,12 @@ struct Linear : nn::Cell<Linear> {
 template <class Net>
 double accuracy_after(int epochs) {
   const ContextScope scope({.mode = Mode::graph, .seed = 1});
-  const auto train = dataset::Digits{.usage = dataset::Usage::train, .size = 20000, .seed = 1} | dataset::shuffle(20000, 1) | dataset::batch(32);
+  const auto train = dataset::Digits{.usage = dataset::Usage::train, .size = 20000, .seed = 1} |
+                     dataset::shuffle(20000, 1) | dataset::batch(32);
   const auto test = dataset::Digits{.usage = dataset::Usage::test, .size = 5000, .seed = 1} | dataset::batch(100);
   Net net;
-  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}};
+  Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}};
   model.train(epochs, train);
   return model.eval(test)["accuracy"];
 }

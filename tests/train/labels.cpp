@@ -18,20 +18,28 @@ template <class T = std::int32_t>
 auto ten_with(long sample, T label) {
   std::vector<T> labels(10, 1);
   labels[std::size_t(sample)] = label;
-  return dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(30, 0.5f)), dataset::column<Shape<>>(labels)) | dataset::batch(4);
+  return dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(30, 0.5f)),
+                              dataset::column<Shape<>>(labels)) |
+         dataset::batch(4);
 }
 /// A loss of the user with the operator inside, and labels under another shape.
 struct Own : nn::Cell<Own> {
-  constexpr auto construct(auto logits, auto labels) const { return ops::reduce_mean(ops::softmax_cross_entropy(logits, ops::reshape<Shape<dyn>>(labels))) * 2; }
+  constexpr auto construct(auto logits, auto labels) const {
+    return ops::reduce_mean(ops::softmax_cross_entropy(logits, ops::reshape<Shape<dyn>>(labels))) * 2;
+  }
 };
 /// Takes class 0 for -1: what a network makes of its labels is not looked at.
 struct Tolerant : nn::Cell<Tolerant> {
-  constexpr auto construct(auto logits, auto labels) const { return ops::reduce_mean(ops::softmax_cross_entropy(logits, ops::maximum(labels, 0))); }
+  constexpr auto construct(auto logits, auto labels) const {
+    return ops::reduce_mean(ops::softmax_cross_entropy(logits, ops::maximum(labels, 0)));
+  }
 };
 /// A network that returns its loss, from two labels per sample.
 struct Pairs : nn::Cell<Pairs> {
   nn::Dense<3, 4> fc;
-  constexpr auto construct(auto x, auto labels) const { return ops::reduce_mean(ops::softmax_cross_entropy(ops::reshape<Shape<dyn, 2, 2>>(fc(x)), labels)); }
+  constexpr auto construct(auto x, auto labels) const {
+    return ops::reduce_mean(ops::softmax_cross_entropy(ops::reshape<Shape<dyn, 2, 2>>(fc(x)), labels));
+  }
 };
 /// Asks for a value, so it cannot run as a graph.
 struct Looks : nn::Cell<Looks> {
@@ -51,13 +59,20 @@ TEST_CASE("labels: one out of range is refused with its place, before its step r
     Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum(), nn::Accuracy{}};
     const std::string before = bits(net);
     CHECK_THROWS_WITH_AS(model.train(1, ten_with(0, 7)),
-                         "Model.train: label 7 in sample 0 of step 1 (epoch 1) is outside of 0 .. 1, the 2 classes of the prediction [n,2]. Correct the label, or give the last layer more outputs.", ValueError);
+                         "Model.train: label 7 in sample 0 of step 1 (epoch 1) is outside of 0 .. 1, the 2 classes of "
+                         "the prediction [n,2]. Correct the label, or give the last layer more outputs.",
+                         ValueError);
     CHECK(bits(net) == before);
     CHECK(model.global_step() == 0);
-    CHECK_THROWS_WITH_AS(model.eval(ten_with(9, 2)), doctest::Contains("Model.eval: label 2 in sample 1 of step 3 is outside of 0 .. 1"), ValueError);
-    CHECK_THROWS_WITH_AS(model.train(1, ten_with(9, -1)), doctest::Contains("Model.train: label -1 in sample 1 of step 3 (epoch 1) is outside"), ValueError);
+    CHECK_THROWS_WITH_AS(model.eval(ten_with(9, 2)),
+                         doctest::Contains("Model.eval: label 2 in sample 1 of step 3 is outside of 0 .. 1"),
+                         ValueError);
+    CHECK_THROWS_WITH_AS(model.train(1, ten_with(9, -1)),
+                         doctest::Contains("Model.train: label -1 in sample 1 of step 3 (epoch 1) is outside"),
+                         ValueError);
     CHECK(model.global_step() == 2);
-    CHECK_THROWS_WITH_AS(model.train(2, ten_with<std::int64_t>(5, 1l << 40)), doctest::Contains("label 1099511627776 in sample 1 of step 2 (epoch 1)"), ValueError);
+    CHECK_THROWS_WITH_AS(model.train(2, ten_with<std::int64_t>(5, 1l << 40)),
+                         doctest::Contains("label 1099511627776 in sample 1 of step 2 (epoch 1)"), ValueError);
     CHECK_NOTHROW(model.train(1, ten_with(0, 0)));
     CHECK_NOTHROW(model.eval(ten_with(0, 0)));
   }
@@ -72,13 +87,19 @@ TEST_CASE("labels: found also in a loss of the user, in a network that returns i
     Model fixed{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
     const auto features = dataset::column<Shape<3>>(std::vector<float>(30, 0.5f));
     const auto classes = dataset::column<Shape<>>(std::vector<std::int32_t>{1, 1, 1, 1, 1, 1, 1, 1, 9, 1});
-    CHECK_THROWS_WITH_AS(fixed.train(1, dataset::from_arrays(features, classes) | dataset::batch<5>()), doctest::Contains("label 9 in sample 3 of step 2"), ValueError);
+    CHECK_THROWS_WITH_AS(fixed.train(1, dataset::from_arrays(features, classes) | dataset::batch<5>()),
+                         doctest::Contains("label 9 in sample 3 of step 2"), ValueError);
     Pairs pairs;
     Model returned{pairs, NoLoss{}, momentum()};
     std::vector<std::int32_t> labels(20, 1);
     labels[13] = 5;
-    const auto data = dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(30, 0.5f)), dataset::column<Shape<2>>(labels));
-    CHECK_THROWS_WITH_AS(returned.train(1, data | dataset::batch(4)), doctest::Contains("label 5 in sample 2 of step 2 (epoch 1) is outside of 0 .. 1, the 2 classes of the prediction [n,2,2]"), ValueError);
+    const auto data = dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(30, 0.5f)),
+                                           dataset::column<Shape<2>>(labels));
+    CHECK_THROWS_WITH_AS(
+        returned.train(1, data | dataset::batch(4)),
+        doctest::Contains(
+            "label 5 in sample 2 of step 2 (epoch 1) is outside of 0 .. 1, the 2 classes of the prediction [n,2,2]"),
+        ValueError);
   }
 }
 

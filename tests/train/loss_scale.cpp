@@ -38,19 +38,22 @@ struct Seen {
 };
 
 template <class Optimizer, class... Parts>
-std::string after(Mode mode, const Optimizer& optimizer, const std::vector<float>& x, Seen& seen, const Parts&... parts) {
+std::string after(Mode mode, const Optimizer& optimizer, const std::vector<float>& x, Seen& seen,
+                  const Parts&... parts) {
   const ContextScope scope({.mode = mode});
   Sum net;
   Model model{net, NoLoss{}, optimizer, parts...};
   model.train(1, rows(x), seen);
   return cells::bits(net) + [&] {
     std::string moments;
-    for (const auto& moment : model.optimizer_state()) moments.append(static_cast<const char*>(moment.tensor.data), moment.tensor.bytes());
+    for (const auto& moment : model.optimizer_state())
+      moments.append(static_cast<const char*>(moment.tensor.data), moment.tensor.bytes());
     return moments;
   }();
 }
 
-const std::vector<float> with_overflow{1, huge, 0.5f, 0.25f, 1, huge, huge, -1, 0.5f, 2, 1}, without{1, 0.5f, 0.25f, 1, -1, 0.5f, 2, 1};
+const std::vector<float> with_overflow{1, huge, 0.5f, 0.25f, 1, huge, huge, -1, 0.5f, 2, 1},
+    without{1, 0.5f, 0.25f, 1, -1, 0.5f, 2, 1};
 
 template <class Optimizer>
 void check_skips(const Optimizer& optimizer) {
@@ -67,8 +70,11 @@ void check_skips(const Optimizer& optimizer) {
 
 }  // namespace
 
-TEST_CASE("loss scale: a step that overflows leaves parameters, moments, and the optimizer's count of steps as they were") {
-  check_skips(nn::SGD{.learning_rate = {0.5, 0.25, 0.125, 0.0625, 0.5, 0.25, 0.125, 0.0625, 1, 1, 1}, .momentum = 0.9f});  // a rate per update
+TEST_CASE(
+    "loss scale: a step that overflows leaves parameters, moments, and the optimizer's count of steps as they were") {
+  // a rate per update
+  check_skips(
+      nn::SGD{.learning_rate = {0.5, 0.25, 0.125, 0.0625, 0.5, 0.25, 0.125, 0.0625, 1, 1, 1}, .momentum = 0.9f});
   check_skips(nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f, .weight_decay = 0.01f});
   check_skips(nn::Adam{.learning_rate = 0.1f});
   check_skips(nn::AdamWeightDecay{.learning_rate = 0.1f});
@@ -78,8 +84,8 @@ TEST_CASE("loss scale: without drop_overflow_update the optimizer divides") {
   for (const Mode mode : cells::modes) {
     Seen seen;
     const std::string expected = after(mode, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, without, seen);
-    CHECK(expected ==
-          after(mode, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f, .loss_scale = 64}, without, seen, FixedLossScaleManager<false>{.loss_scale = 64}));
+    CHECK(expected == after(mode, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f, .loss_scale = 64}, without,
+                            seen, FixedLossScaleManager<false>{.loss_scale = 64}));
     CHECK(seen.scale.back() == 64);
     CHECK(seen.overflow.back() == 0);
   }
@@ -113,7 +119,8 @@ TEST_CASE("loss scale: more than 1000 overflows in a row end the training") {
     model.train(1, rows({1}));  // one good step, and they count anew
     model.train(1000, data);
     CHECK_THROWS_WITH_AS(model.train(1, data),
-                         "Model.train: the gradients overflowed in 1001 steps in a row, the loss scale is 1. Lower the learning rate, or look for bad input or "
+                         "Model.train: the gradients overflowed in 1001 steps in a row, the loss scale is 1. Lower the "
+                         "learning rate, or look for bad input or "
                          "an operator that leaves the range of "
                          "the 16-bit type.",
                          RuntimeError);
@@ -156,7 +163,8 @@ template <Passes passes = Passes{}, class... Parts>
 cells::Trained trained(Mode mode, int threads, std::vector<double>& scales, const Parts&... parts) {
   const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 3});
   Wide net;
-  Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f}, parts...};
+  Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Momentum{.learning_rate = 0.02f, .momentum = 0.9f}, parts...};
   cells::Losses losses;
   Seen seen;
   model.train(10, cells::samples<Shape<12>>(28) | dataset::batch(8), losses, seen);
@@ -165,7 +173,8 @@ cells::Trained trained(Mode mode, int threads, std::vector<double>& scales, cons
 }
 }  // namespace
 
-TEST_CASE("loss scale: float16 finds its factor, with one result in both modes, on one and two threads, with and without passes") {
+TEST_CASE("loss scale: float16 finds its factor, with one result in both modes, on one and two threads, with and "
+          "without passes") {
   std::vector<double> scales, others;
   const auto graph = trained(Mode::graph, 1, scales, amp<AmpLevel::O2, float16>);  // dynamic by default
   CHECK(scales.front() == 16777216);
@@ -177,7 +186,8 @@ TEST_CASE("loss scale: float16 finds its factor, with one result in both modes, 
       CHECK(scales == others);
     }
   CHECK(graph == trained<no_passes>(Mode::graph, 1, others, amp<AmpLevel::O2, float16>));
-  CHECK(graph == trained(Mode::graph, 1, others, DynamicLossScaleManager{}, amp<AmpLevel::O2, float16>));  // in any order
+  // in any order
+  CHECK(graph == trained(Mode::graph, 1, others, DynamicLossScaleManager{}, amp<AmpLevel::O2, float16>));
   trained(Mode::graph, 1, others, amp<AmpLevel::O3, float16>);
   CHECK(others.front() == 1);
   trained(Mode::graph, 1, others, amp<AmpLevel::O3, float16>, FixedLossScaleManager{.loss_scale = 256});
@@ -188,7 +198,8 @@ TEST_CASE("loss scale: updates wait for the look at all gradients, and without o
   using Keys = TypeKey<Dtype::float32, dyn, 12>;
   using Labels = TypeKey<Dtype::int32, dyn>;
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  using Drops = Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD<>, Precision{.scales_loss = true, .drops_overflow = true}, Keys, Labels>>;
+  using Drops = Compiled<
+      detail::TrainStepIn<Wide, Loss, nn::SGD<>, Precision{.scales_loss = true, .drops_overflow = true}, Keys, Labels>>;
   using Scales = Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD<>, Precision{.scales_loss = true}, Keys, Labels>>;
   int last_check = 0, first_update = Drops::graph.count, updates = 0, merged = 0;
   for (int id = 0; id < Drops::graph.count; ++id) {
@@ -209,14 +220,18 @@ TEST_CASE("loss scale: numbers that cannot be right") {
   const auto refuse = [&](const auto& optimizer, const auto& manager, const char* sentence) {
     CHECK_THROWS_WITH_AS((Model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, manager}), sentence, ValueError);
   };
-  refuse(nn::SGD{}, FixedLossScaleManager{.loss_scale = 0.5f}, "FixedLossScaleManager: loss_scale must be a finite number, 1 or more, got 0.5.");
-  refuse(nn::SGD{}, DynamicLossScaleManager{.init_loss_scale = 0}, "DynamicLossScaleManager: init_loss_scale must be a finite number, 1 or more, got 0.");
+  refuse(nn::SGD{}, FixedLossScaleManager{.loss_scale = 0.5f},
+         "FixedLossScaleManager: loss_scale must be a finite number, 1 or more, got 0.5.");
+  refuse(nn::SGD{}, DynamicLossScaleManager{.init_loss_scale = 0},
+         "DynamicLossScaleManager: init_loss_scale must be a finite number, 1 or more, got 0.");
   refuse(nn::SGD{}, DynamicLossScaleManager{.scale_factor = std::numeric_limits<float>::quiet_NaN()},
          "DynamicLossScaleManager: scale_factor must be a finite number, 1 or more, got nan.");
-  refuse(nn::SGD{}, DynamicLossScaleManager{.scale_window = 0}, "DynamicLossScaleManager: scale_window must be 1 or more, got 0.");
+  refuse(nn::SGD{}, DynamicLossScaleManager{.scale_window = 0},
+         "DynamicLossScaleManager: scale_window must be 1 or more, got 0.");
   refuse(nn::SGD{}, FixedLossScaleManager<false>{},
-         "FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be 128, too, got 1.");
-  refuse(
-      nn::SGD{.loss_scale = 128}, FixedLossScaleManager{},
-      "FixedLossScaleManager divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of 128: leave that at 1.");
+         "FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its "
+         "loss_scale must be 128, too, got 1.");
+  refuse(nn::SGD{.loss_scale = 128}, FixedLossScaleManager{},
+         "FixedLossScaleManager divides the gradients by the loss scale; the optimizer would divide them again, by its "
+         "own loss_scale of 128: leave that at 1.");
 }

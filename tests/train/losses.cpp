@@ -1,4 +1,5 @@
-// Losses of more than one number: tuples from a loss function or a network, losses per sample, other dtypes, own train steps.
+// Losses of more than one number: tuples from a loss function or a network, losses per sample, other dtypes, own train
+// steps.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -12,12 +13,16 @@ constexpr Mode modes[]{Mode::graph, Mode::pynative};
 /// The seed's question: a loss function that returns several values. The sum of its values is trained.
 struct TwoLosses : nn::Cell<TwoLosses> {
   nn::SoftmaxCrossEntropyWithLogits<> entropy;
-  constexpr auto construct(auto logits, auto labels) const { return std::tuple(entropy(logits, labels), ops::reduce_mean(ops::mul(logits, logits))); }
+  constexpr auto construct(auto logits, auto labels) const {
+    return std::tuple(entropy(logits, labels), ops::reduce_mean(ops::mul(logits, logits)));
+  }
 };
 /// The same as one number.
 struct OneLoss : nn::Cell<OneLoss> {
   nn::SoftmaxCrossEntropyWithLogits<> entropy;
-  constexpr auto construct(auto logits, auto labels) const { return ops::add(entropy(logits, labels), ops::reduce_mean(ops::mul(logits, logits))); }
+  constexpr auto construct(auto logits, auto labels) const {
+    return ops::add(entropy(logits, labels), ops::reduce_mean(ops::mul(logits, logits)));
+  }
 };
 /// A network that computes its own losses from a whole row: what MindSpore needs WithLossCell and TrainOneStepCell for.
 struct WithLosses : nn::Cell<WithLosses> {
@@ -34,7 +39,8 @@ struct TwoHeads : nn::Cell<TwoHeads> {
 struct TwoHeadLoss : nn::Cell<TwoHeadLoss> {
   nn::SoftmaxCrossEntropyWithLogits<> entropy;
   constexpr auto construct(auto heads, auto labels) const {
-    return std::tuple(entropy(std::get<1>(heads), labels), ops::reduce_mean(ops::mul(std::get<0>(heads), std::get<0>(heads))));
+    return std::tuple(entropy(std::get<1>(heads), labels),
+                      ops::reduce_mean(ops::mul(std::get<0>(heads), std::get<0>(heads))));
   }
 };
 struct Scaled : nn::Cell<Scaled> {
@@ -75,7 +81,8 @@ TEST_CASE("losses: a tuple trains as its sum, and callbacks see each value") {
     CHECK(parts.steps.back()[0] < parts.steps.front()[0]);
     for (std::size_t i = 0; i < small::bits(together).size() / 4; ++i) {
       const ParameterList a(together), b(apart);
-      CHECK(reinterpret_cast<const float*>(a.arena()->data)[i] == doctest::Approx(reinterpret_cast<const float*>(b.arena()->data)[i]).epsilon(1e-4));
+      CHECK(reinterpret_cast<const float*>(a.arena()->data)[i] ==
+            doctest::Approx(reinterpret_cast<const float*>(b.arena()->data)[i]).epsilon(1e-4));
     }
     own.train(3, ten(), own_parts);
     CHECK(own_parts.steps[0].size() == 2);

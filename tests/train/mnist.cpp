@@ -1,5 +1,5 @@
-// LeNet-5 learns the real MNIST: 98.5 % after three epochs, with equal weights in both modes and on any number of threads.
-// label: long
+// LeNet-5 learns the real MNIST: 98.5 % after three epochs, with equal weights in both modes and on any number of
+// threads. label: long
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -35,7 +35,8 @@ Outcome trained(Mode mode, int threads, int epochs) {
   const auto train = dataset::Mnist(folder, dataset::Usage::train) | dataset::shuffle(60000, 1) | dataset::batch(32);
   const auto test = dataset::Mnist(folder, dataset::Usage::test) | dataset::batch(32);
   support::LeNet net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
+              nn::Accuracy{}};
   Outcome outcome;
   model.train(epochs, train, Keep{net, outcome.weights});
   outcome.accuracy = model.eval(test)["accuracy"];

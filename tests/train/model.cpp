@@ -13,16 +13,21 @@ using namespace small;
 
 namespace {
 auto momentum() { return nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}; }
-using Trained = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}, nn::Accuracy, nn::Loss>;
+using Trained =
+    Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}, nn::Accuracy, nn::Loss>;
 constexpr Mode modes[]{Mode::graph, Mode::pynative};
 
 /// Checks the counts and outputs of two epochs of three steps.
 struct Watch {
   long steps = 0;
-  void begin(RunInfo& run) { CHECK((run.training && run.epoch_num == 2 && run.batch_num == 3 && run.cur_step_num == 0 && run.step_in_epoch() == 0)); }
+  void begin(RunInfo& run) {
+    CHECK((run.training && run.epoch_num == 2 && run.batch_num == 3 && run.cur_step_num == 0 &&
+           run.step_in_epoch() == 0));
+  }
   void step_end(auto& run) {
     ++steps;
-    CHECK((run.cur_step_num == steps && run.step_in_epoch() == (steps - 1) % 3 + 1 && run.cur_epoch_num == (steps - 1) / 3 + 1));
+    CHECK((run.cur_step_num == steps && run.step_in_epoch() == (steps - 1) % 3 + 1 &&
+           run.cur_epoch_num == (steps - 1) / 3 + 1));
     CHECK((run.net_outputs.size() == 1 && run.net_outputs[0].rank == 0 && run.loss() > 0 && run.loss() < 3));
     CHECK(run.step_seconds > 0);
     CHECK(run.model.global_step() == steps);
@@ -65,7 +70,8 @@ TEST_CASE("model: events of two epochs come in MindSpore's order") {
   }
 }
 
-TEST_CASE("model: a stop at a step still gives epoch_end and end; a stop in front of the steps takes effect after one") {
+TEST_CASE(
+    "model: a stop at a step still gives epoch_end and end; a stop in front of the steps takes effect after one") {
   Net net;
   Trained model(net, {}, momentum(), {}, {});
   const auto events = [&](int step, const char* event) {
@@ -74,12 +80,15 @@ TEST_CASE("model: a stop at a step still gives epoch_end and end; a stop in fron
     return recorder.events;
   };
   CHECK(events(2, "") == "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 epoch_end1 end");
-  CHECK(events(5, "") == "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 step_begin3 step_end3 epoch_end1 epoch_begin2 step_begin4 step_end4 step_begin5 step_end5 epoch_end2 end");
-  CHECK(events(3, "") == "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 step_begin3 step_end3 epoch_end1 end");
+  CHECK(events(5, "") == "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 step_begin3 step_end3 "
+                         "epoch_end1 epoch_begin2 step_begin4 step_end4 step_begin5 step_end5 epoch_end2 end");
+  CHECK(events(3, "") ==
+        "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 step_begin3 step_end3 epoch_end1 end");
   CHECK(events(0, "begin") == "begin epoch_begin1 step_begin1 step_end1 epoch_end1 end");
   CHECK(events(0, "epoch_begin") == "begin epoch_begin1 step_begin1 step_end1 epoch_end1 end");
   CHECK(events(0, "step_begin") == "begin epoch_begin1 step_begin1 step_end1 epoch_end1 end");
-  CHECK(events(0, "epoch_end") == "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 step_begin3 step_end3 epoch_end1 end");
+  CHECK(events(0, "epoch_end") ==
+        "begin epoch_begin1 step_begin1 step_end1 step_begin2 step_end2 step_begin3 step_end3 epoch_end1 end");
 }
 
 TEST_CASE("model: a callback sees where the run is") {
@@ -143,7 +152,9 @@ struct Shy : nn::Cell<Shy> {
   }
 };
 auto pairs() {
-  return dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(24, 0.5f)), dataset::column<Shape<1>>(std::vector<float>(8, 1.0f))) | dataset::batch(3);
+  return dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(24, 0.5f)),
+                              dataset::column<Shape<1>>(std::vector<float>(8, 1.0f))) |
+         dataset::batch(3);
 }
 struct EvaluateShy {
   std::vector<double> training, evaluation;
@@ -162,7 +173,8 @@ TEST_CASE("model: steps train after an evaluation in between, which does not") {
     EvaluateShy evaluate;
     model.train(1, pairs(), evaluate);
     REQUIRE(evaluate.training.size() == 3);
-    for (int i = 0; i < 3; ++i) CHECK(evaluate.training[std::size_t(i)] == doctest::Approx(evaluate.evaluation[std::size_t(i)] + 1));
+    for (int i = 0; i < 3; ++i)
+      CHECK(evaluate.training[std::size_t(i)] == doctest::Approx(evaluate.evaluation[std::size_t(i)] + 1));
   }
 }
 
@@ -172,7 +184,9 @@ TEST_CASE("model: an evaluation has its own events, and the metrics at its end")
   Recorder recorder;
   struct Results {
     double accuracy = -1;
-    void step_end(RunInfo& run) { CHECK((!run.training && run.net_outputs.size() == 2 && run.net_outputs[1].extent[1] == 2)); }
+    void step_end(RunInfo& run) {
+      CHECK((!run.training && run.net_outputs.size() == 2 && run.net_outputs[1].extent[1] == 2));
+    }
     void end(RunInfo& run) { accuracy = (*run.metrics)["accuracy"]; }
   } results;
   const EvalResult result = model.eval(ten(), recorder, results);
@@ -188,7 +202,9 @@ TEST_CASE("model: metrics are cleared, and asked for by a known name") {
   CHECK(once["accuracy"] == again["accuracy"]);
   CHECK(once["loss"] == again["loss"]);
   CHECK(std::distance(once.begin(), once.end()) == 2);
-  CHECK_THROWS_WITH_AS(once["acuracy"], "There is no metric 'acuracy', the model has 'accuracy', 'loss'. Did you mean 'accuracy'?", KeyError);
+  CHECK_THROWS_WITH_AS(once["acuracy"],
+                       "There is no metric 'acuracy', the model has 'accuracy', 'loss'. Did you mean 'accuracy'?",
+                       KeyError);
 }
 
 TEST_CASE("model: runs that cannot be are refused, and leave the model usable") {
@@ -197,7 +213,9 @@ TEST_CASE("model: runs that cannot be are refused, and leave the model usable") 
   CHECK_THROWS_WITH_AS(model.train(0, ten()), "Model.train: epoch must be 1 or more, got 0.", ValueError);
   CHECK_THROWS_AS(model.train(-1, ten()), ValueError);
   TrainAgain again;
-  CHECK_THROWS_WITH_AS(model.train(1, ten(), again), "Model.train was called by a callback of Model.train of the same Model: run it before or after.", RuntimeError);
+  CHECK_THROWS_WITH_AS(model.train(1, ten(), again),
+                       "Model.train was called by a callback of Model.train of the same Model: run it before or after.",
+                       RuntimeError);
   EvalAgain eval_again;
   CHECK_THROWS_AS(model.eval(ten(), eval_again), RuntimeError);
   Recorder recorder;
@@ -251,11 +269,17 @@ TEST_CASE("model: a loss that is not finite stops the training with its place") 
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode});
     std::vector<float> x(30, 0.5f);
-    x[16] = std::numeric_limits<float>::infinity();  // in sample 5, which is in step 2; infinite logits give a loss of NaN
-    const auto data = dataset::from_arrays(dataset::column<Shape<3>>(x), dataset::column<Shape<>>(std::vector<std::int32_t>(10, 1))) | dataset::batch(4);
+    // in sample 5, which is in step 2; infinite logits give a loss of NaN
+    x[16] = std::numeric_limits<float>::infinity();
+    const auto data =
+        dataset::from_arrays(dataset::column<Shape<3>>(x), dataset::column<Shape<>>(std::vector<std::int32_t>(10, 1))) |
+        dataset::batch(4);
     Net net;
     Trained model(net, {}, momentum(), {}, {});
-    CHECK_THROWS_WITH_AS(model.train(3, data), "Model.train: the loss is NaN at epoch 1, step 2 (global step 2). Lower the learning rate, or look for bad input.", RuntimeError);
+    CHECK_THROWS_WITH_AS(model.train(3, data),
+                         "Model.train: the loss is NaN at epoch 1, step 2 (global step 2). Lower the learning rate, or "
+                         "look for bad input.",
+                         RuntimeError);
   }
 }
 
@@ -282,7 +306,10 @@ TEST_CASE("model: predict gives the network's output, also into memory of the ca
     CHECK(mine.data() == before);
     CHECK(std::memcmp(mine.data(), y.data(), 40) == 0);
     auto wrong = Tensor<float, Shape<dyn, 2>>::full(0, 4);
-    CHECK_THROWS_WITH_AS(model.predict_into(wrong, x), "Model.predict_into: a result has the shape [4, 2], the inputs' batch size is 5: make it with empty(n).", ValueError);
+    CHECK_THROWS_WITH_AS(
+        model.predict_into(wrong, x),
+        "Model.predict_into: a result has the shape [4, 2], the inputs' batch size is 5: make it with empty(n).",
+        ValueError);
     CHECK_THROWS_AS(model.predict(Tensor<float, Shape<dyn, 3>>{}), ValueError);
   }
 }
@@ -300,4 +327,3 @@ TEST_CASE("model: a list of callbacks chosen at run time runs in its order") {
   model.train(1, ten(), Tag{&order, '-'}, list, Tag{&order, '+'});
   CHECK(order == "-ab+-ab+-ab+");
 }
-

@@ -1,4 +1,5 @@
-// What a program may do around a Model without making the two modes differ: replace parts, freeze, evaluate inside, view parameters.
+// What a program may do around a Model without making the two modes differ: replace parts, freeze, evaluate inside,
+// view parameters.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -38,12 +39,14 @@ auto data() {
 template <class N>
 std::vector<float> weights(const N& net) {
   std::vector<float> all;
-  for (const auto& [name, tensor] : named_parameters(net)) all.insert(all.end(), tensor.template as<float>().begin(), tensor.template as<float>().end());
+  for (const auto& [name, tensor] : named_parameters(net))
+    all.insert(all.end(), tensor.template as<float>().begin(), tensor.template as<float>().end());
   return all;
 }
 auto model_of(Net& net, Mode mode) {
   const ContextScope scope({.mode = mode, .seed = 3});
-  return Model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, nn::Loss{}};
+  return Model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+               nn::Loss{}};
 }
 
 }  // namespace
@@ -79,8 +82,8 @@ TEST_CASE("a network that is assigned another one has the other's frozen paramet
     const auto before = weights(net);
     model.train(1, data());
     const auto after = weights(net);
-    CHECK(!std::equal(before.begin(), before.begin() + 12, after.begin()));        // a trains
-    CHECK(std::equal(before.begin() + 16, before.end(), after.begin() + 16));      // b is frozen
+    CHECK(!std::equal(before.begin(), before.begin() + 12, after.begin()));    // a trains
+    CHECK(std::equal(before.begin() + 16, before.end(), after.begin() + 16));  // b is frozen
   }
 }
 

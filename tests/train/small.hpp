@@ -50,8 +50,8 @@ std::string bits(const N& net) {
 /// Writes down the events that reach it.
 struct Recorder {
   std::string events;
-  int stop_in_step = 0;            // stops in step_end of this step
-  const char* stop_in = "";        // stops in the first event of this name
+  int stop_in_step = 0;      // stops in step_end of this step
+  const char* stop_in = "";  // stops in the first event of this name
   void begin(RunInfo& run) { add("begin", run); }
   void epoch_begin(RunInfo& run) { add("epoch_begin", run, run.cur_epoch_num); }
   void step_begin(RunInfo& run) { add("step_begin", run, run.cur_step_num); }

@@ -13,8 +13,10 @@
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-/// Asks for pages of 2 MB where there is much memory: what walks through all of it looks for its pages less often. Nothing depends on it.
-[[gnu::noinline, gnu::cold]] inline void prefer_large_pages([[maybe_unused]] std::byte* data, [[maybe_unused]] std::size_t bytes) {
+/// Asks for pages of 2 MB where there is much memory: what walks through all of it looks for its pages less often.
+/// Nothing depends on it.
+[[gnu::noinline, gnu::cold]] inline void prefer_large_pages([[maybe_unused]] std::byte* data,
+                                                            [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
   constexpr std::size_t page = 2 << 20;
   const std::size_t skipped = (page - reinterpret_cast<std::uintptr_t>(data) % page) % page;
@@ -27,7 +29,8 @@ namespace detail {
 class AlignedBytes {
  public:
   AlignedBytes() = default;
-  explicit AlignedBytes(std::size_t bytes) : data_(static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)))) {
+  explicit AlignedBytes(std::size_t bytes)
+      : data_(static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)))) {
     detail::prefer_large_pages(data_.get(), bytes);
   }
   std::byte* data() const { return data_.get(); }

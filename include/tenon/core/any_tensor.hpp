@@ -22,12 +22,15 @@ struct AnyTensor {
   void* data = nullptr;
 
   AnyTensor() = default;
-  AnyTensor(Dtype dtype, std::span<const std::int64_t> extents, void* data, Device device = {}) : dtype(dtype), rank(int(extents.size())), device(device), data(data) {
-    if (extents.size() > max_axes) throw_error<ValueError>("A tensor has at most ", max_axes, " axes, got ", extents.size(), ".");
+  AnyTensor(Dtype dtype, std::span<const std::int64_t> extents, void* data, Device device = {})
+      : dtype(dtype), rank(int(extents.size())), device(device), data(data) {
+    if (extents.size() > max_axes)
+      throw_error<ValueError>("A tensor has at most ", max_axes, " axes, got ", extents.size(), ".");
     for (std::size_t axis = 0; axis < extents.size(); ++axis) extent[axis] = extents[axis];
   }
   /// View of data of a TensorType for a batch of n.
-  [[gnu::noinline]] AnyTensor(const TensorType& type, long n, void* data, Device device = {}) : dtype(type.dtype), rank(type.rank), device(device), data(data) {
+  [[gnu::noinline]] AnyTensor(const TensorType& type, long n, void* data, Device device = {})
+      : dtype(type.dtype), rank(type.rank), device(device), data(data) {
     for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
   }
 
@@ -47,7 +50,9 @@ struct AnyTensor {
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(Dtype asked) const { throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(asked), "."); }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(Dtype asked) const {
+    throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(asked), ".");
+  }
 };
 
 /// "[2, 3]" as tensors print their shape.

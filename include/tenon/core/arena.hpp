@@ -18,8 +18,9 @@ struct Entry;  // graph/structure.hpp
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
 struct ParameterArena {
   std::atomic<int> references{0};
-  bool training = false;   // what set_train() said for this network
-  unsigned freeze_version = 0;  // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
+  bool training = false;  // what set_train() said for this network
+  // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
+  unsigned freeze_version = 0;
   const Entry* entries = nullptr;
   int entry_count = 0;
   long bytes = 0;
@@ -30,7 +31,8 @@ struct ParameterArena {
     arena->entries = entries;
     arena->entry_count = entry_count;
     arena->bytes = bytes;
-    arena->data = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes ? bytes : alignment), std::align_val_t(alignment)));
+    arena->data = static_cast<std::byte*>(
+        ::operator new(static_cast<std::size_t>(bytes ? bytes : alignment), std::align_val_t(alignment)));
     std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
     return arena;
   }

@@ -4,7 +4,7 @@
 #define TENON_VERSION "0.1.0"
 
 #if defined(__FAST_MATH__)
-#error "Tenon promises equal bits in both modes, which -ffast-math breaks: compile this file without it (also without -Ofast)."
+#error "Tenon promises equal bits in both modes, which -ffast-math breaks: compile without it (also without -Ofast)."
 #endif
 #if !defined(__GNUC__)
 #error "Tenon needs g++ >= 12, clang >= 18, or nvcc >= 13 with g++ as its host compiler."
@@ -12,7 +12,8 @@
 
 // Two translation units built with different instruction sets, or with and without CUDA or zlib, must not share code,
 // although both instantiate the same templates: the inline namespace carries what differs, so the linker keeps both.
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && \
+    defined(__linux__)
 #define TENON_ABI_CPU amx
 #define TENON_HAS_AMX
 #elif defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)

@@ -26,7 +26,8 @@ struct Context {
   std::uint64_t seed = 0;
 };
 
-/// What to change; a member that is not named keeps its value: `set_context({.mode = Mode::pynative, .num_threads = 2})`.
+/// What to change; a member that is not named keeps its value: `set_context({.mode = Mode::pynative, .num_threads =
+/// 2})`.
 struct ContextChange {
   std::optional<Mode> mode{};
   std::optional<std::string_view> device_target{};
@@ -40,13 +41,16 @@ inline constexpr int last_device_id = 4095, most_threads = 1024;
 
 [[noreturn, gnu::cold]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
   const std::vector<std::string> keys = words("mode device_target device_id num_threads seed");
-  throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".", did_you_mean(key, keys));
+  throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".",
+                          did_you_mean(key, keys));
 }
-[[gnu::cold, gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value, std::uint64_t least, std::uint64_t most) {
+[[gnu::cold, gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value,
+                                                                 std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
-    throw_error<ValueError>("set_context: ", key, " must be an integer in ", least, " .. ", most, ", got '", value, "'.");
+    throw_error<ValueError>("set_context: ", key, " must be an integer in ", least, " .. ", most, ", got '", value,
+                            "'.");
   return number;
 }
 
@@ -70,16 +74,21 @@ inline constexpr int last_device_id = 4095, most_threads = 1024;
 }
 [[gnu::cold]] inline void check_device_target(std::string_view target) {
   if (target == "CPU") return;
-  if (target == "Ascend") throw_error<ValueError>("set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
+  if (target == "Ascend")
+    throw_error<ValueError>(
+        "set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
   if (target == "GPU") {
 #if !defined(__CUDACC__)
-    throw_error<ValueError>("set_context: device_target 'GPU' needs a program compiled by nvcc (CUDA 13 or newer), this one was compiled without it: use 'CPU'.");
+    throw_error<ValueError>("set_context: device_target 'GPU' needs a program compiled by nvcc (CUDA 13 or newer), "
+                            "this one was compiled without it: use 'CPU'.");
 #else
-    throw_error<ValueError>("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not have (kernels compile, steps run on the CPU): use 'CPU'.");
+    throw_error<ValueError>("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not "
+                            "have (kernels compile, steps run on the CPU): use 'CPU'.");
 #endif
   }
   const std::vector<std::string> known = words("CPU GPU Ascend");
-  throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".", did_you_mean(target, known));
+  throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".",
+                          did_you_mean(target, known));
 }
 }  // namespace detail
 
@@ -103,12 +112,15 @@ inline std::string get_context(const std::string& key) {
 inline void set_context(const ContextChange& change) {
   Context& context = detail::process_context();
   if (change.mode && *change.mode != Mode::graph && *change.mode != Mode::pynative)
-    throw_error<ValueError>("set_context: unknown mode ", int(*change.mode), ", legal are Mode::graph (0) and Mode::pynative (1).");
+    throw_error<ValueError>("set_context: unknown mode ", int(*change.mode),
+                            ", legal are Mode::graph (0) and Mode::pynative (1).");
   if (change.device_target) detail::check_device_target(*change.device_target);
   if (change.device_id && (*change.device_id < 0 || *change.device_id > detail::last_device_id))
-    throw_error<ValueError>("set_context: device_id must be in 0 .. ", detail::last_device_id, ", got ", *change.device_id, ".");
+    throw_error<ValueError>("set_context: device_id must be in 0 .. ", detail::last_device_id, ", got ",
+                            *change.device_id, ".");
   if (change.num_threads && (*change.num_threads < 1 || *change.num_threads > detail::most_threads))
-    throw_error<ValueError>("set_context: num_threads must be in 1 .. ", detail::most_threads, ", got ", *change.num_threads, ".");
+    throw_error<ValueError>("set_context: num_threads must be in 1 .. ", detail::most_threads, ", got ",
+                            *change.num_threads, ".");
   if (change.mode) context.mode = *change.mode;
   if (change.device_target) context.device_target = *change.device_target;
   if (change.device_id) context.device_id = *change.device_id;
@@ -118,7 +130,9 @@ inline void set_context(const ContextChange& change) {
 
 /// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
 /// Throws ValueError that quotes an unknown name or value and says what is legal.
-[[gnu::noinline]] inline void set_context(const std::string& key, const std::string& value) { set_context(detail::context_change(key, value)); }
+[[gnu::noinline]] inline void set_context(const std::string& key, const std::string& value) {
+  set_context(detail::context_change(key, value));
+}
 
 /// Changes settings until the end of the scope; for tests and for callbacks.
 class ContextScope {

@@ -39,7 +39,8 @@ inline Decimal parsed_decimal(std::string_view s) {
   }
   for (char c : s)
     if (c != '.') d.digits += c;
-  while (d.digits.size() > 1 && d.digits.starts_with('0')) d.digits.erase(0, 1), --d.point;  // "0.05": scientific has none
+  // "0.05": scientific has none
+  while (d.digits.size() > 1 && d.digits.starts_with('0')) d.digits.erase(0, 1), --d.point;
   while (d.digits.size() > 1 && d.digits.ends_with('0')) d.digits.pop_back();
   if (d.digits == "0") d.point = 1;
   return d;
@@ -54,10 +55,13 @@ inline Decimal rounded_decimal(double x, std::chars_format format, int fraction)
 template <class T>
 Decimal shortest_standard(T x) {
   char text[64];
-  return parsed_decimal({text, std::size_t(std::to_chars(text, text + sizeof text, x, std::chars_format::scientific).ptr - text)});
+  return parsed_decimal(
+      {text, std::size_t(std::to_chars(text, text + sizeof text, x, std::chars_format::scientific).ptr - text)});
 }
 /// The number in a standard form that std::from_chars reads.
-inline std::string readable(const Decimal& d) { return (d.negative ? "-0." : "0.") + d.digits + "e" + std::to_string(d.point); }
+inline std::string readable(const Decimal& d) {
+  return (d.negative ? "-0." : "0.") + d.digits + "e" + std::to_string(d.point);
+}
 
 /// The next larger number with as many digits, in magnitude.
 inline Decimal increased(Decimal d, std::size_t digits) {
@@ -69,8 +73,8 @@ inline Decimal increased(Decimal d, std::size_t digits) {
   while (d.digits.size() > 1 && d.digits.ends_with('0')) d.digits.pop_back();
   return d;
 }
-/// For the 16-bit types: the fewest digits that read back as x. The nearest number with so many digits can fail where the
-/// next one does not: a power of two has less room below it than above.
+/// For the 16-bit types: the fewest digits that read back as x. The nearest number with so many digits can fail where
+/// the next one does not: a power of two has less room below it than above.
 template <class Half>
 Decimal shortest_half(Half x) {
   const auto reads_back = [&](const Decimal& d) {
@@ -99,8 +103,8 @@ inline Decimal shortest_decimal(double x, Dtype dtype) {
   }
 }
 
-/// The shortest digits, or x rounded to `fraction` digits behind the point where these are fewer. Whole numbers have all
-/// digits: 65504, although 65500 reads back as the same float16.
+/// The shortest digits, or x rounded to `fraction` digits behind the point where these are fewer. Whole numbers have
+/// all digits: 65504, although 65500 reads back as the same float16.
 inline Decimal positional_decimal(double x, Dtype dtype, int fraction) {
   Decimal d = shortest_decimal(x, dtype);
   if (int(d.digits.size()) < d.point) return detail::rounded_decimal(x, std::chars_format::fixed, 0);
@@ -128,7 +132,8 @@ inline std::string positional_text(const Decimal& d) {
 /// "-1.25e-07": at least two digits in the exponent.
 inline std::string scientific_text(const Decimal& d, std::size_t fraction, std::size_t exponent_digits = 2) {
   const int exponent = d.digits == "0" ? 0 : d.point - 1;
-  std::string s = (d.negative ? "-" : "") + d.digits.substr(0, 1) + "." + d.digits.substr(1), power = std::to_string(std::abs(exponent));
+  std::string s = (d.negative ? "-" : "") + d.digits.substr(0, 1) + "." + d.digits.substr(1),
+              power = std::to_string(std::abs(exponent));
   if (d.digits.size() - 1 < fraction) s.append(fraction - (d.digits.size() - 1), '0');
   if (power.size() < exponent_digits) power.insert(0, exponent_digits - power.size(), '0');
   return s + (exponent < 0 ? "e-" : "e+") + power;

@@ -7,8 +7,9 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Flushes denormals to zero on this thread until the end of the scope. Every call that computes does so by itself; switching
-/// takes some processors 40 ns, which a scope of your own around a loop of tiny calls saves: inside of it, others cost nothing.
+/// Flushes denormals to zero on this thread until the end of the scope. Every call that computes does so by itself;
+/// switching takes some processors 40 ns, which a scope of your own around a loop of tiny calls saves: inside of it,
+/// others cost nothing.
 class FlushDenormals {
  public:
   [[gnu::always_inline]] FlushDenormals() {

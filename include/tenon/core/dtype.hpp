@@ -9,7 +9,21 @@
 
 namespace tenon::inline TENON_ABI {
 
-enum class Dtype : int { bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64 };
+enum class Dtype : int {
+  bool_,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64
+};
 
 namespace detail {
 struct DtypeRow {
@@ -17,25 +31,66 @@ struct DtypeRow {
   std::size_t bytes;
 };
 inline constexpr DtypeRow dtype_rows[]{
-    {"bool", "Bool", 1},       {"int8", "Int8", 1},       {"int16", "Int16", 2},     {"int32", "Int32", 4},       {"int64", "Int64", 8},
-    {"uint8", "UInt8", 1},     {"uint16", "UInt16", 2},   {"uint32", "UInt32", 4},   {"uint64", "UInt64", 8},     {"float16", "Float16", 2},
-    {"bfloat16", "BFloat16", 2}, {"float32", "Float32", 4}, {"float64", "Float64", 8},
+    {"bool", "Bool", 1},       {"int8", "Int8", 1},       {"int16", "Int16", 2},       {"int32", "Int32", 4},
+    {"int64", "Int64", 8},     {"uint8", "UInt8", 1},     {"uint16", "UInt16", 2},     {"uint32", "UInt32", 4},
+    {"uint64", "UInt64", 8},   {"float16", "Float16", 2}, {"bfloat16", "BFloat16", 2}, {"float32", "Float32", 4},
+    {"float64", "Float64", 8},
 };
 
-template <Dtype D> struct TypeOf;
-template <> struct TypeOf<Dtype::bool_> { using type = bool; };
-template <> struct TypeOf<Dtype::int8> { using type = std::int8_t; };
-template <> struct TypeOf<Dtype::int16> { using type = std::int16_t; };
-template <> struct TypeOf<Dtype::int32> { using type = std::int32_t; };
-template <> struct TypeOf<Dtype::int64> { using type = std::int64_t; };
-template <> struct TypeOf<Dtype::uint8> { using type = std::uint8_t; };
-template <> struct TypeOf<Dtype::uint16> { using type = std::uint16_t; };
-template <> struct TypeOf<Dtype::uint32> { using type = std::uint32_t; };
-template <> struct TypeOf<Dtype::uint64> { using type = std::uint64_t; };
-template <> struct TypeOf<Dtype::float16> { using type = tenon::float16; };
-template <> struct TypeOf<Dtype::bfloat16> { using type = tenon::bfloat16; };
-template <> struct TypeOf<Dtype::float32> { using type = float; };
-template <> struct TypeOf<Dtype::float64> { using type = double; };
+template <Dtype D>
+struct TypeOf;
+template <>
+struct TypeOf<Dtype::bool_> {
+  using type = bool;
+};
+template <>
+struct TypeOf<Dtype::int8> {
+  using type = std::int8_t;
+};
+template <>
+struct TypeOf<Dtype::int16> {
+  using type = std::int16_t;
+};
+template <>
+struct TypeOf<Dtype::int32> {
+  using type = std::int32_t;
+};
+template <>
+struct TypeOf<Dtype::int64> {
+  using type = std::int64_t;
+};
+template <>
+struct TypeOf<Dtype::uint8> {
+  using type = std::uint8_t;
+};
+template <>
+struct TypeOf<Dtype::uint16> {
+  using type = std::uint16_t;
+};
+template <>
+struct TypeOf<Dtype::uint32> {
+  using type = std::uint32_t;
+};
+template <>
+struct TypeOf<Dtype::uint64> {
+  using type = std::uint64_t;
+};
+template <>
+struct TypeOf<Dtype::float16> {
+  using type = tenon::float16;
+};
+template <>
+struct TypeOf<Dtype::bfloat16> {
+  using type = tenon::bfloat16;
+};
+template <>
+struct TypeOf<Dtype::float32> {
+  using type = float;
+};
+template <>
+struct TypeOf<Dtype::float64> {
+  using type = double;
+};
 
 template <class T>
 constexpr int dtype_index() {
@@ -52,13 +107,16 @@ constexpr int dtype_index() {
 }  // namespace detail
 
 /// The C++ type that holds one element: `CppType<Dtype::float32>` is float.
-template <Dtype D> using CppType = typename detail::TypeOf<D>::type;
+template <Dtype D>
+using CppType = typename detail::TypeOf<D>::type;
 
 /// True for the types a tensor can hold.
-template <class T> concept Element = detail::dtype_index<std::remove_cv_t<T>>() >= 0;
+template <class T>
+concept Element = detail::dtype_index<std::remove_cv_t<T>>() >= 0;
 
 /// The dtype of a C++ type: `dtype_of<float>` is Dtype::float32.
-template <Element T> inline constexpr Dtype dtype_of = static_cast<Dtype>(detail::dtype_index<std::remove_cv_t<T>>());
+template <Element T>
+inline constexpr Dtype dtype_of = static_cast<Dtype>(detail::dtype_index<std::remove_cv_t<T>>());
 
 constexpr std::string_view name(Dtype d) { return detail::dtype_rows[int(d)].name; }
 constexpr std::string_view title(Dtype d) { return detail::dtype_rows[int(d)].title; }

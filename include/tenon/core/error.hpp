@@ -40,14 +40,19 @@ enum class TextKind : unsigned { end, literal, string, chars, whole, natural, si
 template <class T>
 constexpr TextKind text_kind_of() {
   if constexpr (requires(const T& part) { std::string_view(part); }) return TextKind::chars;
-  else if constexpr (std::is_same_v<T, float> || requires(const T& part) { part.operator float(); }) return TextKind::single;
+  else if constexpr (std::is_same_v<T, float> || requires(const T& part) { part.operator float(); })
+    return TextKind::single;
   else if constexpr (std::is_floating_point_v<T>) return TextKind::real;
   else return std::is_unsigned_v<T> ? TextKind::natural : TextKind::whole;
 }
-template <class T> inline constexpr TextKind text_kind = text_kind_of<T>();
-template <> inline constexpr TextKind text_kind<std::string> = TextKind::string;
-template <> inline constexpr TextKind text_kind<const char*> = TextKind::literal;
-template <std::size_t N> inline constexpr TextKind text_kind<char[N]> = TextKind::literal;
+template <class T>
+inline constexpr TextKind text_kind = text_kind_of<T>();
+template <>
+inline constexpr TextKind text_kind<std::string> = TextKind::string;
+template <>
+inline constexpr TextKind text_kind<const char*> = TextKind::literal;
+template <std::size_t N>
+inline constexpr TextKind text_kind<char[N]> = TextKind::literal;
 
 /// An argument of text(), of a kind that the call knows: a place that throws stores one word for a literal.
 union TextPart {
@@ -78,9 +83,12 @@ constexpr std::uint64_t packed(const TextKind* kinds, std::size_t count) {
 }
 /// So many fit into the number.
 inline constexpr std::size_t most_kinds = 21;
-template <class... Parts> inline constexpr TextKind kinds_of[]{text_kind<Parts>...};
-/// The kinds of the parts, if they fit. A variable: a function would be compiled for each list of parts, although nothing calls it.
-template <class... Parts> inline constexpr std::uint64_t text_kinds = packed(kinds_of<Parts...>, sizeof...(Parts));
+template <class... Parts>
+inline constexpr TextKind kinds_of[]{text_kind<Parts>...};
+/// The kinds of the parts, if they fit. A variable: a function would be compiled for each list of parts, although
+/// nothing calls it.
+template <class... Parts>
+inline constexpr std::uint64_t text_kinds = packed(kinds_of<Parts...>, sizeof...(Parts));
 // The fewest digits that read back as x: 0.1, 100000, 1e-09.
 template <class T>
 [[gnu::cold, gnu::noinline]] std::string real_text(T x) {
@@ -88,7 +96,8 @@ template <class T>
   char digits[32];
   const T size = x < 0 ? -x : x;
   const bool plain = size == 0 || (size >= T(1e-4) && size < T(1e7));  // to_chars alone takes what is shorter: 1e+05
-  const auto end = plain ? std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed) : std::to_chars(digits, digits + sizeof digits, x);
+  const auto end = plain ? std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed)
+                         : std::to_chars(digits, digits + sizeof digits, x);
   return {digits, end.ptr};
 }
 // One function for all messages, off the hot path: a template here would be compiled once per list of literal lengths.
@@ -108,8 +117,8 @@ template <class T>
 }
 }  // namespace detail
 
-/// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest digits
-/// that read back as the same number of their type.
+/// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest
+/// digits that read back as the same number of their type.
 template <class... Parts>
 [[gnu::always_inline]] inline std::string text(const Parts&... parts) {
   if constexpr (sizeof...(parts) == 0) return {};
@@ -119,7 +128,8 @@ template <class... Parts>
     else {
       std::string joined;
       for (std::size_t first = 0; first < sizeof...(parts); first += detail::most_kinds)
-        joined += detail::join(part + first, detail::packed(detail::kinds_of<Parts...> + first, std::min(sizeof...(parts) - first, detail::most_kinds)));
+        joined += detail::join(part + first, detail::packed(detail::kinds_of<Parts...> + first,
+                                                            std::min(sizeof...(parts) - first, detail::most_kinds)));
       return joined;
     }
   }
@@ -132,8 +142,8 @@ template <class E>
 }
 }  // namespace detail
 
-/// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What remains at the
-/// place of the call is a list of the parts.
+/// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What
+/// remains at the place of the call is a list of the parts.
 template <class E, class... Parts>
 [[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
   if constexpr (sizeof...(parts) > detail::most_kinds) throw E(text(parts...));

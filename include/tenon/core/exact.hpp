@@ -14,13 +14,16 @@ namespace tenon::inline TENON_ABI {
 /// float's precision: the two modes would differ. A Model asks once.
 inline void check_exact_rounding() {
   static const bool exact = [] {
-    volatile float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);  // a * a is 1 + 2^-11 + 2^-24, the last term is lost in float
+    // a * a is 1 + 2^-11 + 2^-24, the last term is lost in float
+    volatile float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);
     volatile float sum = detail::product_plus(a, a, c);
     return sum == 0.0f;
   }();
   if (!exact)
-    throw_error<RuntimeError>("This program rounds a * b + c in one step, or with more than float's precision, where Tenon rounds twice: graph and PyNative mode would differ. "
-                       "Compile without -ffast-math, -ffp-contract=fast (clang), -funsafe-math-optimizations, -mfpmath=387, and without pragmas that switch contraction on.");
+    throw_error<RuntimeError>("This program rounds a * b + c in one step, or with more than float's precision, where "
+                              "Tenon rounds twice: graph and PyNative mode would differ. "
+                              "Compile without -ffast-math, -ffp-contract=fast (clang), -funsafe-math-optimizations, "
+                              "-mfpmath=387, and without pragmas that switch contraction on.");
 }
 
 }  // namespace tenon

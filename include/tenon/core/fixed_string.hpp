@@ -17,7 +17,8 @@ struct FixedString {
   }
   constexpr explicit FixedString(std::string_view cut) {
     // The last zero is written too: clang prints an array as text only if it has seen the end.
-    for (int i = 0; i < N; ++i) text[i] = i < N - 1 && i < static_cast<int>(cut.size()) ? cut[static_cast<std::size_t>(i)] : '\0';
+    for (int i = 0; i < N; ++i)
+      text[i] = i < N - 1 && i < static_cast<int>(cut.size()) ? cut[static_cast<std::size_t>(i)] : '\0';
   }
   constexpr std::string_view view() const { return {text, N - 1}; }
 };

@@ -10,7 +10,8 @@ class FunctionRef {
  public:
   FunctionRef() = default;
   template <class F>
-  FunctionRef(const F& f) : object_(&f), call_([](const void* object, A... a) { (*static_cast<const F*>(object))(a...); }) {}
+  FunctionRef(const F& f)
+      : object_(&f), call_([](const void* object, A... a) { (*static_cast<const F*>(object))(a...); }) {}
 
   explicit operator bool() const { return call_ != nullptr; }
   void operator()(A... a) const { call_(object_, a...); }

@@ -22,23 +22,27 @@ struct float16 {
  private:
   // Without branches, so that loops of conversions become vectors.
   TENON_DEVICE static constexpr std::uint16_t from_float(float value) {
-    constexpr std::uint32_t least_normal = 0x38800000u, too_large = 0x47800000u, infinity = 0x7f800000u;  // 2^-14, 65536
+    // 2^-14, 65536
+    constexpr std::uint32_t least_normal = 0x38800000u, too_large = 0x47800000u, infinity = 0x7f800000u;
     const auto f = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = f >> 16 & 0x8000u, magnitude = f & 0x7fffffffu;
     const std::uint32_t normal = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
     // The last place of 0.5 is the smallest subnormal: the addition rounds to a multiple of it.
     const float small = std::bit_cast<float>(magnitude < least_normal ? magnitude : 0u) + 0.5f;
     const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(small) - std::bit_cast<std::uint32_t>(0.5f);
-    const std::uint32_t finite = magnitude < least_normal ? subnormal : normal, other = magnitude > infinity ? 0x7e00u : 0x7c00u;  // NaN stays NaN
+    // NaN stays NaN
+    const std::uint32_t finite = magnitude < least_normal ? subnormal : normal,
+                        other = magnitude > infinity ? 0x7e00u : 0x7c00u;
     return static_cast<std::uint16_t>(sign | (magnitude >= too_large ? other : finite));
   }
   TENON_DEVICE static constexpr float to_float(std::uint16_t h) {
     const std::uint32_t sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, bits = (h & 0x7fffu) << 13;
-    // Subnormal: the fraction moves below the leading bit of 2^-14, which is then taken off. Only integers are chosen: a choice of
-    // floats would be a branch.
+    // Subnormal: the fraction moves below the leading bit of 2^-14, which is then taken off. Only integers are chosen:
+    // a choice of floats would be a branch.
     const std::uint32_t bias = exponent == 0 ? 113u << 23 : 112u << 23, lead = exponent == 0 ? 113u << 23 : 0u;
     const float finite = std::bit_cast<float>(bits + bias) - std::bit_cast<float>(lead);
-    const std::uint32_t infinite = exponent == 31 ? 112u << 23 : 0u, quiet = bits > 0x0f800000u ? 0x400000u : 0u;  // every NaN is quiet
+    // every NaN is quiet
+    const std::uint32_t infinite = exponent == 31 ? 112u << 23 : 0u, quiet = bits > 0x0f800000u ? 0x400000u : 0u;
     return std::bit_cast<float>(sign | quiet | (std::bit_cast<std::uint32_t>(finite) + infinite));
   }
 };
@@ -66,6 +70,7 @@ struct bfloat16 {
   }
 };
 
-template <class T> inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 }  // namespace tenon

@@ -24,7 +24,7 @@ struct Start {
   std::string_view text;
   std::source_location at;
   template <class Text>
-    requires std::is_convertible_v<const Text&, std::string_view>
+  requires std::is_convertible_v<const Text&, std::string_view>
   Start(const Text& text, std::source_location at = std::source_location::current()) : text(text), at(at) {}
 };
 
@@ -85,8 +85,9 @@ inline std::string_view short_path(std::string_view file) {
 /// One line in one system call, so that the lines of several threads and processes do not mix.
 inline void write_line(Level level, const std::source_location& at, const std::string& message) {
   static constexpr std::string_view names[]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
-  const std::string line = text("[", names[int(level)], "] ME(", ::getpid(), ",", thread_text(), ",", program_name(), "):", time_text(), " [",
-                                short_path(at.file_name()), ":", at.line(), "] ", bare_name(at.function_name()), "] ", message, "\n");
+  const std::string line =
+      text("[", names[int(level)], "] ME(", ::getpid(), ",", thread_text(), ",", program_name(), "):", time_text(),
+           " [", short_path(at.file_name()), ":", at.line(), "] ", bare_name(at.function_name()), "] ", message, "\n");
   const char* rest = line.data();
   for (std::size_t left = line.size(); left;) {
     const ::ssize_t written = ::write(STDERR_FILENO, rest, left);
@@ -107,10 +108,25 @@ template <class... Parts>
 void write(Level level, const Start& start, const Parts&... parts) {
   if (writes(level)) detail::write_line(level, start.at, text(start.text, parts...));
 }
-template <class... Parts> void debug(Start start, const Parts&... parts) { write(Level::debug, start, parts...); }
-template <class... Parts> void info(Start start, const Parts&... parts) { write(Level::info, start, parts...); }
-template <class... Parts> void warning(Start start, const Parts&... parts) { write(Level::warning, start, parts...); }
-template <class... Parts> void error(Start start, const Parts&... parts) { write(Level::error, start, parts...); }
-template <class... Parts> void critical(Start start, const Parts&... parts) { write(Level::critical, start, parts...); }
+template <class... Parts>
+void debug(Start start, const Parts&... parts) {
+  write(Level::debug, start, parts...);
+}
+template <class... Parts>
+void info(Start start, const Parts&... parts) {
+  write(Level::info, start, parts...);
+}
+template <class... Parts>
+void warning(Start start, const Parts&... parts) {
+  write(Level::warning, start, parts...);
+}
+template <class... Parts>
+void error(Start start, const Parts&... parts) {
+  write(Level::error, start, parts...);
+}
+template <class... Parts>
+void critical(Start start, const Parts&... parts) {
+  write(Level::critical, start, parts...);
+}
 
 }  // namespace tenon::logging

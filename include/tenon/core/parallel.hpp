@@ -66,8 +66,8 @@ class ThreadPool {
 
   ThreadPool() = default;
 
-  // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks may
-  // be held by them forever, so that it starts anew.
+  // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks
+  // may be held by them forever, so that it starts anew.
   [[gnu::noinline]] static std::atomic<ThreadPool*>& current() {
     static std::atomic<ThreadPool*> pool = [] {
       ::pthread_atfork(nullptr, nullptr, [] {
@@ -86,7 +86,8 @@ class ThreadPool {
   }
   void start_workers(int wanted) {
     while (workers_ < wanted) {
-      std::thread([this, index = workers_ + 1, seen = generation_.load()] { work_loop(index, seen); }).detach();  // it never ends
+      // it never ends
+      std::thread([this, index = workers_ + 1, seen = generation_.load()] { work_loop(index, seen); }).detach();
       ++workers_;
     }
   }

@@ -31,7 +31,8 @@ TENON_DEVICE constexpr Philox4 philox(std::uint64_t key, std::uint64_t counter_l
 TENON_DEVICE constexpr float unit_float(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 /// 64-bit FNV-1a, to turn a name into a key. Chain calls by passing the result as the seed.
-constexpr std::uint64_t hash_bytes(const char* bytes, std::uint64_t length, std::uint64_t seed = 14695981039346656037ull) {
+constexpr std::uint64_t hash_bytes(const char* bytes, std::uint64_t length,
+                                   std::uint64_t seed = 14695981039346656037ull) {
   for (std::uint64_t i = 0; i < length; ++i) seed = (seed ^ static_cast<unsigned char>(bytes[i])) * 1099511628211ull;
   return seed;
 }

@@ -41,7 +41,8 @@ Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long 
   static_assert(is_floating(dtype_of<T>), "random_normal needs a floating-point dtype");
   return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
     for (int k = 0; k < 4; k += 2) {
-      const float radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(random.word[k]))), angle = 6.283185307f * unit_float(random.word[k + 1]);
+      const float radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(random.word[k]))),
+                  angle = 6.283185307f * unit_float(random.word[k + 1]);
       drawn[k] = static_cast<T>(options.mean + options.sigma * (radius * std::cos(angle)));
       drawn[k + 1] = static_cast<T>(options.mean + options.sigma * (radius * std::sin(angle)));
     }
@@ -50,10 +51,13 @@ Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long 
 /// Uniform numbers in [low, high) with 24 random bits. T is a floating-point type. Throws ValueError unless low < high.
 template <Element T, class S>
 Tensor<T, S> random_uniform(std::uint64_t seed, UniformOptions options = {}, long n = 1) {
-  static_assert(is_floating(dtype_of<T>), "random_uniform needs a floating-point dtype; random_integers draws integers");
-  if (!(options.low < options.high)) throw_error<ValueError>("random_uniform: low must be below high, got ", options.low, " and ", options.high, ".");
+  static_assert(is_floating(dtype_of<T>),
+                "random_uniform needs a floating-point dtype; random_integers draws integers");
+  if (!(options.low < options.high))
+    throw_error<ValueError>("random_uniform: low must be below high, got ", options.low, " and ", options.high, ".");
   return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
-    for (int k = 0; k < 4; ++k) drawn[k] = static_cast<T>(options.low + (options.high - options.low) * unit_float(random.word[k]));
+    for (int k = 0; k < 4; ++k)
+      drawn[k] = static_cast<T>(options.low + (options.high - options.low) * unit_float(random.word[k]));
   });
 }
 /// Uniform integers in low .. high - 1, at most 2^32 different ones. Throws ValueError for an empty or longer range.
@@ -62,7 +66,8 @@ Tensor<T, S> random_integers(std::uint64_t seed, IntegerOptions options = {}, lo
   static_assert(!is_floating(dtype_of<T>), "random_integers needs an integer dtype");
   const std::uint64_t bound = std::uint64_t(options.high) - std::uint64_t(options.low);
   if (options.low >= options.high || bound > (std::uint64_t{1} << 32))
-    throw_error<ValueError>("random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got ", options.low, " and ", options.high, ".");
+    throw_error<ValueError>("random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got ", options.low, " and ",
+                            options.high, ".");
   return detail::random_tensor<T, S>(seed, n, [options, bound](const Philox4& random, T* drawn) {
     for (int k = 0; k < 4; ++k) drawn[k] = static_cast<T>(options.low + std::int64_t(random.word[k] * bound >> 32));
   });

@@ -18,26 +18,52 @@ union Undestroyed {
   constexpr Undestroyed() : object{} {}
   constexpr ~Undestroyed() {}
 };
-template <class T> inline constexpr Undestroyed<T> undestroyed{};
+template <class T>
+inline constexpr Undestroyed<T> undestroyed{};
 }  // namespace detail
 
 /// One constexpr object per type: its members' addresses identify them while tracing.
-template <class T> inline constexpr const T& prototype = detail::undestroyed<T>.object;
+template <class T>
+inline constexpr const T& prototype = detail::undestroyed<T>.object;
 
 namespace detail {
 // The number of `{}` that T accepts, its bases included: unlike other probes `{}` is not spread over array elements.
 template <class T>
 constexpr int initializers() {
   if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
-    if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 26;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 25;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 24;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 23;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 22;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 21;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 20;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 19;
-    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 18;
+    if constexpr (requires {
+                    T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                      {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+                  })
+      return 26;
+    else if constexpr (requires {
+                         T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                           {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+                       })
+      return 25;
+    else if constexpr (requires {
+                         T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                           {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+                       })
+      return 24;
+    else if constexpr (requires {
+                         T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+                       })
+      return 23;
+    else if constexpr (requires {
+                         T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+                       })
+      return 22;
+    else if constexpr (requires {
+                         T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+                       })
+      return 21;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; })
+      return 20;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; })
+      return 19;
+    else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; })
+      return 18;
     else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 17;
     else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 16;
     else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 15;
@@ -65,7 +91,8 @@ constexpr void each(F& f, M&... m) {
 }  // namespace detail
 
 /// Number of data members of an aggregate with exactly one (empty) base class.
-template <class T> inline constexpr int member_count = detail::initializers<T>() - 1;
+template <class T>
+inline constexpr int member_count = detail::initializers<T>() - 1;
 
 /// Calls f(member, position) for each data member of t.
 template <class T, class F>
@@ -73,42 +100,100 @@ constexpr void for_each_member(T& t, F f) {
   constexpr int count = member_count<std::remove_cv_t<T>>;
   using detail::each;
   static_assert(count <= max_members, "a cell has at most 24 members: group some of them in a cell of their own");
-  if constexpr (count <= 0) {}
-  else if constexpr (count == 1) { auto& [a] = t; each(f, a); }
-  else if constexpr (count == 2) { auto& [a, b] = t; each(f, a, b); }
-  else if constexpr (count == 3) { auto& [a, b, c] = t; each(f, a, b, c); }
-  else if constexpr (count == 4) { auto& [a, b, c, d] = t; each(f, a, b, c, d); }
-  else if constexpr (count == 5) { auto& [a, b, c, d, e] = t; each(f, a, b, c, d, e); }
-  else if constexpr (count == 6) { auto& [a, b, c, d, e, g] = t; each(f, a, b, c, d, e, g); }
-  else if constexpr (count == 7) { auto& [a, b, c, d, e, g, h] = t; each(f, a, b, c, d, e, g, h); }
-  else if constexpr (count == 8) { auto& [a, b, c, d, e, g, h, i] = t; each(f, a, b, c, d, e, g, h, i); }
-  else if constexpr (count == 9) { auto& [a, b, c, d, e, g, h, i, j] = t; each(f, a, b, c, d, e, g, h, i, j); }
-  else if constexpr (count == 10) { auto& [a, b, c, d, e, g, h, i, j, k] = t; each(f, a, b, c, d, e, g, h, i, j, k); }
-  else if constexpr (count == 11) { auto& [a, b, c, d, e, g, h, i, j, k, l] = t; each(f, a, b, c, d, e, g, h, i, j, k, l); }
-  else if constexpr (count == 12) { auto& [a, b, c, d, e, g, h, i, j, k, l, m] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m); }
-  else if constexpr (count == 13) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n); }
-  else if constexpr (count == 14) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o); }
-  else if constexpr (count == 15) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p); }
-  else if constexpr (count == 16) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q); }
-  else if constexpr (count == 17) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r); }
-  else if constexpr (count == 18) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s); }
-  else if constexpr (count == 19) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u); }
-  else if constexpr (count == 20) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v); }
-  else if constexpr (count == 21) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w); }
-  else if constexpr (count == 22) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x); }
-  else if constexpr (count == 23) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y); }
-  else if constexpr (count == 24) { auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z] = t; each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z); }
+  if constexpr (count <= 0) {
+  } else if constexpr (count == 1) {
+    auto& [a] = t;
+    each(f, a);
+  } else if constexpr (count == 2) {
+    auto& [a, b] = t;
+    each(f, a, b);
+  } else if constexpr (count == 3) {
+    auto& [a, b, c] = t;
+    each(f, a, b, c);
+  } else if constexpr (count == 4) {
+    auto& [a, b, c, d] = t;
+    each(f, a, b, c, d);
+  } else if constexpr (count == 5) {
+    auto& [a, b, c, d, e] = t;
+    each(f, a, b, c, d, e);
+  } else if constexpr (count == 6) {
+    auto& [a, b, c, d, e, g] = t;
+    each(f, a, b, c, d, e, g);
+  } else if constexpr (count == 7) {
+    auto& [a, b, c, d, e, g, h] = t;
+    each(f, a, b, c, d, e, g, h);
+  } else if constexpr (count == 8) {
+    auto& [a, b, c, d, e, g, h, i] = t;
+    each(f, a, b, c, d, e, g, h, i);
+  } else if constexpr (count == 9) {
+    auto& [a, b, c, d, e, g, h, i, j] = t;
+    each(f, a, b, c, d, e, g, h, i, j);
+  } else if constexpr (count == 10) {
+    auto& [a, b, c, d, e, g, h, i, j, k] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k);
+  } else if constexpr (count == 11) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l);
+  } else if constexpr (count == 12) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m);
+  } else if constexpr (count == 13) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n);
+  } else if constexpr (count == 14) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o);
+  } else if constexpr (count == 15) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p);
+  } else if constexpr (count == 16) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q);
+  } else if constexpr (count == 17) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r);
+  } else if constexpr (count == 18) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s);
+  } else if constexpr (count == 19) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u);
+  } else if constexpr (count == 20) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v);
+  } else if constexpr (count == 21) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w);
+  } else if constexpr (count == 22) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x);
+  } else if constexpr (count == 23) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y);
+  } else if constexpr (count == 24) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z] = t;
+    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z);
+  }
 }
 
 namespace detail {
-template <auto P> constexpr std::string_view pretty_pointer() { return __PRETTY_FUNCTION__; }
-template <class T> constexpr std::string_view pretty_type() { return __PRETTY_FUNCTION__; }
+template <auto P>
+constexpr std::string_view pretty_pointer() {
+  return __PRETTY_FUNCTION__;
+}
+template <class T>
+constexpr std::string_view pretty_type() {
+  return __PRETTY_FUNCTION__;
+}
 
-// The last identifier of "[with auto P = (& prototype<Net>.Net::conv1); ...]" (g++) or "[P = &prototype<Net>.conv1]" (clang, nvcc).
+// The last identifier of "[with auto P = (& prototype<Net>.Net::conv1); ...]" (g++) or "[P = &prototype<Net>.conv1]"
+// (clang, nvcc).
 constexpr std::string_view last_word(std::string_view s) {
   auto end = s.find(';', s.find('P'));
   if (end == s.npos) end = s.size();
-  const auto in_word = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto in_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   while (end && !in_word(s[end - 1])) --end;
   auto begin = end;
   while (begin && in_word(s[begin - 1])) --begin;
@@ -135,10 +220,15 @@ struct MemberAt {
 }  // namespace detail
 
 /// Name of member I of T, which has type M.
-template <class T, int I, class M> constexpr std::string_view member_name() { return detail::MemberAt<T, I>::template name<M>(); }
+template <class T, int I, class M>
+constexpr std::string_view member_name() {
+  return detail::MemberAt<T, I>::template name<M>();
+}
 
 /// A number that tells types apart within one program.
-template <class T> inline constexpr std::uint64_t type_number = hash_bytes(detail::pretty_type<T>().data(), detail::pretty_type<T>().size());
+template <class T>
+inline constexpr std::uint64_t type_number =
+    hash_bytes(detail::pretty_type<T>().data(), detail::pretty_type<T>().size());
 
 /// The unqualified name of a class without its template arguments: "Conv2d".
 template <class T>

@@ -42,11 +42,14 @@ struct mistake {};
 
 namespace detail {
 
-template <class Source> inline constexpr Pieces pieces = pieces_of(Source::sentence);
-template <class Source, int I> inline constexpr int piece_length = pieces<Source>.first[I + 1] - pieces<Source>.first[I];
+template <class Source>
+inline constexpr Pieces pieces = pieces_of(Source::sentence);
+template <class Source, int I>
+inline constexpr int piece_length = pieces<Source>.first[I + 1] - pieces<Source>.first[I];
 template <class Source, int... I>
 auto mistake_of(std::integer_sequence<int, I...>)
-    -> mistake<FixedString<piece_length<Source, I> + 1>(Source::sentence.view().substr(pieces<Source>.first[I], piece_length<Source, I>))...>;
+    -> mistake<FixedString<piece_length<Source, I> + 1>(Source::sentence.view().substr(pieces<Source>.first[I],
+                                                                                       piece_length<Source, I>))...>;
 
 template <class Source, class Used = unsigned long>
 struct MistakeOf {
@@ -54,12 +57,20 @@ struct MistakeOf {
 };
 
 #if defined(__CUDACC__)
-// nvcc reads a program twice. Its own front end prints text letter by letter, so there the report passes, and g++ behind
-// it speaks. The two write `unsigned long` in different ways: nothing else tells them apart inside a template.
-template <class T> constexpr bool in_front_end() { return std::string_view(__PRETTY_FUNCTION__).find("unsigned long") != std::string_view::npos; }
-struct Passed { static constexpr int corrected = 0; };
-template <class Source, class Used> requires(in_front_end<Used>())
-struct MistakeOf<Source, Used> { using type = Passed; };
+// nvcc reads a program twice. Its own front end prints text letter by letter, so there the report passes, and g++
+// behind it speaks. The two write `unsigned long` in different ways: nothing else tells them apart inside a template.
+template <class T>
+constexpr bool in_front_end() {
+  return std::string_view(__PRETTY_FUNCTION__).find("unsigned long") != std::string_view::npos;
+}
+struct Passed {
+  static constexpr int corrected = 0;
+};
+template <class Source, class Used>
+requires(in_front_end<Used>())
+struct MistakeOf<Source, Used> {
+  using type = Passed;
+};
 #endif
 
 }  // namespace detail
@@ -67,7 +78,8 @@ struct MistakeOf<Source, Used> { using type = Passed; };
 /// Stops the compilation with Source::sentence (a Sentence): `using Wrong = Mistake<Source>; return Wrong::corrected;`
 /// This stands in the function that the user called, and nothing else is instantiated there, for every level between is
 /// one more line of g++ and three of clang. The alias Wrong spares the reader the full name of Source.
-template <class Source> using Mistake = typename detail::MistakeOf<Source>::type;
+template <class Source>
+using Mistake = typename detail::MistakeOf<Source>::type;
 
 /// The same as a call, where a level more does not matter.
 template <class Source>

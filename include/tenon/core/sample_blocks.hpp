@@ -4,9 +4,9 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Samples of a block. Element f of sample s stands at (s / 16 * features + f) * 16 + s % 16. Vectors over samples are always full,
-/// whatever the extents of the image, and need no shuffle. Samples that a last block lacks are zero where it is packed and have
-/// any value behind that: no kernel lets them reach another sample.
+/// Samples of a block. Element f of sample s stands at (s / 16 * features + f) * 16 + s % 16. Vectors over samples are
+/// always full, whatever the extents of the image, and need no shuffle. Samples that a last block lacks are zero where
+/// it is packed and have any value behind that: no kernel lets them reach another sample.
 inline constexpr int block_samples = 16;
 
 /// n rounded up to whole blocks.
@@ -19,7 +19,9 @@ constexpr long block_of(long n) { return n < block_samples ? n : block_samples; 
 constexpr bool in_blocks(long n) { return 5 * n >= 3 * whole_blocks(n); }
 
 /// The place of element `feature` of a sample.
-constexpr long block_place(long sample, long feature, long features) { return (sample / block_samples * features + feature) * block_samples + sample % block_samples; }
+constexpr long block_place(long sample, long feature, long features) {
+  return (sample / block_samples * features + feature) * block_samples + sample % block_samples;
+}
 
 /// True for the values that have the layout: images [n, C, H, W] of float32.
 constexpr bool is_image(const TensorType& t) { return t.rank == 4 && t.extent[0] == dyn && t.dtype == Dtype::float32; }

@@ -26,7 +26,8 @@ struct Sentence {
   [[gnu::noinline]] constexpr Sentence& operator<<(long long value) {
     char digits[20]{};
     int count = 0;
-    unsigned long long rest = value < 0 ? 0ull - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
+    unsigned long long rest =
+        value < 0 ? 0ull - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
     do digits[count++] = static_cast<char>('0' + rest % 10);
     while (rest /= 10);
     if (value < 0) *this << "-";

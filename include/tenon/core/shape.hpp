@@ -9,7 +9,8 @@ namespace tenon::inline TENON_ABI {
 
 /// The leading extent of a batch, known at run time: n. `times<k>` is k * n. Only the first extent may be dynamic.
 inline constexpr int dyn = -1;
-template <int K> inline constexpr int times = -K;
+template <int K>
+inline constexpr int times = -K;
 inline constexpr int max_rank = 6;
 
 /// Dtype and extents of a tensor. An extent of -k stands for k * n, where n is the batch size of the call.
@@ -24,7 +25,9 @@ struct TensorType {
   /// True if the leading extent depends on n.
   TENON_DEVICE constexpr bool batched() const { return rank > 0 && extent[0] < 0; }
   /// Extent of an axis for a batch of n.
-  TENON_DEVICE constexpr long size(int axis, long n) const { return extent[axis] < 0 ? -extent[axis] * n : extent[axis]; }
+  TENON_DEVICE constexpr long size(int axis, long n) const {
+    return extent[axis] < 0 ? -extent[axis] * n : extent[axis];
+  }
   /// Number of elements for a batch of n; `count(1)` is the number per sample.
   TENON_DEVICE constexpr long count(long n) const {
     long product = 1;
@@ -37,7 +40,9 @@ struct TensorType {
     for (int axis = first; axis < last; ++axis) product *= size(axis, 1);
     return product;
   }
-  [[gnu::noinline]] TENON_DEVICE constexpr long bytes(long n) const { return count(n) * static_cast<long>(size_of(dtype)); }
+  [[gnu::noinline]] TENON_DEVICE constexpr long bytes(long n) const {
+    return count(n) * static_cast<long>(size_of(dtype));
+  }
   constexpr bool same_shape(const TensorType& other) const {
     if (rank != other.rank) return false;
     for (int axis = 0; axis < rank; ++axis)
@@ -59,18 +64,20 @@ struct Shape {
   static constexpr TensorType dims{{Extents...}, sizeof...(Extents), Dtype::float32};
 };
 
-/// The same extents for a tensor inside of a running cell: its type tells a cell that is called with it that it is a part of
-/// a network, so that no graph of the part alone is compiled. Converts from and to the tensor with the plain shape.
+/// The same extents for a tensor inside of a running cell: its type tells a cell that is called with it that it is a
+/// part of a network, so that no graph of the part alone is compiled. Converts from and to the tensor with the plain
+/// shape.
 template <int... Extents>
 struct InnerShape : Shape<Extents...> {};
 
-/// The same extents for integers and bool inside of a network that computes in a 16-bit type: rows of a table that are looked up by
-/// them have that type (ops/gather.hpp). Stands in graphs and in eager cells alike.
+/// The same extents for integers and bool inside of a network that computes in a 16-bit type: rows of a table that are
+/// looked up by them have that type (ops/gather.hpp). Stands in graphs and in eager cells alike.
 template <Dtype half, int... Extents>
 struct HalfShape : Shape<Extents...> {};
 
 /// TensorType of a C++ element type and a Shape.
-template <class T, class S> inline constexpr TensorType type_of = S::dims.with(dtype_of<T>);
+template <class T, class S>
+inline constexpr TensorType type_of = S::dims.with(dtype_of<T>);
 
 namespace detail {
 constexpr bool only_first_is_dynamic(const TensorType& t) {

@@ -70,7 +70,9 @@ struct Simd {
   /// a < b ? a : b in each lane, hence b where either is NaN.
   [[gnu::always_inline]] friend Simd min(Simd a, Simd b) { return Simd(a.lanes < b.lanes ? a.lanes : b.lanes); }
   /// a > b ? x : y in each lane.
-  [[gnu::always_inline]] friend Simd choose_greater(Simd a, Simd b, Simd x, Simd y) { return Simd(a.lanes > b.lanes ? x.lanes : y.lanes); }
+  [[gnu::always_inline]] friend Simd choose_greater(Simd a, Simd b, Simd x, Simd y) {
+    return Simd(a.lanes > b.lanes ? x.lanes : y.lanes);
+  }
 };
 
 /// a * b + c with one rounding where the instruction set has it, else with two.
@@ -85,7 +87,9 @@ struct Simd {
 /// Unsigned integers wrap around; they stand in for signed ones, whose overflow would be undefined.
 template <class T>
 requires std::is_unsigned_v<T>
-[[gnu::always_inline]] TENON_DEVICE inline T fmadd(T a, T b, T c) { return T(a * b + c); }
+[[gnu::always_inline]] TENON_DEVICE inline T fmadd(T a, T b, T c) {
+  return T(a * b + c);
+}
 
 /// a * b + c in each lane, with the rounding of the scalar fmadd.
 template <class T, int Width>
@@ -98,19 +102,26 @@ template <class T, int Width>
 #if defined(__AVX512F__)
     constexpr int current_rounding = 4;
     constexpr unsigned char all_lanes = 0xff;
-    if constexpr (is_float && Width == 16) return Simd<T, Width>(__builtin_ia32_vfmaddps512_mask(a.lanes, b.lanes, c.lanes, -1, current_rounding));
-    else if constexpr (!is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_vfmaddpd512_mask(a.lanes, b.lanes, c.lanes, all_lanes, current_rounding));
+    if constexpr (is_float && Width == 16)
+      return Simd<T, Width>(__builtin_ia32_vfmaddps512_mask(a.lanes, b.lanes, c.lanes, -1, current_rounding));
+    else if constexpr (!is_float && Width == 8)
+      return Simd<T, Width>(__builtin_ia32_vfmaddpd512_mask(a.lanes, b.lanes, c.lanes, all_lanes, current_rounding));
     else
 #endif
 #if defined(__FMA__)
-    if constexpr (is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_vfmaddps256(a.lanes, b.lanes, c.lanes));
-    else if constexpr (!is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_vfmaddpd256(a.lanes, b.lanes, c.lanes));
-    else if constexpr (is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_vfmaddps(a.lanes, b.lanes, c.lanes));
-    else if constexpr (!is_float && Width == 2) return Simd<T, Width>(__builtin_ia32_vfmaddpd(a.lanes, b.lanes, c.lanes));
+        if constexpr (is_float && Width == 8)
+      return Simd<T, Width>(__builtin_ia32_vfmaddps256(a.lanes, b.lanes, c.lanes));
+    else if constexpr (!is_float && Width == 4)
+      return Simd<T, Width>(__builtin_ia32_vfmaddpd256(a.lanes, b.lanes, c.lanes));
+    else if constexpr (is_float && Width == 4)
+      return Simd<T, Width>(__builtin_ia32_vfmaddps(a.lanes, b.lanes, c.lanes));
+    else if constexpr (!is_float && Width == 2)
+      return Simd<T, Width>(__builtin_ia32_vfmaddpd(a.lanes, b.lanes, c.lanes));
     else
 #elif defined(__aarch64__)
     if constexpr (is_float && Width == 4) return Simd<T, Width>(__builtin_aarch64_fmav4sf(a.lanes, b.lanes, c.lanes));
-    else if constexpr (!is_float && Width == 2) return Simd<T, Width>(__builtin_aarch64_fmav2df(a.lanes, b.lanes, c.lanes));
+    else if constexpr (!is_float && Width == 2)
+      return Simd<T, Width>(__builtin_aarch64_fmav2df(a.lanes, b.lanes, c.lanes));
     else
 #endif
     {
@@ -152,8 +163,8 @@ template <int Step, class T, int Width>
 }
 }  // namespace detail
 
-/// Transposes a square of Width rows in place: lane j of row i and lane i of row j change places. With Last < Width only the blocks
-/// of Last lanes on the diagonal of a coarser square are transposed.
+/// Transposes a square of Width rows in place: lane j of row i and lane i of row j change places. With Last < Width
+/// only the blocks of Last lanes on the diagonal of a coarser square are transposed.
 template <int Last, int Step = 1, class T, int Width>
 [[gnu::always_inline]] inline void transpose_blocks(Simd<T, Width> (&rows)[Width]) {
 #pragma GCC unroll 16
@@ -191,10 +202,13 @@ template <class T, int Width>
 }
 
 #if defined(__AVX512F__)
-/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes behind become 0.
-[[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x, Simd<float, 16>& y) {
+/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes
+/// behind become 0.
+[[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
+                                               Simd<float, 16>& y) {
   constexpr int greater = 30, current_rounding = 4;
-  const auto mask = static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, -1, current_rounding));
+  const auto mask =
+      static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, -1, current_rounding));
   x.lanes = __builtin_ia32_compresssf512_mask(x.lanes, Simd<float, 16>::Vector{}, mask);
   y.lanes = __builtin_ia32_compresssf512_mask(y.lanes, Simd<float, 16>::Vector{}, mask);
   return __builtin_popcount(mask);
@@ -211,24 +225,28 @@ template <class T, int Width>
 #if defined(__AVX512F__)
   constexpr int current_rounding = 4;
   constexpr unsigned char all_lanes = 0xff;
-  if constexpr (is_float && Width == 16) return Simd<T, Width>(__builtin_ia32_sqrtps512_mask(a.lanes, a.lanes, -1, current_rounding));
-  else if constexpr (!is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_sqrtpd512_mask(a.lanes, a.lanes, all_lanes, current_rounding));
+  if constexpr (is_float && Width == 16)
+    return Simd<T, Width>(__builtin_ia32_sqrtps512_mask(a.lanes, a.lanes, -1, current_rounding));
+  else if constexpr (!is_float && Width == 8)
+    return Simd<T, Width>(__builtin_ia32_sqrtpd512_mask(a.lanes, a.lanes, all_lanes, current_rounding));
   else
 #endif
 #if defined(__AVX__)
-  if constexpr (is_float && Width == 8) return Simd<T, Width>(__builtin_ia32_sqrtps256(a.lanes));
+      if constexpr (is_float && Width == 8)
+    return Simd<T, Width>(__builtin_ia32_sqrtps256(a.lanes));
   else if constexpr (!is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_sqrtpd256(a.lanes));
   else
 #endif
   {
-    for (int lane = 0; lane < Width; ++lane) a.lanes[lane] = is_float ? T(__builtin_sqrtf(float(a.lanes[lane]))) : T(__builtin_sqrt(double(a.lanes[lane])));
+    for (int lane = 0; lane < Width; ++lane)
+      a.lanes[lane] = is_float ? T(__builtin_sqrtf(float(a.lanes[lane]))) : T(__builtin_sqrt(double(a.lanes[lane])));
     return a;
   }
 #endif
 }
 
-/// Stores a vector past the caches where the instruction set can, else as usual. The address is a multiple of the vector's size. Before
-/// another thread reads it, settle_stores().
+/// Stores a vector past the caches where the instruction set can, else as usual. The address is a multiple of the
+/// vector's size. Before another thread reads it, settle_stores().
 template <class T, int Width>
 [[gnu::always_inline]] inline void store_past_caches(Simd<T, Width> a, T* to) {
 #if defined(__clang__)

@@ -25,7 +25,9 @@ template <int Width>
 
 /// Width elements of float32 or of a 16-bit type as float32.
 template <int Width>
-[[gnu::always_inline]] inline Simd<float, Width> load_float(const float* from) { return Simd<float, Width>::load(from); }
+[[gnu::always_inline]] inline Simd<float, Width> load_float(const float* from) {
+  return Simd<float, Width>::load(from);
+}
 template <int Width>
 [[gnu::always_inline]] inline Simd<float, Width> load_float(const bfloat16* from) {
   using Bits = Simd<std::uint32_t, Width>;
@@ -47,10 +49,14 @@ template <int Width>
 #if defined(__AVX512F__)
   constexpr int current_rounding = 4;
   using Halves = typename detail::SimdStorage<short, 16>::Type;
-  if constexpr (Width == 16) return Simd<float, 16>(__builtin_ia32_vcvtph2ps512_mask(reinterpret_cast<Halves>(bits), Simd<float, 16>(0.0f).lanes, -1, current_rounding));
+  if constexpr (Width == 16)
+    return Simd<float, 16>(__builtin_ia32_vcvtph2ps512_mask(reinterpret_cast<Halves>(bits), Simd<float, 16>(0.0f).lanes,
+                                                            -1, current_rounding));
   else
 #endif
-  if constexpr (Width == 8) return Simd<float, 8>(__builtin_ia32_vcvtph2ps256(reinterpret_cast<typename detail::SimdStorage<short, 8>::Type>(bits)));
+      if constexpr (Width == 8)
+    return Simd<float, 8>(
+        __builtin_ia32_vcvtph2ps256(reinterpret_cast<typename detail::SimdStorage<short, 8>::Type>(bits)));
   else
 #endif
   {
@@ -62,7 +68,9 @@ template <int Width>
 
 /// Writes float32 lanes as float32 or rounded to a 16-bit type.
 template <int Width>
-[[gnu::always_inline]] inline void store_float(Simd<float, Width> values, float* to) { values.store(to); }
+[[gnu::always_inline]] inline void store_float(Simd<float, Width> values, float* to) {
+  values.store(to);
+}
 template <int Width>
 [[gnu::always_inline]] inline void store_float(Simd<float, Width> values, bfloat16* to) {
   using Bits = Simd<std::uint32_t, Width>;
@@ -71,7 +79,8 @@ template <int Width>
   const Bits bits(values.lanes != values.lanes ? f | 0x400000u : rounded);
   constexpr auto upper_halves = [](int lane) { return 2 * lane + 1; };
   const auto halves = detail::same_lanes<Simd<std::uint16_t, 2 * Width>>(bits);
-  detail::store_bits(detail::shuffled<Simd<std::uint16_t, Width>>(halves, halves, detail::Order<Width, upper_halves>()), to);
+  detail::store_bits(detail::shuffled<Simd<std::uint16_t, Width>>(halves, halves, detail::Order<Width, upper_halves>()),
+                     to);
 }
 /// The same for what arithmetic has just computed: none of it is denormal, which vcvtneps2bf16 would make zero.
 template <int Width>
@@ -97,10 +106,13 @@ template <int Width>
   };
   constexpr int nearest = 0;
 #if defined(__AVX512F__)
-  if constexpr (Width == 16) stored(__builtin_ia32_vcvtps2ph512_mask(values.lanes, nearest, typename detail::SimdStorage<short, 16>::Type{}, -1));
+  if constexpr (Width == 16)
+    stored(
+        __builtin_ia32_vcvtps2ph512_mask(values.lanes, nearest, typename detail::SimdStorage<short, 16>::Type{}, -1));
   else
 #endif
-  if constexpr (Width == 8) stored(__builtin_ia32_vcvtps2ph256(values.lanes, nearest));
+      if constexpr (Width == 8)
+    stored(__builtin_ia32_vcvtps2ph256(values.lanes, nearest));
   else
 #endif
   {
@@ -111,10 +123,12 @@ template <int Width>
 /// Two bfloat16 that follow each other along the sum of a product: the first in the lower half.
 using Bfloat16Pair = std::uint32_t;
 
-/// In each lane sum + the products of a's and b's second elements, then + those of the first, rounded after each. A product of
-/// two bfloat16 is exact in float32, so that vdpbf16ps, a fused and a separate multiply-add agree; denormals count as zero.
+/// In each lane sum + the products of a's and b's second elements, then + those of the first, rounded after each. A
+/// product of two bfloat16 is exact in float32, so that vdpbf16ps, a fused and a separate multiply-add agree; denormals
+/// count as zero.
 template <int Width>
-[[gnu::always_inline]] inline Simd<float, Width> fmadd(Simd<Bfloat16Pair, Width> a, Simd<Bfloat16Pair, Width> b, Simd<float, Width> sum) {
+[[gnu::always_inline]] inline Simd<float, Width> fmadd(Simd<Bfloat16Pair, Width> a, Simd<Bfloat16Pair, Width> b,
+                                                       Simd<float, Width> sum) {
 #if defined(__AVX512BF16__) && defined(__AVX512VL__)
   if constexpr (Width >= 4) {  // by its name: the builtin is called differently by every version of every compiler
     asm("vdpbf16ps {%2, %1, %0|%0, %1, %2}" : "+v"(sum.lanes) : "v"(a.lanes), "v"(b.lanes));

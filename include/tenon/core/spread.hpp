@@ -7,7 +7,8 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// f(get<0>(tuple), get<1>(tuple), ...) like std::apply, which costs the compiler several times as much: it asks for each call whether it can throw.
+/// f(get<0>(tuple), get<1>(tuple), ...) like std::apply, which costs the compiler several times as much: it asks for
+/// each call whether it can throw.
 template <class F, class Tuple>
 constexpr decltype(auto) spread(F&& f, Tuple&& tuple) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {

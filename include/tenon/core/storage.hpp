@@ -35,7 +35,8 @@ class Storage {
   Storage(const Storage& other) noexcept : block_(other.block_), data_(other.data_) {
     if (block_) add_reference(*block_);
   }
-  Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
+  Storage(Storage&& other) noexcept
+      : block_(std::exchange(other.block_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
   Storage& operator=(const Storage& other) noexcept { return *this = Storage(other); }
   Storage& operator=(Storage&& other) noexcept {
     std::swap(block_, other.block_);
@@ -83,7 +84,9 @@ class Storage {
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
-    throw_error<RuntimeError>("A tensor of ", bytes, " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
+    throw_error<RuntimeError>(
+        "A tensor of ", bytes,
+        " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
   }
   static constexpr int size_class(std::size_t bytes) {
     if (bytes > max_bytes) refuse(bytes);
@@ -91,7 +94,9 @@ class Storage {
     const int log2 = std::bit_width(bytes - 1) - 1;  // 2^log2 < bytes <= 2^(log2 + 1)
     return 4 * (log2 - 7) + int((bytes - 1) >> (log2 - 2) & 3);
   }
-  static std::size_t class_bytes(int c) { return c < 4 ? std::size_t(c + 1) * 64 : std::size_t(4 + c % 4 + 1) << (c / 4 + 5); }
+  static std::size_t class_bytes(int c) {
+    return c < 4 ? std::size_t(c + 1) * 64 : std::size_t(4 + c % 4 + 1) << (c / 4 + 5);
+  }
   static std::byte* begin_of(Block* block) { return reinterpret_cast<std::byte*>(block) + sizeof(Block); }
   // Atomic steps take as long as a small operator: a program without a second thread does without.
   static bool single_threaded() {
@@ -102,13 +107,16 @@ class Storage {
 #endif
   }
   [[gnu::noinline]] static void add_reference(Block& b) {
-    if (single_threaded()) b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (single_threaded())
+      b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     else b.references.fetch_add(1, std::memory_order_relaxed);
   }
   // True if it was the last one; then the block has one again.
   static bool remove_reference(Block& b) {
-    if (single_threaded()) b.references.store(b.references.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    else if (b.references.fetch_sub(1, std::memory_order_acq_rel) == 1) return b.references.store(1, std::memory_order_relaxed), true;
+    if (single_threaded())
+      b.references.store(b.references.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    else if (b.references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      return b.references.store(1, std::memory_order_relaxed), true;
     return false;
   }
 

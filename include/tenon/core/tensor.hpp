@@ -40,8 +40,8 @@ namespace detail {
 /// at run time. Where n is an argument, it is the batch size: the leading extent is n, or k * n for times<k>; a static
 /// shape takes none.
 ///
-/// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. One list is the whole
-/// tensor, several lists are its rows, one number is a tensor without axes.
+/// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. One list is the
+/// whole tensor, several lists are its rows, one number is a tensor without axes.
 template <Element T, class S>
 class Tensor : public ops::Value<Tensor<T, S>> {
  public:
@@ -58,38 +58,46 @@ class Tensor : public ops::Value<Tensor<T, S>> {
 
   /// The same value with its shape written as Shape or InnerShape.
   template <class Other>
-    requires(!std::is_same_v<Other, S> && Tensor<T, Other>::dims == dims)
+  requires(!std::is_same_v<Other, S> && Tensor<T, Other>::dims == dims)
   Tensor(const Tensor<T, Other>& other) : variable(other.variable), storage_(other.storage()), n_(other.n()) {}
 
   /// The elements of a tensor with one axis, or the only one of a tensor without axes.
   template <Element U, Element... V>
-    requires(rank < 2)
+  requires(rank < 2)
   explicit Tensor(U first, V... others) {
     static_assert(rank == 1 || sizeof...(V) == 0, "a tensor without axes has one element");
-    static_assert(fills<U> && (fills<V> && ...), "floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
+    static_assert(fills<U> && (fills<V> && ...),
+                  "floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
     const T list[]{static_cast<T>(first), static_cast<T>(others)...};
     if constexpr (rank == 0) *this = of_parts<>({list});
     else *this = of_parts<1 + int(sizeof...(V))>({list});
   }
   /// The elements as one nested list.
-  template <Element U, int A> Tensor(const U (&list)[A]) : Tensor(of_parts<A>({list})) {}
-  template <Element U, int A, int B> Tensor(const U (&list)[A][B]) : Tensor(of_parts<A, B>({list[0]})) {}
-  template <Element U, int A, int B, int C> Tensor(const U (&list)[A][B][C]) : Tensor(of_parts<A, B, C>({list[0][0]})) {}
-  template <Element U, int A, int B, int C, int D> Tensor(const U (&list)[A][B][C][D]) : Tensor(of_parts<A, B, C, D>({list[0][0][0]})) {}
+  template <Element U, int A>
+  Tensor(const U (&list)[A]) : Tensor(of_parts<A>({list})) {}
+  template <Element U, int A, int B>
+  Tensor(const U (&list)[A][B]) : Tensor(of_parts<A, B>({list[0]})) {}
+  template <Element U, int A, int B, int C>
+  Tensor(const U (&list)[A][B][C]) : Tensor(of_parts<A, B, C>({list[0][0]})) {}
+  template <Element U, int A, int B, int C, int D>
+  Tensor(const U (&list)[A][B][C][D]) : Tensor(of_parts<A, B, C, D>({list[0][0][0]})) {}
   /// The elements as one nested list per row.
   template <Element U, int A, int B, int... N>
-  Tensor(const U (&first)[A], const U (&second)[B], const U (&... more)[N]) : Tensor(of_parts<2 + int(sizeof...(N)), A>({first, second, more...})) {
+  Tensor(const U (&first)[A], const U (&second)[B], const U (&... more)[N])
+      : Tensor(of_parts<2 + int(sizeof...(N)), A>({first, second, more...})) {
     static_assert(A == B && ((A == N) && ...), "the rows of the list have different lengths");
   }
   template <Element U, int A, int B, int C, int D, int... M, int... N>
   Tensor(const U (&first)[A][B], const U (&second)[C][D], const U (&... more)[M][N])
       : Tensor(of_parts<2 + int(sizeof...(N)), A, B>({first[0], second[0], more[0]...})) {
-    static_assert(A == C && B == D && ((A == M) && ...) && ((B == N) && ...), "the parts of the list have different extents");
+    static_assert(A == C && B == D && ((A == M) && ...) && ((B == N) && ...),
+                  "the parts of the list have different extents");
   }
   template <Element U, int A, int B, int C, int D, int E, int F, int... L, int... M, int... N>
   Tensor(const U (&first)[A][B][C], const U (&second)[D][E][F], const U (&... more)[L][M][N])
       : Tensor(of_parts<2 + int(sizeof...(N)), A, B, C>({first[0][0], second[0][0], more[0][0]...})) {
-    static_assert(A == D && B == E && C == F && ((A == L) && ...) && ((B == M) && ...) && ((C == N) && ...), "the parts of the list have different extents");
+    static_assert(A == D && B == E && C == F && ((A == L) && ...) && ((B == M) && ...) && ((C == N) && ...),
+                  "the parts of the list have different extents");
   }
 
   /// Uninitialised elements. Throws ValueError for a negative or overflowing n.
@@ -108,7 +116,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   /// start, start + step, start + 2 step ... in row-major order: `Tensor<int, Shape<dyn>>::arange(5)` is 0 .. 4.
   static Tensor arange(long n = 1, T start = T(0), T step = T(1)) {
     static_assert(!std::is_same_v<T, bool>, "arange needs a dtype that counts");
-    using A = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Accumulator<T>>;  // unsigned: wraps around as NumPy does
+    // unsigned: wraps around as NumPy does
+    using A = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Accumulator<T>>;
     Tensor t = empty(n);
     for (long i = 0; i < t.count(); ++i) t.data()[i] = static_cast<T>(A(start) + A(i) * A(step));
     return t;
@@ -116,14 +125,19 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   /// Copies a range of numbers (std::vector, std::array, std::span, a list); n follows from their number.
   /// Throws ValueError if they do not fill the shape.
   template <class Values>
-    requires requires(const Values& v) { T(*std::begin(v)); std::end(v); }
+  requires requires(const Values& v) {
+    T(*std::begin(v));
+    std::end(v);
+  }
   static Tensor from(const Values& values) {
     Tensor t = empty(detail::batch_for(dims, long(std::distance(std::begin(values), std::end(values)))));
     T* to = t.data();
     for (auto&& value : values) *to++ = static_cast<T>(value);
     return t;
   }
-  static Tensor from(std::initializer_list<T> values) { return from(std::span<const T>(values.begin(), values.size())); }
+  static Tensor from(std::initializer_list<T> values) {
+    return from(std::span<const T>(values.begin(), values.size()));
+  }
   /// Copies the elements of a view. Throws TypeError for another dtype, ValueError for another shape.
   static Tensor from(const AnyTensor& view) {
     Tensor t = empty(detail::batch_of_view(dims, view));
@@ -153,7 +167,9 @@ class Tensor : public ops::Value<Tensor<T, S>> {
 
   /// The only element. Throws ValueError if there are more.
   T item() const {
-    if (count() != 1) throw_error<ValueError>("item() needs a tensor of one element, this one has the shape ", shape_text(view().shape()), ".");
+    if (count() != 1)
+      throw_error<ValueError>("item() needs a tensor of one element, this one has the shape ",
+                              shape_text(view().shape()), ".");
     return data()[0];
   }
 
@@ -162,26 +178,22 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   // operator). All throw ValueError that names index, axis and extent.
 
   /// Part i of the leading axis.
-  auto operator[](long i) const
-    requires(rank > 1)
+  auto operator[](long i) const requires(rank > 1)
   {
     using Part = Tensor<T, detail::Without<S>>;
     return Part(row_major().part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
   }
-  T& operator[](long i)
-    requires(rank == 1)
+  T& operator[](long i) requires(rank == 1)
   {
     return data()[checked(i, 0)];
   }
-  const T& operator[](long i) const
-    requires(rank == 1)
+  const T& operator[](long i) const requires(rank == 1)
   {
     return data()[checked(i, 0)];
   }
   /// Parts begin .. end - 1 of the leading axis: `x[Range{1, 3}]`, `x[Range{-2}]` for the last two. The leading axis of
   /// the result is dynamic.
-  auto operator[](Range range) const
-    requires(rank > 0)
+  auto operator[](Range range) const requires(rank > 0)
   {
     using Part = Tensor<T, detail::WithLeading<S, dyn>>;
     const auto [begin, end] = detail::checked_range(range, dims.size(0, needed()));
@@ -198,13 +210,14 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     static_assert(one_per_axis<I...>, "x(i, j, ...) needs one index per axis");
     return data()[offset(index...)];
   }
-  /// Parts Begin .. End - 1 of an axis, with a static extent: `x.slice<1, 0, 2>()`. Shares the elements for axis 0, copies
-  /// them for any other.
+  /// Parts Begin .. End - 1 of an axis, with a static extent: `x.slice<1, 0, 2>()`. Shares the elements for axis 0,
+  /// copies them for any other.
   template <int Axis, int Begin, int End>
   auto slice() const {
     constexpr int axis = normalized_axis(Axis, rank);
     static_assert(axis >= 0, "slice: there is no such axis");
-    static_assert(0 <= Begin && Begin <= End && (dims.extent[axis] < 0 || End <= dims.extent[axis]), "slice: the range is outside the axis");
+    static_assert(0 <= Begin && Begin <= End && (dims.extent[axis] < 0 || End <= dims.extent[axis]),
+                  "slice: the range is outside the axis");
     using Part = Tensor<T, detail::WithExtent<S, axis, End - Begin>>;
     if constexpr (axis == 0) {
       (void)detail::checked_range({Begin, End}, dims.size(0, needed()));
@@ -227,16 +240,21 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   mutable TapeVariable variable{};  // set by the tape that watches this value
 
  private:
-  template <class... I> static constexpr bool one_per_axis = sizeof...(I) == std::size_t(rank);
-  template <class U> static constexpr bool fills = is_floating(dtype_of<T>) || !is_floating(dtype_of<U>);
+  template <class... I>
+  static constexpr bool one_per_axis = sizeof...(I) == std::size_t(rank);
+  template <class U>
+  static constexpr bool fills = is_floating(dtype_of<T>) || !is_floating(dtype_of<U>);
 
   // A tensor from the addresses of its parts; together they form a list with these extents.
   template <int... Extents, class U>
   static Tensor of_parts(std::initializer_list<const U*> parts) {
     constexpr TensorType list = Shape<Extents...>::dims;
     static_assert(list.rank == rank, "the nested list has another depth than the Shape of the tensor");
-    static_assert(list.rank != rank || detail::list_fits(dims, list), "the nested list has other extents than the Shape of the tensor");
-    static_assert(fills<U>, "a list of floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
+    static_assert(list.rank != rank || detail::list_fits(dims, list),
+                  "the nested list has other extents than the Shape of the tensor");
+    static_assert(
+        fills<U>,
+        "a list of floating-point numbers cannot fill a tensor of integers: write integers, or convert with to<T>()");
     Tensor t = empty(rank && dims.extent[0] < 0 ? list.extent[0] / -dims.extent[0] : 1);
     const long each = t.count() / long(parts.size());
     T* to = t.data();
@@ -244,8 +262,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
       for (long i = 0; i < each; ++i) *to++ = static_cast<T>(part[i]);
     return t;
   }
-  // The elements in row-major order. Images that an operator left in blocks of samples change their order once, in place; so the
-  // first look at one from several threads at the same time is not allowed, like any change of a tensor.
+  // The elements in row-major order. Images that an operator left in blocks of samples change their order once, in
+  // place; so the first look at one from several threads at the same time is not allowed, like any change of a tensor.
   const Storage& row_major() const {
     if constexpr (is_image(dims))
       if (storage_.in_blocks()) detail::make_row_major(storage_, n_, dims.count(1));
@@ -256,7 +274,9 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     if (!storage_) throw_error<ValueError>("This tensor has no elements: assign to it first.");
     return n_;
   }
-  std::size_t checked(long i, int axis) const { return static_cast<std::size_t>(detail::checked_index(i, axis, dims.size(axis, needed()))); }
+  std::size_t checked(long i, int axis) const {
+    return static_cast<std::size_t>(detail::checked_index(i, axis, dims.size(axis, needed())));
+  }
   template <class... I>
   std::size_t offset(I... index) const {
     std::size_t at = 0;
@@ -271,16 +291,23 @@ class Tensor : public ops::Value<Tensor<T, S>> {
 };
 
 // Dtype and shape of a nested list; see the class for what one and what several lists mean.
-template <Element U, std::same_as<U>... V> Tensor(U, V...) -> Tensor<U, detail::RowShape<int(sizeof...(V))>>;
-template <Element U, int A> Tensor(const U (&)[A]) -> Tensor<U, Shape<A>>;
-template <Element U, int A, int B> Tensor(const U (&)[A][B]) -> Tensor<U, Shape<A, B>>;
-template <Element U, int A, int B, int C> Tensor(const U (&)[A][B][C]) -> Tensor<U, Shape<A, B, C>>;
-template <Element U, int A, int B, int C, int D> Tensor(const U (&)[A][B][C][D]) -> Tensor<U, Shape<A, B, C, D>>;
+template <Element U, std::same_as<U>... V>
+Tensor(U, V...) -> Tensor<U, detail::RowShape<int(sizeof...(V))>>;
+template <Element U, int A>
+Tensor(const U (&)[A]) -> Tensor<U, Shape<A>>;
+template <Element U, int A, int B>
+Tensor(const U (&)[A][B]) -> Tensor<U, Shape<A, B>>;
+template <Element U, int A, int B, int C>
+Tensor(const U (&)[A][B][C]) -> Tensor<U, Shape<A, B, C>>;
+template <Element U, int A, int B, int C, int D>
+Tensor(const U (&)[A][B][C][D]) -> Tensor<U, Shape<A, B, C, D>>;
 template <Element U, int A, int B, int... N>
 Tensor(const U (&)[A], const U (&)[B], const U (&... more)[N]) -> Tensor<U, Shape<2 + int(sizeof...(N)), A>>;
 template <Element U, int A, int B, int C, int D, int... M, int... N>
-Tensor(const U (&)[A][B], const U (&)[C][D], const U (&... more)[M][N]) -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B>>;
+Tensor(const U (&)[A][B], const U (&)[C][D], const U (&... more)[M][N])
+    -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B>>;
 template <Element U, int A, int B, int C, int D, int E, int F, int... L, int... M, int... N>
-Tensor(const U (&)[A][B][C], const U (&)[D][E][F], const U (&... more)[L][M][N]) -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B, C>>;
+Tensor(const U (&)[A][B][C], const U (&)[D][E][F], const U (&... more)[L][M][N])
+    -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B, C>>;
 
 }  // namespace tenon

@@ -16,8 +16,8 @@ inline bool bit_equal(const AnyTensor& a, const AnyTensor& b) {
   return a.bytes() == 0 || (a.data && b.data && std::memcmp(a.data, b.data, a.bytes()) == 0);
 }
 
-/// True if the shapes agree and every |a - b| <= atol + rtol |b|, as in numpy.allclose. NaN is close to nothing, infinities
-/// to themselves; integers and bools are compared as numbers. The dtypes may differ.
+/// True if the shapes agree and every |a - b| <= atol + rtol |b|, as in numpy.allclose. NaN is close to nothing,
+/// infinities to themselves; integers and bools are compared as numbers. The dtypes may differ.
 inline bool all_close(const AnyTensor& a, const AnyTensor& b, double rtol = 1e-5, double atol = 1e-8) {
   if (a.rank != b.rank) return false;
   for (int axis = 0; axis < a.rank; ++axis)

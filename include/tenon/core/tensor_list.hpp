@@ -9,7 +9,8 @@
 namespace tenon::inline TENON_ABI::detail {
 
 /// The shape of one number, or of a row of 1 + More numbers.
-template <int More> using RowShape = std::conditional_t<More == 0, Shape<>, Shape<1 + More>>;
+template <int More>
+using RowShape = std::conditional_t<More == 0, Shape<>, Shape<1 + More>>;
 
 /// True if a list with these static extents fills the type for some batch size.
 constexpr bool list_fits(const TensorType& type, const TensorType& list) {
@@ -29,7 +30,7 @@ inline std::string type_text(const TensorType& type) {
 
 [[noreturn]] inline void throw_bad_batch(const TensorType& type, long n) {
   throw_error<ValueError>("A tensor ", type_text(type), " was asked for with a batch size of ", n, ", legal are 0 .. ",
-                        long(Storage::max_bytes) / (type.bytes(1) ? type.bytes(1) : 1), ".");
+                          long(Storage::max_bytes) / (type.bytes(1) ? type.bytes(1) : 1), ".");
 }
 
 /// The batch size for which the type has `count` elements.
@@ -37,18 +38,21 @@ inline long batch_for(const TensorType& type, long count) {
   const long each = type.count(1);
   if (!type.batched() && count == each) return 1;
   if (type.batched() && each && count % each == 0) return count / each;
-  throw_error<ValueError>("A tensor ", type_text(type), " cannot be made from ", count, " values, it needs ", type.batched() ? "a multiple of " : "", each, ".");
+  throw_error<ValueError>("A tensor ", type_text(type), " cannot be made from ", count, " values, it needs ",
+                          type.batched() ? "a multiple of " : "", each, ".");
 }
 
 /// The batch size for which the type has dtype and shape of a view.
 inline long batch_of_view(const TensorType& type, const AnyTensor& view) {
   if (view.dtype != type.dtype)
-    throw_error<TypeError>("A tensor ", type_text(type), " cannot be made from ", name(view.dtype), " elements: convert them first.");
+    throw_error<TypeError>("A tensor ", type_text(type), " cannot be made from ", name(view.dtype),
+                           " elements: convert them first.");
   bool fits = view.rank == type.rank && view.device.kind == DeviceKind::cpu;
   const long n = fits && type.batched() ? view.extent[0] / -type.extent[0] : 1;
   for (int axis = 0; fits && axis < type.rank; ++axis) fits = view.extent[axis] == type.size(axis, n);
   if (!fits)
-    throw_error<ValueError>("A tensor ", type_text(type), " cannot be made from the shape ", shape_text(view.shape()), " on ", name(view.device.kind), ".");
+    throw_error<ValueError>("A tensor ", type_text(type), " cannot be made from the shape ", shape_text(view.shape()),
+                            " on ", name(view.device.kind), ".");
   return n;
 }
 

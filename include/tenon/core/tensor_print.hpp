@@ -13,10 +13,11 @@ namespace tenon::inline TENON_ABI {
 /// repr    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])
 /// str     [1. 2.]    as NumPy: shortest digits, aligned, lines up to 75 columns
 ///
-/// With several axes, print and repr show the first and last three of an axis longer than 6; with one axis, of more than
-/// 1000 elements. str does so above 1000 elements in all.
-/// Departures from MindSpore 2.10, where it prints what is hard to read: print names shape and dtype of a number without
-/// axes too, a line of exactly 12 or 24 words is not followed by an empty one, and str shows the short digits of bfloat16.
+/// With several axes, print and repr show the first and last three of an axis longer than 6; with one axis, of more
+/// than 1000 elements. str does so above 1000 elements in all.
+/// Departures from MindSpore 2.10, where it prints what is hard to read: print names shape and dtype of a number
+/// without axes too, a line of exactly 12 or 24 words is not followed by an empty one, and str shows the short digits
+/// of bfloat16.
 enum class TensorForm { print, repr, str };
 
 namespace detail {
@@ -29,8 +30,9 @@ inline std::string fixed_text(const AnyTensor& x, std::int64_t i) {
   std::string s = non_finite_text(value);
   if (std::isfinite(value)) {
     char chars[64];
-    char* const end = general ? std::to_chars(chars, chars + sizeof chars, value, std::chars_format::general, 6).ptr
-                             : std::to_chars(chars, chars + sizeof chars, value, std::chars_format::scientific, half ? 4 : 8).ptr;
+    char* const end =
+        general ? std::to_chars(chars, chars + sizeof chars, value, std::chars_format::general, 6).ptr
+                : std::to_chars(chars, chars + sizeof chars, value, std::chars_format::scientific, half ? 4 : 8).ptr;
     s.assign(chars, end);
   }
   if (!general) pad_left(s, half ? 11 : 15);
@@ -61,7 +63,9 @@ inline std::string to_string(const AnyTensor& x, TensorForm form = TensorForm::p
   const bool here = x.data && x.device.kind == DeviceKind::cpu;
   if (here && form == TensorForm::str) return detail::array_text(x);
   std::string s = text("Tensor(shape=", shape_text(x.shape()), ", dtype=", title(x.dtype));
-  if (!here) return s + (x.device.kind == DeviceKind::cpu ? ", no elements)" : text(", device=", name(x.device.kind), ":", int(x.device.id), ")"));
+  if (!here)
+    return s + (x.device.kind == DeviceKind::cpu ? ", no elements)"
+                                                 : text(", device=", name(x.device.kind), ":", int(x.device.id), ")"));
   s += x.rank > 1 ? ", value=\n" : form == TensorForm::repr ? ", value= " : ", value=";
   return s + detail::fixed_array_text(x, form == TensorForm::repr) + ")";
 }
@@ -70,7 +74,8 @@ std::string to_string(const Tensor<T, S>& x, TensorForm form = TensorForm::print
   return to_string(x.view(), form);
 }
 
-/// Writes to_string(x) to a standard stream. (The stream is a template argument, so that <ostream> is the caller's choice.)
+/// Writes to_string(x) to a standard stream. (The stream is a template argument, so that <ostream> is the caller's
+/// choice.)
 template <class Traits, Element T, class S>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Tensor<T, S>& x) {
   return out << to_string(x);

@@ -1,4 +1,5 @@
-// The values of a tensor as NumPy prints an array: aligned, shortest digits, "..." in the middle of more than 1000 elements.
+// The values of a tensor as NumPy prints an array: aligned, shortest digits, "..." in the middle of more than 1000
+// elements.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -83,7 +84,8 @@ class FloatColumns {
       if (smallest == 0 || size < smallest) smallest = size;
       if (size > largest) largest = size;
     }
-    scientific_ = largest >= 1e8 || (largest != 0 && (smallest < in_dtype(1e-4) || in_dtype(largest / smallest) > 1000));
+    scientific_ =
+        largest >= 1e8 || (largest != 0 && (smallest < in_dtype(1e-4) || in_dtype(largest / smallest) > 1000));
     for (double value : finite) measure(value);
     if (any_infinite) {  // "nan" and "-inf" may begin before the other numbers
       const std::size_t behind = right_ + 1, width = negative_infinite ? 4 : 3;
@@ -113,7 +115,9 @@ class FloatColumns {
 
   double in_dtype(double value) const {
     if (dtype_ == Dtype::float64) return value;
-    return dtype_ == Dtype::float16 ? double(float16(float(value))) : dtype_ == Dtype::bfloat16 ? double(bfloat16(float(value))) : double(float(value));
+    return dtype_ == Dtype::float16    ? double(float16(float(value)))
+           : dtype_ == Dtype::bfloat16 ? double(bfloat16(float(value)))
+                                       : double(float(value));
   }
   void measure(double value) {
     const auto grow = [](std::size_t& width, std::size_t to) { width = to > width ? to : width; };
@@ -138,18 +142,19 @@ class FloatColumns {
 
 /// How an array is laid out: what stands between its words and rows, and which of them are left out.
 struct ArrayLayout {
-  bool comma = false;                   // ", " between words and "," behind rows
-  bool blank_lines = true;              // between the parts of three axes and more
-  std::size_t wrap_at = 75;             // longest line of words; 0: lines are not wrapped
-  std::int64_t feed = 0;                // a single axis begins a new line after so many words; 0: never
-  bool elide_by_axis = false;           // each long axis is shortened, or all of them if the array is large
-  std::int64_t elide_above = 1000;      // extents or elements that are shown in full
+  bool comma = false;               // ", " between words and "," behind rows
+  bool blank_lines = true;          // between the parts of three axes and more
+  std::size_t wrap_at = 75;         // longest line of words; 0: lines are not wrapped
+  std::int64_t feed = 0;            // a single axis begins a new line after so many words; 0: never
+  bool elide_by_axis = false;       // each long axis is shortened, or all of them if the array is large
+  std::int64_t elide_above = 1000;  // extents or elements that are shown in full
 };
 
 /// Writes brackets, words, and what stands between them.
 class ArrayWriter {
  public:
-  ArrayWriter(const AnyTensor& x, const ArrayLayout& layout) : x_(x), layout_(layout), large_(x.count() > layout.elide_above) {
+  ArrayWriter(const AnyTensor& x, const ArrayLayout& layout)
+      : x_(x), layout_(layout), large_(x.count() > layout.elide_above) {
     for (int axis = x.rank; axis-- > 0;) stride_[axis] = axis + 1 < x.rank ? stride_[axis + 1] * x.extent[axis + 1] : 1;
     collect(0, 0);
   }
@@ -165,7 +170,9 @@ class ArrayWriter {
  private:
   static constexpr std::int64_t edge = 3;
 
-  bool elided(int axis) const { return (layout_.elide_by_axis ? x_.extent[axis] > layout_.elide_above : large_) && x_.extent[axis] > 2 * edge; }
+  bool elided(int axis) const {
+    return (layout_.elide_by_axis ? x_.extent[axis] > layout_.elide_above : large_) && x_.extent[axis] > 2 * edge;
+  }
   void collect(int axis, std::int64_t at) {
     if (axis == x_.rank) {
       shown_.push_back(at);
@@ -210,7 +217,8 @@ class ArrayWriter {
     }
     return "[" + (done + line).substr(indent.size()) + "]";
   }
-  void add(std::string& done, std::string& line, const std::string& word, const std::string& indent, std::size_t width) const {
+  void add(std::string& done, std::string& line, const std::string& word, const std::string& indent,
+           std::size_t width) const {
     if (layout_.wrap_at && line.size() + word.size() > width - 1 && line.size() > indent.size()) {
       while (line.ends_with(' ')) line.pop_back();
       done += line + "\n";

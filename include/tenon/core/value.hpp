@@ -7,12 +7,13 @@
 
 namespace tenon::inline TENON_ABI {
 
-template <class T> concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>>;
+template <class T>
+concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>>;
 
 namespace ops {
 
-/// Base of Tensor, Traced, Parameter, and Broken: it makes them operands. Argument-dependent look-up goes through it, so
-/// that `relu(x)` finds tenon::ops::relu without a using-directive.
+/// Base of Tensor, Traced, Parameter, and Broken: it makes them operands. Argument-dependent look-up goes through it,
+/// so that `relu(x)` finds tenon::ops::relu without a using-directive.
 struct OperandTag {};
 
 /// The place of a call, in a type of our own: a std::source_location among the arguments would let std::equal join the
@@ -31,22 +32,57 @@ struct At {
   constexpr At(const V& v, std::source_location at = std::source_location::current()) : value(v), location{at} {}
 };
 
-template <class V> concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
-template <class V> concept OperandOrScalar = Operand<V> || Scalar<V>;
+template <class V>
+concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
+template <class V>
+concept OperandOrScalar = Operand<V> || Scalar<V>;
 
 namespace detail {
 // A method hides the function of the same name; from here it is found.
-template <class S, class X> constexpr auto reshaped(const X& x, Place at) { return reshape<S>(x, at); }
-template <class X> constexpr auto flattened(const X& x, Place at) { return flatten(x, at); }
-template <int... Order, class X> constexpr auto transposed(const X& x, Place at) { return transpose<Order...>(x, at); }
-template <int axis, class X> constexpr auto index_of_largest(const X& x, Place at) { return argmax<axis>(x, at); }
-template <class X> constexpr auto abs_of(const X& x, Place at) { return abs(x, at); }
-template <class X> constexpr auto exp_of(const X& x, Place at) { return exp(x, at); }
-template <class X> constexpr auto log_of(const X& x, Place at) { return log(x, at); }
-template <class X> constexpr auto relu_of(const X& x, Place at) { return relu(x, at); }
-template <class X> constexpr auto sigmoid_of(const X& x, Place at) { return sigmoid(x, at); }
-template <class X> constexpr auto sqrt_of(const X& x, Place at) { return sqrt(x, at); }
-template <class X> constexpr auto tanh_of(const X& x, Place at) { return tanh(x, at); }
+template <class S, class X>
+constexpr auto reshaped(const X& x, Place at) {
+  return reshape<S>(x, at);
+}
+template <class X>
+constexpr auto flattened(const X& x, Place at) {
+  return flatten(x, at);
+}
+template <int... Order, class X>
+constexpr auto transposed(const X& x, Place at) {
+  return transpose<Order...>(x, at);
+}
+template <int axis, class X>
+constexpr auto index_of_largest(const X& x, Place at) {
+  return argmax<axis>(x, at);
+}
+template <class X>
+constexpr auto abs_of(const X& x, Place at) {
+  return abs(x, at);
+}
+template <class X>
+constexpr auto exp_of(const X& x, Place at) {
+  return exp(x, at);
+}
+template <class X>
+constexpr auto log_of(const X& x, Place at) {
+  return log(x, at);
+}
+template <class X>
+constexpr auto relu_of(const X& x, Place at) {
+  return relu(x, at);
+}
+template <class X>
+constexpr auto sigmoid_of(const X& x, Place at) {
+  return sigmoid(x, at);
+}
+template <class X>
+constexpr auto sqrt_of(const X& x, Place at) {
+  return sqrt(x, at);
+}
+template <class X>
+constexpr auto tanh_of(const X& x, Place at) {
+  return tanh(x, at);
+}
 }  // namespace detail
 
 struct Add;
@@ -62,26 +98,76 @@ struct GreaterEqual;
 /// of several friends with abbreviated ones.)
 template <class Self>
 struct Value : OperandTag {
-  template <OperandOrScalar B> friend constexpr auto operator+(At<Self> a, const B& b) { return binary<Add>(a.location.location, a.value, b); }
-  template <OperandOrScalar B> friend constexpr auto operator-(At<Self> a, const B& b) { return binary<Sub>(a.location.location, a.value, b); }
-  template <OperandOrScalar B> friend constexpr auto operator*(At<Self> a, const B& b) { return binary<Mul>(a.location.location, a.value, b); }
-  template <OperandOrScalar B> friend constexpr auto operator/(At<Self> a, const B& b) { return div(a.value, b, a.location); }
-  template <Scalar A> friend constexpr auto operator+(const A& a, At<Self> b) { return binary<Add>(b.location.location, a, b.value); }
-  template <Scalar A> friend constexpr auto operator-(const A& a, At<Self> b) { return binary<Sub>(b.location.location, a, b.value); }
-  template <Scalar A> friend constexpr auto operator*(const A& a, At<Self> b) { return binary<Mul>(b.location.location, a, b.value); }
-  template <Scalar A> friend constexpr auto operator/(const A& a, At<Self> b) { return div(a, b.value, b.location); }
+  template <OperandOrScalar B>
+  friend constexpr auto operator+(At<Self> a, const B& b) {
+    return binary<Add>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator-(At<Self> a, const B& b) {
+    return binary<Sub>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator*(At<Self> a, const B& b) {
+    return binary<Mul>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator/(At<Self> a, const B& b) {
+    return div(a.value, b, a.location);
+  }
+  template <Scalar A>
+  friend constexpr auto operator+(const A& a, At<Self> b) {
+    return binary<Add>(b.location.location, a, b.value);
+  }
+  template <Scalar A>
+  friend constexpr auto operator-(const A& a, At<Self> b) {
+    return binary<Sub>(b.location.location, a, b.value);
+  }
+  template <Scalar A>
+  friend constexpr auto operator*(const A& a, At<Self> b) {
+    return binary<Mul>(b.location.location, a, b.value);
+  }
+  template <Scalar A>
+  friend constexpr auto operator/(const A& a, At<Self> b) {
+    return div(a, b.value, b.location);
+  }
   friend constexpr auto operator-(At<Self> a) { return neg(a.value, a.location); }
-  template <OperandOrScalar B> friend constexpr auto operator<(At<Self> a, const B& b) { return binary<Less>(a.location.location, a.value, b); }
-  template <OperandOrScalar B> friend constexpr auto operator<=(At<Self> a, const B& b) { return binary<LessEqual>(a.location.location, a.value, b); }
-  template <OperandOrScalar B> friend constexpr auto operator>(At<Self> a, const B& b) { return binary<Greater>(a.location.location, a.value, b); }
-  template <OperandOrScalar B> friend constexpr auto operator>=(At<Self> a, const B& b) { return binary<GreaterEqual>(a.location.location, a.value, b); }
-  template <Scalar A> friend constexpr auto operator<(const A& a, At<Self> b) { return binary<Less>(b.location.location, a, b.value); }
-  template <Scalar A> friend constexpr auto operator<=(const A& a, At<Self> b) { return binary<LessEqual>(b.location.location, a, b.value); }
-  template <Scalar A> friend constexpr auto operator>(const A& a, At<Self> b) { return binary<Greater>(b.location.location, a, b.value); }
-  template <Scalar A> friend constexpr auto operator>=(const A& a, At<Self> b) { return binary<GreaterEqual>(b.location.location, a, b.value); }
+  template <OperandOrScalar B>
+  friend constexpr auto operator<(At<Self> a, const B& b) {
+    return binary<Less>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator<=(At<Self> a, const B& b) {
+    return binary<LessEqual>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator>(At<Self> a, const B& b) {
+    return binary<Greater>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator>=(At<Self> a, const B& b) {
+    return binary<GreaterEqual>(a.location.location, a.value, b);
+  }
+  template <Scalar A>
+  friend constexpr auto operator<(const A& a, At<Self> b) {
+    return binary<Less>(b.location.location, a, b.value);
+  }
+  template <Scalar A>
+  friend constexpr auto operator<=(const A& a, At<Self> b) {
+    return binary<LessEqual>(b.location.location, a, b.value);
+  }
+  template <Scalar A>
+  friend constexpr auto operator>(const A& a, At<Self> b) {
+    return binary<Greater>(b.location.location, a, b.value);
+  }
+  template <Scalar A>
+  friend constexpr auto operator>=(const A& a, At<Self> b) {
+    return binary<GreaterEqual>(b.location.location, a, b.value);
+  }
 
-  // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come later.
-  /// Over Axes (all of them if none is given), counted from the end if negative: `x.mean<0>()`, `x.sum<1, 2>()`, `x.max()`.
+  // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come
+  // later.
+  /// Over Axes (all of them if none is given), counted from the end if negative: `x.mean<0>()`, `x.sum<1, 2>()`,
+  /// `x.max()`.
   template <int... Axes>
   constexpr auto mean(std::source_location at = std::source_location::current()) const {
     return reduce_mean<Axes...>(self(), Place{at});
@@ -108,16 +194,35 @@ struct Value : OperandTag {
     return detail::index_of_largest<axis>(self(), Place{at});
   }
   // Element by element.
-  constexpr auto abs(std::source_location at = std::source_location::current()) const { return detail::abs_of(self(), Place{at}); }
-  constexpr auto exp(std::source_location at = std::source_location::current()) const { return detail::exp_of(self(), Place{at}); }
-  constexpr auto log(std::source_location at = std::source_location::current()) const { return detail::log_of(self(), Place{at}); }
-  constexpr auto relu(std::source_location at = std::source_location::current()) const { return detail::relu_of(self(), Place{at}); }
-  constexpr auto sigmoid(std::source_location at = std::source_location::current()) const { return detail::sigmoid_of(self(), Place{at}); }
-  constexpr auto sqrt(std::source_location at = std::source_location::current()) const { return detail::sqrt_of(self(), Place{at}); }
-  constexpr auto tanh(std::source_location at = std::source_location::current()) const { return detail::tanh_of(self(), Place{at}); }
+  constexpr auto abs(std::source_location at = std::source_location::current()) const {
+    return detail::abs_of(self(), Place{at});
+  }
+  constexpr auto exp(std::source_location at = std::source_location::current()) const {
+    return detail::exp_of(self(), Place{at});
+  }
+  constexpr auto log(std::source_location at = std::source_location::current()) const {
+    return detail::log_of(self(), Place{at});
+  }
+  constexpr auto relu(std::source_location at = std::source_location::current()) const {
+    return detail::relu_of(self(), Place{at});
+  }
+  constexpr auto sigmoid(std::source_location at = std::source_location::current()) const {
+    return detail::sigmoid_of(self(), Place{at});
+  }
+  constexpr auto sqrt(std::source_location at = std::source_location::current()) const {
+    return detail::sqrt_of(self(), Place{at});
+  }
+  constexpr auto tanh(std::source_location at = std::source_location::current()) const {
+    return detail::tanh_of(self(), Place{at});
+  }
   /// Under another shape: `x.reshape<Shape<dyn, 400>>()`, `x.flatten()`.
-  template <class S> constexpr auto reshape(std::source_location at = std::source_location::current()) const { return detail::reshaped<S>(self(), Place{at}); }
-  constexpr auto flatten(std::source_location at = std::source_location::current()) const { return detail::flattened(self(), Place{at}); }
+  template <class S>
+  constexpr auto reshape(std::source_location at = std::source_location::current()) const {
+    return detail::reshaped<S>(self(), Place{at});
+  }
+  constexpr auto flatten(std::source_location at = std::source_location::current()) const {
+    return detail::flattened(self(), Place{at});
+  }
   /// Axis k of the result is axis Order[k]; without an order all axes are reversed.
   template <int... Order>
   constexpr auto transpose(std::source_location at = std::source_location::current()) const {

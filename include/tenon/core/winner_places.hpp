@@ -1,16 +1,19 @@
-// Where the pixels of a convolution's result stand in the image that the gradient's kernels make of its input (kernel/cpu/winner_conv2d.hpp).
+// Where the pixels of a convolution's result stand in the image that the gradient's kernels make of its input
+// (kernel/cpu/winner_conv2d.hpp).
 #pragma once
 #include <tenon/core/simd.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// The image has zeros around it and its channels last, `channels` of them with those that fill vectors. The patch of the input that belongs
-/// to pixel (y, x) of the result begins at element y * row + x * column + (x & split).
+/// The image has zeros around it and its channels last, `channels` of them with those that fill vectors. The patch of
+/// the input that belongs to pixel (y, x) of the result begins at element y * row + x * column + (x & split).
 struct WinnerPlaces {
   int channels, columns;
   int line;  // elements of a row of the image
   int row, column;
-  int split;  // -8 if the image's rows lie in pieces of 16 pixels, 8 apart: a patch's row of 8 is in one piece, which is a line of the cache; else 0
+  // -8 if the image's rows lie in pieces of 16 pixels, 8 apart: a patch's row of 8 is in one piece, which is a line of
+  // the cache; else 0
+  int split;
 };
 /// Whether images of one channel lie so. It pays where a list takes no scalar loop.
 inline constexpr bool splits_lines = simd_bytes == 64;
@@ -21,7 +24,8 @@ constexpr WinnerPlaces winner_places(int c, int kw, int ow, int stride_h, int st
   const int line = splits ? (ow + 7) / 8 * 16 : columns * channels;
   return {channels, columns, line, stride_h * line, stride_w * channels, splits ? -8 : 0};
 }
-/// True if pixels are whole vectors: then a patch ends with one, and the gradient of the input can be added up in place.
+/// True if pixels are whole vectors: then a patch ends with one, and the gradient of the input can be added up in
+/// place.
 constexpr bool whole_pixels(const WinnerPlaces& places) { return places.channels % 8 == 0; }
 
 }  // namespace tenon

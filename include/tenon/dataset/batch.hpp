@@ -8,8 +8,9 @@ namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_batch(long batch_size, long samples) {
-  throw_error<ValueError>("A batch of ", batch_size, " of ", samples, " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ", samples,
-                          ", or batch(n), which keeps a short one.");
+  throw_error<ValueError>("A batch of ", batch_size, " of ", samples,
+                          " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
+                          samples, ", or batch(n), which keeps a short one.");
 }
 }  // namespace detail
 
@@ -22,7 +23,8 @@ struct Batched : Stage<Batched<D, Extent>> {
   long batch_size;
   bool drop_remainder;
 
-  Batched(const D& data, long batch_size, bool drop_remainder) : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
+  Batched(const D& data, long batch_size, bool drop_remainder)
+      : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
     if (size() == 0) detail::refuse_batch(batch_size, data.size());
   }
 
@@ -37,7 +39,8 @@ struct Batched : Stage<Batched<D, Extent>> {
     const long first = place.position * batch_size, n = std::min(batch_size, data.size() - first);
     void* sample[samples::count];
     for (long i = 0; i < n; ++i) {
-      for (int c = 0; c < samples::count; ++c) sample[c] = static_cast<std::byte*>(columns[c]) + i * samples::types[c].bytes(1);
+      for (int c = 0; c < samples::count; ++c)
+        sample[c] = static_cast<std::byte*>(columns[c]) + i * samples::types[c].bytes(1);
       data.read({place.epoch, first + i}, sample, scratch);
     }
     return n;

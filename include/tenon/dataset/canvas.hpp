@@ -43,7 +43,8 @@ class Canvas {
     if (count == 2) return line(point[0], point[1]);
     Point last = point[0];
     for (int i = 0; i + 1 < count; ++i) {
-      const Point before = point[i > 0 ? i - 1 : 0], from = point[i], to = point[i + 1], after = point[i + 2 < count ? i + 2 : count - 1];
+      const Point before = point[i > 0 ? i - 1 : 0], from = point[i], to = point[i + 1],
+                  after = point[i + 2 < count ? i + 2 : count - 1];
       for (int piece = 1; piece <= 3; ++piece) {
         const float t = static_cast<float>(piece) / 3.0f;
         const Point next{spline(before.x, from.x, to.x, after.x, t), spline(before.y, from.y, to.y, after.y, t)};
@@ -53,12 +54,15 @@ class Canvas {
     }
   }
 
-  /// The picture in bytes: ink fades over one pixel at `radius` from the lines; each pixel gets noise in 0 .. noise - 1.
+  /// The picture in bytes: ink fades over one pixel at `radius` from the lines; each pixel gets noise in 0 .. noise -
+  /// 1.
   void print(float radius, float ink, std::uint32_t noise, std::uint64_t key, std::uint8_t* out) const {
     for (int block = 0; block < side * side; block += 16) {
       const Philox4 random = philox(key, static_cast<std::uint64_t>(block));
       for (int i = 0; i < 16; ++i) {
-        const float cover = radius + 0.5f - std::sqrt(square_[block + i]), clamped = cover < 0 ? 0 : cover > 1 ? 1 : cover;
+        const float cover = radius + 0.5f - std::sqrt(square_[block + i]), clamped = cover < 0   ? 0
+                                                                                     : cover > 1 ? 1
+                                                                                                 : cover;
         const std::uint32_t grain = (random.word[i / 4] >> 8 * (i % 4) & 255u) * noise >> 8;
         const std::uint32_t value = static_cast<std::uint32_t>(clamped * ink * 255.0f + 0.5f) + grain;
         out[block + i] = static_cast<std::uint8_t>(value > 255u ? 255u : value);

@@ -28,30 +28,42 @@ struct Columns {
 };
 
 namespace detail {
-template <class List, int I> struct At;
-template <int I, class... C> struct At<Columns<C...>, I> : std::tuple_element<I, std::tuple<C...>> {};
+template <class List, int I>
+struct At;
+template <int I, class... C>
+struct At<Columns<C...>, I> : std::tuple_element<I, std::tuple<C...>> {};
 
-template <int I, class New, class List, class Indices> struct Replace;
+template <int I, class New, class List, class Indices>
+struct Replace;
 template <int I, class New, class... C, std::size_t... Is>
 struct Replace<I, New, Columns<C...>, std::index_sequence<Is...>> {
   using type = Columns<std::conditional_t<Is == I, New, C>...>;
 };
 
-template <int N, class C> struct Batch;
-template <int N, class T, int... Extents> struct Batch<N, Column<T, Shape<Extents...>>> {
+template <int N, class C>
+struct Batch;
+template <int N, class T, int... Extents>
+struct Batch<N, Column<T, Shape<Extents...>>> {
   static_assert(sizeof...(Extents) < max_rank, "batch adds an axis, and a tensor has at most 6");
   using type = Column<T, Shape<N, Extents...>>;
 };
-template <int N, class List> struct BatchAll;
-template <int N, class... C> struct BatchAll<N, Columns<C...>> { using type = Columns<typename Batch<N, C>::type...>; };
+template <int N, class List>
+struct BatchAll;
+template <int N, class... C>
+struct BatchAll<N, Columns<C...>> {
+  using type = Columns<typename Batch<N, C>::type...>;
+};
 }  // namespace detail
 
 /// Column I of a list.
-template <class List, int I> using ColumnAt = typename detail::At<List, I>::type;
+template <class List, int I>
+using ColumnAt = typename detail::At<List, I>::type;
 /// The list with column I replaced.
-template <class List, int I, class New> using WithColumn = typename detail::Replace<I, New, List, std::make_index_sequence<List::count>>::type;
+template <class List, int I, class New>
+using WithColumn = typename detail::Replace<I, New, List, std::make_index_sequence<List::count>>::type;
 /// The list with a leading extent N (or dyn) added to each column.
-template <class List, int N> using WithBatch = typename detail::BatchAll<N, List>::type;
+template <class List, int N>
+using WithBatch = typename detail::BatchAll<N, List>::type;
 
 /// One row: n samples (1 before batching) and where the data of each column is, contiguous and row-major.
 /// Valid until the next row is asked for.
@@ -63,7 +75,8 @@ struct Row {
 
   /// Column i as a run-time view: dtype, extents, data. Throws ValueError if there is no such column.
   AnyTensor operator[](int i) const {
-    if (i < 0 || i >= count) throw_error<ValueError>("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, ".");
+    if (i < 0 || i >= count)
+      throw_error<ValueError>("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, ".");
     return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
   }
   /// The elements of column I: n samples, one after the other.

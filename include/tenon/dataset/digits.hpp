@@ -19,9 +19,11 @@ inline float uniform(Random& random, float low, float high) { return low + (high
 class Hand {
  public:
   explicit Hand(Random& random) : random_(random) {
-    const float half = uniform(random, -0.14f, 0.14f);  // tangent of half the angle: rotation by up to 16 degrees, without sine
+    // tangent of half the angle: rotation by up to 16 degrees, without sine
+    const float half = uniform(random, -0.14f, 0.14f);
     const float cosine = (1 - half * half) / (1 + half * half), sine = 2 * half / (1 + half * half);
-    const float width = uniform(random, 6.5f, 10.0f), height = uniform(random, 8.0f, 10.5f), slant = uniform(random, -0.1f, 0.35f);
+    const float width = uniform(random, 6.5f, 10.0f), height = uniform(random, 8.0f, 10.5f),
+                slant = uniform(random, -0.1f, 0.35f);
     xx_ = cosine * width, xy_ = -cosine * slant * height - sine * height;
     yx_ = sine * width, yy_ = cosine * height - sine * slant * height;
     x_ = 13.5f + uniform(random, -2.0f, 2.0f), y_ = 13.5f + uniform(random, -2.0f, 2.0f);
@@ -77,15 +79,17 @@ struct SampleCount {
 
 }  // namespace detail
 
-/// Drawn digits of 28 x 28 pixels, with the columns of Mnist: `Digits{.usage = Usage::train, .size = 20000, .seed = 1}`.
+/// Drawn digits of 28 x 28 pixels, with the columns of Mnist: `Digits{.usage = Usage::train, .size = 20000, .seed =
+/// 1}`.
 ///
-/// Strokes of 21 ways to write a digit, placed by a hand of random slant, size, angle, place, pen, and shake, then specks
-/// and noise. Sample i is a function of (seed, usage, i) alone, the same bytes on every machine; train and test differ.
-/// Nothing is kept in memory, each sample is drawn when it is read, in about 7 microseconds.
+/// Strokes of 21 ways to write a digit, placed by a hand of random slant, size, angle, place, pen, and shake, then
+/// specks and noise. Sample i is a function of (seed, usage, i) alone, the same bytes on every machine; train and test
+/// differ. Nothing is kept in memory, each sample is drawn when it is read, in about 7 microseconds.
 ///
 /// columns     image: float [1, 28, 28] in [0, 1], multiples of 1/255;  label: int32 [], 0 .. 9, equally likely
-/// difficulty  right of 10,000 test pictures after 3 epochs, batch 32, Momentum(0.01, 0.9), seed 1: softmax regression 91.4 %
-///             (60,000 pictures), LeNet-5 99.3 % (60,000), 99.2 % (20,000, pixels mapped to mean 0 and deviation 1),
+/// difficulty  right of 10,000 test pictures after 3 epochs, batch 32, Momentum(0.01, 0.9), seed 1: softmax regression
+///             91.4 % (60,000 pictures), LeNet-5 99.3 % (60,000), 99.2 % (20,000, pixels mapped to mean 0 and deviation
+///             1),
 ///             97.9 % (20,000 as they are): about as hard as MNIST
 /// throws      ValueError if size < 1
 struct Digits {
@@ -103,7 +107,8 @@ struct Digits {
   long read(Place place, void* const* out, std::byte*) const {
     const std::uint64_t set = hash_number(usage == Usage::train ? 0 : 1, hash_number(seed, hash_bytes("Digits", 6)));
     std::uint8_t bytes[Mnist::pixels];
-    *static_cast<std::int32_t*>(out[1]) = detail::draw_digit(hash_number(static_cast<std::uint64_t>(place.position), set), bytes);
+    *static_cast<std::int32_t*>(out[1]) =
+        detail::draw_digit(hash_number(static_cast<std::uint64_t>(place.position), set), bytes);
     detail::scale_pixels(bytes, static_cast<float*>(out[0]), Mnist::pixels);
     return 1;
   }

@@ -19,7 +19,9 @@ struct ArrayColumn {
   std::shared_ptr<const std::vector<T>> values;
 
   long size() const { return static_cast<long>(values->size()) / sample_count; }
-  void sample(long index, void* out) const { std::memcpy(out, values->data() + index * sample_count, sample_count * sizeof(T)); }
+  void sample(long index, void* out) const {
+    std::memcpy(out, values->data() + index * sample_count, sample_count * sizeof(T));
+  }
 };
 
 /// A column of samples of shape S: `column<Shape<4>>(features)`, `column<Shape<>>(labels)` for one number per sample.
@@ -29,11 +31,12 @@ ArrayColumn<T, S> column(std::vector<T> values) {
   static_assert(!std::is_same_v<T, bool>, "std::vector<bool> packs its bits: use std::vector<std::uint8_t>");
   static_assert(Element<T>, "a column holds integers, float16, bfloat16, float or double");
   constexpr long count = S::dims.count(1);
-  static_assert(!S::dims.batched() && count > 0, "column<Shape<...>>: give the shape of one sample, with extents of 1 or more");
+  static_assert(!S::dims.batched() && count > 0,
+                "column<Shape<...>>: give the shape of one sample, with extents of 1 or more");
   if (values.empty()) throw_error<ValueError>("A column got an empty array; a data set needs at least one sample.");
   if (values.size() % count != 0)
     throw_error<ValueError>("A column got ", values.size(), " values, which is no multiple of the ", count,
-                          " values of one sample; check the shape in column<Shape<...>>.");
+                            " values of one sample; check the shape in column<Shape<...>>.");
   return {std::make_shared<const std::vector<T>>(std::move(values))};
 }
 
@@ -46,7 +49,9 @@ struct Arrays : Source<Arrays<A...>> {
   explicit Arrays(A... columns) : arrays(std::move(columns)...) {}
   long size() const { return std::get<0>(arrays).size(); }
   void sample(long index, void* const* out) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (std::get<I>(arrays).sample(index, out[I]), ...); }(std::index_sequence_for<A...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (std::get<I>(arrays).sample(index, out[I]), ...);
+    }(std::index_sequence_for<A...>{});
   }
 };
 
@@ -58,8 +63,8 @@ auto from_arrays(ArrayColumn<T, S>... columns) {
   const long sizes[]{columns.size()...};
   for (std::size_t i = 1; i < sizeof...(T); ++i)
     if (sizes[i] != sizes[0])
-      throw_error<ValueError>("from_arrays got columns of different length: column 0 has ", sizes[0], " samples, column ", i,
-                            " has ", sizes[i], "; all must be equal.");
+      throw_error<ValueError>("from_arrays got columns of different length: column 0 has ", sizes[0],
+                              " samples, column ", i, " has ", sizes[i], "; all must be equal.");
   return Arrays<ArrayColumn<T, S>...>(std::move(columns)...);
 }
 

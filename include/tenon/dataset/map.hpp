@@ -10,7 +10,8 @@ namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 
-/// Column I becomes New by function, called as `function(element) -> element` if Elementwise, else as `function(in, out)`.
+/// Column I becomes New by function, called as `function(element) -> element` if Elementwise, else as `function(in,
+/// out)`.
 template <class D, int I, class New, class F, bool Elementwise>
 struct Mapped : Stage<Mapped<D, I, New, F, Elementwise>> {
   using columns = WithColumn<typename D::columns, I, New>;
@@ -50,7 +51,8 @@ struct Mapped : Stage<Mapped<D, I, New, F, Elementwise>> {
     if constexpr (Elementwise) {
       for (std::size_t i = 0; i < count; ++i) out[i] = function(in[i]);
     } else {
-      function(std::span<const From>(in, count), std::span<To>(out, static_cast<std::size_t>(New::tensor_type.count(n))));
+      function(std::span<const From>(in, count),
+               std::span<To>(out, static_cast<std::size_t>(New::tensor_type.count(n))));
     }
   }
 };
@@ -74,8 +76,10 @@ struct ElementMapMaker {
       if constexpr (callable) {
         using Result = std::remove_cvref_t<std::invoke_result_t<const F&, typename Old::type>>;
         constexpr bool returns_element = Element<Result>;
-        static_assert(returns_element, "map<I>(f): f must return an element: bool, an integer, float16, bfloat16, float or double");
-        if constexpr (returns_element) return Mapped<D, I, Column<Result, typename Old::shape>, F, true>(data, function);
+        static_assert(returns_element,
+                      "map<I>(f): f must return an element: bool, an integer, float16, bfloat16, float or double");
+        if constexpr (returns_element)
+          return Mapped<D, I, Column<Result, typename Old::shape>, F, true>(data, function);
       }
     }
   }
@@ -87,14 +91,17 @@ struct SampleMapMaker {
   F function;
   template <class D>
   auto applied_to(const D& data) const {
-    constexpr bool has_column = I >= 0 && I < D::columns::count, by_sample = !D::batched, static_shape = !New::tensor_type.batched();
+    constexpr bool has_column = I >= 0 && I < D::columns::count, by_sample = !D::batched,
+                   static_shape = !New::tensor_type.batched();
     static_assert(has_column, "map<I>: the data set has no column I; columns count from 0");
     static_assert(by_sample, "map<I, Column<...>>(f) works on one sample at a time: write it before batch");
-    static_assert(static_shape, "map<I, Column<T, Shape<...>>>: give the shape of one sample, without a dynamic extent");
+    static_assert(static_shape,
+                  "map<I, Column<T, Shape<...>>>: give the shape of one sample, without a dynamic extent");
     if constexpr (has_column && by_sample && static_shape) {
       using From = typename ColumnAt<typename D::columns, I>::type;
       constexpr bool callable = std::is_invocable_v<const F&, std::span<const From>, std::span<typename New::type>>;
-      static_assert(callable, "map<I, Column<T, S>>(f): f takes (std::span<const Old>, std::span<T>), one sample in and out");
+      static_assert(callable,
+                    "map<I, Column<T, S>>(f): f takes (std::span<const Old>, std::span<T>), one sample in and out");
       if constexpr (callable) return Mapped<D, I, New, F, false>(data, function);
     }
   }

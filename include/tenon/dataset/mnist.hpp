@@ -12,7 +12,8 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
-/// Bytes 0 .. 255 become floats in [0, 1]. Divided, not multiplied by 1/255: the result is the nearest float, as in numpy.
+/// Bytes 0 .. 255 become floats in [0, 1]. Divided, not multiplied by 1/255: the result is the nearest float, as in
+/// numpy.
 inline void scale_pixels(const std::uint8_t* in, float* out, long count) {
   for (long i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) / 255.0f;
 }
@@ -24,7 +25,8 @@ inline void scale_pixels(const std::uint8_t* in, float* out, long count) {
 ///             (MindSpore's MnistDataset yields uint8 [28, 28, 1] and uint32, and users map both to these)
 /// files       {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte, plain or .gz (needs zlib)
 /// memory      the bytes as in the file (47 MB for train), shared by all copies
-/// throws      RuntimeError if the directory or a file is missing, damaged, or something else; the message names the file
+/// throws      RuntimeError if the directory or a file is missing, damaged, or something else; the message names the
+///             file
 class Mnist : public Source<Mnist> {
  public:
   using columns = Columns<Column<float, Shape<1, 28, 28>>, Column<std::int32_t, Shape<>>>;
@@ -32,7 +34,8 @@ class Mnist : public Source<Mnist> {
 
   [[gnu::noinline]] Mnist(const std::string& directory, Usage usage) {
     if (!io::directory_exists(directory))
-      throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ", file_names(usage), ".");
+      throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ",
+                                file_names(usage), ".");
     const std::string images = find(directory, usage, images_suffix), labels = find(directory, usage, labels_suffix);
     files_ = std::make_shared<const Files>(Files{Idx(images, 3, file_limit), Idx(labels, 1, file_limit)});
     check(images, labels);
@@ -54,27 +57,31 @@ class Mnist : public Source<Mnist> {
 
   static std::string_view prefix(Usage usage) { return usage == Usage::train ? "train" : "t10k"; }
   [[gnu::cold]] static std::string file_names(Usage usage) {
-    return text("'", prefix(usage), images_suffix, "' or '", prefix(usage), images_suffix, ".gz', and '", prefix(usage), labels_suffix, "' or '",
-        prefix(usage), labels_suffix, ".gz'");
+    return text("'", prefix(usage), images_suffix, "' or '", prefix(usage), images_suffix, ".gz', and '", prefix(usage),
+                labels_suffix, "' or '", prefix(usage), labels_suffix, ".gz'");
   }
   /// The path of a file, plain if both are there.
   [[gnu::cold]] static std::string find(const std::string& directory, Usage usage, std::string_view suffix) {
     std::string plain = io::join_path(directory, text(prefix(usage), suffix));
     if (io::file_exists(plain)) return plain;
     if (io::file_exists(plain + ".gz")) return plain + ".gz";
-    throw_error<RuntimeError>("Cannot open MNIST: the directory '", directory, "' has no '", prefix(usage), suffix, "', plain or .gz. It must hold ",
-        file_names(usage), ".");
+    throw_error<RuntimeError>("Cannot open MNIST: the directory '", directory, "' has no '", prefix(usage), suffix,
+                              "', plain or .gz. It must hold ", file_names(usage), ".");
   }
   [[gnu::cold]] void check(const std::string& images, const std::string& labels) const {
     const auto shape = files_->images.shape();
     const auto values = files_->labels.values();
     if (shape[1] != 28 || shape[2] != 28)
-      throw_error<RuntimeError>("The images in '", images, "' are ", shape[1], " x ", shape[2], " pixels; those of MNIST are 28 x 28.");
-    if (shape[0] == 0) throw_error<RuntimeError>("The file '", images, "' holds no image; a data set needs at least one.");
+      throw_error<RuntimeError>("The images in '", images, "' are ", shape[1], " x ", shape[2],
+                                " pixels; those of MNIST are 28 x 28.");
+    if (shape[0] == 0)
+      throw_error<RuntimeError>("The file '", images, "' holds no image; a data set needs at least one.");
     if (shape[0] != files_->labels.shape()[0])
-      throw_error<RuntimeError>("'", images, "' holds ", shape[0], " images, '", labels, "' holds ", values.size(), " labels; both must be from the same set.");
+      throw_error<RuntimeError>("'", images, "' holds ", shape[0], " images, '", labels, "' holds ", values.size(),
+                                " labels; both must be from the same set.");
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (values[i] > 9) throw_error<RuntimeError>("Label ", i, " in '", labels, "' is ", +values[i], "; legal are 0 .. 9.");
+      if (values[i] > 9)
+        throw_error<RuntimeError>("Label ", i, " in '", labels, "' is ", +values[i], "; legal are 0 .. 9.");
   }
 
   std::shared_ptr<const Files> files_;

@@ -12,7 +12,8 @@ namespace tenon::inline TENON_ABI::dataset {
 /// finite domains", 2002), less than twice on average. About 50 ns per position.
 class Permutation {
  public:
-  [[gnu::noinline]] constexpr Permutation(long size, std::uint64_t key) : size_(static_cast<std::uint64_t>(size)), key_(key) {
+  [[gnu::noinline]] constexpr Permutation(long size, std::uint64_t key)
+      : size_(static_cast<std::uint64_t>(size)), key_(key) {
     const int bits = size > 1 ? std::bit_width(size_ - 1) : 0;
     low_bits_ = bits / 2;
     low_mask_ = mask(low_bits_);

@@ -14,7 +14,8 @@ namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 
-/// A ring of rows between one thread that fills and one that reads. Slot i of the epoch lies in slots_[i % slots_.size()].
+/// A ring of rows between one thread that fills and one that reads. Slot i of the epoch lies in slots_[i %
+/// slots_.size()].
 template <class D>
 class PrefetchQueue {
  public:
@@ -61,9 +62,14 @@ class PrefetchQueue {
   }
 
  private:
-  RowBuffer<typename D::columns>& slot(long position) { return slots_[static_cast<std::size_t>(position) % slots_.size()]; }
+  RowBuffer<typename D::columns>& slot(long position) {
+    return slots_[static_cast<std::size_t>(position) % slots_.size()];
+  }
   /// Rows that are ready or in the reader's hands may not be written over.
-  bool has_work() const { return running_ && !failure_ && filled_ < size_ && filled_ - taken_ + (holds_row_ ? 1 : 0) < static_cast<long>(slots_.size()); }
+  bool has_work() const {
+    return running_ && !failure_ && filled_ < size_ &&
+           filled_ - taken_ + (holds_row_ ? 1 : 0) < static_cast<long>(slots_.size());
+  }
 
   /// The body of the thread. It reads without the lock: the slot it fills is neither ready nor held.
   void fill() {
@@ -134,14 +140,18 @@ struct Prefetched {
 struct PrefetchMaker {
   using makes_stage = void;
   long depth;
-  template <class D> auto applied_to(const D& data) const { return Prefetched<D>{data, depth}; }
+  template <class D>
+  auto applied_to(const D& data) const {
+    return Prefetched<D>{data, depth};
+  }
 };
 
 /// Reads up to depth rows ahead on one background thread: the last stage, after batch. The rows and their order are the
 /// same as without it. The thread lives as long as the iterator that open() returns. Costs depth + 1 rows of memory.
 /// Throws ValueError if depth is outside 1 .. 1024.
 inline PrefetchMaker prefetch(long depth = 2) {
-  if (depth < 1 || depth > 1024) throw_error<ValueError>("prefetch(", depth, "): the depth must be in 1 .. 1024; 2 is usual.");
+  if (depth < 1 || depth > 1024)
+    throw_error<ValueError>("prefetch(", depth, "): the depth must be in 1 .. 1024; 2 is usual.");
   return {depth};
 }
 

@@ -14,7 +14,8 @@ struct Repeated : Stage<Repeated<D>> {
   Repeated(const D& data, long count) : data(data), count(count) {
     long product = 0;
     if (__builtin_mul_overflow(data.size(), count, &product))
-      throw_error<ValueError>("repeat(", count, ") of ", data.size(), " rows makes more rows than can be counted; use fewer.");
+      throw_error<ValueError>("repeat(", count, ") of ", data.size(),
+                              " rows makes more rows than can be counted; use fewer.");
   }
 
   long size() const { return count * data.size(); }
@@ -31,7 +32,10 @@ struct Repeated : Stage<Repeated<D>> {
 struct RepeatMaker {
   using makes_stage = void;
   long count;
-  template <class D> auto applied_to(const D& data) const { return Repeated<D>(data, count); }
+  template <class D>
+  auto applied_to(const D& data) const {
+    return Repeated<D>(data, count);
+  }
 };
 
 /// The data set count times; a shuffle before it gives another order each time. A batch after it crosses the seams.

@@ -41,7 +41,8 @@ class RowBuffer {
  private:
   static std::size_t column_bytes(int i, long max_rows) {
     const TensorType& type = List::types[i];
-    return std::size_t(aligned(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows)));  // a static extent holds all rows already
+    // a static extent holds all rows already
+    return std::size_t(aligned(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows)));
   }
   static std::size_t total_bytes(long max_rows) {
     std::size_t total = 0;
@@ -77,7 +78,8 @@ class Rows {
 
  private:
   struct State {
-    explicit State(const D& data) : data(data), size(data.size()), buffer(data.max_rows()), scratch(data.scratch_bytes()) {}
+    explicit State(const D& data)
+        : data(data), size(data.size()), buffer(data.max_rows()), scratch(data.scratch_bytes()) {}
     D data;
     long size;
     detail::RowBuffer<typename D::columns> buffer;

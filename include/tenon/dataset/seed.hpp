@@ -17,8 +17,8 @@ inline std::optional<std::uint64_t>& process_seed() {
 /// The seed that a stage takes when it is written without one: set_seed's, or the context's if there is none. So one
 /// `set_context({.seed = 1})` reaches initial values, dropout, and the order of the data.
 inline std::uint64_t default_seed() { return detail::process_seed().value_or(get_context().seed); }
-/// Sets the seed for the stages that are written from here on, whatever the context's seed; those that exist keep theirs.
-/// std::nullopt takes it back.
+/// Sets the seed for the stages that are written from here on, whatever the context's seed; those that exist keep
+/// theirs. std::nullopt takes it back.
 inline void set_seed(std::optional<std::uint64_t> seed) { detail::process_seed() = seed; }
 
 }  // namespace tenon::dataset

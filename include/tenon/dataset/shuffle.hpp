@@ -23,7 +23,8 @@ struct Shuffled : Stage<Shuffled<D>> {
   std::size_t scratch_bytes() const { return data.scratch_bytes(); }
   long read(Place place, void* const* columns, std::byte* scratch) const {
     const long number = place.position / window, first = number * window;
-    const std::uint64_t key = hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
+    const std::uint64_t key =
+        hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
     const Permutation order(std::min(window, size() - first), key);
     return data.read({place.epoch, first + order(place.position - first)}, columns, scratch);
   }
@@ -33,7 +34,10 @@ struct ShuffleMaker {
   using makes_stage = void;
   long window;
   std::uint64_t seed;
-  template <class D> auto applied_to(const D& data) const { return Shuffled<D>(data, window, seed); }
+  template <class D>
+  auto applied_to(const D& data) const {
+    return Shuffled<D>(data, window, seed);
+  }
 };
 
 /// Shuffles the rows, in an order that depends on (seed, epoch) only.

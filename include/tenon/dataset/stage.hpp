@@ -34,7 +34,8 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
 /// Base of every indexed data set. The derived type D has
 ///   using columns = Columns<...>;  static constexpr bool batched;  long size() const;  long max_rows() const;
 ///   std::size_t scratch_bytes() const;                                     memory that read() needs, in bytes
-///   long read(Place, void* const* columns, std::byte* scratch) const;      fills one row, returns its number of samples
+///   long read(Place, void* const* columns, std::byte* scratch) const;      fills one row, returns its number of
+///   samples
 template <class D>
 struct Stage {
   Rows<D> open() const { return Rows<D>(static_cast<const D&>(*this)); }
@@ -61,7 +62,8 @@ concept StageMaker = requires { typename M::makes_stage; };
 template <Dataset D, StageMaker M>
 auto operator|(const D& data, const M& maker) {
   constexpr bool any_order = Indexed<D>;
-  static_assert(any_order, "prefetch must be the last stage: it hands out rows in their final order; write it after all others");
+  static_assert(any_order,
+                "prefetch must be the last stage: it hands out rows in their final order; write it after all others");
   if constexpr (any_order) return maker.applied_to(data);
 }
 

@@ -24,7 +24,10 @@ struct Taken : Stage<Taken<D>> {
 struct TakeMaker {
   using makes_stage = void;
   long count;
-  template <class D> auto applied_to(const D& data) const { return Taken<D>(data, count); }
+  template <class D>
+  auto applied_to(const D& data) const {
+    return Taken<D>(data, count);
+  }
 };
 
 /// The first count samples, or batches after batch; all of them if there are fewer. After shuffle these are others in

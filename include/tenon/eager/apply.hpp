@@ -15,33 +15,69 @@ struct Reshape;
 
 namespace detail {
 
-template <class V> struct KeyFor;
-template <class T, int... E> struct KeyFor<Tensor<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
-template <class T, int... E> struct KeyFor<Tensor<T, InnerShape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
-template <class T, int... E> struct KeyFor<Traced<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
-template <class T, Dtype half, int... E> struct KeyFor<Tensor<T, HalfShape<half, E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
-template <class T, Dtype half, int... E> struct KeyFor<Traced<T, HalfShape<half, E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
-template <class T, int... E, auto Init, bool Trainable> struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> { using type = TypeKey<dtype_of<T>, E...>; };
-template <class P, int... E> struct KeyFor<ParameterView<P, Shape<E...>>> { using type = TypeKey<dtype_of<typename P::type>, E...>; };
-template <class T> struct KeyFor<Number<T>> { using type = TypeKey<dtype_of<T>>; };
+template <class V>
+struct KeyFor;
+template <class T, int... E>
+struct KeyFor<Tensor<T, Shape<E...>>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class T, int... E>
+struct KeyFor<Tensor<T, InnerShape<E...>>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class T, int... E>
+struct KeyFor<Traced<T, Shape<E...>>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class T, Dtype half, int... E>
+struct KeyFor<Tensor<T, HalfShape<half, E...>>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class T, Dtype half, int... E>
+struct KeyFor<Traced<T, HalfShape<half, E...>>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class T, int... E, auto Init, bool Trainable>
+struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class P, int... E>
+struct KeyFor<ParameterView<P, Shape<E...>>> {
+  using type = TypeKey<dtype_of<typename P::type>, E...>;
+};
+template <class T>
+struct KeyFor<Number<T>> {
+  using type = TypeKey<dtype_of<T>>;
+};
 
 /// What an operand is taken as beside 16-bit floats: a float32 parameter takes their dtype, unless it is a setting.
-template <class V> inline constexpr bool is_float_parameter = false;
+template <class V>
+inline constexpr bool is_float_parameter = false;
 template <class S, auto Init, bool Trainable>
-inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> = !Parameter<float, S, Init, Trainable>::setting;
-template <class P, class S> inline constexpr bool is_float_parameter<ParameterView<P, S>> = is_float_parameter<P>;
-template <Dtype half, class Key> struct KeyAs;
-template <Dtype half, Dtype D, int... E> struct KeyAs<half, TypeKey<D, E...>> { using type = TypeKey<half, E...>; };
-template <Dtype half, class V, bool converts = is_half_dtype(half) && is_float_parameter<V>> struct KeyBeside : KeyFor<V> {};
-template <Dtype half, class V> struct KeyBeside<half, V, true> : KeyAs<half, typename KeyFor<V>::type> {};
+inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> =
+    !Parameter<float, S, Init, Trainable>::setting;
+template <class P, class S>
+inline constexpr bool is_float_parameter<ParameterView<P, S>> = is_float_parameter<P>;
+template <Dtype half, class Key>
+struct KeyAs;
+template <Dtype half, Dtype D, int... E>
+struct KeyAs<half, TypeKey<D, E...>> {
+  using type = TypeKey<half, E...>;
+};
+template <Dtype half, class V, bool converts = is_half_dtype(half) && is_float_parameter<V>>
+struct KeyBeside : KeyFor<V> {};
+template <Dtype half, class V>
+struct KeyBeside<half, V, true> : KeyAs<half, typename KeyFor<V>::type> {};
 
-/// The 16-bit dtype in which a call of Op takes its float32 parameters, float32 if it takes them as they are. Operators with
+/// The 16-bit dtype in which a call of Op takes its float32 parameters, float32 if it takes them as they are. Operators
+/// with
 /// `static constexpr bool float_parameters = true;` always do, and effects, which write them.
 template <class Op, class... V>
 constexpr Dtype parameters_as() {
   Dtype half = Dtype::float32;
   if constexpr ((is_float_parameter<V> || ...))
-    if constexpr (!Op::effect && !requires { requires Op::float_parameters; }) ((half = is_half_dtype(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
+    if constexpr (!Op::effect && !requires { requires Op::float_parameters; })
+      ((half = is_half_dtype(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
   return half;
 }
 
@@ -58,7 +94,10 @@ struct Inference {
   static constexpr Result infer() {
     Result r;
     if constexpr (requires { Op::derivative; }) r.type = Op::shape(types, Config, r.error);
-    else r.error << Op::name << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr None derivative{};`";
+    else
+      r.error << Op::name
+              << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr "
+                 "None derivative{};`";
     return r;
   }
   static constexpr Result inferred = infer();
@@ -68,19 +107,32 @@ struct Inference {
   static constexpr KernelKey value = kernel_key(&info<Op>, result_type, types.type, types.count, attributes);
 };
 
-template <class I, int... K> Shape<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
-template <class I> using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
-template <class I, int... K> InnerShape<I::result_type.extent[K]...> inner_shape_from(std::integer_sequence<int, K...>);
-template <class I> using InnerResultShape = decltype(inner_shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+template <class I, int... K>
+Shape<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
+template <class I>
+using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+template <class I, int... K>
+InnerShape<I::result_type.extent[K]...> inner_shape_from(std::integer_sequence<int, K...>);
+template <class I>
+using InnerResultShape = decltype(inner_shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 /// The 16-bit dtype of the network in which integers stand, float32 for none.
-template <class V> inline constexpr Dtype network_half = Dtype::float32;
-template <class T, Dtype half, int... E> inline constexpr Dtype network_half<Tensor<T, HalfShape<half, E...>>> = half;
-template <class T, Dtype half, int... E> inline constexpr Dtype network_half<Traced<T, HalfShape<half, E...>>> = half;
-template <Dtype half, class I, int... K> HalfShape<half, I::result_type.extent[K]...> half_shape_from(std::integer_sequence<int, K...>);
+template <class V>
+inline constexpr Dtype network_half = Dtype::float32;
+template <class T, Dtype half, int... E>
+inline constexpr Dtype network_half<Tensor<T, HalfShape<half, E...>>> = half;
+template <class T, Dtype half, int... E>
+inline constexpr Dtype network_half<Traced<T, HalfShape<half, E...>>> = half;
+template <Dtype half, class I, int... K>
+HalfShape<half, I::result_type.extent[K]...> half_shape_from(std::integer_sequence<int, K...>);
 // The shape of a result in a network; integers remember its dtype.
-template <class I, class Plain, Dtype half, bool remembers = is_half_dtype(half) && !is_floating(I::result_type.dtype)> struct ShapeIn { using type = Plain; };
+template <class I, class Plain, Dtype half, bool remembers = is_half_dtype(half) && !is_floating(I::result_type.dtype)>
+struct ShapeIn {
+  using type = Plain;
+};
 template <class I, class Plain, Dtype half>
-struct ShapeIn<I, Plain, half, true> { using type = decltype(half_shape_from<half, I>(std::make_integer_sequence<int, I::result_type.rank>{})); };
+struct ShapeIn<I, Plain, half, true> {
+  using type = decltype(half_shape_from<half, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+};
 template <class... V>
 constexpr Dtype half_among() {
   Dtype half = Dtype::float32;
@@ -88,13 +140,27 @@ constexpr Dtype half_among() {
   return half;
 }
 
-template <class I> using ResultElement = CppType<I::result_type.dtype>;
+template <class I>
+using ResultElement = CppType<I::result_type.dtype>;
 
-template <class T, class S> constexpr Builder* builder_of(const Traced<T, S>& v) { return v.builder; }
-template <class V> constexpr Builder* builder_of(const V&) { return nullptr; }  // parameters, numbers, tuples of outputs
+template <class T, class S>
+constexpr Builder* builder_of(const Traced<T, S>& v) {
+  return v.builder;
+}
+// parameters, numbers, tuples of outputs
+template <class V>
+constexpr Builder* builder_of(const V&) {
+  return nullptr;
+}
 
-template <class T, class S> constexpr int lift(Builder&, const Traced<T, S>& v) { return v.id; }
-template <class T> constexpr int lift(Builder& b, const Number<T>& v) { return b.constant(dtype_of<T>, v.value); }
+template <class T, class S>
+constexpr int lift(Builder&, const Traced<T, S>& v) {
+  return v.id;
+}
+template <class T>
+constexpr int lift(Builder& b, const Number<T>& v) {
+  return b.constant(dtype_of<T>, v.value);
+}
 template <class T, class S, auto Init, bool Trainable>
 constexpr int lift(Builder& b, const Parameter<T, S, Init, Trainable>& p) {
   return b.parameter(&p, type_number<Parameter<T, S, Init, Trainable>>);
@@ -110,10 +176,14 @@ constexpr int lift(Builder& b, const ParameterView<P, S>& v) {
   return lift_view(b, ParameterView<P, S>::dims, lift(b, v.parameter));
 }
 
-template <class V> inline constexpr bool is_traced = false;
-template <class T, class S> inline constexpr bool is_traced<Traced<T, S>> = true;
-template <class V> inline constexpr bool is_tensor = false;
-template <class T, class S> inline constexpr bool is_tensor<Tensor<T, S>> = true;
+template <class V>
+inline constexpr bool is_traced = false;
+template <class T, class S>
+inline constexpr bool is_traced<Traced<T, S>> = true;
+template <class V>
+inline constexpr bool is_tensor = false;
+template <class T, class S>
+inline constexpr bool is_tensor<Tensor<T, S>> = true;
 
 template <class I, class... V>
 constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V&... v) {
@@ -133,14 +203,19 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
 
 template <class I>
 constexpr EagerInfo describe_eager() {
-  EagerInfo call{I::Op::name, nullptr, nullptr, {}, I::result_type, Storage::class_of(std::size_t(I::result_type.bytes(1))), I::types.count, I::Op::effect, I::Op::blocks};
+  EagerInfo call{I::Op::name,    nullptr,
+                 nullptr,        {},
+                 I::result_type, Storage::class_of(std::size_t(I::result_type.bytes(1))),
+                 I::types.count, I::Op::effect,
+                 I::Op::blocks};
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;
 }
-template <class I> inline constexpr EagerInfo eager_info = describe_eager<I>();
+template <class I>
+inline constexpr EagerInfo eager_info = describe_eager<I>();
 
 // The function that runs a call.
 template <class I>
@@ -149,7 +224,9 @@ constexpr auto* eager_runner() {
   for (int k = 0; k < I::types.count; ++k) images |= is_image(I::types.type[k]), batch |= I::types.type[k].batched();
   const KernelWork& work = eager_info<I>.single;
   if (images) return &run_image_call;
-  return batch || I::Op::view || I::Op::effect || work.workspace || work.items * work.cost > cost_per_thread ? &run_call : &run_small_call;
+  return batch || I::Op::view || I::Op::effect || work.workspace || work.items * work.cost > cost_per_thread
+             ? &run_call
+             : &run_small_call;
 }
 // The operand that has the batch size of the result, -1: none has one.
 template <class I>
@@ -180,7 +257,8 @@ template <class I, class... V>
       eager_runner<I>()(eager_info<I>, operand, immediate, none, no_variable);
     } else {
       using Plain = std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>;
-      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(immediate, operand);
+      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(immediate,
+                                                                                                             operand);
     }
   }
 }
@@ -194,7 +272,8 @@ constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builde
     if constexpr (traced) {
       b->location = at;
       const int parameter[]{lift(*b, operand)};
-      return Traced<CppType<half>, ResultShape<I>>(b, b->call(&info<Cast>, parameter, 1, I::attributes, I::result_type));
+      return Traced<CppType<half>, ResultShape<I>>(b,
+                                                   b->call(&info<Cast>, parameter, 1, I::attributes, I::result_type));
     } else return apply_eager<I>(0, operand);
   }
 }
@@ -204,9 +283,12 @@ constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builde
 namespace detail {
 /// Whether a call on tensors is right, and the sentence if it is not. Errors of a trace are reported by whoever traces.
 template <bool on_tensors, class Op, auto Config, class... V>
-struct CheckedCall { static constexpr bool ok = true; };
+struct CheckedCall {
+  static constexpr bool ok = true;
+};
 template <class Op, auto Config, class... V>
-struct CheckedCall<true, Op, Config, V...> : Inference<Op, Config, typename KeyBeside<parameters_as<Op, V...>(), V>::type...> {};
+struct CheckedCall<true, Op, Config, V...>
+    : Inference<Op, Config, typename KeyBeside<parameters_as<Op, V...>(), V>::type...> {};
 template <class Op, auto Config, class... V>
 using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_broken<V>) || ...), Op, Config, V...>;
 }  // namespace detail
@@ -214,20 +296,26 @@ using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_bro
 /// Calls operator Op on operands: adds a node to the graph being traced, or runs the kernel at once.
 ///
 /// Config     the operator's settings, a value of Op::Config
-/// operands   Tensor, Traced, Parameter, Number; at least one is no Parameter and no Number. Beside 16-bit floats a float32
-///            parameter is cast to their dtype, so that gradients reach it in float32
+/// operands   Tensor, Traced, Parameter, Number; at least one is no Parameter and no Number. Beside 16-bit floats a
+///            float32 parameter is cast to their dtype, so that gradients reach it in float32
 /// immediate  a run-time number for the kernel, such as the key of a random stream
 template <class Op, auto Config = typename Op::Config{}, class... V>
 constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&... operands) {
   if constexpr ((is_broken<V> || ...)) {
     Builder* b = nullptr;
-    ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(operands)), ...);
+    ((b = b ? b : [](const auto& v) -> Builder* {
+       if constexpr (requires { v.builder; }) return v.builder;
+       else return nullptr;
+     }(operands)),
+     ...);
     return Broken(b);
   } else {
     static_assert(((detail::is_traced<V> || detail::is_tensor<V>) || ...),
-                  "an operator needs at least one operand that is not a parameter or a number: bring a parameter in by value_in(x, parameter)");
+                  "an operator needs at least one operand that is not a parameter or a number: bring a parameter in by "
+                  "value_in(x, parameter)");
     static_assert(!((detail::is_traced<V> || ...) && (detail::is_tensor<V> || ...)),
-                  "a tensor with values cannot be used while a graph is traced: pass it in as an argument, or make it a parameter of the cell");
+                  "a tensor with values cannot be used while a graph is traced: pass it in as an argument, or make it "
+                  "a parameter of the cell");
     constexpr bool traced = (detail::is_traced<V> || ...);
     constexpr Dtype half = detail::parameters_as<Op, V...>();
     if constexpr (is_half_dtype(half)) {

@@ -23,9 +23,9 @@ struct EagerInfo {
   const eager::Rule* rule;    // null: no gradient flows through the result
   KernelWork single;          // the kernel's work without a batch, or with one of 1
   TensorType result;
-  Storage::SizeClass size;    // of a result without a batch
+  Storage::SizeClass size;  // of a result without a batch
   int operands;
-  bool effect;                // the kernel changes operand 0 and has no result
+  bool effect;  // the kernel changes operand 0 and has no result
   InBlocks blocks;
   long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
 };
@@ -36,33 +36,46 @@ struct EagerOperand {
   const Storage* storage = nullptr;            // of a Tensor
   const ParameterHandle* parameter = nullptr;  // of a Parameter
   TapeVariable variable{};
-  long n = -1;                                 // batch size, -1: none
-  std::uint64_t number = 0;                    // the bytes of a Number, which `data` points to
+  long n = -1;               // batch size, -1: none
+  std::uint64_t number = 0;  // the bytes of a Number, which `data` points to
 
   EagerOperand(const EagerOperand&) = delete;
-  template <class T, class S> EagerOperand(const Tensor<T, S>& x)
-      : data(x.storage().data()), storage(&x.storage()), variable(x.variable), n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
-  template <class T, class S, auto Init, bool Trainable> EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
-  template <class P, class S> EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
-  template <class T> EagerOperand(const Number<T>& x) : data(&number), number(constant_bytes(dtype_of<T>, x.value)) {}
+  template <class T, class S>
+  EagerOperand(const Tensor<T, S>& x)
+      : data(x.storage().data()),
+        storage(&x.storage()),
+        variable(x.variable),
+        n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
+  template <class T, class S, auto Init, bool Trainable>
+  EagerOperand(const Parameter<T, S, Init, Trainable>& p) : data(p.data), parameter(&p) {}
+  template <class P, class S>
+  EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
+  template <class T>
+  EagerOperand(const Number<T>& x) : data(&number), number(constant_bytes(dtype_of<T>, x.value)) {}
 
   /// As the tape keeps it beyond this call.
   void keep_in(eager::Tape::Value& value) const {
     value.data = const_cast<void*>(data);
     if (storage) value.storage = *storage;
-    else if (data == &number) value.storage = Storage(sizeof number), value.data = std::memcpy(value.storage.data(), &number, sizeof number);
+    else if (data == &number)
+      value.storage = Storage(sizeof number), value.data = std::memcpy(value.storage.data(), &number, sizeof number);
   }
 };
 
-[[gnu::cold, gnu::noinline]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
-  if (operand.storage && !*operand.storage) throw_error<ValueError>(call.name, " got a tensor without elements (operand ", k, "): assign to it first.");
-  if (operand.parameter) throw_error<RuntimeError>(call.name, " got a parameter that is not bound yet: call its network once, make a Model of it, or call init_parameters() on it.");
+[[gnu::cold, gnu::noinline]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k,
+                                                        long n) {
+  if (operand.storage && !*operand.storage)
+    throw_error<ValueError>(call.name, " got a tensor without elements (operand ", k, "): assign to it first.");
+  if (operand.parameter)
+    throw_error<RuntimeError>(call.name, " got a parameter that is not bound yet: call its network once, make a Model "
+                                         "of it, or call init_parameters() on it.");
   throw_error<ValueError>(call.name, " got operands of batch size ", n, " and ", operand.n, ".");
 }
 
-/// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout of the call,
-/// which are kept so.
-inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy, const Arguments& a, const Storage& result, TapeVariable& result_variable) {
+/// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout
+/// of the call, which are kept so.
+inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy,
+                        const Arguments& a, const Storage& result, TapeVariable& result_variable) {
   int variable[max_operands];
   bool recorded = false;
   for (int k = 0; k < call.operands; ++k) {
@@ -77,7 +90,8 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
     if (copy && copy[k]) value[k].data = copy[k].data(), value[k].storage = copy[k];
     else operand[k].keep_in(value[k]);
   }
-  if (call.rule->keeps >> call.operands & 1) value[call.operands].data = result.data(), value[call.operands].storage = result;
+  if (call.rule->keeps >> call.operands & 1)
+    value[call.operands].data = result.data(), value[call.operands].storage = result;
 }
 
 // Finds the operands and the batch size. Throws if there are none, or several.
@@ -95,9 +109,10 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   return a;
 }
 
-/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the two below, it gives the result
-/// its elements and its variable.
-[[gnu::noinline]] inline void run_image_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the two below, it
+/// gives the result its elements and its variable.
+[[gnu::noinline]] inline void run_image_call(const EagerInfo& call, const EagerOperand* operand,
+                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
   eager::LaidOut x[max_operands];
   Storage copy[max_operands];
@@ -106,7 +121,8 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
 }
 /// The same without images.
-[[gnu::noinline]] inline void run_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+[[gnu::noinline]] inline void run_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate,
+                                       Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
   if (call.effect) a.buffer[0] = a.buffer[1];
   else if (!call.kernel) result = *operand[0].storage;
@@ -118,7 +134,8 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
 }
 /// The same without a batch, for a kernel that is not worth a second thread.
-[[gnu::noinline]] inline void run_small_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+[[gnu::noinline]] inline void run_small_call(const EagerInfo& call, const EagerOperand* operand,
+                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a;
   a.immediate = immediate;
   for (int k = 0; k < call.operands; ++k) {

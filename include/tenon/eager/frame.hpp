@@ -24,10 +24,13 @@ struct Frame {
   /// Path hash of the current cell, as in the trace.
   std::uint64_t path() const {
     if (!entries) return 0;
-    const int entry = find_entry(entries, entry_count, prototype + (static_cast<const std::byte*>(cell) - root), cell_type);
+    const int entry =
+        find_entry(entries, entry_count, prototype + (static_cast<const std::byte*>(cell) - root), cell_type);
     return entry < 0 ? 0 : entries[entry].path;
   }
-  std::uint64_t stream(const Location& at) { return streams.next(hash_number(site_number(at), hash_number(calls, path()))); }
+  std::uint64_t stream(const Location& at) {
+    return streams.next(hash_number(site_number(at), hash_number(calls, path())));
+  }
 
   /// Seed and step for operators outside of any network: the context's seed, a step per call.
   static std::uint64_t* free_random_state() {
@@ -41,7 +44,8 @@ struct Frame {
 /// Enters a cell for the duration of its construct.
 class CellScope {
  public:
-  [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const std::source_location& at) : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
+  [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const std::source_location& at)
+      : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
     frame_.cell = cell;
     frame_.cell_type = type;
     frame_.calls = hash_number(site_number(at), calls_);
@@ -64,7 +68,10 @@ class CellScope {
 class RootScope {
  public:
   template <class Net>
-  RootScope(const Net& net, bool training, std::uint64_t* random_state) : frame_(Frame::of_thread()), outer_{frame_.root, frame_.prototype, frame_.entries, frame_.entry_count, frame_.training, frame_.random_state, frame_.cell, frame_.cell_type, frame_.calls} {
+  RootScope(const Net& net, bool training, std::uint64_t* random_state)
+      : frame_(Frame::of_thread()),
+        outer_{frame_.root,         frame_.prototype, frame_.entries,   frame_.entry_count, frame_.training,
+               frame_.random_state, frame_.cell,      frame_.cell_type, frame_.calls} {
     frame_.root = reinterpret_cast<const std::byte*>(&net);
     frame_.prototype = reinterpret_cast<const std::byte*>(&tenon::prototype<Net>);
     frame_.entries = Structure<Net>::table.entry;
@@ -74,7 +81,8 @@ class RootScope {
     frame_.cell = &net;
     frame_.cell_type = type_number<Net>;
     frame_.calls = 0;
-    if (outer_.root) std::swap(outer_.streams, frame_.streams);  // a step inside of a step leaves the outer one's streams alone
+    // a step inside of a step leaves the outer one's streams alone
+    if (outer_.root) std::swap(outer_.streams, frame_.streams);
     frame_.streams.visits.clear();
   }
   ~RootScope() {

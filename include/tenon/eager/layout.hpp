@@ -5,7 +5,8 @@
 
 namespace tenon::inline TENON_ABI::eager {
 
-/// An operand before a call: where its elements are, and their number per sample if it is an image, which can be in blocks of samples.
+/// An operand before a call: where its elements are, and their number per sample if it is an image, which can be in
+/// blocks of samples.
 struct LaidOut {
   void* data = nullptr;
   const Storage* storage = nullptr;  // null: a parameter or a number, always row-major
@@ -14,7 +15,8 @@ struct LaidOut {
   bool in_blocks() const { return features && storage && storage->in_blocks(); }
 };
 
-/// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks already.
+/// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks
+/// already.
 inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const LaidOut* operand, int operands) {
   if (!kernel.run_blocks || !tenon::in_blocks(n)) return false;
   bool any = use == InBlocks::wants;
@@ -43,9 +45,11 @@ inline Storage result_storage(const TensorType& type, long n, bool blocks) {
   return storage;
 }
 
-/// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in. `kernel` null: a view,
-/// whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has no result.
-[[gnu::noinline]] inline Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect, const TensorType& result, Arguments& a, LaidOut* x, Storage* copy,
+/// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in.
+/// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
+/// no result.
+[[gnu::noinline]] inline Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect,
+                                               const TensorType& result, Arguments& a, LaidOut* x, Storage* copy,
                                                int operands) {
   const bool blocks = kernel && runs_in_blocks(*kernel, use, a.n, x, operands);
   for (int k = 0; k < operands; ++k) {

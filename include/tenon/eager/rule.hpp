@@ -12,15 +12,15 @@ inline constexpr std::uint64_t same_stream = 0x5eed5eed5eed5eedull;  // stands f
 struct Rule {
   const OperatorInfo* op = nullptr;
   const Node* node = nullptr;
-  const short* kernel = nullptr;               // of each node, -1: none
+  const short* kernel = nullptr;  // of each node, -1: none
   const KernelEntry* const* entry = nullptr;
-  const std::uint64_t* constant = nullptr;     // bytes of each Constant node
+  const std::uint64_t* constant = nullptr;  // bytes of each Constant node
   int operands = 0, count = 0;
   int gradient[max_operands]{-1, -1, -1, -1, -1, -1};    // node that holds the gradient of an operand
   int accumulate[max_operands]{-1, -1, -1, -1, -1, -1};  // node whose kernel adds two such gradients
-  const unsigned char* needed_by = nullptr;    // operands (bits) whose gradient needs the node
-  const bool* images = nullptr;                // are there images among the node's operands?
-  unsigned keeps = 0;                          // operands and result (bits) whose elements the derivative reads
+  const unsigned char* needed_by = nullptr;              // operands (bits) whose gradient needs the node
+  const bool* images = nullptr;                          // are there images among the node's operands?
+  unsigned keeps = 0;  // operands and result (bits) whose elements the derivative reads
 };
 
 /// Traces the derivative of a call. Call gives `op`, `types`, `result`, `attributes` as constants.
@@ -115,12 +115,14 @@ struct RuleOf {
     rule.constant = traced.constant;
     rule.operands = Inference::types.count;
     rule.count = graph.count;
-    for (int k = 0; k < max_operands; ++k) rule.gradient[k] = traced.gradient[k], rule.accumulate[k] = traced.accumulate[k];
+    for (int k = 0; k < max_operands; ++k)
+      rule.gradient[k] = traced.gradient[k], rule.accumulate[k] = traced.accumulate[k];
     rule.needed_by = traced.needed_by;
     rule.images = traced.images;
     for (int i = Inference::types.count + 2; i < graph.count; ++i)
       for (int k = 0; k < graph[i].operands; ++k)
-        if (traced.needed_by[i] && graph[i].operand[k] <= Inference::types.count) rule.keeps |= 1u << graph[i].operand[k];
+        if (traced.needed_by[i] && graph[i].operand[k] <= Inference::types.count)
+          rule.keeps |= 1u << graph[i].operand[k];
     for (int k = 0; k < Inference::types.count; ++k)
       if (rule.gradient[k] >= 0 && rule.gradient[k] <= Inference::types.count) rule.keeps |= 1u << rule.gradient[k];
     return rule;

@@ -30,8 +30,8 @@ class NoGrad {
 
 /// Records the operators of this thread from its construction on, until the end of its scope or pause().
 ///
-/// Only one tape is active per thread; an inner one hides the outer one. Its vectors keep their capacity over clear() and
-/// go to the thread's next tape, so that nothing is allocated after the first steps of a training.
+/// Only one tape is active per thread; an inner one hides the outer one. Its vectors keep their capacity over clear()
+/// and go to the thread's next tape, so that nothing is allocated after the first steps of a training.
 class Tape {
  public:
   using Value = TapeMemory::Value;
@@ -52,7 +52,9 @@ class Tape {
   void resume() {
     if (active() == this) return;
     for (const Tape* on_chain = active(); on_chain; on_chain = on_chain->outer_)
-      if (on_chain == this) throw_error<RuntimeError>("Tape::resume: another tape was started inside of this one and is still active: end it first.");
+      if (on_chain == this)
+        throw_error<RuntimeError>(
+            "Tape::resume: another tape was started inside of this one and is still active: end it first.");
     outer_ = active();
     active() = this;
   }
@@ -102,8 +104,8 @@ class Tape {
   /// What a copy of a parameter carries, so that its gradient flows to the parameter.
   TapeVariable alias(const ParameterHandle& p) { return {variable(p), generation_}; }
 
-  /// Adds a call and gives its result a variable. Returns where the operands and the result are to be kept: the variable
-  /// of each, the elements of those that rule.keeps names.
+  /// Adds a call and gives its result a variable. Returns where the operands and the result are to be kept: the
+  /// variable of each, the elements of those that rule.keeps names.
   Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable) {
     variable = {new_variable(), generation_};
     memory_->variables.back().record = int(memory_->records.size());
@@ -115,13 +117,17 @@ class Tape {
     return value;
   }
 
-  /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients of
-  /// an earlier call are forgotten.
+  /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients
+  /// of an earlier call are forgotten.
   template <class T, class S>
   void backward(const Tensor<T, S>& loss, Tensor<T, S> seed) {
     const int root = variable(loss);
-    if (root < 0) throw_error<ValueError>("backward: this value does not depend on a watched input or a trainable parameter, or was made before the tape was started.");
-    if (!seed.storage() || seed.n() != loss.n()) throw_error<ValueError>("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ", seed.storage() ? text("one of ", seed.n()) : "no elements", ".");
+    if (root < 0)
+      throw_error<ValueError>("backward: this value does not depend on a watched input or a trainable parameter, or "
+                              "was made before the tape was started.");
+    if (!seed.storage() || seed.n() != loss.n())
+      throw_error<ValueError>("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ",
+                              seed.storage() ? text("one of ", seed.n()) : "no elements", ".");
     const FlushDenormals flush;
     const NoGrad no_recording;  // derivatives of derivatives: use grad(grad(f)), which is traced
     for (Variable& v : memory_->variables) v.gradient = Value{};
@@ -153,7 +159,9 @@ class Tape {
     return result;
   }
   /// Pointer to the gradient of a parameter, null if there is none.
-  void* gradient_data(const ParameterHandle& p) const { return p.arena == arena_ && arena_ ? gradient_data(p.entry) : foreign_gradient(p); }
+  void* gradient_data(const ParameterHandle& p) const {
+    return p.arena == arena_ && arena_ ? gradient_data(p.entry) : foreign_gradient(p);
+  }
   void* gradient_data(int entry) const {
     const int v = memory_->parameter_variable.empty() ? -1 : memory_->parameter_variable[std::size_t(entry)];
     return v < 0 ? nullptr : memory_->variables[std::size_t(v)].gradient.data;
@@ -212,7 +220,8 @@ class Tape {
     last.gradient = std::move(seed);
     if (last.record < 0) return;
     const std::vector<int>& order = memory_->order.from(
-        last.record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; }, [&](int id, int k) { return record_before(id, k); });
+        last.record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; },
+        [&](int id, int k) { return record_before(id, k); });
     for (std::size_t at = order.size(); at-- > 0;) {
       const Record& r = memory_->records[std::size_t(order[at])];
       const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
@@ -222,7 +231,9 @@ class Tape {
   // Runs one derivative rule and adds its results to the gradients of the operands.
   void replay(const Record& r, const Value& gradient) {
     const Rule& rule = *r.rule;
-    if (!rule.op->has_derivative) throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with stop_gradient, or declare a derivative.");
+    if (!rule.op->has_derivative)
+      throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with "
+                                               "stop_gradient, or declare a derivative.");
     const Value* const recorded = values_of(r);
     unsigned wanted = 0;
     for (int k = 0; k < rule.operands; ++k)
@@ -230,7 +241,9 @@ class Tape {
     const int computed = rule.operands + 2;
     std::vector<Value>& values = memory_->values;
     values.resize(std::size_t(rule.count - computed));
-    const auto at = [&](int id) -> const Value& { return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id]; };
+    const auto at = [&](int id) -> const Value& {
+      return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id];
+    };
     for (int id = computed; id < rule.count; ++id)
       if (rule.needed_by[id] & wanted) run_node(rule, id, r, at, values[std::size_t(id - computed)]);
     for (int k = 0; k < rule.operands; ++k) {
@@ -258,7 +271,8 @@ class Tape {
     }
   }
   // The value of a node of a rule.
-  static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate, Value& value) {
+  static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
+                      Value& value) {
     const Node& node = rule.node[id];
     const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
     Arguments a;
@@ -269,7 +283,8 @@ class Tape {
       Storage copy[max_operands];
       for (int k = 0; k < node.operands; ++k) {
         const TensorType& type = rule.node[node.operand[k]].type;
-        x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr, is_image(type) ? type.count(1) : 0};
+        x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
+                is_image(type) ? type.count(1) : 0};
       }
       value.storage = run_on_images(kernel, node.op->blocks, false, node.type, a, x, copy, node.operands);
       value.data = kernel ? value.storage.data() : x[0].data;

@@ -20,7 +20,8 @@ constexpr Buffers<N> buffers_of(const Graph<N>& graph) {
   return buffers;
 }
 
-/// True if the node may change the buffer of operand k: an effect writes operand 0, and training states such as moments.
+/// True if the node may change the buffer of operand k: an effect writes operand 0, and training states such as
+/// moments.
 template <int N>
 constexpr bool writes(const Graph<N>& graph, const Buffers<N>& buffers, const Node& node, int k) {
   return node.op->effect && (k == 0 || is<ops::StateLeaf>(graph[buffers.owner[node.operand[k]]]));

@@ -8,8 +8,8 @@
 namespace tenon::inline TENON_ABI {
 
 /// Identifies a random number stream: cell path, chain of call sites, and how often this site was visited in the step.
-/// Two visits of one site in one expression, as in `h(x) + h(y)` with a lambda h that calls dropout, have no order in C++:
-/// g++ runs them in another order than it traces them. Write such visits in two statements.
+/// Two visits of one site in one expression, as in `h(x) + h(y)` with a lambda h that calls dropout, have no order in
+/// C++: g++ runs them in another order than it traces them. Write such visits in two statements.
 struct StreamVisits {
   struct Visit {
     std::uint64_t site;
@@ -23,7 +23,9 @@ struct StreamVisits {
     return hash_number(0, site);
   }
 };
-constexpr std::uint64_t site_number(const Location& at) { return std::uint64_t(std::uint32_t(at.line)) << 32 | std::uint32_t(at.column); }
+constexpr std::uint64_t site_number(const Location& at) {
+  return std::uint64_t(std::uint32_t(at.line)) << 32 | std::uint32_t(at.column);
+}
 
 /// The immediate of a Reshape that stands for a ParameterView.
 inline constexpr std::uint64_t parameter_view = 0x9a3a3e7e35u;
@@ -34,13 +36,13 @@ class Builder {
   const Entry* entries = nullptr;
   int entry_count = 0;
   bool training = false;
-  Sentence error;          // the first failed shape rule, with the path of its cell
-  bool asks_values = false; // construct looks at values: it can run operator by operator, not as a graph
-  int scope = 0;           // entry of the current cell
-  std::uint64_t calls = 0; // hash of the call sites that lead to it
+  Sentence error;            // the first failed shape rule, with the path of its cell
+  bool asks_values = false;  // construct looks at values: it can run operator by operator, not as a graph
+  int scope = 0;             // entry of the current cell
+  std::uint64_t calls = 0;   // hash of the call sites that lead to it
   StreamVisits streams;
   std::vector<int> outputs;
-  Location location{};     // of the call being traced; derivatives inherit that of their node
+  Location location{};  // of the call being traced; derivatives inherit that of their node
 
   constexpr int push(Node node) {
     node.scope = scope;
@@ -58,7 +60,8 @@ class Builder {
   constexpr int constant(Dtype dtype, double value) { return push(constant_node(dtype, value)); }
 
   /// Adds a call whose result type is known.
-  constexpr int call(const OperatorInfo* op, const int* operand, int operands, const Attributes& attributes, const TensorType& type, std::uint64_t immediate = 0) {
+  constexpr int call(const OperatorInfo* op, const int* operand, int operands, const Attributes& attributes,
+                     const TensorType& type, std::uint64_t immediate = 0) {
     Node node;
     node.op = op;
     node.operands = operands;
@@ -85,7 +88,8 @@ class Builder {
   constexpr int parameter(const void* address, std::uint64_t type) {
     const int entry = find_entry(entries, entry_count, address, type, scope);
     if (entry < 0) {
-      fail(Sentence{} << "a parameter is used that is not a member of the network: pass it in, or make its cell a member");
+      fail(Sentence{}
+           << "a parameter is used that is not a member of the network: pass it in, or make its cell a member");
       return leaf(&info<ops::ParameterLeaf>, TensorType{}, 0);
     }
     if (parameter_nodes_.empty()) parameter_nodes_.assign(std::size_t(entry_count), -1);
@@ -93,7 +97,9 @@ class Builder {
     if (node < 0) node = leaf(&info<ops::ParameterLeaf>, entries[entry].dims, std::uint64_t(entry));
     return node;
   }
-  constexpr int parameter_node(int entry) const { return parameter_nodes_.empty() ? -1 : parameter_nodes_[std::size_t(entry)]; }
+  constexpr int parameter_node(int entry) const {
+    return parameter_nodes_.empty() ? -1 : parameter_nodes_[std::size_t(entry)];
+  }
 
   constexpr void fail(const Sentence& what) {
     if (!error.empty()) return;
@@ -108,7 +114,9 @@ class Builder {
   /// times, then twice 1, then twice a large number.
   constexpr int fail_for_value(std::string_view who) {
     asks_values |= error.empty();
-    fail(Sentence{} << who << " asks for the value of a tensor while a graph is traced, which has none: use select(condition, a, b), or pin the model "
+    fail(Sentence{} << who
+                    << " asks for the value of a tensor while a graph is traced, which has none: use select(condition, "
+                       "a, b), or pin the model "
                     << "to PyNative mode: Model model{pinned<Mode::pynative>, net, ...}");
     constexpr int assumed[]{0, 0, 0, 0, 1, 1, 1 << 30, 1 << 30};
     return assumed[values_asked_++ % 8];

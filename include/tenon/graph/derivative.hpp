@@ -14,7 +14,8 @@ struct SumTo;
 /// One application of a derivative rule. Node numbers are those of the builder.
 class Derivative {
  public:
-  constexpr Derivative(Builder& builder, const Node& node, int result, int gradient) : builder_(builder), node_(node), result_(result), gradient_(gradient) {}
+  constexpr Derivative(Builder& builder, const Node& node, int result, int gradient)
+      : builder_(builder), node_(node), result_(result), gradient_(gradient) {}
 
   constexpr int operand(int k) const { return node_.operand[k]; }
   constexpr int operands() const { return node_.operands; }
@@ -23,12 +24,21 @@ class Derivative {
   constexpr int gradient() const { return gradient_; }
   constexpr TensorType type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
   constexpr const TensorType& result_type() const { return node_.type; }
-  template <class Op> constexpr typename Op::Config config() const { return unpack<typename Op::Config>(node_.attributes); }
+  template <class Op>
+  constexpr typename Op::Config config() const {
+    return unpack<typename Op::Config>(node_.attributes);
+  }
   constexpr Builder& builder() { return builder_; }
 
   /// Appends a call; the same operators serve forward and backward.
-  template <class Op, class... Ids> constexpr int call(Ids... ids) { return builder_.template call<Op>(typename Op::Config{}, ids...); }
-  template <class Op, class... Ids> constexpr int call_with(const typename Op::Config& config, Ids... ids) { return builder_.template call<Op>(config, ids...); }
+  template <class Op, class... Ids>
+  constexpr int call(Ids... ids) {
+    return builder_.template call<Op>(typename Op::Config{}, ids...);
+  }
+  template <class Op, class... Ids>
+  constexpr int call_with(const typename Op::Config& config, Ids... ids) {
+    return builder_.template call<Op>(config, ids...);
+  }
   /// Appends a call that draws from the same random stream as this node.
   template <class Op, class... Ids>
   constexpr int call_same_stream(const typename Op::Config& config, Ids... ids) {
@@ -39,11 +49,13 @@ class Derivative {
   /// A constant of the dtype of operand k.
   constexpr int constant(double value, int k = 0) { return builder_.constant(type(k).dtype, value); }
 
-  /// Adds `contribution` to the gradient of operand k. Where the operand was broadcast, it is summed to the operand's shape.
+  /// Adds `contribution` to the gradient of operand k. Where the operand was broadcast, it is summed to the operand's
+  /// shape.
   template <class Plus = ops::Add, class Sum = ops::SumTo>
   constexpr void flows_to(int k, int contribution) {
     const TensorType wanted = type(k);
-    if (!builder_.nodes[std::size_t(contribution)].type.same_shape(wanted)) contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
+    if (!builder_.nodes[std::size_t(contribution)].type.same_shape(wanted))
+      contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
     sum_[k] = sum_[k] < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum_[k], contribution);
   }
   /// What this call contributes to the gradient of operand k, or -1.
@@ -80,21 +92,27 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
   for (std::size_t at = order.size(); at-- > 0;) {
     const int id = order[at];
     const Node node = builder.nodes[std::size_t(id)];
-    if (gradients[std::size_t(id)] < 0 || node.op->leaf || !needed[std::size_t(id)] || (std::size_t(id) < wanted.size() && wanted[std::size_t(id)] == 2)) continue;
+    if (gradients[std::size_t(id)] < 0 || node.op->leaf || !needed[std::size_t(id)] ||
+        (std::size_t(id) < wanted.size() && wanted[std::size_t(id)] == 2))
+      continue;
     if (!is_floating(node.type.dtype)) continue;  // no gradient flows through integers
     builder.scope = node.scope;
     builder.location = node.location;
     if (!node.op->has_derivative) {
-      builder.fail(Sentence{} << node.op->name << " has no derivative, but a gradient must pass through it: detach its operand with stop_gradient, or declare a derivative");
+      builder.fail(Sentence{} << node.op->name
+                              << " has no derivative, but a gradient must pass through it: detach its operand with "
+                                 "stop_gradient, or declare a derivative");
       continue;
     }
     Derivative d(builder, node, id, gradients[std::size_t(id)]);
     rules_of(node.op).derivative(d);
-    for (int k = 0; k < node.operands; ++k) {  // the contributions of one call are added up before they meet others, as on the tape
+    // the contributions of one call are added up before they meet others, as on the tape
+    for (int k = 0; k < node.operands; ++k) {
       if (d.contribution(k) < 0) continue;
       int target = node.operand[k], contribution = d.contribution(k);
       const Node& operand = builder.nodes[std::size_t(target)];
-      if (operand.op->view && operand.immediate == parameter_view) {  // a parameter in another shape: the tape knows the parameter only
+      // a parameter in another shape: the tape knows the parameter only
+      if (operand.op->view && operand.immediate == parameter_view) {
         target = operand.operand[0];
         contribution = builder.template call<View>(View::to(builder.nodes[std::size_t(target)].type), contribution);
       }

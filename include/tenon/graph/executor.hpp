@@ -12,8 +12,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How threads share the blocks of samples of a stage: `parts` of them take the first `shared` blocks, each so many neighbours as
-/// the others if that leaves few; for a block that is left they share the work of each row.
+/// How threads share the blocks of samples of a stage: `parts` of them take the first `shared` blocks, each so many
+/// neighbours as the others if that leaves few; for a block that is left they share the work of each row.
 struct BlockShares {
   long blocks = 1, shared = 0, parts = 1;
   constexpr BlockShares(long n, int threads) {
@@ -30,15 +30,17 @@ struct BlockShares {
 struct Row {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
-  bool blocks = false;  // images are in blocks of samples if the batch fills them
+  bool blocks = false;   // images are in blocks of samples if the batch fills them
   bool guarded = false;  // left out if the training state's overflow flag is set
-  bool sums = false;    // what it makes of each block of a stage is added up
-  int stage = 0;        // rows of a stage run together for one block after the other; 0: for the whole batch
+  bool sums = false;     // what it makes of each block of a stage is added up
+  int stage = 0;         // rows of a stage run together for one block after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
   Place buffer[max_operands + 1]{};
 
   /// The work for `samples` of a batch of n.
-  [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const { return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples); }
+  [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const {
+    return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples);
+  }
 };
 
 /// A compiled graph as data; everything points to constants.
@@ -57,12 +59,14 @@ struct Program {
   const Entry* entries = nullptr;
   bool blocks = false;  // some rows are for blocks of samples
 
-  long block = 0;       // bytes of region block, per sample
+  long block = 0;  // bytes of region block, per sample
 
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return blocks && in_blocks(n) ? whole_blocks(n) : n; }
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
-  constexpr long bytes(long n, int threads) const { return scratch(n) + thread_bytes(n) * threads + parts_of_sums(n, threads); }
+  constexpr long bytes(long n, int threads) const {
+    return scratch(n) + thread_bytes(n) * threads + parts_of_sums(n, threads);
+  }
   /// The part of it that holds values which more than one stage, or the whole batch, needs.
   [[gnu::noinline, gnu::cold]] constexpr long scratch(long n) const {
     long most = 0;
@@ -75,13 +79,15 @@ struct Program {
   [[gnu::noinline, gnu::cold]] constexpr long workspace(long n) const {
     long most = 0;
     for (int i = 0; i < rows; ++i)
-      if (const long w = workspace_of(row[i], n) + (row[i].sums && n > block_samples ? sum_bytes(row[i]) : 0); w > most) most = w;
+      if (const long w = workspace_of(row[i], n) + (row[i].sums && n > block_samples ? sum_bytes(row[i]) : 0); w > most)
+        most = w;
     return most;
   }
   /// What the kernel of a row needs.
   constexpr long workspace_of(const Row& r, long n) const {
     if (!r.stage) return r.work(n, n).workspace;
-    const long whole = r.work(block_of(n), n).workspace, rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
+    const long whole = r.work(block_of(n), n).workspace,
+               rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
     return whole > rest ? whole : rest;
   }
   /// The sums that threads make of each block, until they are added up in order.
@@ -118,8 +124,8 @@ class Executor {
     base_[int(Region::state)] = state;
     n_ = -1;
   }
-  /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version` is
-  /// for the caller, to know what he said last.
+  /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version`
+  /// is for the caller, to know what he said last.
   void freeze(const bool* frozen, unsigned version = 0) {
     choose_active(frozen);
     freeze_version_ = version;
@@ -166,25 +172,30 @@ class Executor {
     bool active = true, conditional = false;
     // In a stage, items are those of a block.
     bool runs = true;
-    std::size_t stage_end = 0;  // of the first row of a stage: the row behind its last one
-    long last_items = 0;        // of the last block
+    std::size_t stage_end = 0;                               // of the first row of a stage: the row behind its last one
+    long last_items = 0;                                     // of the last block
     long step[max_operands + 1]{}, own[max_operands + 1]{};  // bytes from block to block, from thread to thread
-    long sum_bytes = 0, partial = 0, sum_part = 0;  // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
+    // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
+    long sum_bytes = 0, partial = 0, sum_part = 0;
   };
 
   bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
   // False if an input that the row reads is missing, or what it guards must not happen.
   bool conditions_hold(Resolved& r) const {
-    if (r.row->guarded && *reinterpret_cast<const std::int32_t*>(base_[int(Region::state)] + overflow_state)) return false;
+    if (r.row->guarded && *reinterpret_cast<const std::int32_t*>(base_[int(Region::state)] + overflow_state))
+      return false;
     for (int k = 0; k < r.row->buffers; ++k)
-      if (r.row->buffer[k].region == Region::input && !(r.arguments.buffer[k] = const_cast<void*>(input_[r.row->buffer[k].offset]))) return false;
+      if (r.row->buffer[k].region == Region::input &&
+          !(r.arguments.buffer[k] = const_cast<void*>(input_[r.row->buffer[k].offset])))
+        return false;
     return true;
   }
   void* address(const Place& place, long n) const {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
     if (place.region == Region::block) return base_[int(place.region)] + place.offset * block_of(n);
-    return base_[int(place.region)] + (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
+    return base_[int(place.region)] +
+           (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
   }
   [[gnu::cold]] void reserve(long n, int threads) {
     const long needed = program_->bytes(n, threads);
@@ -224,7 +235,9 @@ class Executor {
   [[gnu::noinline, gnu::cold]] void resolve_in_stage(std::size_t i, long n) {
     Resolved& r = resolved_[i];
     const Row& row = *r.row;
-    const auto in_stage = [&](std::size_t other) { return other < resolved_.size() && program_->row[other].stage == row.stage; };
+    const auto in_stage = [&](std::size_t other) {
+      return other < resolved_.size() && program_->row[other].stage == row.stage;
+    };
     if (!in_stage(i + 1)) sums_of_stage_ = 0;
     r.stage_end = 0;
     if (!i || !in_stage(i - 1))
@@ -247,11 +260,14 @@ class Executor {
 
   // Calls the kernel for all its items, on more threads if that pays.
   void run_items(const Resolved& r, const Arguments& arguments, long items) const {
-    const long parts = threads_ == 1 ? 1 : std::clamp<long>(items * r.cost / cost_per_thread, 1, std::min<long>(threads_, std::max<long>(items, 1)));
+    const long parts = threads_ == 1 ? 1
+                                     : std::clamp<long>(items * r.cost / cost_per_thread, 1,
+                                                        std::min<long>(threads_, std::max<long>(items, 1)));
     if (parts > 1) run_parts(r.kernel, arguments, items, parts);
     else if (items) r.kernel(arguments, 0, items);
   }
-  [[gnu::noinline]] void run_parts(void (*kernel)(const Arguments&, long, long), const Arguments& arguments, long items, long parts) const {
+  [[gnu::noinline]] void run_parts(void (*kernel)(const Arguments&, long, long), const Arguments& arguments, long items,
+                                   long parts) const {
     struct Job {
       void (*kernel)(const Arguments&, long, long);
       const Arguments& arguments;
@@ -302,19 +318,22 @@ class Executor {
           int(shares.parts),
           [](void* context, int part) {
             const Job& job = *static_cast<Job*>(context);
-            job.executor.run_blocks(job.begin, job.end, job.shares.begin(part), job.shares.begin(part + 1), part, false);
+            job.executor.run_blocks(job.begin, job.end, job.shares.begin(part), job.shares.begin(part + 1), part,
+                                    false);
           },
           &job);
       for (std::size_t i = begin; i < end; ++i)
         if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
-          for (long block = shares.begin(1); block < shares.shared; ++block) add(r, partial(r, block - shares.begin(1)));
+          for (long block = shares.begin(1); block < shares.shared; ++block)
+            add(r, partial(r, block - shares.begin(1)));
     } else {
       run_blocks(begin, end, 0, shares.shared, 0, false);
     }
     run_blocks(begin, end, shares.shared, shares.blocks, 0, true);
   }
   // Some blocks: by thread `part`, or by all threads together.
-  [[gnu::noinline]] void run_blocks(std::size_t begin, std::size_t end, long block, long stop, int part, bool together) const {
+  [[gnu::noinline]] void run_blocks(std::size_t begin, std::size_t end, long block, long stop, int part,
+                                    bool together) const {
     for (const long first = BlockShares(n_, threads_).begin(1); block < stop; ++block)
       for (std::size_t i = begin; i < end; ++i) {
         const Resolved& r = resolved_[i];
@@ -332,11 +351,14 @@ class Executor {
     Arguments own = r.arguments;
     own.n = std::min<long>(block_samples, n_ - block * block_samples);
     own.workspace += thread_bytes_ * part;
-    for (int k = 0; k < r.row->buffers; ++k) own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * block + r.own[k] * part;
+    for (int k = 0; k < r.row->buffers; ++k)
+      own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * block + r.own[k] * part;
     return own;
   }
   // Where the sum of a block of another thread than the first stands.
-  std::byte* partial(const Resolved& r, long number) const { return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * number + r.partial; }
+  std::byte* partial(const Resolved& r, long number) const {
+    return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * number + r.partial;
+  }
   // Adds the sum of a block to that of the blocks before it.
   [[gnu::noinline]] void add(const Resolved& r, const void* block) const {
     float* const to = static_cast<float*>(r.arguments.buffer[0]);
@@ -356,9 +378,11 @@ class Executor {
       if (node.op->effect) {
         const Node* target = &program_->node[node.operand[0]];
         while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
-        // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are needed.
-        needed[std::size_t(id)] =
-            is_overflow_flag(*target) ? needed[std::size_t(node.operand[1])] : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
+        // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are
+        // needed.
+        needed[std::size_t(id)] = is_overflow_flag(*target)
+                                      ? needed[std::size_t(node.operand[1])]
+                                      : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
       }
       if (needed[std::size_t(id)])
         for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;

@@ -4,11 +4,13 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Where in the training state a scaled loss finds its factor (float), and where gradients that overflow say so (int32, 0: they do not).
+/// Where in the training state a scaled loss finds its factor (float), and where gradients that overflow say so (int32,
+/// 0: they do not).
 inline constexpr long loss_scale_state = 16, overflow_state = 24;
 
 namespace ops {
-/// The numbers of an update (operand 0), known when the flag (operand 1) is. An effect that reads them is left out if the flag is set.
+/// The numbers of an update (operand 0), known when the flag (operand 1) is. An effect that reads them is left out if
+/// the flag is set.
 struct Guard : Operator<Guard, "Guard"> {
   static constexpr bool view = true;
   static constexpr None derivative{};
@@ -25,6 +27,8 @@ constexpr bool guarded(const Graph<N>& graph, const Node& node) {
   return false;
 }
 /// True for a leaf that holds the flag.
-constexpr bool is_overflow_flag(const Node& node) { return is<ops::StateLeaf>(node) && node.immediate == std::uint64_t(overflow_state); }
+constexpr bool is_overflow_flag(const Node& node) {
+  return is<ops::StateLeaf>(node) && node.immediate == std::uint64_t(overflow_state);
+}
 
 }  // namespace tenon

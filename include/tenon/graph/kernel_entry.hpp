@@ -14,10 +14,19 @@ struct Arguments {
   std::uint64_t immediate = 0;
   std::byte* workspace = nullptr;
 
-  template <class T> TENON_DEVICE T* result() const { return static_cast<T*>(buffer[0]); }
-  template <class T> TENON_DEVICE const T* operand(int k) const { return static_cast<const T*>(buffer[k + 1]); }
+  template <class T>
+  TENON_DEVICE T* result() const {
+    return static_cast<T*>(buffer[0]);
+  }
+  template <class T>
+  TENON_DEVICE const T* operand(int k) const {
+    return static_cast<const T*>(buffer[k + 1]);
+  }
   /// For operators with an effect: operand k is written.
-  template <class T> TENON_DEVICE T* target(int k) const { return static_cast<T*>(buffer[k + 1]); }
+  template <class T>
+  TENON_DEVICE T* target(int k) const {
+    return static_cast<T*>(buffer[k + 1]);
+  }
 };
 
 /// How much a kernel has to do for a batch of n samples.
@@ -27,7 +36,8 @@ struct KernelWork {
   long workspace = 0;  // bytes of scratch that each thread needs
 };
 
-/// The work of a kernel whose items are a multiple of n and a constant, of equal cost each: most of them. It needs no function.
+/// The work of a kernel whose items are a multiple of n and a constant, of equal cost each: most of them. It needs no
+/// function.
 struct LinearWork {
   long items_per_sample = 0, items = 0, cost = 1, workspace = 0;
   constexpr KernelWork of(long n) const { return {items_per_sample * n + items, cost, workspace}; }
@@ -35,14 +45,16 @@ struct LinearWork {
 
 /// One distinct kernel.
 struct KernelEntry {
-  void (*run)(const Arguments&, long begin, long end) = nullptr;  // computes items begin .. end - 1
-  KernelWork (*work_of)(long n) = nullptr;                        // null: linear
+  void (*run)(const Arguments&, long begin, long end) = nullptr;         // computes items begin .. end - 1
+  KernelWork (*work_of)(long n) = nullptr;                               // null: linear
   void (*run_blocks)(const Arguments&, long begin, long end) = nullptr;  // with images in blocks of samples; null: none
   KernelWork (*block_work_of)(long n) = nullptr;                         // null: block_linear
-  LinearWork linear{}, block_linear{};  // the second counts blocks
+  LinearWork linear{}, block_linear{};                                   // the second counts blocks
 
   constexpr KernelWork work(long n) const { return work_of ? work_of(n) : linear.of(n); }
-  constexpr KernelWork block_work(long n) const { return block_work_of ? block_work_of(n) : block_linear.of(whole_blocks(n) / block_samples); }
+  constexpr KernelWork block_work(long n) const {
+    return block_work_of ? block_work_of(n) : block_linear.of(whole_blocks(n) / block_samples);
+  }
 };
 
 /// Below this cost a kernel is not shared between threads: a fork and join takes about as long.

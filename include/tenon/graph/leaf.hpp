@@ -12,7 +12,10 @@ struct Leaf : Operator<Op, Name> {
   static constexpr bool leaf = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes&, const NoConfig&, Sentence&) { return {}; }
-  template <class Call> static constexpr long items(long) { return 0; }
+  template <class Call>
+  static constexpr long items(long) {
+    return 0;
+  }
 };
 
 /// Column `immediate` of the batch, or argument `immediate` of a compiled function.

@@ -71,8 +71,8 @@ constexpr void lift(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops
 }
 }  // namespace detail
 
-/// Joins the regions of a plan. Long-lived fixed buffers stand below the samples, short-lived ones right above the samples
-/// that live beside them, if that takes no more memory at any batch size; else all stand above all samples.
+/// Joins the regions of a plan. Long-lived fixed buffers stand below the samples, short-lived ones right above the
+/// samples that live beside them, if that takes no more memory at any batch size; else all stand above all samples.
 /// O(nodes + moments of samples).
 template <int N>
 constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, const Plan<N>& plan) {
@@ -88,11 +88,12 @@ constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, c
   together.add_need({plan.size[0], plan.size[1]});
   apart.add_need({plan.size[0], apart.floor});
   detail::lift(graph, lives, tops, apart);
-  return tops.known && apart.bytes(1) <= together.bytes(1) ? apart : together;  // no need of `apart` has more bytes per sample
+  // no need of `apart` has more bytes per sample
+  return tops.known && apart.bytes(1) <= together.bytes(1) ? apart : together;
 }
 
-/// The best of up to four plans of region sample, joined with the other regions of Before::plan; the first that reaches its bound, and
-/// comes near to what is alive at the worst moment of a batch of 32, ends the search. As BestPlan.
+/// The best of up to four plans of region sample, joined with the other regions of Before::plan; the first that reaches
+/// its bound, and comes near to what is alive at the worst moment of a batch of 32, ends the search. As BestPlan.
 template <class Tag, class Before, int tries = 3>
 struct BestJoined {
   using Earlier = BestJoined<Tag, Before, tries - 1>;
@@ -101,8 +102,10 @@ struct BestJoined {
 
   static constexpr auto make() {
     constexpr const auto& earlier = Earlier::plan;
-    if constexpr (earlier.size[int(Region::sample)] > first.bound[int(Region::sample)] || earlier.bytes(detail::typical_batch) - bound > bound >> 8) {
-      const auto other = lift_fixed(Tag::graph, Tag::lives, place_by_size(Tag::graph, Tag::lives, first, Region::sample, PlaceOrder(tries - 1)));
+    if constexpr (earlier.size[int(Region::sample)] > first.bound[int(Region::sample)] ||
+                  earlier.bytes(detail::typical_batch) - bound > bound >> 8) {
+      const auto other = lift_fixed(
+          Tag::graph, Tag::lives, place_by_size(Tag::graph, Tag::lives, first, Region::sample, PlaceOrder(tries - 1)));
       return other.bytes(detail::typical_batch) < earlier.bytes(detail::typical_batch) ? other : earlier;
     } else {
       return earlier;

@@ -12,7 +12,8 @@ struct Location {
   const char* file = "";
   int line = 0, column = 0;
   constexpr Location() = default;
-  constexpr Location(const std::source_location& at) : file(at.file_name()), line(int(at.line())), column(int(at.column())) {}
+  constexpr Location(const std::source_location& at)
+      : file(at.file_name()), line(int(at.line())), column(int(at.column())) {}
 };
 
 /// One call of an operator. Operands are indices of earlier nodes; every node has one result.
@@ -20,11 +21,12 @@ struct Node {
   const OperatorInfo* op = nullptr;
   int operand[max_operands]{};
   int operands = 0;
-  int scope = 0;                // entry of the cell (graph/structure.hpp) in which the call stands
+  int scope = 0;  // entry of the cell (graph/structure.hpp) in which the call stands
   TensorType type{};
   Attributes attributes{};
-  std::uint64_t immediate = 0;  // a run-time number outside the kernel's type: constant's bits, random stream, leaf index
-  int program = 0, steps = 0;   // fused element-wise steps: Graph::program[program .. program + 2 * steps)
+  // a run-time number outside the kernel's type: constant's bits, random stream, leaf index
+  std::uint64_t immediate = 0;
+  int program = 0, steps = 0;  // fused element-wise steps: Graph::program[program .. program + 2 * steps)
   Location location{};
 };
 

@@ -22,7 +22,10 @@ struct Attributes {
 struct NoConfig {};
 
 namespace detail {
-template <int N> struct Words { int word[N]{}; };
+template <int N>
+struct Words {
+  int word[N]{};
+};
 }  // namespace detail
 
 /// Packs a struct of ints, enums, and floats to words and back. bool and double members do not fit: use int and float.
@@ -31,7 +34,8 @@ constexpr Attributes pack(const Config& config) {
   Attributes a;
   if constexpr (!std::is_empty_v<Config>) {
     constexpr int count = sizeof(Config) / sizeof(int);
-    static_assert(sizeof(Config) % sizeof(int) == 0 && count <= max_attributes, "an operator's Config is at most 12 members of type int, float, or int enum");
+    static_assert(sizeof(Config) % sizeof(int) == 0 && count <= max_attributes,
+                  "an operator's Config is at most 12 members of type int, float, or int enum");
     const auto words = std::bit_cast<detail::Words<count>>(config);
     for (int i = 0; i < count; ++i) a.word[i] = words.word[i];
   }
@@ -56,9 +60,9 @@ struct OperandTypes {
 
 class Derivative;  // graph/derivative.hpp
 
-/// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has one, and takes it
-/// if an operand is in blocks; it wants blocks; or it has one that takes its first operand in blocks if it is, and has all others and its
-/// result row-major.
+/// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has
+/// one, and takes it if an operand is in blocks; it wants blocks; or it has one that takes its first operand in blocks
+/// if it is, and has all others and its result row-major.
 enum class InBlocks : signed char { never, follows, wants, first };
 
 namespace detail {
@@ -83,16 +87,22 @@ struct OperatorInfo {
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
   int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
-  bool update = false;       // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element;
-                             // such an operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
-  bool takes_update = false; // a product of two matrices that can be merged with an update
+  // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element;
+  bool update = false;
+  // such an operator has apply<T, config>(numbers, count, gradient, changed), see
+  // ApplyMomentum
+  bool takes_update = false;  // a product of two matrices that can be merged with an update
   InBlocks blocks = InBlocks::never;
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
-  bool per_sample = false;   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
-  bool block_sums = false;   // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/sample_blocks.hpp says
-  bool cheap = false;        // computed again in about the time that it takes to read its operand and to write its result
-  bool in_place = false;     // its kernel can write the result over an operand of the same type
-  bool has_derivative = false, has_fold = false;  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
+  // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
+  bool per_sample = false;
+  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/sample_blocks.hpp says
+  bool block_sums = false;
+  // computed again in about the time that it takes to read its operand and to write its result
+  bool cheap = false;
+  bool in_place = false;  // its kernel can write the result over an operand of the same type
+  // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
+  bool has_derivative = false, has_fold = false;
 };
 
 /// The part that only constant evaluation needs. A compiled graph points to the part above alone, or a program would
@@ -102,8 +112,9 @@ struct OperatorRules : OperatorInfo {
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   const OperatorInfo* run_time = nullptr;
-  const OperatorRules* with_update = nullptr;       // the operator that both become
-  const OperatorRules* with_pool = nullptr;         // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
+  const OperatorRules* with_update = nullptr;  // the operator that both become
+  // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
+  const OperatorRules* with_pool = nullptr;
 };
 /// The rules behind a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
@@ -127,26 +138,40 @@ constexpr int operator_id(std::string_view name) {
 #pragma GCC diagnostic ignored "-Wnon-template-friend"
 #endif
 namespace detail {
-template <int Id> struct OperatorTag { friend constexpr auto operator_of(OperatorTag<Id>); };
-template <class Op> struct Found { using type = Op; };
-template <int Id, class Op> struct RegisterOperator { friend constexpr auto operator_of(OperatorTag<Id>) { return Found<Op>{}; } };
-template <FixedString Name> inline constexpr auto stored_name = Name;
+template <int Id>
+struct OperatorTag {
+  friend constexpr auto operator_of(OperatorTag<Id>);
+};
+template <class Op>
+struct Found {
+  using type = Op;
+};
+template <int Id, class Op>
+struct RegisterOperator {
+  friend constexpr auto operator_of(OperatorTag<Id>) { return Found<Op>{}; }
+};
+template <FixedString Name>
+inline constexpr auto stored_name = Name;
 }  // namespace detail
 #pragma GCC diagnostic pop
 
 /// The operator type with this id.
-template <int Id> using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
+template <int Id>
+using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
 
 /// Base of every operator. A derived `Op` gives
-///   struct Config { ... };                                                               settings in the type; optional
-///   static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);   writes `error` if operands do not fit
-///   static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
-///   template <class Call> static constexpr long items(long n);                           units of work that threads may share; optional: cost(n) of one, workspace(n) in bytes;
-///                                                                                        or all three at once: KernelWork work(long n)
-///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end - 1
-///   template <class Call> static constexpr auto kernel();                                optional: the address of what run does, for calls of several shapes that do the same
-///   static constexpr bool linear_work = true;                                           optional: items are a multiple of n and a constant, the rest is constant
-///   static constexpr bool per_sample = true;                                            optional: no sample meets another, and run does not ask how many there are
+///   struct Config { ... };                                                               settings in the type;
+///   optional static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);   writes `error`
+///   if operands do not fit static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
+///   template <class Call> static constexpr long items(long n);                           units of work that threads
+///   may share; optional: cost(n) of one, workspace(n) in bytes;
+///                                                                                        or all three at once:
+///                                                                                        KernelWork work(long n)
+///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end -
+///   1 template <class Call> static constexpr auto kernel();                                optional: the address of
+///   what run does, for calls of several shapes that do the same static constexpr bool linear_work = true;
+///   optional: items are a multiple of n and a constant, the rest is constant static constexpr bool per_sample = true;
+///   optional: no sample meets another, and run does not ask how many there are
 /// and, if `blocks` is not InBlocks::never, the same for images in blocks of samples:
 ///   template <class Call> static constexpr KernelWork block_work(long n);
 ///   template <class Call> static void run_blocks(const Arguments&, long begin, long end);
@@ -155,9 +180,12 @@ struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = operator_id(name);
-  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false, update = false, per_sample = false, block_sums = false, cheap = false, in_place = false;
+  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
+                        update = false, per_sample = false, block_sums = false, cheap = false, in_place = false;
   static constexpr InBlocks blocks = InBlocks::never;
-  static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) { return detail::images_only(result, operand, operands); }
+  static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) {
+    return detail::images_only(result, operand, operands);
+  }
 };
 
 namespace detail {
@@ -167,7 +195,9 @@ constexpr bool has_derivative() {
 }
 template <class Op>
 constexpr void (*derivative_of())(Derivative&) {
-  static_assert(requires { Op::derivative; }, "this operator declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr None derivative{};`");
+  static_assert(
+      requires { Op::derivative; }, "this operator declares no derivative: write `static constexpr void "
+                                    "derivative(Derivative&)` or `static constexpr None derivative{};`");
   if constexpr (has_derivative<Op>()) return &Op::derivative;
   else return nullptr;
 }
@@ -188,13 +218,19 @@ constexpr const OperatorRules* with_pool_of();
 }  // namespace detail
 
 template <class Op>
-inline constexpr OperatorInfo run_time_info{Op::name,     Op::id,       Op::leaf,
-                                            Op::effect,   Op::view,     Op::elementwise,
-                                            Op::epilogue, detail::channel_axis_of<Op>(), Op::update, requires { typename Op::WithUpdate; },
-                                            Op::blocks,   requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place, detail::has_derivative<Op>(), requires { Op::fold; }};
+inline constexpr OperatorInfo run_time_info{Op::name, Op::id, Op::leaf, Op::effect, Op::view, Op::elementwise,
+                                            Op::epilogue, detail::channel_axis_of<Op>(), Op::update,
+                                            requires {typename Op::WithUpdate;
+}
+, Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place,
+    detail::has_derivative<Op>(), requires { Op::fold; }
+}
+;
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
-inline constexpr OperatorRules info{run_time_info<Op>, detail::derivative_of<Op>(), detail::fold_of<Op>(), &Op::fits_blocks, &run_time_info<Op>, detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
+inline constexpr OperatorRules info{
+    run_time_info<Op>,  detail::derivative_of<Op>(),  detail::fold_of<Op>(),     &Op::fits_blocks,
+    &run_time_info<Op>, detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
 
 namespace detail {
 template <class Op>

@@ -11,11 +11,12 @@ namespace tenon::inline TENON_ABI {
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
 ///
 /// T, S       element type and Shape (static)
-/// Init       an initializer value: Normal{0.01f}, Zero{}, ... with `void fill(T*, const TensorType&, std::uint64_t key) const`
+/// Init       an initializer value: Normal{0.01f}, Zero{}, ... with `void fill(T*, const TensorType&, std::uint64_t
+///            key) const`
 /// Trainable  false for state that training changes by other means, such as running statistics
 ///
-/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes: a dropout
-/// rate lives in the arena, where a captured graph finds it, but checkpoints and parameter lists leave it out.
+/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes: a
+/// dropout rate lives in the arena, where a captured graph finds it, but checkpoints and parameter lists leave it out.
 template <Element T, class S, auto Init, bool Trainable = true>
 struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>> {
   using type = T;
@@ -23,10 +24,14 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr bool trainable = Trainable;
   static constexpr bool setting = requires { requires decltype(Init)::is_setting; };
-  static void initializer(void* data, const TensorType& t, std::uint64_t key) { Init.fill(static_cast<T*>(data), t, key); }
+  static void initializer(void* data, const TensorType& t, std::uint64_t key) {
+    Init.fill(static_cast<T*>(data), t, key);
+  }
 
   /// The elements, row-major. Empty before the network is bound (by a Model, its first call, or init_parameters()).
-  std::span<T> values() const { return {reinterpret_cast<T*>(data), data ? static_cast<std::size_t>(dims.count(1)) : 0}; }
+  std::span<T> values() const {
+    return {reinterpret_cast<T*>(data), data ? static_cast<std::size_t>(dims.count(1)) : 0};
+  }
   AnyTensor view() const { return AnyTensor(dims, 1, data); }
 };
 

@@ -34,7 +34,8 @@ struct Holes {
   constexpr void give(long at, long size) {
     int i = 0;
     while (i < count && offset[i] < at) ++i;
-    const bool joins_left = i > 0 && offset[i - 1] + length[i - 1] == at, joins_right = i < count && at + size == offset[i];
+    const bool joins_left = i > 0 && offset[i - 1] + length[i - 1] == at,
+               joins_right = i < count && at + size == offset[i];
     if (joins_left && joins_right) length[i - 1] += size + length[i], erase(i);
     else if (joins_left) length[i - 1] += size;
     else if (joins_right) offset[i] = at, length[i] += size;
@@ -75,23 +76,25 @@ constexpr Plan<N> place_by_time(const Graph<N>& graph, const Lifetimes<N>& lives
   return plan;
 }
 
-/// What comes first where buffers are placed one after the other: the longest lived of those that are alive when memory is fullest,
-/// then the longest lived of the others; the largest; the one of which size times life is the largest.
+/// What comes first where buffers are placed one after the other: the longest lived of those that are alive when memory
+/// is fullest, then the longest lived of the others; the largest; the one of which size times life is the largest.
 enum class PlaceOrder { lifetime, size, product };
 
 namespace detail {
 template <int N>
 constexpr long rank_of(const Graph<N>& graph, const Lifetimes<N>& lives, int id, PlaceOrder by, int full) {
   const long size = buffer_bytes(graph[id].type), moments = lives.last[id] - lives.first[id] + 1;
-  if (by == PlaceOrder::lifetime) return moments + (lives.first[id] <= full && full <= lives.last[id] ? graph.count : 0);
+  if (by == PlaceOrder::lifetime)
+    return moments + (lives.first[id] <= full && full <= lives.last[id] ? graph.count : 0);
   return by == PlaceOrder::size ? size : size * moments;
 }
 }  // namespace detail
 
-/// Places the buffers of one region in an order, each at the tightest gap between those that live at the same time. O(buffers^2);
-/// used where the order of time misses the bound.
+/// Places the buffers of one region in an order, each at the tightest gap between those that live at the same time.
+/// O(buffers^2); used where the order of time misses the bound.
 template <int N>
-constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region, PlaceOrder by) {
+constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives, Plan<N> plan, Region region,
+                                PlaceOrder by) {
   int order[N + 1]{}, count = 0;
   long rank[N + 1]{};
   const int full = detail::fullest(graph, lives, region).moment;
@@ -125,9 +128,9 @@ constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives
   return plan;
 }
 
-/// The best of up to four plans for one region, each an evaluation of its own; the first that reaches the bound ends the
-/// search. Tag has constants `graph` and `lives`; Before::plan is the plan of the other regions. (A type, since nvcc takes
-/// no reference to a constant as a template argument.)
+/// The best of up to four plans for one region, each an evaluation of its own; the first that reaches the bound ends
+/// the search. Tag has constants `graph` and `lives`; Before::plan is the plan of the other regions. (A type, since
+/// nvcc takes no reference to a constant as a template argument.)
 template <class Tag, class Before, Region region, int tries = 3>
 struct BestPlan {
   using Earlier = BestPlan<Tag, Before, region, tries - 1>;

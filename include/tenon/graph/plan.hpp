@@ -8,8 +8,8 @@
 namespace tenon::inline TENON_ABI {
 
 /// The memory a value can be in. Scratch memory has three regions: `sample` for values that grow with the batch, whose
-/// offsets count per sample, `fixed` for those that do not, and `block` for values of a stage that nothing else reads: each
-/// thread has one, for the samples of one block.
+/// offsets count per sample, `fixed` for those that do not, and `block` for values of a stage that nothing else reads:
+/// each thread has one, for the samples of one block.
 enum class Region : signed char { none = -1, sample, fixed, block, parameters, state, input, constant };
 inline constexpr int regions = 7, scratch_regions = 3;
 
@@ -23,7 +23,8 @@ struct Place {
   constexpr Place(Region region, long offset) : region(region), offset(offset) {}
 };
 
-/// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their operand 0.
+/// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their
+/// operand 0.
 template <int N>
 struct Lifetimes {
   int first[N + 1]{}, last[N + 1]{};
@@ -51,8 +52,8 @@ constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
   }
 }
 }  // namespace detail
-/// A stage runs once per block: what it reads is read to its end, and what it writes is written from its begin on, unless a value
-/// is of one block.
+/// A stage runs once per block: what it reads is read to its end, and what it writes is written from its begin on,
+/// unless a value is of one block.
 template <int N>
 constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages = {}, bool in_place = false) {
   Lifetimes<N> l;

@@ -6,12 +6,12 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// What is reachable from a root, operands first, in the order of operand positions. This order is the same in graph and
-/// PyNative mode, while the order in which compilers evaluate f(a) + g(a), and thus trace it, is not.
+/// What is reachable from a root, operands first, in the order of operand positions. This order is the same in graph
+/// and PyNative mode, while the order in which compilers evaluate f(a) + g(a), and thus trace it, is not.
 class PostOrder {
  public:
-  /// The numbers below `size` that are reachable from `root`. `operands(i)` counts the operands of i, `operand(i, k)` is one
-  /// of them, or -1. The result is valid until the next call, which reuses its memory.
+  /// The numbers below `size` that are reachable from `root`. `operands(i)` counts the operands of i, `operand(i, k)`
+  /// is one of them, or -1. The result is valid until the next call, which reuses its memory.
   template <class Operands, class Operand>
   constexpr const std::vector<int>& from(int root, std::size_t size, Operands operands, Operand operand) {
     order_.clear();

@@ -4,9 +4,9 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Which nodes run in stages (graph/pass/stages.hpp). The nodes of a stage stand one behind the other. All of them run for the first
-/// block of samples, then all for the next, so that a value which only they read needs the memory of one block, and finds it in the
-/// cache; threads share the blocks. Other nodes see the whole batch.
+/// Which nodes run in stages (graph/pass/stages.hpp). The nodes of a stage stand one behind the other. All of them run
+/// for the first block of samples, then all for the next, so that a value which only they read needs the memory of one
+/// block, and finds it in the cache; threads share the blocks. Other nodes see the whole batch.
 template <int N>
 struct Stages {
   short of[N + 1]{};   // the stage of a node, counted from 1; 0: none

@@ -11,25 +11,27 @@ namespace tenon::inline TENON_ABI {
 
 /// A cell or a parameter of a network. Entry 0 is the network itself.
 struct Entry {
-  const void* address = nullptr;   // inside prototype<Net>
-  std::uint64_t type = 0;          // a cell and its first member have one address and two types
-  std::string_view name;           // member name; empty for a numbered child
+  const void* address = nullptr;  // inside prototype<Net>
+  std::uint64_t type = 0;         // a cell and its first member have one address and two types
+  std::string_view name;          // member name; empty for a numbered child
   std::string_view class_name;
-  int index = -1;                  // number of a child in a list, else -1
+  int index = -1;  // number of a child in a list, else -1
   int parent = -1;
-  std::uint64_t path = 0;          // hash of the dotted path, key of random streams
+  std::uint64_t path = 0;  // hash of the dotted path, key of random streams
   bool parameter = false, trainable = false;
-  bool setting = false;            // a number that the user sets, such as a dropout rate: no part of checkpoints and counts
+  // a number that the user sets, such as a dropout rate: no part of checkpoints and counts
+  bool setting = false;
   TensorType dims{};
-  long offset = 0;                 // byte offset in the arena
+  long offset = 0;  // byte offset in the arena
   void (*initialize)(void* data, const TensorType&, std::uint64_t key) = nullptr;
 };
 
-template <class T> concept AnyCell = requires { requires T::is_cell; };
-template <class T> concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
+template <class T>
+concept AnyCell = requires { requires T::is_cell; };
+template <class T>
+concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
 
 namespace detail {
-
 
 struct Collector {
   std::vector<Entry>& entries;
@@ -60,8 +62,10 @@ struct Collector {
   template <class X>
   constexpr void children(const X& cell, int self) {
     if constexpr (requires { X::transparent; }) children(cell.cell, self);  // a wrapper that adds no name
-    else if constexpr (requires { X::named; }) cell.each_child([&](const auto& child, std::string_view name) { visit(child, name, -1, self); });
-    else if constexpr (requires { X::numbered; }) cell.each_child([&](const auto& child, int i) { visit(child, "", i, self); });
+    else if constexpr (requires { X::named; })
+      cell.each_child([&](const auto& child, std::string_view name) { visit(child, name, -1, self); });
+    else if constexpr (requires { X::numbered; })
+      cell.each_child([&](const auto& child, int i) { visit(child, "", i, self); });
     else if constexpr (!std::is_empty_v<X>) named_children(cell, self);
   }
   template <class X>
@@ -86,14 +90,17 @@ struct Collector {
   template <class X, int I, class M>
   static constexpr bool stands_at() {
     bool found = false;
-    for_each_member(prototype<X>, [&found]<class Other>(const Other&, int position) { found |= position == I && std::is_same_v<Other, M>; });
+    for_each_member(prototype<X>, [&found]<class Other>(const Other&, int position) {
+      found |= position == I && std::is_same_v<Other, M>;
+    });
     return found;
   }
   constexpr int add(const Entry& entry) {
     entries.push_back(entry);
     Entry& e = entries.back();
     std::uint64_t h = e.parent >= 0 ? entries[std::size_t(e.parent)].path : 0;
-    e.path = e.index >= 0 ? hash_number(std::uint64_t(e.index), h) : hash_number(hash_bytes(e.name.data(), e.name.size()), h);
+    e.path = e.index >= 0 ? hash_number(std::uint64_t(e.index), h)
+                          : hash_number(hash_bytes(e.name.data(), e.name.size()), h);
     return int(entries.size()) - 1;
   }
 };
@@ -132,7 +139,8 @@ struct Structure {
   static constexpr Table table = make();
 };
 
-/// Index of the object at `address` with type number `type`, searched from `hint` on; -1 if it is not part of the network.
+/// Index of the object at `address` with type number `type`, searched from `hint` on; -1 if it is not part of the
+/// network.
 constexpr int find_entry(const Entry* entries, int count, const void* address, std::uint64_t type, int hint = 0) {
   for (int tried = 0, i = hint; tried < count; ++tried, i = i + 1 == count ? 0 : i + 1)
     if (entries[i].type == type && entries[i].address == address) return i;
@@ -141,7 +149,8 @@ constexpr int find_entry(const Entry* entries, int count, const void* address, s
 
 /// Writes the path of an entry from the first named level on: "network.conv1.weight", or "conv1.weight" from level 1.
 template <class Text>
-[[gnu::noinline]] constexpr void write_path(Text& text, const Entry* entries, int i, std::string_view separator, bool with_root) {
+[[gnu::noinline]] constexpr void write_path(Text& text, const Entry* entries, int i, std::string_view separator,
+                                            bool with_root) {
   if (i < 0) return;
   const int parent = entries[i].parent;
   if (parent < 0) {

@@ -24,12 +24,8 @@ struct Traced : ops::Value<Traced<T, S>> {
   constexpr Traced(Builder* b, int node) : builder(b), id(node) {}
 
   /// There are no values in a graph: the trace fails with a sentence that says what to do.
-  constexpr T item() const {
-    return static_cast<T>(builder->fail_for_value("item()"));
-  }
-  constexpr explicit operator bool() const {
-    return builder->fail_for_value("`if`") != 0;
-  }
+  constexpr T item() const { return static_cast<T>(builder->fail_for_value("item()")); }
+  constexpr explicit operator bool() const { return builder->fail_for_value("`if`") != 0; }
 };
 
 /// What a failed shape rule returns. It passes silently through all operators and cells: the first error is reported
@@ -42,6 +38,7 @@ struct Broken : ops::Value<Broken> {
   constexpr explicit operator bool() const { return false; }
 };
 
-template <class V> inline constexpr bool is_broken = std::is_same_v<std::remove_cvref_t<V>, Broken>;
+template <class V>
+inline constexpr bool is_broken = std::is_same_v<std::remove_cvref_t<V>, Broken>;
 
 }  // namespace tenon

@@ -1,17 +1,17 @@
 // Reads a whole file into memory, and writes a whole file or none of it.
 #pragma once
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 #include <tenon/core/error.hpp>
@@ -44,7 +44,8 @@ class FileHandle {
 };
 
 /// "Cannot <act> '<path>': <text of errno>." as an exception. Call it before anything else can change errno.
-[[noreturn, gnu::cold]] inline void throw_system_error(std::string_view act, const std::string& path, std::string_view hint = "") {
+[[noreturn, gnu::cold]] inline void throw_system_error(std::string_view act, const std::string& path,
+                                                       std::string_view hint = "") {
   const int reason = errno;
   throw_error<RuntimeError>("Cannot ", act, " '", path, "': ", std::strerror(reason), ".", hint);
 }
@@ -52,7 +53,8 @@ class FileHandle {
 /// Throws ValueError if a path cannot be handed to the system: it is empty or has a zero byte inside.
 [[gnu::cold]] inline void check_path(const std::string& path) {
   if (path.empty()) throw_error<ValueError>("The path of a file is empty; pass the file's name.");
-  if (path.find('\0') != std::string::npos) throw_error<ValueError>("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name.");
+  if (path.find('\0') != std::string::npos)
+    throw_error<ValueError>("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name.");
 }
 
 /// True if the path names something that exists and is not a directory.
@@ -85,7 +87,8 @@ inline std::string directory_of(const std::string& path) {
   if (!file.valid()) throw_system_error("open", path);
   struct stat status;
   if (::fstat(file.get(), &status) != 0) throw_system_error("open", path);
-  if (S_ISDIR(status.st_mode)) throw_error<RuntimeError>("Cannot read '", path, "': it is a directory; pass the path of a file.");
+  if (S_ISDIR(status.st_mode))
+    throw_error<RuntimeError>("Cannot read '", path, "': it is a directory; pass the path of a file.");
   return file;
 }
 
@@ -96,8 +99,10 @@ inline std::string directory_of(const std::string& path) {
   return S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-[[noreturn, gnu::cold]] inline void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit) {
-  throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit, " are allowed here; is it the right file?");
+[[noreturn, gnu::cold]] inline void throw_file_too_large(const std::string& path, std::string_view found,
+                                                         std::uint64_t limit) {
+  throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit,
+                            " are allowed here; is it the right file?");
 }
 
 /// The whole content of a file or of a stream such as a pipe.
@@ -109,7 +114,8 @@ inline std::string read_file(const std::string& path, std::uint64_t limit = defa
   const std::uint64_t size = size_of_file(file, path);
   if (size > limit) throw_file_too_large(path, text(size), limit);
   constexpr std::size_t smallest_chunk = 1 << 16;
-  std::string content(static_cast<std::size_t>(size) + 1, '\0');  // one more than announced: the end shows in the first round
+  // one more than announced: the end shows in the first round
+  std::string content(static_cast<std::size_t>(size) + 1, '\0');
   std::size_t filled = 0;
   for (;;) {
     if (filled == content.size()) content.resize(content.size() + std::max(smallest_chunk, content.size() / 2));
@@ -146,7 +152,8 @@ class TemporaryFile {
   [[gnu::cold]] void move_into_place() {
     keep_mode_of_old_file();
     if (::fsync(file_.get()) != 0 || !file_.close()) throw_system_error("write", final_path_);
-    if (::rename(path_.c_str(), final_path_.c_str()) != 0) throw_system_error("rename the finished file to", final_path_);
+    if (::rename(path_.c_str(), final_path_.c_str()) != 0)
+      throw_system_error("rename the finished file to", final_path_);
     renamed_ = true;
   }
 
@@ -155,19 +162,22 @@ class TemporaryFile {
   /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
   [[gnu::cold]] FileHandle create() {
     check_path(final_path_);
-    if (directory_exists(final_path_)) throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
+    if (directory_exists(final_path_))
+      throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
     static std::atomic<unsigned> counter{0};
     for (;;) {
       path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
       FileHandle file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       if (file.valid()) return file;
-      if (errno != EEXIST) throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
+      if (errno != EEXIST)
+        throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
     }
   }
   [[gnu::cold]] void keep_mode_of_old_file() {
     struct stat old;
     if (::stat(final_path_.c_str(), &old) != 0) return;
-    [[maybe_unused]] const int ignored = ::fchmod(file_.get(), old.st_mode & 0777);  // a file system without modes is no reason to lose data
+    // a file system without modes is no reason to lose data
+    [[maybe_unused]] const int ignored = ::fchmod(file_.get(), old.st_mode & 0777);
   }
 
   std::string final_path_, path_;
@@ -184,8 +194,8 @@ class TemporaryFile {
 }  // namespace detail
 
 /// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
-/// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is left.
-/// A path that is a symbolic link becomes a file; what the link pointed to stays as it was.
+/// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is
+/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was.
 ///
 /// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
 inline void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
@@ -195,7 +205,8 @@ inline void write_file(const std::string& path, std::span<const std::span<const 
   detail::sync_directory(directory_of(path));
 }
 
-/// Throws what write_file would throw for a path where no file can appear. For a program that works long before it writes.
+/// Throws what write_file would throw for a path where no file can appear. For a program that works long before it
+/// writes.
 [[gnu::noinline]] inline void check_writable(const std::string& path) { const detail::TemporaryFile probe(path); }
 
 /// Writes one text as a file, in the same all-or-nothing way.

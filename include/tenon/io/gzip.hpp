@@ -24,7 +24,8 @@ namespace detail {
 class Inflater {
  public:
   explicit Inflater(const std::string& path) : path_(path) {
-    if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw_error<RuntimeError>("Cannot read '", path, "': zlib did not start; is memory exhausted?");
+    if (::inflateInit2(&stream_, 15 + 16) != Z_OK)
+      throw_error<RuntimeError>("Cannot read '", path, "': zlib did not start; is memory exhausted?");
   }
   Inflater(const Inflater&) = delete;
   ~Inflater() { ::inflateEnd(&stream_); }
@@ -32,7 +33,8 @@ class Inflater {
   /// Inflates from input to output as far as either goes and shortens both. True at the end of a member.
   [[gnu::cold]] bool step(std::string_view& input, char*& output, std::size_t& room) {
     constexpr std::size_t most = 1u << 30;  // zlib counts in 32 bits
-    const uInt given = static_cast<uInt>(std::min(input.size(), most)), offered = static_cast<uInt>(std::min(room, most));
+    const uInt given = static_cast<uInt>(std::min(input.size(), most)),
+               offered = static_cast<uInt>(std::min(room, most));
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
     stream_.avail_in = given;
     stream_.next_out = reinterpret_cast<Bytef*>(output);
@@ -43,9 +45,12 @@ class Inflater {
     room -= offered - stream_.avail_out;
     if (code == Z_STREAM_END) return true;
     if (code == Z_BUF_ERROR || (code == Z_OK && input.empty() && room > 0))
-      throw_error<RuntimeError>("The gzip file '", path_, "' ends too early: it was cut off. Download or copy it again.");
+      throw_error<RuntimeError>("The gzip file '", path_,
+                                "' ends too early: it was cut off. Download or copy it again.");
     if (code != Z_OK)
-      throw_error<RuntimeError>("The gzip file '", path_, "' is damaged: ", stream_.msg ? stream_.msg : "zlib refuses it", ". Download or copy it again.");
+      throw_error<RuntimeError>("The gzip file '", path_,
+                                "' is damaged: ", stream_.msg ? stream_.msg : "zlib refuses it",
+                                ". Download or copy it again.");
     return false;
   }
   /// Makes ready for the next member.
@@ -57,7 +62,8 @@ class Inflater {
 };
 
 [[noreturn, gnu::cold]] inline void throw_inflates_too_far(const std::string& path, std::uint64_t limit) {
-  throw_error<RuntimeError>("The gzip file '", path, "' inflates to more than the ", limit, " bytes allowed here; is it the right file?");
+  throw_error<RuntimeError>("The gzip file '", path, "' inflates to more than the ", limit,
+                            " bytes allowed here; is it the right file?");
 }
 
 }  // namespace detail
@@ -75,13 +81,16 @@ inline std::string gunzip(std::string_view compressed, const std::string& path, 
     if (member_ended) {
       if (compressed.find_first_not_of('\0') == std::string_view::npos) break;
       if (!is_gzip(compressed))
-        throw_error<RuntimeError>("The gzip file '", path, "' is damaged: ", compressed.size(), " bytes of something else follow its end.");
+        throw_error<RuntimeError>("The gzip file '", path, "' is damaged: ", compressed.size(),
+                                  " bytes of something else follow its end.");
       inflater.restart();
     }
     if (filled == content.size()) {
       if (filled > limit) detail::throw_inflates_too_far(path, limit);
-      const std::uint64_t wanted = std::max<std::uint64_t>(filled + filled / 2, std::max<std::uint64_t>(1 << 16, compressed.size() * 2));
-      content.resize(static_cast<std::size_t>(std::min(wanted, limit) + 1));  // one more than the limit shows that it is exceeded
+      const std::uint64_t wanted =
+          std::max<std::uint64_t>(filled + filled / 2, std::max<std::uint64_t>(1 << 16, compressed.size() * 2));
+      // one more than the limit shows that it is exceeded
+      content.resize(static_cast<std::size_t>(std::min(wanted, limit) + 1));
     }
     char* output = content.data() + filled;
     std::size_t room = content.size() - filled;
@@ -96,8 +105,10 @@ inline std::string gunzip(std::string_view compressed, const std::string& path, 
 #else
 
 inline std::string gunzip(std::string_view, const std::string& path, std::uint64_t) {
-  throw_error<RuntimeError>("Cannot read '", path, "': it is compressed with gzip, and this program was built without zlib. Install the package zlib1g-dev and "
-                          "define TENON_WITH_ZLIB (CMake: find_package(tenon COMPONENTS zlib)), or unpack the file with gunzip.");
+  throw_error<RuntimeError>(
+      "Cannot read '", path,
+      "': it is compressed with gzip, and this program was built without zlib. Install the package zlib1g-dev and "
+      "define TENON_WITH_ZLIB (CMake: find_package(tenon COMPONENTS zlib)), or unpack the file with gunzip.");
 }
 
 #endif

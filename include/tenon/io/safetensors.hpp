@@ -20,7 +20,8 @@
 
 namespace tenon::inline TENON_ABI::io {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files hold little-endian numbers, used as they lie: this machine is big-endian");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors files hold little-endian numbers, used as they lie: this machine is big-endian");
 
 /// A view of a tensor and its name, as in checkpoints and parameter lists.
 struct NamedTensor {
@@ -43,8 +44,8 @@ struct LoadReport {
 
 /// A safetensors file in memory. Reads and checks the whole file on construction, and owns its bytes.
 ///
-/// throws      RuntimeError if the file cannot be read, is damaged, breaks a rule of the format, or holds a bool other than 0 and 1;
-///             the header is checked before memory is taken for the data
+/// throws      RuntimeError if the file cannot be read, is damaged, breaks a rule of the format, or holds a bool other
+///             than 0 and 1; the header is checked before memory is taken for the data
 /// source      the format of huggingface/safetensors; stricter in that names must be unique, a tensor has no member but
 ///             dtype, shape and data_offsets, at most 8 axes, and only spaces follow the header
 class Safetensors {
@@ -63,13 +64,15 @@ class Safetensors {
     index_ = SortedNames(tensors_);
   }
 
-  /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to lives.
+  /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to
+  /// lives.
   std::span<const NamedTensor> tensors() const { return {tensors_.data(), tensors_.size()}; }
   /// The tensors whose element type Tenon does not have.
   std::span<const ForeignTensor> foreign() const { return {foreign_.data(), foreign_.size()}; }
   std::span<const std::pair<std::string, std::string>> metadata() const { return {metadata_.data(), metadata_.size()}; }
 
-  /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does not have.
+  /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does
+  /// not have.
   const AnyTensor* find(std::string_view name) const {
     if (const std::size_t found = index_.find(name); found != SortedNames::none) return &tensors_[found].tensor;
     for (const ForeignTensor& tensor : foreign_)
@@ -80,7 +83,7 @@ class Safetensors {
  private:
   [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const {
     throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
-                         ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
+                           ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
   }
 
   [[gnu::cold]] static void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
@@ -88,18 +91,22 @@ class Safetensors {
       const ssize_t count = ::read(file.get(), into.data(), into.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) throw_system_error("read", path);
-      if (count == 0) throw_bad_safetensors(path, text("it became shorter while it was read, ", into.size(), " bytes are missing"));
+      if (count == 0)
+        throw_bad_safetensors(path, text("it became shorter while it was read, ", into.size(), " bytes are missing"));
       into = into.subspan(static_cast<std::size_t>(count));
     }
   }
 
   [[gnu::cold]] static std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
     if (size == 0) throw_bad_safetensors(path, "it is empty, or a pipe, whose size is not known before its end");
-    if (size < 8) throw_bad_safetensors(path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
+    if (size < 8)
+      throw_bad_safetensors(
+          path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
     std::uint64_t length = 0;
     read_exactly(file, path, {reinterpret_cast<std::byte*>(&length), sizeof length});
     const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");
-    if (length > safetensors_header_limit) throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));
+    if (length > safetensors_header_limit)
+      throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));
     if (length > size - 8) throw_bad_safetensors(path, text(announced, "the file has only ", size - 8, " more"));
     std::string json(static_cast<std::size_t>(length), '\0');
     read_exactly(file, path, {reinterpret_cast<std::byte*>(json.data()), json.size()});
@@ -110,7 +117,8 @@ class Safetensors {
     std::byte* bytes = data_.data() + entry.begin;
     const auto size = static_cast<std::size_t>(entry.end - entry.begin);
     if (!entry.dtype->known) {
-      foreign_.push_back({std::move(entry.name), entry.dtype->name, {entry.shape().begin(), entry.shape().end()}, {bytes, size}});
+      foreign_.push_back(
+          {std::move(entry.name), entry.dtype->name, {entry.shape().begin(), entry.shape().end()}, {bytes, size}});
       return;
     }
     if (entry.dtype->dtype == Dtype::bool_) check_bools(entry.name, {bytes, size});
@@ -126,7 +134,8 @@ class Safetensors {
   [[gnu::cold]] void check_bools(const std::string& name, std::span<const std::byte> bytes) const {
     const auto bad = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
     if (bad == bytes.end()) return;
-    throw_bad_safetensors(path_, text("element ", bad - bytes.begin(), " of the bool tensor ", printable(name), " is ", std::to_integer<int>(*bad)));
+    throw_bad_safetensors(path_, text("element ", bad - bytes.begin(), " of the bool tensor ", printable(name), " is ",
+                                      std::to_integer<int>(*bad)));
   }
 
   std::string path_;
@@ -135,43 +144,53 @@ class Safetensors {
   std::vector<NamedTensor> tensors_;
   std::vector<ForeignTensor> foreign_;
   std::vector<std::pair<std::string, std::string>> metadata_;
-  SortedNames index_;           // of tensors_
+  SortedNames index_;  // of tensors_
 };
 
 namespace detail {
 
 [[gnu::cold]] inline void check_names_differ(std::string_view act, const std::string& path, const SortedNames& names) {
   if (const std::string_view* twice = names.twice())
-    throw_error<ValueError>("Cannot ", act, " '", path, "': the name ", printable(*twice), " is there twice; names must be unique.");
+    throw_error<ValueError>("Cannot ", act, " '", path, "': the name ", printable(*twice),
+                            " is there twice; names must be unique.");
 }
 
 /// Why a view cannot be copied from or to, "" if it can.
 [[gnu::cold]] inline std::string problem_of_view(const AnyTensor& tensor) {
-  if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes) return text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes);
+  if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes)
+    return text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes);
   std::uint64_t bytes = 0;
-  if (!bytes_of_shape(tensor.shape(), safetensors_dtype(tensor.dtype).bits, bytes)) return text("has the impossible shape ", shape_text(tensor.shape()));
-  if (tensor.device.kind != DeviceKind::cpu) return text("is on the ", name(tensor.device.kind), "; copy it to the CPU first");
+  if (!bytes_of_shape(tensor.shape(), safetensors_dtype(tensor.dtype).bits, bytes))
+    return text("has the impossible shape ", shape_text(tensor.shape()));
+  if (tensor.device.kind != DeviceKind::cpu)
+    return text("is on the ", name(tensor.device.kind), "; copy it to the CPU first");
   return !tensor.data && bytes != 0 ? "has no data" : "";
 }
 
 /// Throws ValueError for a view that cannot be copied, and for a name that two of the tensors have.
-[[gnu::cold]] inline void check_tensors(std::string_view act, const std::string& path, std::span<const NamedTensor> tensors) {
+[[gnu::cold]] inline void check_tensors(std::string_view act, const std::string& path,
+                                        std::span<const NamedTensor> tensors) {
   for (const NamedTensor& named : tensors)
     if (const std::string problem = problem_of_view(named.tensor); !problem.empty())
       throw_error<ValueError>("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", problem, ".");
   check_names_differ(act, path, SortedNames(tensors));
 }
 
-[[gnu::cold, gnu::noinline]] inline void check_text(const std::string& path, std::string_view what, std::string_view s) {
+[[gnu::cold, gnu::noinline]] inline void check_text(const std::string& path, std::string_view what,
+                                                    std::string_view s) {
   if (const std::size_t bad = find_bad_utf8(s); bad != s.npos)
-    throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad, ".");
+    throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8 at byte ", bad,
+                            ".");
 }
 
 [[gnu::cold]] inline void check_before_save(const std::string& path, std::span<const NamedTensor> tensors,
-                              std::span<const std::pair<std::string, std::string>> metadata) {
+                                            std::span<const std::pair<std::string, std::string>> metadata) {
   for (const NamedTensor& named : tensors) {
-    if (named.name.empty()) throw_error<ValueError>("Cannot save '", path, "': a tensor has an empty name; give it one.");
-    if (named.name == "__metadata__") throw_error<ValueError>("Cannot save '", path, "': the name '__metadata__' belongs to the format; choose another one.");
+    if (named.name.empty())
+      throw_error<ValueError>("Cannot save '", path, "': a tensor has an empty name; give it one.");
+    if (named.name == "__metadata__")
+      throw_error<ValueError>("Cannot save '", path,
+                              "': the name '__metadata__' belongs to the format; choose another one.");
     check_text(path, "name", named.name);
   }
   check_tensors("save", path, tensors);
@@ -184,15 +203,18 @@ namespace detail {
 }
 
 /// One sentence for each of the first names, with the nearest name of the other side.
-[[gnu::cold]] inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what, std::string_view where, const std::vector<std::string>& others) {
+[[gnu::cold]] inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what,
+                                                std::string_view where, const std::vector<std::string>& others) {
   constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
   std::vector<std::string> candidates;
   for (const std::string& other : others)
-    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'")) candidates.push_back(other);
+    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'"))
+      candidates.push_back(other);
   std::string result;
   for (std::size_t i = 0; i < names.size() && i < most; ++i) {
     const std::string& name = names[i];
-    result += text(" ", what, " ", printable(name), " is not ", where, ".", name.size() <= longest ? did_you_mean(name, candidates) : "");
+    result += text(" ", what, " ", printable(name), " is not ", where, ".",
+                   name.size() <= longest ? did_you_mean(name, candidates) : "");
   }
   if (names.size() > most) result += text(" So it is with ", names.size() - most, " more.");
   return result;
@@ -214,36 +236,42 @@ namespace detail {
 
 [[noreturn, gnu::cold]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
   throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.",
-                      list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
-                      list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing), " Pass strict = false to load what matches.");
+                        list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
+                        list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing),
+                        " Pass strict = false to load what matches.");
 }
 
 [[gnu::cold]] inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
   if (found.dtype != needed.tensor.dtype)
-    throw_error<TypeError>("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype), " in the file, the parameter needs ",
-                         name(needed.tensor.dtype), ".");
-  if (!std::equal(found.shape().begin(), found.shape().end(), needed.tensor.shape().begin(), needed.tensor.shape().end()))
-    throw_error<ValueError>("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ", shape_text(found.shape()),
-                          " in the file, the parameter needs ", shape_text(needed.tensor.shape()), ".");
+    throw_error<TypeError>("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype),
+                           " in the file, the parameter needs ", name(needed.tensor.dtype), ".");
+  if (!std::equal(found.shape().begin(), found.shape().end(), needed.tensor.shape().begin(),
+                  needed.tensor.shape().end()))
+    throw_error<ValueError>("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ",
+                            shape_text(found.shape()), " in the file, the parameter needs ",
+                            shape_text(needed.tensor.shape()), ".");
 }
 
 }  // namespace detail
 
-/// Writes the tensors as one file that appears complete or not at all, with the bytes that the reference implementation writes:
-/// sorted by dtype, widest first, then by name; the header padded to a multiple of 8 bytes.
+/// Writes the tensors as one file that appears complete or not at all, with the bytes that the reference implementation
+/// writes: sorted by dtype, widest first, then by name; the header padded to a multiple of 8 bytes.
 ///
 /// tensors     names unique, not empty, UTF-8, not "__metadata__"; data on the CPU
 /// metadata    keys unique; keys and values UTF-8
-/// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be written
+/// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be
+///             written
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              std::vector<std::pair<std::string, std::string>> metadata = {}) {
   detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
   std::vector<SortKey> order(tensors.size());
   for (std::size_t i = 0; i < order.size(); ++i)
-    order[i] = {std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(tensors[i].tensor.dtype)), 0, tensors[i].name, i};
+    order[i] = {std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(tensors[i].tensor.dtype)), 0,
+                tensors[i].name, i};
   sort_keys(order);
   SafetensorsHeader header{{}, std::move(metadata)};
-  const std::unique_ptr<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);  // length, header, tensors
+  // length, header, tensors
+  const std::unique_ptr<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
   std::size_t part = 2;
   std::uint64_t end = 0;
   for (const SortKey& key : order) {
@@ -261,8 +289,8 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
   const std::string json = write_safetensors_header(header);
   const std::uint64_t length = json.size();
   if (length > safetensors_header_limit)
-    throw_error<ValueError>("Cannot save '", path, "': the header has ", length, " bytes, at most ", safetensors_header_limit,
-                          " are allowed; save fewer tensors per file.");
+    throw_error<ValueError>("Cannot save '", path, "': the header has ", length, " bytes, at most ",
+                            safetensors_header_limit, " are allowed; save fewer tensors per file.");
   parts[0] = {reinterpret_cast<const std::byte*>(&length), sizeof length};
   parts[1] = {reinterpret_cast<const std::byte*>(json.data()), json.size()};
   write_file(path, std::span<const std::span<const std::byte>>(parts.get(), part));
@@ -273,8 +301,8 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
 /// into        names unique; data on the CPU
 /// strict      also refuse if a name is only in the file or only in into
 /// result      the names without a counterpart; both lists are empty with strict
-/// throws      KeyError for unmatched names (strict), TypeError for another dtype, ValueError for another shape or a bad view,
-///             RuntimeError if the file cannot be read
+/// throws      KeyError for unmatched names (strict), TypeError for another dtype, ValueError for another shape or a
+///             bad view, RuntimeError if the file cannot be read
 inline LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict = true) {
   detail::check_tensors("load", path, into);
   const Safetensors file(path);
@@ -284,7 +312,8 @@ inline LoadReport load_safetensors(const std::string& path, std::span<const Name
   for (const NamedTensor& needed : into)
     if (const AnyTensor* found = file.find(needed.name)) detail::check_match(path, needed, *found);
   for (const NamedTensor& needed : into)
-    if (const AnyTensor* found = file.find(needed.name); found && found->bytes() != 0) std::memcpy(needed.tensor.data, found->data, found->bytes());
+    if (const AnyTensor* found = file.find(needed.name); found && found->bytes() != 0)
+      std::memcpy(needed.tensor.data, found->data, found->bytes());
   return report;
 }
 

@@ -31,12 +31,28 @@ struct SafetensorsDtype {
 
 /// All types of the format. Writers sort tensors by this table, last row first, which aligns every element.
 inline constexpr SafetensorsDtype safetensors_dtypes[]{
-    {"BOOL", 8, true, Dtype::bool_},   {"F4", 4},          {"F6_E2M3", 6},     {"F6_E3M2", 6},     {"U8", 8, true, Dtype::uint8},
-    {"I8", 8, true, Dtype::int8},      {"F8_E5M2", 8},     {"F8_E4M3", 8},     {"F8_E8M0", 8},     {"F8_E4M3FNUZ", 8},
-    {"F8_E5M2FNUZ", 8},                {"I16", 16, true, Dtype::int16},        {"U16", 16, true, Dtype::uint16},
-    {"F16", 16, true, Dtype::float16}, {"BF16", 16, true, Dtype::bfloat16},    {"I32", 32, true, Dtype::int32},
-    {"U32", 32, true, Dtype::uint32},  {"F32", 32, true, Dtype::float32},      {"C64", 64},
-    {"F64", 64, true, Dtype::float64}, {"I64", 64, true, Dtype::int64},        {"U64", 64, true, Dtype::uint64},
+    {"BOOL", 8, true, Dtype::bool_},
+    {"F4", 4},
+    {"F6_E2M3", 6},
+    {"F6_E3M2", 6},
+    {"U8", 8, true, Dtype::uint8},
+    {"I8", 8, true, Dtype::int8},
+    {"F8_E5M2", 8},
+    {"F8_E4M3", 8},
+    {"F8_E8M0", 8},
+    {"F8_E4M3FNUZ", 8},
+    {"F8_E5M2FNUZ", 8},
+    {"I16", 16, true, Dtype::int16},
+    {"U16", 16, true, Dtype::uint16},
+    {"F16", 16, true, Dtype::float16},
+    {"BF16", 16, true, Dtype::bfloat16},
+    {"I32", 32, true, Dtype::int32},
+    {"U32", 32, true, Dtype::uint32},
+    {"F32", 32, true, Dtype::float32},
+    {"C64", 64},
+    {"F64", 64, true, Dtype::float64},
+    {"I64", 64, true, Dtype::int64},
+    {"U64", 64, true, Dtype::uint64},
 };
 
 /// The format's row for a dtype of Tenon; every one has a row.
@@ -72,9 +88,17 @@ struct SafetensorsHeader {
       ++i;
       continue;
     }
-    const std::size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+    const std::size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
+                               : (lead & 0xf0) == 0xe0        ? 3
+                               : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                              : 0;
     if (length == 0) return i;
-    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80, high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    const unsigned low = lead == 0xe0   ? 0xa0
+                         : lead == 0xf0 ? 0x90
+                                        : 0x80,
+                   high = lead == 0xed   ? 0x9f
+                          : lead == 0xf4 ? 0x8f
+                                         : 0xbf;
     if (byte(i + 1) < low || byte(i + 1) > high) return i;
     for (std::size_t k = 2; k < length; ++k)
       if ((byte(i + k) & 0xc0) != 0x80) return i;
@@ -83,8 +107,8 @@ struct SafetensorsHeader {
   return std::string_view::npos;
 }
 
-/// s, which is UTF-8, as it stands between the quotes of a JSON text, with the escapes that the reference implementation writes.
-/// Byte 7f, which a terminal obeys and JSON does not escape, is escaped for messages.
+/// s, which is UTF-8, as it stands between the quotes of a JSON text, with the escapes that the reference
+/// implementation writes. Byte 7f, which a terminal obeys and JSON does not escape, is escaped for messages.
 [[gnu::cold, gnu::noinline]] inline std::string json_escaped(std::string_view s, bool for_message = false) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letter = "\"\\bfnrt", digit = "0123456789abcdef";
   std::string out;
@@ -104,19 +128,22 @@ struct SafetensorsHeader {
 [[gnu::cold, gnu::noinline]] inline std::string printable(std::string_view name) {
   constexpr std::size_t longest = 120;
   std::string_view shown = name.substr(0, longest);
-  if (const std::size_t bad = find_bad_utf8(shown); bad != shown.npos) shown = shown.substr(0, bad);  // also a cut character
+  // also a cut character
+  if (const std::size_t bad = find_bad_utf8(shown); bad != shown.npos) shown = shown.substr(0, bad);
   if (shown.size() == name.size()) return text("'", json_escaped(shown, true), "'");
   return text("'", json_escaped(shown, true), "...' (", name.size(), " bytes)");
 }
 
 [[noreturn, gnu::cold]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
-  throw_error<RuntimeError>("Cannot read '", path, "' as safetensors: ", reason, ". The file is damaged or of another format: save or download it again.");
+  throw_error<RuntimeError>("Cannot read '", path, "' as safetensors: ", reason,
+                            ". The file is damaged or of another format: save or download it again.");
 }
 
 namespace detail {
 
-/// Reads the one form of JSON that a header can have, in one pass without recursion: an object of objects with the members
-/// dtype, shape and data_offsets, and one object of texts. Whatever else JSON allows is refused with its place in the file.
+/// Reads the one form of JSON that a header can have, in one pass without recursion: an object of objects with the
+/// members dtype, shape and data_offsets, and one object of texts. Whatever else JSON allows is refused with its place
+/// in the file.
 class SafetensorsParser {
  public:
   SafetensorsParser(std::string_view json, const std::string& path) : json_(json), path_(path) {}
@@ -132,7 +159,8 @@ class SafetensorsParser {
       else
         for (Member text; next(text);) header.metadata.emplace_back(std::move(text.key), string());
     }
-    if (const std::size_t rest = json_.find_first_not_of(' ', position_); rest != json_.npos) fail(rest, "only spaces may follow the header's last '}'");
+    if (const std::size_t rest = json_.find_first_not_of(' ', position_); rest != json_.npos)
+      fail(rest, "only spaces may follow the header's last '}'");
     check_unique(header);
     return header;
   }
@@ -151,7 +179,8 @@ class SafetensorsParser {
   }
 
   [[gnu::cold, gnu::noinline]] std::size_t next() {
-    while (position_ < json_.size() && std::string_view(" \t\n\r").find(json_[position_]) != std::string_view::npos) ++position_;
+    while (position_ < json_.size() && std::string_view(" \t\n\r").find(json_[position_]) != std::string_view::npos)
+      ++position_;
     return position_;
   }
   [[gnu::cold, gnu::noinline]] bool accept(char c) {
@@ -161,7 +190,8 @@ class SafetensorsParser {
   }
   [[gnu::cold, gnu::noinline]] void expect(char c) {
     if (accept(c)) return;
-    fail(position_, "expected '", std::string_view(&c, 1), "', found ", position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
+    fail(position_, "expected '", std::string_view(&c, 1), "', found ",
+         position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
   }
 
   /// Steps to the next member of an object, at first to its '{'. False behind its '}'.
@@ -186,7 +216,8 @@ class SafetensorsParser {
       const std::size_t stop = std::min(json_.find_first_of("\"\\", position_), json_.size());
       const std::string_view run = json_.substr(position_, stop - position_);
       for (std::size_t i = 0; i < run.size(); ++i)
-        if (static_cast<unsigned char>(run[i]) < 0x20) fail(position_ + i, "a text holds a control character that is not escaped");
+        if (static_cast<unsigned char>(run[i]) < 0x20)
+          fail(position_ + i, "a text holds a control character that is not escaped");
       result += run;
       position_ = stop;
       if (stop == json_.size()) fail(stop, "a text does not end");
@@ -250,7 +281,8 @@ class SafetensorsParser {
     }
     if (position_ == start) fail(start, "expected a whole number that is not negative");
     if (json_[start] == '0' && position_ > start + 1) fail(start, "a number starts with 0");
-    if (position_ < json_.size() && std::string_view(".eE").find(json_[position_]) != std::string_view::npos) fail(start, "expected a whole number");
+    if (position_ < json_.size() && std::string_view(".eE").find(json_[position_]) != std::string_view::npos)
+      fail(start, "expected a whole number");
     return value;
   }
 
@@ -263,7 +295,8 @@ class SafetensorsParser {
     for (Member member; next(member);) {
       std::size_t which = 0;
       while (which < std::size(known) && member.key != known[which]) ++which;
-      if (which == std::size(known)) fail(member.place, "tensor ", printable(result.name), " has the unknown member ", printable(member.key));
+      if (which == std::size(known))
+        fail(member.place, "tensor ", printable(result.name), " has the unknown member ", printable(member.key));
       if (seen >> which & 1) fail(member.place, "tensor ", printable(result.name), " has '", known[which], "' twice");
       seen |= 1u << which;
       if (which == 0) result.dtype = dtype(result.name);
@@ -287,7 +320,8 @@ class SafetensorsParser {
     expect('[');
     if (accept(']')) return;
     do {
-      if (entry.rank == entry.extent.size()) fail(next(), "tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads");
+      if (entry.rank == entry.extent.size())
+        fail(next(), "tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads");
       entry.extent[entry.rank++] = static_cast<std::int64_t>(number());
     } while (accept(','));
     expect(']');
@@ -302,10 +336,12 @@ class SafetensorsParser {
   }
 
   [[gnu::cold]] void check_unique(const SafetensorsHeader& header) const {
-    if (const SortedNames names(header.entries); names.twice()) throw_bad_safetensors(path_, text("the header has the tensor ", printable(*names.twice()), " twice"));
+    if (const SortedNames names(header.entries); names.twice())
+      throw_bad_safetensors(path_, text("the header has the tensor ", printable(*names.twice()), " twice"));
     std::vector<std::string_view> keys(header.metadata.size());
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = header.metadata[i].first;
-    if (const SortedNames names(keys); names.twice()) throw_bad_safetensors(path_, text("__metadata__ has the key ", printable(*names.twice()), " twice"));
+    if (const SortedNames names(keys); names.twice())
+      throw_bad_safetensors(path_, text("__metadata__ has the key ", printable(*names.twice()), " twice"));
   }
 
   std::string_view json_;
@@ -327,7 +363,8 @@ class SafetensorsParser {
 
 namespace detail {
 // What is wrong with the place of a tensor's bytes, where those before it end at `covered`; "" if nothing is.
-[[gnu::cold]] inline std::string problem_of_place(const SafetensorsEntry& entry, std::uint64_t covered, std::uint64_t data_bytes) {
+[[gnu::cold]] inline std::string problem_of_place(const SafetensorsEntry& entry, std::uint64_t covered,
+                                                  std::uint64_t data_bytes) {
   const auto misplaced = [&](std::string_view how, std::uint64_t number, std::string_view unit) {
     return text("has the data offsets [", entry.begin, ", ", entry.end, "), ", how, number, unit);
   };
@@ -336,15 +373,18 @@ namespace detail {
   if (entry.begin < covered) return misplaced("which overlap another tensor's: expected ", covered, "");
   if (entry.begin > covered) return misplaced("which leave a hole: expected ", covered, "");
   std::uint64_t bytes = 0;
-  if (!bytes_of_shape(entry.shape(), entry.dtype->bits, bytes)) return text("has the impossible shape ", shape_text(entry.shape()));
+  if (!bytes_of_shape(entry.shape(), entry.dtype->bits, bytes))
+    return text("has the impossible shape ", shape_text(entry.shape()));
   if (bytes == entry.end - entry.begin) return {};
-  return text("has ", entry.end - entry.begin, " bytes of data, its shape ", shape_text(entry.shape()), " of ", entry.dtype->name, " needs ", bytes);
+  return text("has ", entry.end - entry.begin, " bytes of data, its shape ", shape_text(entry.shape()), " of ",
+              entry.dtype->name, " needs ", bytes);
 }
 }  // namespace detail
 
-/// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape says.
-/// A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
-[[gnu::cold]] inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
+/// Sorts the entries by place and checks that they cover the data without hole or overlap, each as long as its shape
+/// says. A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
+[[gnu::cold]] inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes,
+                                                   const std::string& path) {
   std::vector<SortKey> order(header.entries.size());  // empty tensors stay as they are in the header
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = {header.entries[i].begin, header.entries[i].end, {}, i};
   sort_keys(order);
@@ -357,7 +397,8 @@ namespace detail {
       throw_bad_safetensors(path, text("tensor ", printable(entry.name), " (byte ", entry.place, ") ", problem));
     covered = entry.end;
   }
-  if (covered != data_bytes) throw_bad_safetensors(path, text("the file has ", data_bytes, " bytes of data, its tensors cover ", covered));
+  if (covered != data_bytes)
+    throw_bad_safetensors(path, text("the file has ", data_bytes, " bytes of data, its tensors cover ", covered));
 }
 
 /// Reads and checks the header's JSON.
@@ -365,7 +406,8 @@ namespace detail {
 /// data_bytes  what the file holds behind the header
 /// result      entries sorted by place: contiguous, disjoint, within the file
 /// throws      RuntimeError with the reason and its place in the file
-[[gnu::cold]] inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const std::string& path) {
+[[gnu::cold]] inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
+                                                                const std::string& path) {
   SafetensorsHeader header = detail::SafetensorsParser(json, path).parse();
   check_safetensors_layout(header, data_bytes, path);
   return header;
@@ -374,12 +416,14 @@ namespace detail {
 /// The header as JSON, padded with spaces to a multiple of 8 bytes, which keeps the data aligned.
 [[gnu::cold]] inline std::string write_safetensors_header(const SafetensorsHeader& header) {
   std::string metadata, members;  // with a comma in front of each
-  for (const auto& [name, value] : header.metadata) metadata += text(",\"", json_escaped(name), "\":\"", json_escaped(value), "\"");
+  for (const auto& [name, value] : header.metadata)
+    metadata += text(",\"", json_escaped(name), "\":\"", json_escaped(value), "\"");
   if (!metadata.empty()) members = text(",\"__metadata__\":{", metadata.c_str() + 1, "}");
   for (const SafetensorsEntry& entry : header.entries) {
     std::string extents;
     for (const std::int64_t extent : entry.shape()) extents += text(extents.empty() ? "" : ",", extent);
-    members += text(",\"", json_escaped(entry.name), "\":{\"dtype\":\"", entry.dtype->name, "\",\"shape\":[", extents, "],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
+    members += text(",\"", json_escaped(entry.name), "\":{\"dtype\":\"", entry.dtype->name, "\",\"shape\":[", extents,
+                    "],\"data_offsets\":[", entry.begin, ",", entry.end, "]}");
   }
   const std::size_t length = members.empty() ? 2 : members.size() + 1;
   return text("{", members.c_str() + !members.empty(), "}", std::string((8 - length % 8) % 8, ' '));

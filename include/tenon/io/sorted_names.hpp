@@ -1,5 +1,5 @@
-// Sorts what a checkpoint holds. One sort for all that is saved and loaded, of the C library: an instance of std::sort costs a
-// program 4 KB.
+// Sorts what a checkpoint holds. One sort for all that is saved and loaded, of the C library: an instance of std::sort
+// costs a program 4 KB.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -20,8 +20,8 @@ namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
 struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true, delay = true, recompute = true,
-       in_place = true, layout = true, stages = true;
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true,
+       delay = true, recompute = true, in_place = true, layout = true, stages = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
 inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false, false, false, false};
@@ -49,7 +49,9 @@ struct Compiled {
   };
   static constexpr Summary summarize() {
     Builder b = Source::trace();
-    if (int(b.outputs.size()) > max_outputs) b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size()) << ": return fewer values");
+    if (int(b.outputs.size()) > max_outputs)
+      b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size())
+                        << ": return fewer values");
     return {int(b.nodes.size()), b.error, b.asks_values};
   }
   static constexpr Summary summary = summarize();
@@ -133,10 +135,12 @@ struct Compiled {
     else return 0;
   }
   static constexpr auto staged = make_staged();
-  // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not where one is checked.
+  // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not
+  // where one is checked.
   static constexpr auto make_laid_out() {
     LaidOut<N + choice.conversions> laid_out;
-    if constexpr (stage_choice.count > 0) laid_out = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
+    if constexpr (stage_choice.count > 0)
+      laid_out = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
     else laid_out = lay_out<N + choice.conversions>(ordered(), choice);
     for (int id = 0; id < laid_out.graph.count; ++id) laid_out.graph[id].op = rules_of(laid_out.graph[id].op).run_time;
     return laid_out;
@@ -146,7 +150,9 @@ struct Compiled {
   static constexpr const auto& stages = laid_out.stages;
 
   static constexpr auto lives = lifetimes(graph, stages, passes.in_place);
-  struct Nothing { static constexpr auto plan = Plan<graph.capacity>{}; };
+  struct Nothing {
+    static constexpr auto plan = Plan<graph.capacity>{};
+  };
   using Fixed = BestPlan<Compiled, Nothing, Region::fixed>;
   using Blocks = BestPlan<Compiled, Fixed, Region::block, stages.count ? 3 : 0>;
   static constexpr auto plan = place_rest(graph, lives, BestJoined<Compiled, Blocks>::plan, Source::entries);
@@ -175,12 +181,25 @@ struct Compiled {
   static constexpr auto make_constants() {
     detail::Constants<graph.capacity> constants;
     for (int id = 0, count = 0; id < graph.count; ++id)
-      if (is<ops::Constant>(graph[id])) constants.bytes[count++] = constant_bytes(graph[id].type.dtype, constant_value(graph[id]));
+      if (is<ops::Constant>(graph[id]))
+        constants.bytes[count++] = constant_bytes(graph[id].type.dtype, constant_value(graph[id]));
     return constants;
   }
   static constexpr auto constants = make_constants();
-  static constexpr Program program{rows.row,  rows.count,       graph.node,   graph.count, plan.at, plan.floor, plan.need, plan.needs,
-                                   constants.bytes, graph.output, graph.outputs, Source::entries, choice.conversions > 0, plan.size[int(Region::block)]};
+  static constexpr Program program{rows.row,
+                                   rows.count,
+                                   graph.node,
+                                   graph.count,
+                                   plan.at,
+                                   plan.floor,
+                                   plan.need,
+                                   plan.needs,
+                                   constants.bytes,
+                                   graph.output,
+                                   graph.outputs,
+                                   Source::entries,
+                                   choice.conversions > 0,
+                                   plan.size[int(Region::block)]};
 };
 
 }  // namespace tenon

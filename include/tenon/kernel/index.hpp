@@ -35,8 +35,14 @@ constexpr KernelIndex<N> index_kernels(const Graph<N>& graph) {
 }
 
 namespace detail {
-template <class Tag, int K> struct KeyAt { static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]); };
-template <int N> struct EntryTable { const KernelEntry* entry[N ? N : 1]{}; };
+template <class Tag, int K>
+struct KeyAt {
+  static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]);
+};
+template <int N>
+struct EntryTable {
+  const KernelEntry* entry[N ? N : 1]{};
+};
 template <class Tag, std::size_t... K>
 constexpr EntryTable<int(sizeof...(K))> entry_table(std::index_sequence<K...>) {
   return {{&kernel_entry<CallOf<KeyAt<Tag, int(K)>>>...}};
@@ -44,6 +50,8 @@ constexpr EntryTable<int(sizeof...(K))> entry_table(std::index_sequence<K...>) {
 }  // namespace detail
 
 /// The entries of Tag::kernels, which is index_kernels(Tag::graph).
-template <class Tag> inline constexpr auto kernel_entries = detail::entry_table<Tag>(std::make_index_sequence<std::size_t(Tag::kernels.count)>{});
+template <class Tag>
+inline constexpr auto kernel_entries =
+    detail::entry_table<Tag>(std::make_index_sequence<std::size_t(Tag::kernels.count)>{});
 
 }  // namespace tenon

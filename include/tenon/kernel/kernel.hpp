@@ -3,9 +3,9 @@
 #pragma once
 #include <utility>
 
+#include <tenon/core/arena.hpp>
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/storage.hpp>
-#include <tenon/core/arena.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/step.hpp>
 
@@ -29,8 +29,9 @@ struct KernelKey {
   }
 };
 
-constexpr KernelKey kernel_key(const OperatorInfo* op, const TensorType& result, const TensorType* operand, int operands, const Attributes& attributes,
-                               const int* program = nullptr, int steps = 0) {
+constexpr KernelKey kernel_key(const OperatorInfo* op, const TensorType& result, const TensorType* operand,
+                               int operands, const Attributes& attributes, const int* program = nullptr,
+                               int steps = 0) {
   KernelKey key;
   key.put(op->id * 8 + operands);
   key.put(result);
@@ -47,7 +48,8 @@ constexpr KernelKey kernel_key(const Graph<N>& graph, int id) {
   const Node& node = graph[id];
   TensorType operand[max_operands]{};
   for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type;
-  return kernel_key(node.op, node.type, operand, node.operands, node.attributes, graph.program + node.program, node.steps);
+  return kernel_key(node.op, node.type, operand, node.operands, node.attributes, graph.program + node.program,
+                    node.steps);
 }
 
 /// A kernel's key, unpacked again.
@@ -84,19 +86,22 @@ struct Call {
   static constexpr int operands = description.operands;
   using Op = OperatorById<description.id>;
   using Result = CppType<result.dtype>;
-  template <int K> using Operand = CppType<description.operand[K].dtype>;
+  template <int K>
+  using Operand = CppType<description.operand[K].dtype>;
   static constexpr typename Op::Config settings = unpack<typename Op::Config>(description.attributes);
   // By reference: functions of the batch size read a number of a constant instead of building all of it first.
   static constexpr const TensorType& operand(int k) { return description.operand[k]; }
   static constexpr const typename Op::Config& config() { return settings; }
 };
 
-/// The same where the kernel is a part of straight code (kernel/straight.hpp): the batch size is 1, and the whole call is done at once.
+/// The same where the kernel is a part of straight code (kernel/straight.hpp): the batch size is 1, and the whole call
+/// is done at once.
 template <class C>
 struct StraightCall : C {
   static constexpr bool straight = true;
 };
-template <class C> inline constexpr bool is_straight = requires { C::straight; };
+template <class C>
+inline constexpr bool is_straight = requires { C::straight; };
 
 template <class C>
 constexpr KernelWork kernel_work(long n) {
@@ -106,7 +111,8 @@ constexpr KernelWork kernel_work(long n) {
     work.items = C::Op::template items<C>(n);
     if constexpr (requires { C::Op::template cost<C>(n); }) work.cost = C::Op::template cost<C>(n);
     else if (work.items) work.cost = C::result.count(n) / work.items + 1;
-    if constexpr (requires { C::Op::template workspace<C>(n); }) work.workspace = aligned(C::Op::template workspace<C>(n));
+    if constexpr (requires { C::Op::template workspace<C>(n); })
+      work.workspace = aligned(C::Op::template workspace<C>(n));
     return work;
   }
 }
@@ -130,7 +136,9 @@ constexpr KernelWork block_kernel_work(long n) {
 }
 
 namespace detail {
-constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) { return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace}; }
+constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) {
+  return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace};
+}
 
 template <class C>
 constexpr KernelEntry make_kernel_entry() {
@@ -144,7 +152,9 @@ constexpr KernelEntry make_kernel_entry() {
     if constexpr (C::Op::fits_blocks(C::result, C::description.operand, C::operands)) {
       if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_blocks = entry.run;
       else entry.run_blocks = &run_block_kernel<C>;
-      if constexpr (linear) entry.block_linear = linear_between(block_kernel_work<C>(block_samples), block_kernel_work<C>(2 * block_samples));
+      if constexpr (linear)
+        entry.block_linear =
+            linear_between(block_kernel_work<C>(block_samples), block_kernel_work<C>(2 * block_samples));
       else entry.block_work_of = &block_kernel_work<C>;
     }
   }
@@ -155,11 +165,13 @@ template <class C>
 inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C>();
 
 namespace detail {
-template <class Key, std::size_t... I> Call<Key::value.word[I]...> call_from(std::index_sequence<I...>);
+template <class Key, std::size_t... I>
+Call<Key::value.word[I]...> call_from(std::index_sequence<I...>);
 }  // namespace detail
 
 /// The Call of a key; Key has `static constexpr KernelKey value`.
-template <class Key> using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.length)>{}));
+template <class Key>
+using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.length)>{}));
 
 /// Scratch memory per thread for kernels called outside a plan; grows, never shrinks.
 inline std::byte* thread_workspace(long bytes) {
@@ -174,7 +186,8 @@ inline std::byte* thread_workspace(long bytes) {
 
 /// Runs a kernel on all its items, shared between threads if that pays.
 inline void launch(void (*run)(const Arguments&, long, long), const Arguments& arguments, const KernelWork& work) {
-  if (work.items * work.cost <= cost_per_thread && !work.workspace) {  // the usual small call: nothing to share, nothing to prepare
+  // the usual small call: nothing to share, nothing to prepare
+  if (work.items * work.cost <= cost_per_thread && !work.workspace) {
     if (work.items) run(arguments, 0, work.items);
     return;
   }
@@ -184,6 +197,8 @@ inline void launch(void (*run)(const Arguments&, long, long), const Arguments& a
     run(own, begin, end);
   });
 }
-inline void launch(const KernelEntry& kernel, const Arguments& arguments) { launch(kernel.run, arguments, kernel.work(arguments.n)); }
+inline void launch(const KernelEntry& kernel, const Arguments& arguments) {
+  launch(kernel.run, arguments, kernel.work(arguments.n));
+}
 
 }  // namespace tenon

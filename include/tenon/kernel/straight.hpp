@@ -1,4 +1,5 @@
-// A compiled graph of a few small kernels as straight code, where a walk of the table would take longer than the kernels.
+// A compiled graph of a few small kernels as straight code, where a walk of the table would take longer than the
+// kernels.
 #pragma once
 #include <tenon/kernel/compiled.hpp>
 
@@ -8,13 +9,14 @@ namespace tenon::inline TENON_ABI {
 /// Bytes of scratch memory that straight code may take.
 inline constexpr long straight_bytes = 4096;
 
-/// A Compiled graph for a batch of one. Its kernels are those of the table, with the same numbers, but all sizes and the distances
-/// between addresses are constants, and the compiler makes one function of them all. `scratch` is aligned to 64 bytes; nothing may
-/// be frozen.
+/// A Compiled graph for a batch of one. Its kernels are those of the table, with the same numbers, but all sizes and
+/// the distances between addresses are constants, and the compiler makes one function of them all. `scratch` is aligned
+/// to 64 bytes; nothing may be frozen.
 template <class Graph>
 class Straight {
   static constexpr auto& graph = Graph::graph;
-  template <int id> using CallAt = StraightCall<CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>>;
+  template <int id>
+  using CallAt = StraightCall<CallOf<detail::KeyAt<Graph, Graph::kernels.of[id]>>>;
   static constexpr int most_nodes = 64;
   static constexpr long most_elements = 64;  // of a kernel's result
 
@@ -34,7 +36,9 @@ class Straight {
   }
   // What needs no kernel is asked first: most graphs are large.
   static constexpr bool decide() {
-    if constexpr (has_guards() || Graph::choice.conversions > 0 || graph.count > most_nodes || Graph::plan.bytes(1) > straight_bytes || has_large()) return false;
+    if constexpr (has_guards() || Graph::choice.conversions > 0 || graph.count > most_nodes ||
+                  Graph::plan.bytes(1) > straight_bytes || has_large())
+      return false;
     else return !has_workspace(std::make_integer_sequence<int, Graph::kernels.count>());
   }
 
@@ -54,12 +58,15 @@ class Straight {
   };
   /// Address of output k of the last run.
   template <int k>
-  static void* output(const Memory& m) { return address<graph.output[k]>(m); }
+  static void* output(const Memory& m) {
+    return address<graph.output[k]>(m);
+  }
 
   /// Runs the graph.
   static void run(const Memory& m) { run_at(m.scratch, m.parameters, m.state, m.inputs); }
   /// Runs the graph with scratch memory of its own, and writes output k to results[k].
-  [[gnu::flatten, gnu::noinline]] static void run_into(void* const* results, std::byte* parameters, std::byte* state, const void* const* inputs) {
+  [[gnu::flatten, gnu::noinline]] static void run_into(void* const* results, std::byte* parameters, std::byte* state,
+                                                       const void* const* inputs) {
     alignas(alignment) std::byte scratch[straight_bytes];
     const Memory m{scratch, parameters, state, inputs};
     run_nodes(m, std::make_integer_sequence<int, graph.count>());
@@ -71,7 +78,8 @@ class Straight {
   [[gnu::always_inline]] static void* address(const Memory& m) {
     constexpr Place p = Graph::plan.at[id];
     if constexpr (p.region == Region::input) return const_cast<void*>(m.inputs[p.offset]);
-    else if constexpr (p.region == Region::constant) return const_cast<std::uint64_t*>(Graph::constants.bytes) + p.offset / 8;
+    else if constexpr (p.region == Region::constant)
+      return const_cast<std::uint64_t*>(Graph::constants.bytes) + p.offset / 8;
     else if constexpr (p.region == Region::parameters) return m.parameters + p.offset;
     else if constexpr (p.region == Region::state) return m.state + p.offset;
     else return m.scratch + p.offset + (p.region == Region::sample ? Graph::plan.floor : p.lift);
@@ -82,7 +90,9 @@ class Straight {
       using C = CallAt<id>;
       Arguments a;
       a.buffer[0] = address<id>(m);
-      [&]<int... K>(std::integer_sequence<int, K...>) { ((a.buffer[K + 1] = address<graph[id].operand[K]>(m)), ...); }(std::make_integer_sequence<int, graph[id].operands>());
+      [&]<int... K>(std::integer_sequence<int, K...>) {
+        ((a.buffer[K + 1] = address<graph[id].operand[K]>(m)), ...);
+      }(std::make_integer_sequence<int, graph[id].operands>());
       a.immediate = graph[id].immediate;
       C::Op::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);
     }
@@ -92,10 +102,12 @@ class Straight {
     (run_node<Id>(m), ...);
   }
   template <int... K>
-  [[gnu::always_inline]] static void copy_outputs(void* const* results, const Memory& m, std::integer_sequence<int, K...>) {
+  [[gnu::always_inline]] static void copy_outputs(void* const* results, const Memory& m,
+                                                  std::integer_sequence<int, K...>) {
     (std::memcpy(results[K], output<K>(m), std::size_t(graph[graph.output[K]].type.bytes(1))), ...);
   }
-  [[gnu::flatten, gnu::noinline]] static void run_at(std::byte* scratch, std::byte* parameters, std::byte* state, const void* const* inputs) {
+  [[gnu::flatten, gnu::noinline]] static void run_at(std::byte* scratch, std::byte* parameters, std::byte* state,
+                                                     const void* const* inputs) {
     run_nodes({scratch, parameters, state, inputs}, std::make_integer_sequence<int, graph.count>());
   }
 };

@@ -19,7 +19,9 @@ struct BatchNormConfig {
 
 namespace detail {
 
-constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) { return x.rank == rank && x[1] == features; }
+constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) {
+  return x.rank == rank && x[1] == features;
+}
 
 /// By the statistics of the batch, which also move the moving ones.
 template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>
@@ -27,7 +29,8 @@ constexpr auto normalized_by_batch(const X& x, const Norm& norm, const Location&
   using Row = ops::BatchNormTableRow;
   const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
   apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::mean}>(at, norm.moving_mean, table);
-  apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::unbiased_variance}>(at, norm.moving_variance, table);
+  apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::unbiased_variance}>(at, norm.moving_variance,
+                                                                                        table);
   return apply<ops::BatchNorm, attributes>(at, x, table);
 }
 
@@ -38,22 +41,26 @@ constexpr auto normalized_by_moving(const X& x, const Norm& norm, const std::sou
   using Mean = std::remove_cvref_t<decltype(norm.moving_mean)>;
   using Beta = std::remove_cvref_t<decltype(norm.beta)>;
   const auto centered = ops::sub(x, ParameterView<Mean, Channels>{norm.moving_mean}, at);
-  return ops::add(ops::mul(centered, ops::reshape<Channels>(scale, at), at), ParameterView<Beta, Channels>{norm.beta}, at);
+  return ops::add(ops::mul(centered, ops::reshape<Channels>(scale, at), at), ParameterView<Beta, Channels>{norm.beta},
+                  at);
 }
 
 template <int rank, int features, BatchNormConfig config, class X, class Norm>
 constexpr auto batch_norm(const X& x, const Norm& norm) {
   static_assert(features > 0, "a batch normalization needs a positive number of features");
-  static_assert(config.epsilon > 0 && config.momentum >= 0 && config.momentum <= 1, "a batch normalization needs epsilon > 0 and a momentum within 0 and 1");
+  static_assert(config.epsilon > 0 && config.momentum >= 0 && config.momentum <= 1,
+                "a batch normalization needs epsilon > 0 and a momentum within 0 and 1");
   constexpr ops::BatchNormAttributes attributes{config.epsilon, rank};
   using Channels = std::conditional_t<rank == 4, Shape<features, 1, 1>, Shape<features>>;
   const auto at = std::source_location::current();
   if constexpr (is_broken<X>) return x;
-  else if constexpr (!fits_batch_norm(X::dims, rank, features)) return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
+  else if constexpr (!fits_batch_norm(X::dims, rank, features))
+    return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
   else {
     if (is_training(x)) return normalized_by_batch<attributes, config.momentum>(x, norm, at);
     if constexpr (is_half_dtype(X::dims.dtype))  // in float32 and rounded once, as in training
-      return ops::cast<typename X::type>(normalized_by_moving<attributes, Channels>(ops::cast<float>(x, at), norm, at), at);
+      return ops::cast<typename X::type>(normalized_by_moving<attributes, Channels>(ops::cast<float>(x, at), norm, at),
+                                         at);
     else return normalized_by_moving<attributes, Channels>(x, norm, at);
   }
 }

@@ -14,7 +14,9 @@ namespace detail {
 // Converts to a base class of T only, to find a second base among the initialisers.
 template <class T>
 struct BaseOf {
-  template <class B> requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) constexpr operator B() const;
+  template <class B>
+  requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>)
+  constexpr operator B() const;
 };
 
 /// Whether a class can be a cell, and the sentence if it cannot.
@@ -22,9 +24,11 @@ template <class Self>
 struct CheckedCell {
   static constexpr bool one_base = !requires { Self{{}, BaseOf<Self>{}}; }, ok = std::is_aggregate_v<Self> && one_base;
   static constexpr Sentence sentence =
-      Sentence{} << (std::is_aggregate_v<Self> ? "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member"
-                                               : "a cell has only public members, no constructor and no virtual function: give members their values by "
-                                                 "initialisers, options as template arguments");
+      Sentence{}
+      << (std::is_aggregate_v<Self>
+              ? "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member"
+              : "a cell has only public members, no constructor and no virtual function: give members their values by "
+                "initialisers, options as template arguments");
 };
 
 /// Number of arguments that construct takes, tried with arguments of one type; -1 if it takes no such arguments.
@@ -42,17 +46,21 @@ constexpr Sentence wrong_arguments(int got) {
   s << class_name<Self>();
   if constexpr (requires(Self& cell, const First& first, const X&... x) { cell.construct(first, x...); })
     if (got > 0) return s << "::construct must be const: write constexpr auto construct(auto x) const";
-  if (count == got || count < 0) return s << " has no construct that takes " << got << (got == 1 ? " argument of this type" : " arguments of these types");
+  if (count == got || count < 0)
+    return s << " has no construct that takes " << got
+             << (got == 1 ? " argument of this type" : " arguments of these types");
   s << " takes " << count << (count == 1 ? " argument" : " arguments") << ", got ";
   return got ? s << got : s << "none";
 }
 
-/// What the call of a cell gives where an error has been reported. A cell whose construct returns a tuple says of how many results
-/// (`static constexpr int results = 3;`), so that `auto [a, b, c] = cell(x);` does not fail once more.
+/// What the call of a cell gives where an error has been reported. A cell whose construct returns a tuple says of how
+/// many results (`static constexpr int results = 3;`), so that `auto [a, b, c] = cell(x);` does not fail once more.
 template <class Self>
 constexpr auto broken_result(Builder* b) {
   if constexpr (requires { Self::results; })
-    return [b]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple((void(I), Broken(b))...); }(std::make_index_sequence<std::size_t(Self::results)>());
+    return [b]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple((void(I), Broken(b))...);
+    }(std::make_index_sequence<std::size_t(Self::results)>());
   else return Broken(b);
 }
 
@@ -73,21 +81,25 @@ struct Forward {
   }
   template <class... X>
   static constexpr void trace_call(Builder& b, const X&... x) {
-    if constexpr (requires(const Net& net, const X&... v) { net.construct(v...); }) add_outputs(b, prototype<Net>.construct(x...));
+    if constexpr (requires(const Net& net, const X&... v) { net.construct(v...); })
+      add_outputs(b, prototype<Net>.construct(x...));
     else b.fail(wrong_arguments<Net, X...>(sizeof...(X)));
   }
   template <class V>
   static constexpr void add_outputs(Builder& b, const V& value) {
     if constexpr (is_traced<V>) b.outputs.push_back(value.id);
-    else if constexpr (requires { std::tuple_size<V>::value; }) std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
+    else if constexpr (requires { std::tuple_size<V>::value; })
+      std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
   }
 };
 
 /// Stands for the graph of a trace that does not run to its end in constant evaluation.
 struct NotConstexpr {
   static constexpr bool ok = false, asks_values = false;
-  static constexpr Sentence sentence = Sentence{} << "construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, call constexpr functions only, and print "
-                                                  << "inside of if (!std::is_constant_evaluated())";
+  static constexpr Sentence sentence = Sentence{}
+                                       << "construct cannot run while the program is compiled: write constexpr auto "
+                                          "construct(auto x) const, call constexpr functions only, and print "
+                                       << "inside of if (!std::is_constant_evaluated())";
 };
 template <class Source>
 constexpr bool runs_to_its_end() {
@@ -98,19 +110,27 @@ template <class Source>
 concept RunsToItsEnd = requires { typename std::bool_constant<runs_to_its_end<Source>()>; };
 // A class, for nvcc takes another type for Source if the concept stands in the alias.
 template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
-struct Tried { using type = Compiled<Source, passes>; };
+struct Tried {
+  using type = Compiled<Source, passes>;
+};
 template <class Source, Passes passes>
-struct Tried<Source, passes, false> { using type = NotConstexpr; };
+struct Tried<Source, passes, false> {
+  using type = NotConstexpr;
+};
 /// The compiled graph of a trace, or NotConstexpr. The trial costs one trace more: milliseconds.
-template <class Source, Passes passes = Passes{}> using TriedGraph = typename Tried<Source, passes>::type;
+template <class Source, Passes passes = Passes{}>
+using TriedGraph = typename Tried<Source, passes>::type;
 
 /// True for arguments that a graph can take as inputs: tensors, not tuples of them.
-template <class... X> inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
+template <class... X>
+inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
 
 /// Whether the call of a network on tensors is right, and the sentence if it is not. Errors of a trace are reported by
 /// whoever traces.
 template <bool on_tensors, class Net, class... X>
-struct CheckedNetwork { static constexpr bool ok = true; };
+struct CheckedNetwork {
+  static constexpr bool ok = true;
+};
 template <class Net, class... X>
 struct CheckedNetwork<true, Net, X...> {
   using Graph = TriedGraph<Forward<Net, typename KeyFor<X>::type...>>;
@@ -118,16 +138,21 @@ struct CheckedNetwork<true, Net, X...> {
   static constexpr bool ok = Graph::ok || Graph::asks_values;
 };
 template <class Net>
-struct WithoutArguments { static constexpr Sentence sentence = wrong_arguments<Net>(0); };
+struct WithoutArguments {
+  static constexpr Sentence sentence = wrong_arguments<Net>(0);
+};
 }  // namespace detail
 
-/// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`. Beside
-/// 16-bit floats a float32 parameter takes their dtype.
+/// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
+/// Beside 16-bit floats a float32 parameter takes their dtype.
 template <ops::Operand X, AnyParameter P>
 constexpr auto value_in(const X& x, const P& parameter) {
   if constexpr (is_broken<X>) return x;
-  else if constexpr (is_half_dtype(X::dims.dtype) && detail::is_float_parameter<P>) return detail::beside_half<X::dims.dtype, detail::is_traced<X>>(std::source_location::current(), detail::builder_of(x), parameter);
-  else if constexpr (detail::is_traced<X>) return Traced<typename P::type, typename P::shape>(x.builder, detail::lift(*x.builder, parameter));
+  else if constexpr (is_half_dtype(X::dims.dtype) && detail::is_float_parameter<P>)
+    return detail::beside_half<X::dims.dtype, detail::is_traced<X>>(std::source_location::current(),
+                                                                    detail::builder_of(x), parameter);
+  else if constexpr (detail::is_traced<X>)
+    return Traced<typename P::type, typename P::shape>(x.builder, detail::lift(*x.builder, parameter));
   else {
     Tensor<typename P::type, typename P::shape> copy = Tensor<typename P::type, typename P::shape>::empty();
     std::memcpy(copy.data(), parameter.data, std::size_t(P::dims.bytes(1)));
@@ -147,9 +172,9 @@ namespace nn {
 
 /// Base of all cells: `struct Net : nn::Cell<Net> { ...members...; constexpr auto construct(auto x) const { ... } };`
 ///
-/// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands at
-/// namespace scope. `construct` is the one source for both modes. Calling the outermost cell on tensors runs it as the
-/// context's mode says: compiled as a graph, or operator by operator.
+/// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands
+/// at namespace scope. `construct` is the one source for both modes. Calling the outermost cell on tensors runs it as
+/// the context's mode says: compiled as a graph, or operator by operator.
 template <class Self>
 struct Cell {
   static constexpr bool is_cell = true;
@@ -178,7 +203,8 @@ struct Cell {
     }
   }
   template <class X, class Y, class Z>
-  constexpr auto operator()(const X& x, const Y& y, const Z& z, std::source_location at = std::source_location::current()) const {
+  constexpr auto operator()(const X& x, const Y& y, const Z& z,
+                            std::source_location at = std::source_location::current()) const {
     if constexpr (Checked<X, Y, Z>::ok) return call(at, x, y, z);
     else {
       using Wrong = Mistake<Checked<X, Y, Z>>;
@@ -201,7 +227,9 @@ struct Cell {
   std::vector<ParameterRef> trainable_params() const { return bound().select(true); }
   std::vector<ParameterRef> untrainable_params() const { return bound().select(false); }
   /// Number of elements of the trainable parameters, known to the compiler.
-  static constexpr long parameter_count() { return tenon::detail::trainable_elements(Structure<Self>::table.entry, Structure<Self>::count); }
+  static constexpr long parameter_count() {
+    return tenon::detail::trainable_elements(Structure<Self>::table.entry, Structure<Self>::count);
+  }
 
   /// Draws the initial values, unless that has been done. A Model and the first call do it by themselves.
   void init_parameters() const { bound(); }
@@ -221,7 +249,10 @@ struct Cell {
   }
 
  private:
-  template <class... X> using Checked = tenon::detail::CheckedNetwork<(tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...), Self, X...>;
+  template <class... X>
+  using Checked =
+      tenon::detail::CheckedNetwork<(tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...), Self,
+                                    X...>;
 
   ParameterList bound() const {
     const ParameterList parameters(self());
@@ -234,7 +265,11 @@ struct Cell {
   constexpr auto call(const std::source_location& at, const X&... x) const {
     if constexpr ((is_broken<X> || ...)) {
       Builder* b = nullptr;
-      ((b = b ? b : [](const auto& v) -> Builder* { if constexpr (requires { v.builder; }) return v.builder; else return nullptr; }(x)), ...);
+      ((b = b ? b : [](const auto& v) -> Builder* {
+         if constexpr (requires { v.builder; }) return v.builder;
+         else return nullptr;
+       }(x)),
+       ...);
       return tenon::detail::broken_result<Self>(b);
     } else if constexpr ((tenon::detail::is_traced<X> || ...)) {
       Builder* b = nullptr;
@@ -289,10 +324,10 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
   else {
     using Graph = Compiled<tenon::detail::Forward<Self, typename tenon::detail::KeyFor<X>::type...>>;
     if constexpr (Graph::asks_values) {
-      if (get_context().mode == Mode::graph) throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
+      if (get_context().mode == Mode::graph)
+        throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
       return run_by_operators(training, x...);
-    }
-    else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
+    } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
       thread_local Executor executor(Graph::program);
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
       executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));

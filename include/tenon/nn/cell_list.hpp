@@ -20,7 +20,8 @@ struct CellList : Cell<CellList<Block, N>> {
   constexpr const Block* begin() const { return block; }
   constexpr const Block* end() const { return block + N; }
   static constexpr int size() { return N; }
-  template <class F> constexpr void each_child(F f) const {
+  template <class F>
+  constexpr void each_child(F f) const {
     for (int i = 0; i < N; ++i) f(block[i], i);
   }
 

@@ -7,8 +7,9 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Settings of a Conv2d layer, with MindSpore's defaults. algorithm = ConvAlgorithm::winograd: float32 images with 3 x 3 kernels, stride and
-/// dilation 1, one group, are convolved by Winograd's F(4 x 4, 3 x 3), which is faster from some 16 channels on and rounds more.
+/// Settings of a Conv2d layer, with MindSpore's defaults. algorithm = ConvAlgorithm::winograd: float32 images with 3 x
+/// 3 kernels, stride and dilation 1, one group, are convolved by Winograd's F(4 x 4, 3 x 3), which is faster from some
+/// 16 channels on and rounds more.
 struct Conv2dConfig {
   Pair stride = 1;
   PadMode pad_mode = PadMode::same;
@@ -32,14 +33,21 @@ template <int In, int Out, Pair kernel, Conv2dConfig config = Conv2dConfig{}, au
           auto bias_init = DefaultBias{float(config.channels_per_group(In) * kernel.h * kernel.w)}>
 struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
   static_assert(In > 0 && Out > 0 && kernel.h > 0 && kernel.w > 0, "Conv2d<In, Out, kernel> needs positive sizes");
-  static constexpr bool known_pad_mode = config.pad_mode == PadMode::same || config.pad_mode == PadMode::valid || config.pad_mode == PadMode::pad;
-  static_assert(known_pad_mode, "Conv2d got an unknown pad_mode: legal are PadMode::same, PadMode::valid, PadMode::pad");
-  static_assert(config.pad_mode == PadMode::pad || config.padding == Padding(0), "Conv2d: padding counts only with pad_mode = PadMode::pad");
-  static_assert(config.groups > 0 && config.stride.h > 0 && config.stride.w > 0 && config.dilation.h > 0 && config.dilation.w > 0,
+  static constexpr bool known_pad_mode =
+      config.pad_mode == PadMode::same || config.pad_mode == PadMode::valid || config.pad_mode == PadMode::pad;
+  static_assert(known_pad_mode,
+                "Conv2d got an unknown pad_mode: legal are PadMode::same, PadMode::valid, PadMode::pad");
+  static_assert(config.pad_mode == PadMode::pad || config.padding == Padding(0),
+                "Conv2d: padding counts only with pad_mode = PadMode::pad");
+  static_assert(config.groups > 0 && config.stride.h > 0 && config.stride.w > 0 && config.dilation.h > 0 &&
+                    config.dilation.w > 0,
                 "Conv2d needs stride, dilation, and groups of at least 1");
-  static_assert(config.groups < 1 || (In % config.groups == 0 && Out % config.groups == 0), "Conv2d: groups must divide the input and the output channels");
-  static constexpr bool fits_winograd = kernel == Pair(3) && config.stride == Pair(1) && config.dilation == Pair(1) && config.groups == 1;
-  static_assert(config.algorithm == ConvAlgorithm::direct || fits_winograd, "Conv2d: ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group");
+  static_assert(config.groups < 1 || (In % config.groups == 0 && Out % config.groups == 0),
+                "Conv2d: groups must divide the input and the output channels");
+  static constexpr bool fits_winograd =
+      kernel == Pair(3) && config.stride == Pair(1) && config.dilation == Pair(1) && config.groups == 1;
+  static_assert(config.algorithm == ConvAlgorithm::direct || fits_winograd,
+                "Conv2d: ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group");
   Parameter<float, Shape<Out, config.channels_per_group(In), kernel.h, kernel.w>, weight_init> weight;
   OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
 

@@ -18,7 +18,8 @@ struct DenseConfig {
 /// result      [..., Out]
 /// parameters  weight [Out, In];  bias [Out], absent with has_bias = false; both uniform within 1 / sqrt(In) by default
 /// source      MindSpore nn.Dense
-template <int In, int Out, DenseConfig config = DenseConfig{}, auto weight_init = default_weight, auto bias_init = DefaultBias{float(In)}>
+template <int In, int Out, DenseConfig config = DenseConfig{}, auto weight_init = default_weight,
+          auto bias_init = DefaultBias{float(In)}>
 struct Dense : Cell<Dense<In, Out, config, weight_init, bias_init>> {
   static_assert(In > 0 && Out > 0, "Dense<In, Out> needs positive sizes");
   Parameter<float, Shape<Out, In>, weight_init> weight;

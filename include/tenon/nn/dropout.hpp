@@ -5,7 +5,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// `p` is the probability with which an element is dropped, as in MindSpore 2.x (1.x asked for the opposite, keep_prob).
+/// `p` is the probability with which an element is dropped, as in MindSpore 2.x (1.x asked for the opposite,
+/// keep_prob).
 struct DropoutConfig {
   float p = 0.5f;
 };
@@ -46,7 +47,9 @@ struct Dropout : Cell<Dropout<config>> {
   /// Changes p. Throws ValueError unless 0 <= p < 1, RuntimeError before the network is bound.
   void set_rate(float p) const {
     if (!(p >= 0 && p < 1)) throw_error<ValueError>("Dropout.set_rate: p must be in [0, 1), got ", p, ".");
-    if (!rate.data) throw_error<RuntimeError>("Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.");
+    if (!rate.data)
+      throw_error<RuntimeError>(
+          "Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.");
     rate.values()[0] = p;
   }
 };

@@ -24,15 +24,16 @@ struct WithZeroRow {
 
 /// A row of a trained table for each number:  y = table[ids]
 ///
-/// ids         any shape; int32 or int64 in 0 .. Vocabulary - 1. -Vocabulary .. -1 count from the end; any other number gives
-///             zeros, trains nothing, and is no error (as on MindSpore's CPU)
+/// ids         any shape; int32 or int64 in 0 .. Vocabulary - 1. -Vocabulary .. -1 count from the end; any other number
+///             gives zeros, trains nothing, and is no error (as on MindSpore's CPU)
 /// result      [shape of ids..., Size]
 /// parameters  embedding_table [Vocabulary, Size], Normal(0.01); row padding_idx starts as zeros
 /// source      MindSpore nn.Embedding
 template <int Vocabulary, int Size, EmbeddingConfig config = EmbeddingConfig{}, auto table_init = Normal{0.01f}>
 struct Embedding : Cell<Embedding<Vocabulary, Size, config, table_init>> {
   static_assert(Vocabulary > 0 && Size > 0, "Embedding<Vocabulary, Size> needs positive sizes");
-  static_assert(config.padding_idx >= -1 && config.padding_idx < Vocabulary, "Embedding: padding_idx must be a row of the table, or -1 for none");
+  static_assert(config.padding_idx >= -1 && config.padding_idx < Vocabulary,
+                "Embedding: padding_idx must be a row of the table, or -1 for none");
   Parameter<float, Shape<Vocabulary, Size>, WithZeroRow{table_init, config.padding_idx}> embedding_table;
 
   constexpr auto construct(const auto& ids) const { return ops::gather(embedding_table, ids); }

@@ -4,9 +4,10 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A cell without gradients for its parameters: `nn::Frozen<Backbone> backbone;`. The captured step contains no code for
-/// them. Names stay those of the cell: "backbone.conv1.weight". Gradients still flow through it to what stands before.
-/// Running statistics move on: freezing concerns training by gradients. To freeze at run time use requires_grad(false).
+/// A cell without gradients for its parameters: `nn::Frozen<Backbone> backbone;`. The captured step contains no code
+/// for them. Names stay those of the cell: "backbone.conv1.weight". Gradients still flow through it to what stands
+/// before. Running statistics move on: freezing concerns training by gradients. To freeze at run time use
+/// requires_grad(false).
 template <class Inner>
 struct Frozen : Cell<Frozen<Inner>> {
   static_assert(AnyCell<Inner>, "Frozen<...> takes a cell");
@@ -15,7 +16,9 @@ struct Frozen : Cell<Frozen<Inner>> {
 
   // Past the call operator of `cell`: it has no entry of its own, this one stands for it.
   template <class... X>
-  constexpr auto construct(const X&... x) const { return cell.construct(x...); }
+  constexpr auto construct(const X&... x) const {
+    return cell.construct(x...);
+  }
 };
 
 }  // namespace tenon::nn

@@ -7,22 +7,31 @@
 
 namespace tenon::inline TENON_ABI {
 
-template <class F, bool with_value, int... Positions> struct Gradient;
+template <class F, bool with_value, int... Positions>
+struct Gradient;
 
 namespace detail {
 
-template <class F> inline constexpr bool is_gradient = false;
-template <class F, bool v, int... P> inline constexpr bool is_gradient<Gradient<F, v, P...>> = true;
+template <class F>
+inline constexpr bool is_gradient = false;
+template <class F, bool v, int... P>
+inline constexpr bool is_gradient<Gradient<F, v, P...>> = true;
 
 template <int I, class... X>
-constexpr const auto& nth(const X&... x) { return std::get<I>(std::tie(x...)); }
+constexpr const auto& nth(const X&... x) {
+  return std::get<I>(std::tie(x...));
+}
 
 // One gradient is returned as itself, several as a tuple.
 template <class G>
-constexpr G one_or_tuple(G g) { return g; }
+constexpr G one_or_tuple(G g) {
+  return g;
+}
 template <class... G>
-  requires(sizeof...(G) > 1)
-constexpr auto one_or_tuple(G... g) { return std::tuple<G...>(std::move(g)...); }
+requires(sizeof...(G) > 1)
+constexpr auto one_or_tuple(G... g) {
+  return std::tuple<G...>(std::move(g)...);
+}
 
 /// Appends the backward pass of `value` to the trace; `x` are the arguments as f saw them.
 template <class V, class... X>
@@ -52,10 +61,12 @@ struct Gradient {
 
   template <class... X>
   constexpr auto operator()(const X&... x) const {
-    static_assert(((Positions >= 0 && Positions < int(sizeof...(X))) && ...), "grad: there is no argument at this position; they count from 0");
+    static_assert(((Positions >= 0 && Positions < int(sizeof...(X))) && ...),
+                  "grad: there is no argument at this position; they count from 0");
     if constexpr ((is_broken<X> || ...)) return Broken{};
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
-    else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...)) throw lost();
+    else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
+      throw lost();
     else if constexpr (only_compiled) return jit(*this)(x...);
     else return eager(X(x)...);  // copies: one tensor given twice is two variables
   }
@@ -78,9 +89,9 @@ struct Gradient {
     }
   }
   static RuntimeError lost() {
-    return RuntimeError(
-        "grad inside of grad or of a training step in PyNative mode would lose the outer gradient: train in graph mode, or write it as "
-        "jit(grad(grad(f))) with functions that capture nothing.");
+    return RuntimeError("grad inside of grad or of a training step in PyNative mode would lose the outer gradient: "
+                        "train in graph mode, or write it as "
+                        "jit(grad(grad(f))) with functions that capture nothing.");
   }
   template <class... X>
   auto eager(const X&... x) const {
@@ -98,9 +109,11 @@ struct Gradient {
   }
 };
 
-/// The gradient of f with respect to its arguments at Positions (default: the first): `grad(f)(x)`, `grad<0, 1>(f)(x, y)`.
+/// The gradient of f with respect to its arguments at Positions (default: the first): `grad(f)(x)`, `grad<0, 1>(f)(x,
+/// y)`.
 ///
-/// f        any callable of tensors that returns one tensor; a gradient of a tensor with several elements is that of their sum
+/// f        any callable of tensors that returns one tensor; a gradient of a tensor with several elements is that of
+///          their sum
 /// result   the gradient, or a tuple of gradients
 /// Second order: grad(grad(f)) of a function that captures nothing; it is traced and compiled.
 /// Source: MindSpore's ops.grad / GradOperation

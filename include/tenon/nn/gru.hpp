@@ -20,7 +20,8 @@ struct GruStep {
   static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
     const auto projected = add_bias(ops::matmul<ops::Transposed::second>(x, w.weight_ih), w.bias_ih);
     const auto y = [&] {
-      if constexpr (std::is_same_v<decltype(w.bias_hh), Absent>) return ops::gru<reverse>(projected, w.weight_hh, initial...);
+      if constexpr (std::is_same_v<decltype(w.bias_hh), Absent>)
+        return ops::gru<reverse>(projected, w.weight_hh, initial...);
       else return ops::gru<reverse>(projected, w.weight_hh, w.bias_hh, initial...);
     }();
     return std::tuple(y, last_of<reverse>(y));
@@ -29,33 +30,49 @@ struct GruStep {
 }  // namespace detail
 
 /// Gated recurrent units: `auto [output, h] = gru(x);` or, from other states than zeros, `gru(x, h0)`.
-///   r, z = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), m = tanh(x W_ihᵀ + b_ih + r (h W_hhᵀ + b_hh));  h = (1 - z) m + z h
+///   r, z = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), m = tanh(x W_ihᵀ + b_ih + r (h W_hhᵀ + b_hh));  h = (1 - z) m + z
+///   h
 ///
-/// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first, `batch_first` must stay true (MindSpore's default is time first)
+/// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first,
+///             `batch_first` must stay true (MindSpore's default is time first)
 /// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
-/// h           [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has [L, n, Hidden]
-/// parameters  per layer k and direction weight_ih_l<k> [3 Hidden, In], weight_hh_l<k> [3 Hidden, Hidden], bias_ih_l<k> and bias_hh_l<k>
-///             [3 Hidden], and the same with "_reverse"; rows in the order r, z, m; all uniform within 1 / sqrt(Hidden)
+/// h           [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has
+///             [L, n, Hidden]
+/// parameters  per layer k and direction weight_ih_l<k> [3 Hidden, In], weight_hh_l<k> [3 Hidden, Hidden], bias_ih_l<k>
+///             and bias_hh_l<k> [3 Hidden], and the same with "_reverse"; rows in the order r, z, m; all uniform within
+///             1 / sqrt(Hidden)
 /// cost        the time loop is one kernel per layer and direction
 /// source      MindSpore and PyTorch nn.GRU
 template <int In, int Hidden, GRUConfig config = GRUConfig{}>
 struct GRU : Cell<GRU<In, Hidden, config>> {
-  static_assert(In > 0 && Hidden > 0 && config.num_layers > 0, "GRU<In, Hidden> needs positive sizes and at least one layer");
-  static_assert(config.batch_first, "GRU takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
+  static_assert(In > 0 && Hidden > 0 && config.num_layers > 0,
+                "GRU<In, Hidden> needs positive sizes and at least one layer");
+  static_assert(
+      config.batch_first,
+      "GRU takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
   static constexpr bool named = true;
   static constexpr int results = 2;
   detail::RecurrentLayers<0, config.num_layers, In, Hidden, 3, config.bidirectional ? 2 : 1, config.has_bias> layers;
 
-  template <class F> constexpr void each_child(F f) const { detail::each_layer(layers, f); }
+  template <class F>
+  constexpr void each_child(F f) const {
+    detail::each_layer(layers, f);
+  }
   /// The parameters of a layer: `gru.weights<0>().weight_ih`.
-  template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
+  template <int layer = 0, bool reverse = false>
+  constexpr const auto& weights() const {
+    return detail::layer_at<layer>(layers)[reverse];
+  }
 
   constexpr auto construct(const auto& x) const { return run(x); }
   constexpr auto construct(const auto& x, const auto& h0) const { return run(x, h0); }
   constexpr auto run(const auto&... x) const {
-    return detail::in_float([this](const auto&... v) { return joined_results(detail::run_layers<detail::GruStep>(layers, v...)); }, x...);
+    return detail::in_float(
+        [this](const auto&... v) { return joined_results(detail::run_layers<detail::GruStep>(layers, v...)); }, x...);
   }
-  static constexpr auto joined_results(const auto& run) { return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run))); }
+  static constexpr auto joined_results(const auto& run) {
+    return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)));
+  }
 };
 
 struct GRUCellConfig {
@@ -66,7 +83,8 @@ struct GRUCellConfig {
 ///
 /// x           [n, In] of float32, or a 16-bit float, computed in float32
 /// h, result   [n, Hidden]
-/// parameters  weight_ih [3 Hidden, In], weight_hh [3 Hidden, Hidden], bias_ih and bias_hh [3 Hidden]; rows and initial values as of GRU
+/// parameters  weight_ih [3 Hidden, In], weight_hh [3 Hidden, Hidden], bias_ih and bias_hh [3 Hidden]; rows and initial
+///             values as of GRU
 /// source      MindSpore and PyTorch nn.GRUCell
 template <int In, int Hidden, GRUCellConfig config = GRUCellConfig{}>
 struct GRUCell : Cell<GRUCell<In, Hidden, config>> {
@@ -77,7 +95,9 @@ struct GRUCell : Cell<GRUCell<In, Hidden, config>> {
   OptionalParameter<config.has_bias, float, Shape<3 * Hidden>, init> bias_ih, bias_hh;
 
   constexpr auto construct(const auto& x, const auto& h) const {
-    const auto one = [this](const auto&... v) { return std::tuple(ops::squeeze<1>(std::get<0>(detail::GruStep::run<false>(*this, ops::expand_dims<1>(v)...)))); };
+    const auto one = [this](const auto&... v) {
+      return std::tuple(ops::squeeze<1>(std::get<0>(detail::GruStep::run<false>(*this, ops::expand_dims<1>(v)...))));
+    };
     return std::get<0>(detail::in_float(one, x, h));
   }
 };

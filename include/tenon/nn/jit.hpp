@@ -23,19 +23,22 @@ struct FunctionGraph {
   }
   template <std::size_t... I>
   static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
-    add_outputs(b, F{}(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
+    add_outputs(
+        b, F{}(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
   }
   template <class V>
   static constexpr void add_outputs(Builder& b, const V& value) {
     if constexpr (is_traced<V>) b.outputs.push_back(value.id);
-    else if constexpr (requires { std::tuple_size<V>::value; }) std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
+    else if constexpr (requires { std::tuple_size<V>::value; })
+      std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
   }
 };
 
 /// Nested tuples as one: what a compiled function returns for value_and_grad<0, 1>(f).
 template <class V>
 auto flat_tuple(const V& v) {
-  if constexpr (requires { std::tuple_size<V>::value; }) return std::apply([](const auto&... one) { return std::tuple_cat(flat_tuple(one)...); }, v);
+  if constexpr (requires { std::tuple_size<V>::value; })
+    return std::apply([](const auto&... one) { return std::tuple_cat(flat_tuple(one)...); }, v);
   else return std::tuple<V>(v);
 }
 template <class V>
@@ -82,14 +85,17 @@ struct Jit {
   }
 
  private:
-  // Inside of a step its numbers are those of the step, and a gradient may have to pass: there f runs operator by operator.
+  // Inside of a step its numbers are those of the step, and a gradient may have to pass: there f runs operator by
+  // operator.
   template <class Graph, class... X>
   static auto compiled_or_not(const X&... x) {
     constexpr auto outputs = std::make_integer_sequence<int, Graph::graph.outputs>{};
     const eager::Tape* tape = eager::Tape::active();
     const bool recorded = tape && ((tape->variable(x) >= 0) || ...);
     if constexpr (requires { requires F::only_compiled; }) {
-      if (recorded) throw_error<RuntimeError>("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into the function, jit(grad(...)).");
+      if (recorded)
+        throw_error<RuntimeError>("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into "
+                                  "the function, jit(grad(...)).");
     } else if (recorded || (detail::draws(Graph::graph) && eager::Frame::of_thread().root)) {
       return plain<Graph>(outputs, x...);
     }
@@ -104,7 +110,8 @@ struct Jit {
   static auto run(std::integer_sequence<int, K...> outputs, const X&... x) {
     thread_local Executor executor(Graph::program);
     const long n = detail::common_batch_size("jit", x...);
-    if constexpr (detail::draws(Graph::graph)) executor.bind(nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
+    if constexpr (detail::draws(Graph::graph))
+      executor.bind(nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
     const void* inputs[]{x.data()...};
     executor.run(inputs, n);
     return as_result<Graph>(outputs, executor, n);
@@ -117,12 +124,13 @@ struct Jit {
 };
 
 /// Compiles f, a function object without state (a lambda that captures nothing): `auto fast = jit([](auto x) { ... });`
-/// It runs as one graph in both modes and gives the same bits as calling f. Where gradients are recorded for an argument,
-/// or where f draws random numbers inside of a model's step, it runs operator by operator instead.
-/// Source: MindSpore's ms_function / jit.
+/// It runs as one graph in both modes and gives the same bits as calling f. Where gradients are recorded for an
+/// argument, or where f draws random numbers inside of a model's step, it runs operator by operator instead. Source:
+/// MindSpore's ms_function / jit.
 template <class F>
 constexpr Jit<F> jit(F) {
-  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");
+  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");
   return {};
 }
 

@@ -20,11 +20,14 @@ struct LayerNormConfig {
 /// source      MindSpore nn.LayerNorm
 template <class Normalized, LayerNormConfig config = LayerNormConfig{}>
 struct LayerNorm : Cell<LayerNorm<Normalized, config>> {
-  static_assert(Normalized::rank > 0 && !Normalized::dims.batched(), "LayerNorm<Shape<...>> needs the static extents of the last axes");
+  static_assert(Normalized::rank > 0 && !Normalized::dims.batched(),
+                "LayerNorm<Shape<...>> needs the static extents of the last axes");
   Parameter<float, Normalized, One{}> gamma;
   Parameter<float, Normalized, Zero{}> beta;
 
-  constexpr auto construct(const auto& x) const { return ops::layer_norm<ops::LayerNormAttributes{config.epsilon}>(x, gamma, beta); }
+  constexpr auto construct(const auto& x) const {
+    return ops::layer_norm<ops::LayerNormAttributes{config.epsilon}>(x, gamma, beta);
+  }
 };
 
 }  // namespace tenon::nn

@@ -20,7 +20,8 @@ struct LstmStep {
   static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
     constexpr bool has_bias = !std::is_same_v<decltype(w.bias_ih), Absent>;
     const auto result = [&](const auto&... state) {
-      if constexpr (has_bias) return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, ops::add(value_in(x, w.bias_ih), w.bias_hh), state...);
+      if constexpr (has_bias)
+        return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, ops::add(value_in(x, w.bias_ih), w.bias_hh), state...);
       else return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, state...);
     };
     const auto [output, last] = [&] {
@@ -35,35 +36,48 @@ struct LstmStep {
 /// Long short-term memory: `auto [output, h, c] = lstm(x);` or, from other states than zeros, `lstm(x, h0, c0)`.
 ///   i, f, o = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), g = tanh(the same);  c = f c + i g;  h = o tanh(c)
 ///
-/// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first, `batch_first` must stay true (MindSpore's default is time first)
+/// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first,
+///             `batch_first` must stay true (MindSpore's default is time first)
 /// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
-/// h, c        [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has [L, n, Hidden].
-///             In the order layer 0, layer 0 reverse, layer 1, ...
-/// parameters  per layer k and direction weight_ih_l<k> [4 Hidden, In], weight_hh_l<k> [4 Hidden, Hidden], bias_ih_l<k> and bias_hh_l<k>
-///             [4 Hidden], and the same with "_reverse"; rows in the order i, f, g, o; all uniform within 1 / sqrt(Hidden)
-/// cost        the time loop is one kernel per layer and direction; if gradients come from the output as well as from h or c, its backward
-///             runs twice
+/// h, c        [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has
+///             [L, n, Hidden]. In the order layer 0, layer 0 reverse, layer 1, ...
+/// parameters  per layer k and direction weight_ih_l<k> [4 Hidden, In], weight_hh_l<k> [4 Hidden, Hidden], bias_ih_l<k>
+///             and bias_hh_l<k> [4 Hidden], and the same with "_reverse"; rows in the order i, f, g, o; all uniform
+///             within 1 / sqrt(Hidden)
+/// cost        the time loop is one kernel per layer and direction; if gradients come from the output as well as from h
+///             or c, its backward runs twice
 /// dropout     between layers: write two LSTMs with an nn::Dropout between them
 /// source      MindSpore and PyTorch nn.LSTM, whose tuple (h, c) stands here as two results
 template <int In, int Hidden, LSTMConfig config = LSTMConfig{}>
 struct LSTM : Cell<LSTM<In, Hidden, config>> {
-  static_assert(In > 0 && Hidden > 0 && config.num_layers > 0, "LSTM<In, Hidden> needs positive sizes and at least one layer");
-  static_assert(config.batch_first, "LSTM takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
+  static_assert(In > 0 && Hidden > 0 && config.num_layers > 0,
+                "LSTM<In, Hidden> needs positive sizes and at least one layer");
+  static_assert(
+      config.batch_first,
+      "LSTM takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
   static constexpr bool named = true;
   static constexpr int results = 3;
   detail::RecurrentLayers<0, config.num_layers, In, Hidden, 4, config.bidirectional ? 2 : 1, config.has_bias> layers;
 
-  template <class F> constexpr void each_child(F f) const { detail::each_layer(layers, f); }
+  template <class F>
+  constexpr void each_child(F f) const {
+    detail::each_layer(layers, f);
+  }
   /// The parameters of a layer: `lstm.weights<0>().weight_ih`.
-  template <int layer = 0, bool reverse = false> constexpr const auto& weights() const { return detail::layer_at<layer>(layers)[reverse]; }
+  template <int layer = 0, bool reverse = false>
+  constexpr const auto& weights() const {
+    return detail::layer_at<layer>(layers)[reverse];
+  }
 
   constexpr auto construct(const auto& x) const { return run(x); }
   constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return run(x, h0, c0); }
   constexpr auto run(const auto&... x) const {
-    return detail::in_float([this](const auto&... v) { return joined_results(detail::run_layers<detail::LstmStep>(layers, v...)); }, x...);
+    return detail::in_float(
+        [this](const auto&... v) { return joined_results(detail::run_layers<detail::LstmStep>(layers, v...)); }, x...);
   }
   static constexpr auto joined_results(const auto& run) {
-    return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)), detail::last_states<2>(std::get<1>(run)));
+    return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)),
+                      detail::last_states<2>(std::get<1>(run)));
   }
 };
 
@@ -75,7 +89,8 @@ struct LSTMCellConfig {
 ///
 /// x           [n, In] of float32, or a 16-bit float, computed in float32
 /// h, c        [n, Hidden], before and after the step
-/// parameters  weight_ih [4 Hidden, In], weight_hh [4 Hidden, Hidden], bias_ih and bias_hh [4 Hidden]; rows and initial values as of LSTM
+/// parameters  weight_ih [4 Hidden, In], weight_hh [4 Hidden, Hidden], bias_ih and bias_hh [4 Hidden]; rows and initial
+///             values as of LSTM
 /// source      MindSpore and PyTorch nn.LSTMCell, whose tuple (h, c) stands here as two arguments
 template <int In, int Hidden, LSTMCellConfig config = LSTMCellConfig{}>
 struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {

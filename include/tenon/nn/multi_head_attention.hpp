@@ -22,21 +22,23 @@ struct MultiHeadAttentionConfig {
 /// x           [..., T, Features]: self attention, `attention(x)`
 /// query       [..., T, Features], key and value [..., S, Features]: `attention(query, key, value)`
 /// result      [..., T, Features]
-/// parameters  in_proj_weight [3 Features, Features] (queries, keys, values), XavierUniform; in_proj_bias [3 Features], Zero;
-///             out_proj.weight [Features, Features], out_proj.bias [Features], Zero; no bias with has_bias = false. Names and
-///             layout are PyTorch's, so that its checkpoints fit
-/// source      Vaswani and others, arXiv 1706.03762; MindSpore nn.MultiheadAttention, PyTorch nn.MultiheadAttention with
-///             batch_first; no masks but the causal one, no dropout of weights, no averaged weights
+/// parameters  in_proj_weight [3 Features, Features] (queries, keys, values), XavierUniform; in_proj_bias [3 Features],
+///             Zero; out_proj.weight [Features, Features], out_proj.bias [Features], Zero; no bias with has_bias =
+///             false. Names and layout are PyTorch's, so that its checkpoints fit
+/// source      Vaswani and others, arXiv 1706.03762; MindSpore nn.MultiheadAttention, PyTorch nn.MultiheadAttention
+///             with batch_first; no masks but the causal one, no dropout of weights, no averaged weights
 template <int Features, int Heads, MultiHeadAttentionConfig config = MultiHeadAttentionConfig{}>
 struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
-  static_assert(Features > 0 && Heads > 0 && Features % Heads == 0, "MultiHeadAttention<Features, Heads> needs Features that are a multiple of Heads");
+  static_assert(Features > 0 && Heads > 0 && Features % Heads == 0,
+                "MultiHeadAttention<Features, Heads> needs Features that are a multiple of Heads");
   static constexpr AttentionConfig per_head{.heads = Heads, .causal = config.causal};
   Parameter<float, Shape<3 * Features, Features>, XavierUniform{}> in_proj_weight;
   OptionalParameter<config.has_bias, float, Shape<3 * Features>, Zero{}> in_proj_bias;
   Dense<Features, Features, DenseConfig{.has_bias = config.has_bias}, default_weight, Zero{}> out_proj;
 
   constexpr auto construct(const auto& x) const {
-    return out_proj(ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
+    return out_proj(
+        ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
   }
   constexpr auto construct(const auto& query, const auto& key, const auto& value) const {
     return out_proj(ops::attention<per_head>(projected<0>(query), projected<1>(key), projected<2>(value)));
@@ -50,7 +52,8 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
     else {
       constexpr Part rows{which * Features, (which + 1) * Features};
       const auto y = ops::matmul<ops::Transposed::second>(x, ops::slice<0, rows>(value_in(x, in_proj_weight)));
-      if constexpr (config.has_bias && !is_broken<decltype(y)>) return ops::add(y, ops::slice<0, rows>(value_in(x, in_proj_bias)));
+      if constexpr (config.has_bias && !is_broken<decltype(y)>)
+        return ops::add(y, ops::slice<0, rows>(value_in(x, in_proj_bias)));
       else return y;
     }
   }

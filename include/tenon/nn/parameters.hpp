@@ -13,12 +13,16 @@ namespace tenon::inline TENON_ABI {
 /// One parameter of a network, whatever its type. Valid as long as the network stays where it is.
 class ParameterRef {
  public:
-  ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name) : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
+  ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
+      : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
 
   const std::string& name() const { return name_; }
   /// The elements, in place.
   AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->data); }
-  template <Element T> std::span<T> values() const { return view().as<T>(); }
+  template <Element T>
+  std::span<T> values() const {
+    return view().as<T>();
+  }
   /// False for state that training changes by other means, and below nn::Frozen.
   bool trainable() const { return entry_->trainable; }
   bool requires_grad() const { return trainable() && handle_->requires_grad(); }
@@ -28,9 +32,11 @@ class ParameterRef {
   void set_data(const AnyTensor& values) const {
     const AnyTensor own = view();
     if (values.dtype != own.dtype)
-      throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ", tenon::name(values.dtype), ": cast the values.");
+      throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ",
+                             tenon::name(values.dtype), ": cast the values.");
     if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
-      throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ", shape_text(values.shape()), ".");
+      throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ",
+                              shape_text(values.shape()), ".");
     std::memmove(own.data, values.data, own.bytes());
   }
 
@@ -81,7 +87,10 @@ class ParameterList {
  public:
   template <class Net>
   explicit ParameterList(const Net& net)
-      : table_(Structure<Net>::table.entry), count_(Structure<Net>::count), bytes_(Structure<Net>::table.bytes), net_(reinterpret_cast<const std::byte*>(&net)),
+      : table_(Structure<Net>::table.entry),
+        count_(Structure<Net>::count),
+        bytes_(Structure<Net>::table.bytes),
+        net_(reinterpret_cast<const std::byte*>(&net)),
         prototype_(reinterpret_cast<const std::byte*>(&prototype<Net>)) {}
 
   const Entry* table() const { return table_; }
@@ -94,16 +103,16 @@ class ParameterList {
       if (table_[i].parameter) return handle(i).arena;
     return nullptr;
   }
-  /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the order of
-  /// its table, somewhere in the network's arena.
+  /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the
+  /// order of its table, somewhere in the network's arena.
   [[gnu::noinline]] std::byte* base() const {
     if (!bytes_) return nullptr;
     for (int i = 0; i < count_; ++i)
       if (table_[i].parameter) return handle(i).data - table_[i].offset;
     return nullptr;
   }
-  /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has an
-  /// arena of its own, keeps its values.
+  /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has
+  /// an arena of its own, keeps its values.
   [[gnu::noinline]] void bind() const {
     if (!bytes_) return;
     if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
@@ -149,7 +158,8 @@ class ParameterList {
       if (table_[i].parameter && (handle(i).arena != whole || handle(i).data != start + table_[i].offset)) return false;
     return true;
   }
-  // Binds every parameter to a new arena. `fill(entry, data)` may write its values; else it keeps those it has, or draws.
+  // Binds every parameter to a new arena. `fill(entry, data)` may write its values; else it keeps those it has, or
+  // draws.
   template <class Fill>
   void bind_to_new(Fill fill) const {
     ParameterArena* fresh = ParameterArena::make(table_, count_, bytes_);
@@ -175,12 +185,14 @@ class ParameterList {
   const std::byte *net_, *prototype_;
 };
 
-/// Tells an executor which parameters are frozen, if that changed since it was told last: otherwise it costs one comparison.
+/// Tells an executor which parameters are frozen, if that changed since it was told last: otherwise it costs one
+/// comparison.
 inline void freeze_as_flagged(Executor& executor, const ParameterList& parameters) {
   const ParameterArena* arena = parameters.arena();
   if (!arena || executor.freeze_version() == arena->freeze_version) return;
   std::unique_ptr<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
-  for (int i = 0; i < parameters.entries(); ++i) frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
+  for (int i = 0; i < parameters.entries(); ++i)
+    frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
   executor.freeze(frozen.get(), arena->freeze_version);
 }
 

@@ -9,8 +9,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Sines and cosines of the row's number, for a table [positions, features]: column 2i is sin(p / 10000^(2i / features)),
-/// column 2i + 1 the cosine of the same. Source: Vaswani and others, arXiv 1706.03762.
+/// Sines and cosines of the row's number, for a table [positions, features]: column 2i is sin(p / 10000^(2i /
+/// features)), column 2i + 1 the cosine of the same. Source: Vaswani and others, arXiv 1706.03762.
 struct Sinusoids {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t) const {
@@ -34,17 +34,22 @@ struct PositionalEmbeddingConfig {
 ///
 /// x           [..., T, Features] with T <= Length
 /// result      shape of x
-/// parameters  embedding_table [Length, Features], Normal(0.02); with sinusoidal = true Sinusoids, which no optimizer changes
+/// parameters  embedding_table [Length, Features], Normal(0.02); with sinusoidal = true Sinusoids, which no optimizer
+///             changes
 /// source      Radford and others 2018 (trained); Vaswani and others, arXiv 1706.03762 (sinusoidal)
-template <int Length, int Features, PositionalEmbeddingConfig config = PositionalEmbeddingConfig{}, auto table_init = Normal{0.02f}>
+template <int Length, int Features, PositionalEmbeddingConfig config = PositionalEmbeddingConfig{},
+          auto table_init = Normal{0.02f}>
 struct PositionalEmbedding : Cell<PositionalEmbedding<Length, Features, config, table_init>> {
   static_assert(Length > 0 && Features > 0, "PositionalEmbedding<Length, Features> needs positive sizes");
-  std::conditional_t<config.sinusoidal, Parameter<float, Shape<Length, Features>, Sinusoids{}, false>, Parameter<float, Shape<Length, Features>, table_init>> embedding_table;
+  std::conditional_t<config.sinusoidal, Parameter<float, Shape<Length, Features>, Sinusoids{}, false>,
+                     Parameter<float, Shape<Length, Features>, table_init>>
+      embedding_table;
 
   template <class X>
   constexpr auto construct(const X& x) const {
     if constexpr (is_broken<X>) return x;
-    else if constexpr (X::dims.rank >= 2 && X::dims.extent[X::dims.rank - 2] > 0 && X::dims.extent[X::dims.rank - 2] < Length)
+    else if constexpr (X::dims.rank >= 2 && X::dims.extent[X::dims.rank - 2] > 0 &&
+                       X::dims.extent[X::dims.rank - 2] < Length)
       return ops::add(x, ops::slice<0, Part{0, X::dims.extent[X::dims.rank - 2]}>(value_in(x, embedding_table)));
     else return ops::add(x, embedding_table);  // also a shape that does not fit, which add refuses
   }

@@ -1,4 +1,5 @@
-// What recurrent cells share: the parameters of their layers under MindSpore's names, and the walk through layers and directions.
+// What recurrent cells share: the parameters of their layers under MindSpore's names, and the walk through layers and
+// directions.
 #pragma once
 #include <tuple>
 
@@ -43,7 +44,8 @@ struct RecurrentNames {
     if (reverse) add("_reverse");
     return name;
   }
-  static constexpr Name weight_ih = make("weight_ih"), weight_hh = make("weight_hh"), bias_ih = make("bias_ih"), bias_hh = make("bias_hh");
+  static constexpr Name weight_ih = make("weight_ih"), weight_hh = make("weight_hh"), bias_ih = make("bias_ih"),
+                        bias_hh = make("bias_hh");
 };
 
 /// The weights of all layers from number `layer` on.
@@ -77,8 +79,8 @@ constexpr const auto& layer_at(const Layers& l) {
   else return layer_at<I - 1>(l.rest);
 }
 
-/// f(x, initial states...), the results of a recurrent cell, in float32 for 16-bit floats: a state that is rounded at every step
-/// forgets. Results have the dtype of x.
+/// f(x, initial states...), the results of a recurrent cell, in float32 for 16-bit floats: a state that is rounded at
+/// every step forgets. Results have the dtype of x.
 template <class F, class X, class... States>
 constexpr auto in_float(const F& f, const X& x, const States&... initial) {
   if constexpr (is_broken<X>) return f(x, initial...);
@@ -111,8 +113,8 @@ constexpr auto last_states(const std::tuple<Results...>& results) {
   return std::apply([](const auto&... result) { return joined<1>(std::get<which>(result)...); }, results);
 }
 
-/// Runs the layers from number `layer` on. `Step::run<reverse>(weights, x, initial states...)` gives h of all steps and the last
-/// states, a tuple; the result is the output of the last layer, and a tuple of such tuples.
+/// Runs the layers from number `layer` on. `Step::run<reverse>(weights, x, initial states...)` gives h of all steps and
+/// the last states, a tuple; the result is the output of the last layer, and a tuple of such tuples.
 template <class Step, int layer = 0, class X, class Layers, class... States>
 constexpr auto run_layers(const Layers& l, const X& x, const States&... initial) {
   constexpr int directions = int(std::extent_v<decltype(l.direction)>);

@@ -22,9 +22,13 @@ constexpr void each_of(const Chain<First, Rest...>& chain, F& f, int index) {
   each_of(chain.rest, f, index + 1);
 }
 template <class X>
-constexpr auto applied(const Chain<>&, const X& x) { return x; }
+constexpr auto applied(const Chain<>&, const X& x) {
+  return x;
+}
 template <class First, class... Rest, class X>
-constexpr auto applied(const Chain<First, Rest...>& chain, const X& x) { return applied(chain.rest, chain.first(x)); }
+constexpr auto applied(const Chain<First, Rest...>& chain, const X& x) {
+  return applied(chain.rest, chain.first(x));
+}
 
 template <int I, class First, class... Rest>
 constexpr auto& cell_at(const Chain<First, Rest...>& chain) {
@@ -41,13 +45,18 @@ constexpr auto& cell_at(const Chain<First, Rest...>& chain) {
 /// source      MindSpore nn.SequentialCell
 template <class... Cells>
 struct SequentialCell : Cell<SequentialCell<Cells...>> {
-  static_assert((AnyCell<Cells> && ...), "SequentialCell<...> takes cells; wrap a function of ops in a cell, such as nn::ReLU");
+  static_assert((AnyCell<Cells> && ...),
+                "SequentialCell<...> takes cells; wrap a function of ops in a cell, such as nn::ReLU");
   static constexpr bool numbered = true;
   detail::Chain<Cells...> chain;
 
-  template <class F> constexpr void each_child(F f) const { detail::each_of(chain, f, 0); }
+  template <class F>
+  constexpr void each_child(F f) const {
+    detail::each_of(chain, f, 0);
+  }
   /// Cell number I: `block.cell<0>().weight`.
-  template <int I> constexpr const auto& cell() const {
+  template <int I>
+  constexpr const auto& cell() const {
     static_assert(I >= 0 && I < int(sizeof...(Cells)), "SequentialCell::cell<I>: there are not so many cells");
     return detail::cell_at<I>(chain);
   }

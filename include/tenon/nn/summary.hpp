@@ -32,7 +32,8 @@ inline long multiply_adds(const Node& node, const std::vector<Node>& nodes, long
   if (is<ops::Conv2d>(node)) return node.type.count(n) * operand(1).span(1, 4);
   if (!is<ops::MatMul>(node)) return 0;
   const TensorType& a = operand(0);
-  return node.type.count(n) * a.size(a.rank - (ops::MatMul::first(unpack<ops::MatMul::Config>(node.attributes)) ? 2 : 1), n);
+  return node.type.count(n) *
+         a.size(a.rank - (ops::MatMul::first(unpack<ops::MatMul::Config>(node.attributes)) ? 2 : 1), n);
 }
 
 inline std::string with_commas(long value) {
@@ -74,7 +75,8 @@ inline std::vector<SummaryRow> summary_rows(const SummarySource& source) {
     for (int up = table[e].parent; up >= 0; up = table[up].parent) ++level;
     const std::string name = table[e].index >= 0 ? std::to_string(table[e].index) : std::string(table[e].name);
     const std::string indent(std::size_t(2 * level), ' ');
-    rows[std::size_t(e)].name = indent + name + (table[e].class_name.empty() ? "" : " (" + std::string(table[e].class_name) + ")");
+    rows[std::size_t(e)].name =
+        indent + name + (table[e].class_name.empty() ? "" : " (" + std::string(table[e].class_name) + ")");
   }
   for (std::size_t id = 0; id < source.nodes.size(); ++id) {
     const Node& node = source.nodes[id];
@@ -91,7 +93,8 @@ inline std::string summary_text(const SummarySource& source) {
   for (const SummaryRow& row : rows) {
     if (row.name.empty()) continue;
     std::string shape = "-";
-    if (row.output >= 0) shape = shape_text(AnyTensor(source.nodes[std::size_t(row.output)].type, source.n, nullptr).shape());
+    if (row.output >= 0)
+      shape = shape_text(AnyTensor(source.nodes[std::size_t(row.output)].type, source.n, nullptr).shape());
     cells.push_back({row.name, shape, with_commas(row.parameters), with_commas(row.multiply_adds)});
   }
   std::size_t width[4]{}, line = 6;
@@ -105,8 +108,8 @@ inline std::string summary_text(const SummarySource& source) {
     result += "\n" + (i ? std::string() : rule);
   }
   const SummaryRow& all = rows[0];
-  result += rule + text("Parameters: ", with_commas(all.parameters), ", trained ", with_commas(all.trained), ", not trained ",
-                        with_commas(all.parameters - all.trained), "\n");
+  result += rule + text("Parameters: ", with_commas(all.parameters), ", trained ", with_commas(all.trained),
+                        ", not trained ", with_commas(all.parameters - all.trained), "\n");
   result += text("Multiply-adds: ", with_commas(all.multiply_adds), " for a batch of ", source.n, "\n");
   long peak = 0;
   for (const SummarySource::Memory& m : source.memory) {
@@ -156,11 +159,15 @@ std::string summary(const Net& net, const X&... x) {
   if constexpr (!Graph::ok) return report<Graph>();
   else {
     const ParameterList parameters(net);
-    const std::vector<Node> nodes = tenon::detail::SummaryTrace<Net, typename tenon::detail::KeyFor<X>::type...>::nodes();
+    const std::vector<Node> nodes =
+        tenon::detail::SummaryTrace<Net, typename tenon::detail::KeyFor<X>::type...>::nodes();
     const long n = tenon::detail::common_batch_size("summary", x...);
     const int threads = get_context().num_threads;
-    return tenon::detail::summary_text({parameters, nodes, n,
-                                        {{"parameters", parameters.bytes()}, {"scratch of an evaluation", Graph::program.bytes(n, threads)}}});
+    return tenon::detail::summary_text(
+        {parameters,
+         nodes,
+         n,
+         {{"parameters", parameters.bytes()}, {"scratch of an evaluation", Graph::program.bytes(n, threads)}}});
   }
 }
 

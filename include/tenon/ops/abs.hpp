@@ -6,7 +6,10 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// The derivative of abs, times the gradient from above: dy where x > 0, -dy where x < 0, else 0. Not for users.
 struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
-  template <class V> static constexpr V eval(V x, V gradient) { return x > V(0) ? gradient : x < V(0) ? -gradient : V(0); }
+  template <class V>
+  static constexpr V eval(V x, V gradient) {
+    return x > V(0) ? gradient : x < V(0) ? -gradient : V(0);
+  }
   static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient())); }
 };
 
@@ -28,6 +31,8 @@ struct Abs : Elementwise<Abs, "Abs"> {
 TENON_EXACT_END
 
 /// |x|
-constexpr auto abs(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Abs>(at, x); }
+constexpr auto abs(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Abs>(at, x);
+}
 
 }  // namespace tenon::ops

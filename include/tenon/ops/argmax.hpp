@@ -5,7 +5,8 @@
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-/// Index of the largest (or smallest) element along an axis; of equal ones the first. A NaN counts as largest (smallest).
+/// Index of the largest (or smallest) element along an axis; of equal ones the first. A NaN counts as largest
+/// (smallest).
 ///
 /// x           any shape of rank 1 or more; any dtype
 /// result      int32; x without the axis, or with it as 1 (keep_dims)
@@ -19,7 +20,9 @@ struct ArgMax : Operator<ArgMax, "Argmax"> {
     const TensorType& x = in[0];
     const int along = normalized_axis(c.axis, x.rank);
     TensorType y{{}, 0, Dtype::int32};
-    if (along < 0) error << (c.smallest ? "Argmin" : "Argmax") << " got the axis " << c.axis << " for " << x << " of rank " << x.rank;
+    if (along < 0)
+      error << (c.smallest ? "Argmin" : "Argmax") << " got the axis " << c.axis << " for " << x << " of rank "
+            << x.rank;
     for (int axis = 0; axis < x.rank; ++axis)
       if (axis != along) y.extent[y.rank++] = x[axis];
       else if (c.keep_dims) y.extent[y.rank++] = 1;
@@ -29,12 +32,19 @@ struct ArgMax : Operator<ArgMax, "Argmax"> {
   static constexpr kernel::AxisSplit split(long n) {
     return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n);
   }
-  template <class Call> static constexpr long items(long n) { return kernel::axis_items(split<Call>(n)); }
-  template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / (items<Call>(n) + 1) + 1; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::axis_items(split<Call>(n));
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(0).count(n) / (items<Call>(n) + 1) + 1;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::template Operand<0>;
-    kernel::best_index<Compute<T>, Call::config().smallest != 0>(split<Call>(a.n), a.operand<T>(0), a.result<std::int32_t>(), begin, end);
+    kernel::best_index<Compute<T>, Call::config().smallest != 0>(split<Call>(a.n), a.operand<T>(0),
+                                                                 a.result<std::int32_t>(), begin, end);
   }
 };
 

@@ -25,7 +25,8 @@ struct AttentionLayout {
   static constexpr TensorType q = Call::operand(0), k = Call::operand(packed ? 0 : 1);
   static constexpr int heads = Call::config().heads;
   static constexpr long features = q.last() / (packed ? 3 : 1);
-  static constexpr kernel::AttentionShape shape{q.extent[q.rank - 2], k.extent[k.rank - 2], features / heads, Call::config().causal != 0};
+  static constexpr kernel::AttentionShape shape{q.extent[q.rank - 2], k.extent[k.rank - 2], features / heads,
+                                                Call::config().causal != 0};
   static constexpr long pitch = q.last();
   static constexpr long samples(long n) { return q.count(n) / (shape.queries * pitch); }
   /// Operand `which` (query, key, value) of head number `head` of all samples.
@@ -47,8 +48,8 @@ struct AttentionLayout {
 }  // namespace detail
 
 TENON_EXACT_BEGIN
-/// The gradients of q, k, and v. Operands: those of Attention, dy. Result: the gradient of the packed operand, or those of three
-/// operands one behind the other along the axis before the last. Not for users.
+/// The gradients of q, k, and v. Operands: those of Attention, dy. Result: the gradient of the packed operand, or those
+/// of three operands one behind the other along the axis before the last. Not for users.
 struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
   using Config = detail::AttentionSettings;
   static constexpr None derivative{};
@@ -57,7 +58,10 @@ struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
     if (in.count == 4) t.extent[t.rank - 2] += 2 * in[1].extent[t.rank - 2];
     return t;
   }
-  template <class Call> static constexpr long items(long n) { return detail::AttentionLayout<Call, 1>::samples(n) * Call::config().heads; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return detail::AttentionLayout<Call, 1>::samples(n) * Call::config().heads;
+  }
   template <class Call>
   static constexpr long cost(long) {
     constexpr auto s = detail::AttentionLayout<Call, 1>::shape;
@@ -65,7 +69,8 @@ struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
   }
   template <class Call>
   static constexpr long workspace(long) {
-    return long(kernel::detail::attention_scratch<typename Call::Result>(detail::AttentionLayout<Call, 1>::shape, true).total);
+    return long(
+        kernel::detail::attention_scratch<typename Call::Result>(detail::AttentionLayout<Call, 1>::shape, true).total);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
@@ -81,7 +86,9 @@ struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
                                        : a.result<T>() + (sample * (s.queries + 2 * s.keys) + first) * Layout::pitch;
         return kernel::HeadRows<T>{base + head % Layout::heads * s.width, Layout::pitch};
       };
-      attention.backward(rows(0), rows(1), rows(2), Layout::template result_rows<const T>(a.operand<T>(Call::operands - 1), head), target(0), target(1), target(2));
+      attention.backward(rows(0), rows(1), rows(2),
+                         Layout::template result_rows<const T>(a.operand<T>(Call::operands - 1), head), target(0),
+                         target(1), target(2));
     }
   }
 };
@@ -102,11 +109,16 @@ struct Attention : Operator<Attention, "Attention"> {
     TensorType y = q;
     const bool packed = in.count == 1;
     const int parts = packed ? 3 : 1;
-    if (!is_floating(q.dtype)) error << "Attention needs floating-point operands, got " << tenon::name(q.dtype) << " " << q;
-    else if (q.rank < 2 || q.extent[q.rank - 2] < 0) error << "Attention needs operands [...,length,features] of a fixed length, got " << q;
-    else if (c.heads < 1 || q.last() % (parts * c.heads)) error << "Attention of " << c.heads << " heads got " << q << ": its last extent must be a multiple of " << parts * c.heads;
+    if (!is_floating(q.dtype))
+      error << "Attention needs floating-point operands, got " << tenon::name(q.dtype) << " " << q;
+    else if (q.rank < 2 || q.extent[q.rank - 2] < 0)
+      error << "Attention needs operands [...,length,features] of a fixed length, got " << q;
+    else if (c.heads < 1 || q.last() % (parts * c.heads))
+      error << "Attention of " << c.heads << " heads got " << q << ": its last extent must be a multiple of "
+            << parts * c.heads;
     else if (c.scale < 0) error << "Attention needs a positive scale, or 0 for 1 / sqrt(features of a head)";
-    else if (!packed && keys_fit(q, k, c, error) && !in[1].same_shape(k)) error << "Attention got keys " << in[1] << " and values " << k << ", which must have one shape";
+    else if (!packed && keys_fit(q, k, c, error) && !in[1].same_shape(k))
+      error << "Attention got keys " << in[1] << " and values " << k << ", which must have one shape";
     if (error.empty()) y.extent[y.rank - 1] = q.last() / parts;
     return y;
   }
@@ -128,7 +140,10 @@ struct Attention : Operator<Attention, "Attention"> {
   static constexpr long parts() {
     return kernel::ceil_div(detail::AttentionLayout<Call, 0>::shape.queries, kernel::detail::attention_block);
   }
-  template <class Call> static constexpr long items(long n) { return detail::AttentionLayout<Call, 0>::samples(n) * Call::config().heads * parts<Call>(); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return detail::AttentionLayout<Call, 0>::samples(n) * Call::config().heads * parts<Call>();
+  }
   template <class Call>
   static constexpr long cost(long) {
     constexpr auto s = detail::AttentionLayout<Call, 0>::shape;
@@ -136,13 +151,15 @@ struct Attention : Operator<Attention, "Attention"> {
   }
   template <class Call>
   static constexpr long workspace(long) {
-    return long(kernel::detail::attention_scratch<typename Call::Result>(detail::AttentionLayout<Call, 0>::shape, false).total);
+    return long(
+        kernel::detail::attention_scratch<typename Call::Result>(detail::AttentionLayout<Call, 0>::shape, false).total);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using Layout = detail::AttentionLayout<Call, 0>;
-    kernel::detail::AttentionHead<T> attention(Layout::shape, Layout::template scale<kernel::Compute<T>>(), a.workspace, false);
+    kernel::detail::AttentionHead<T> attention(Layout::shape, Layout::template scale<kernel::Compute<T>>(), a.workspace,
+                                               false);
     for (long item = begin; item < end;) {
       const long head = item / parts<Call>(), block = item % parts<Call>();
       const long last = end - item < parts<Call>() - block ? block + (end - item) : parts<Call>();
@@ -158,8 +175,10 @@ struct Attention : Operator<Attention, "Attention"> {
   static constexpr bool keys_fit(const TensorType& q, const TensorType& k, const Config& c, Sentence& error) {
     bool same = q.rank == k.rank && q.dtype == k.dtype && q.last() == k.last();
     for (int axis = 0; same && axis < q.rank - 2; ++axis) same = q.extent[axis] == k.extent[axis];
-    if (!same || k.extent[k.rank - 2] < 0) error << "Attention got queries " << q << " and keys " << k << ", which may differ in their length only";
-    else if (c.causal && q.extent[q.rank - 2] != k.extent[k.rank - 2]) error << "causal Attention got queries " << q << " and keys " << k << ", which must have one length";
+    if (!same || k.extent[k.rank - 2] < 0)
+      error << "Attention got queries " << q << " and keys " << k << ", which may differ in their length only";
+    else if (c.causal && q.extent[q.rank - 2] != k.extent[k.rank - 2])
+      error << "causal Attention got queries " << q << " and keys " << k << ", which must have one length";
     return error.empty();
   }
 };
@@ -167,7 +186,8 @@ TENON_EXACT_END
 
 /// Attention of queries, keys, and values: `attention<AttentionConfig{.heads = 4, .causal = true}>(q, k, v)`.
 template <AttentionConfig config = AttentionConfig{}>
-constexpr auto attention(const Operand auto& q, const Operand auto& k, const Operand auto& v, std::source_location at = std::source_location::current()) {
+constexpr auto attention(const Operand auto& q, const Operand auto& k, const Operand auto& v,
+                         std::source_location at = std::source_location::current()) {
   return apply<Attention, Attention::Config{config.heads, config.causal, config.scale}>(at, q, k, v);
 }
 /// Self attention of one tensor that holds queries, keys, and values side by side along its last axis.

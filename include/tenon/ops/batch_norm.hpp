@@ -24,8 +24,13 @@ struct TableRow : Operator<TableRow, "TableRow"> {
     int row = 0;
   };
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return {{in[0][1]}, 1, in[0].dtype}; }
-  template <class Call> static constexpr long items(long) { return Call::result[0]; }
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
+    return {{in[0][1]}, 1, in[0].dtype};
+  }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -67,8 +72,11 @@ struct Normalization {
   const A *mean, *variance, *gamma, *beta;
   A epsilon;
   Normalization(const A* table, long channels, A epsilon)
-      : mean(table + BatchNormTableRow::mean * channels), variance(table + BatchNormTableRow::variance * channels), gamma(table + BatchNormTableRow::gamma * channels),
-        beta(table + BatchNormTableRow::beta * channels), epsilon(epsilon) {}
+      : mean(table + BatchNormTableRow::mean * channels),
+        variance(table + BatchNormTableRow::variance * channels),
+        gamma(table + BatchNormTableRow::gamma * channels),
+        beta(table + BatchNormTableRow::beta * channels),
+        epsilon(epsilon) {}
   A deviation(long c) const { return kernel::sqrt(variance[c] + epsilon); }
   A scale(long c) const { return gamma[c] / deviation(c); }
 };
@@ -80,8 +88,8 @@ struct Normalization {
 /// gamma, beta [C]; float32, or float64 beside a float64 x
 /// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance (the biased one for a single element)
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
-/// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other images: each
-///             plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
+/// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other
+///             images: each plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;
@@ -90,22 +98,43 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     const TensorType &x = in[0], &gamma = in[1];
     const char* const name = c.rank == 2 ? "BatchNorm1d" : "BatchNorm2d";
     const Dtype wanted = x.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-    if (x.rank != c.rank) error << name << " needs an input " << (c.rank == 2 ? "[n,C]" : "[n,C,H,W]") << " of rank " << c.rank << ", got " << x;
-    else if (!is_floating(x.dtype)) error << name << " needs a floating-point input, got " << tenon::name(x.dtype) << " " << x;
-    else if (x[1] != gamma[0]) error << name << " got an input of " << x[1] << " channels " << x << ", its gamma " << gamma << " needs " << gamma[0];
+    if (x.rank != c.rank)
+      error << name << " needs an input " << (c.rank == 2 ? "[n,C]" : "[n,C,H,W]") << " of rank " << c.rank << ", got "
+            << x;
+    else if (!is_floating(x.dtype))
+      error << name << " needs a floating-point input, got " << tenon::name(x.dtype) << " " << x;
+    else if (x[1] != gamma[0])
+      error << name << " got an input of " << x[1] << " channels " << x << ", its gamma " << gamma << " needs "
+            << gamma[0];
     else if (gamma.dtype != wanted || in[2].dtype != wanted)
-      error << name << " of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got " << tenon::name(gamma.dtype);
+      error << name << " of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got "
+            << tenon::name(gamma.dtype);
     return {{BatchNormTableRow::rows, gamma[0]}, 2, gamma.dtype};
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call_with<TableRow>({BatchNormTableRow::gamma}, d.gradient()));
     d.flows_to(2, d.call_with<TableRow>({BatchNormTableRow::beta}, d.gradient()));
   }
-  template <class Call> static constexpr long items(long) { return Call::result[1]; }
-  template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / Call::result[1] * 2 + 1; }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::channel_block_work<Call>(n); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, false); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, true); }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[1];
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(0).count(n) / Call::result[1] * 2 + 1;
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::channel_block_work<Call>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    fill<Call>(a, begin, end, false);
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    fill<Call>(a, begin, end, true);
+  }
 
  private:
   template <class Call>
@@ -115,9 +144,12 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     const long elements = Layout::samples(a.n) * Layout::spatial;
     const auto row = [table = a.result<A>()](int r) { return table + r * Layout::channels; };
     A *const mean = row(BatchNormTableRow::mean), *const variance = row(BatchNormTableRow::variance);
-    if constexpr (Layout::images) kernel::image_statistics(Layout::batch(a.n, blocks), a.operand<float>(0), mean, variance, begin, end);
+    if constexpr (Layout::images)
+      kernel::image_statistics(Layout::batch(a.n, blocks), a.operand<float>(0), mean, variance, begin, end);
     else
-      for (long first = begin; first < end; first += kernel::column_block) statistics<Call>(a, first, end - first < kernel::column_block ? end - first : kernel::column_block, mean + first, variance + first);
+      for (long first = begin; first < end; first += kernel::column_block)
+        statistics<Call>(a, first, end - first < kernel::column_block ? end - first : kernel::column_block,
+                         mean + first, variance + first);
     for (long c = begin; c < end; ++c) {
       row(BatchNormTableRow::unbiased_variance)[c] = variance[c] / static_cast<A>(elements > 1 ? elements - 1 : 1);
       variance[c] = variance[c] / static_cast<A>(elements);
@@ -134,7 +166,8 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     const T* const x = a.operand<T>(0) + first * Layout::spatial;
     const A elements = static_cast<A>(samples * Layout::spatial);
     if constexpr (Layout::spatial == 1) {
-      kernel::column_sums(samples, count, mean, [x](long r, long c) { return static_cast<A>(x[r * Layout::channels + c]); });
+      kernel::column_sums(samples, count, mean,
+                          [x](long r, long c) { return static_cast<A>(x[r * Layout::channels + c]); });
       for (long c = 0; c < count; ++c) mean[c] = mean[c] / elements;
       kernel::column_sums(samples, count, deviation, [x, mean](long r, long c) {
         const A distance = static_cast<A>(x[r * Layout::channels + c]) - mean[c];
@@ -150,10 +183,13 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
         const A average = sum / elements;
         for (long sample = 0; sample < samples; ++sample) {
           const T* plane = x + (sample * Layout::channels + c) * Layout::spatial;
-          squares += kernel::lane_sum<A>(Layout::spatial, [average](auto value) {
-            const A distance = static_cast<A>(value) - average;
-            return distance * distance;
-          }, plane);
+          squares += kernel::lane_sum<A>(
+              Layout::spatial,
+              [average](auto value) {
+                const A distance = static_cast<A>(value) - average;
+                return distance * distance;
+              },
+              plane);
         }
         mean[c] = average;
         deviation[c] = squares;
@@ -181,25 +217,49 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
     using Layout = detail::ChannelLayout<Call>;
     return Layout::spatial == 1 ? Layout::samples(n) : Layout::samples(n) * Layout::channels;
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::plane_block_work<Call>(n); }
-  template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples); }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::plane_block_work<Call>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end);
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples);
+  }
 
  private:
-  template <class Call> static void run_planes(const Arguments& a, long begin, long end, long plane);
+  template <class Call>
+  static void run_planes(const Arguments& a, long begin, long end, long plane);
 };
 
-/// Sums for the gradients, as rows gamma and beta of a table: sum of dy xhat, and of dy. Operands: x, table, dy. Not for users.
+/// Sums for the gradients, as rows gamma and beta of a table: sum of dy xhat, and of dy. Operands: x, table, dy. Not
+/// for users.
 struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   using Config = BatchNormAttributes;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
-  template <class Call> static constexpr long items(long) { return Call::result[1]; }
-  template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / Call::result[1] * 2 + 1; }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::channel_block_work<Call>(n); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, false); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { fill<Call>(a, begin, end, true); }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[1];
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(0).count(n) / Call::result[1] * 2 + 1;
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::channel_block_work<Call>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    fill<Call>(a, begin, end, false);
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    fill<Call>(a, begin, end, true);
+  }
 
  private:
   template <class Call>
@@ -207,13 +267,18 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
     using Layout = detail::ChannelLayout<Call>;
     using A = typename Call::Result;
     const A* const table = a.operand<A>(1);
-    const A *const mean = table + BatchNormTableRow::mean * Layout::channels, *const variance = table + BatchNormTableRow::variance * Layout::channels;
+    const A *const mean = table + BatchNormTableRow::mean * Layout::channels, *const variance =
+                                                                                  table + BatchNormTableRow::variance *
+                                                                                              Layout::channels;
     const auto row = [result = a.result<A>()](int r) { return result + r * Layout::channels; };
     A *const to_gamma = row(BatchNormTableRow::gamma), *const to_beta = row(BatchNormTableRow::beta);
-    if constexpr (Layout::images) kernel::image_gradient_sums(Layout::batch(a.n, blocks), a.operand<float>(0), a.operand<float>(2), mean, to_beta, to_gamma, begin, end);
+    if constexpr (Layout::images)
+      kernel::image_gradient_sums(Layout::batch(a.n, blocks), a.operand<float>(0), a.operand<float>(2), mean, to_beta,
+                                  to_gamma, begin, end);
     else sums<Call>(a, begin, end, mean, to_beta, to_gamma);
     for (long c = begin; c < end; ++c) {
-      for (int r : {BatchNormTableRow::mean, BatchNormTableRow::variance, BatchNormTableRow::unbiased_variance}) row(r)[c] = 0;
+      for (int r : {BatchNormTableRow::mean, BatchNormTableRow::variance, BatchNormTableRow::unbiased_variance})
+        row(r)[c] = 0;
       to_gamma[c] = to_gamma[c] / kernel::sqrt(variance[c] + A(Call::config().epsilon));
     }
   }
@@ -226,7 +291,8 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
     if constexpr (Layout::spatial == 1) {
       for (long first = begin; first < end; first += kernel::column_block) {
         const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
-        kernel::column_sums(samples, count, to_beta + first, [=](long r, long c) { return static_cast<A>(dy[r * Layout::channels + first + c]); });
+        kernel::column_sums(samples, count, to_beta + first,
+                            [=](long r, long c) { return static_cast<A>(dy[r * Layout::channels + first + c]); });
         kernel::column_sums(samples, count, to_gamma + first, [=](long r, long c) {
           const long at = r * Layout::channels + first + c;
           return static_cast<A>(dy[at]) * (static_cast<A>(x[at]) - mean[first + c]);
@@ -239,7 +305,10 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
           const long plane = (sample * Layout::channels + c) * Layout::spatial;
           const auto sums = kernel::lane_sums<A>(
               Layout::spatial, [](auto, auto gradient) { return static_cast<A>(gradient); },
-              [average = mean[c]](auto value, auto gradient) { return static_cast<A>(gradient) * (static_cast<A>(value) - average); }, x + plane, dy + plane);
+              [average = mean[c]](auto value, auto gradient) {
+                return static_cast<A>(gradient) * (static_cast<A>(value) - average);
+              },
+              x + plane, dy + plane);
           total.first += sums.first;
           total.second += sums.second;
         }
@@ -250,21 +319,34 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   }
 };
 
-/// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)). Operands: x, table, dy, sums. Not for users.
+/// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)). Operands: x, table, dy, sums. Not for
+/// users.
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
   static constexpr bool in_place = true;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return BatchNorm::items<Call>(n); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::plane_block_work<Call>(n); }
-  template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return BatchNorm::items<Call>(n);
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::plane_block_work<Call>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end);
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples);
+  }
 
  private:
-  template <class Call> struct Terms;
-  template <class Call> static void run_planes(const Arguments& a, long begin, long end, long plane);
+  template <class Call>
+  struct Terms;
+  template <class Call>
+  static void run_planes(const Arguments& a, long begin, long end, long plane);
 };
 
 constexpr void BatchNorm::derivative(Derivative& d) {
@@ -288,8 +370,10 @@ void BatchNorm::run(const Arguments& a, long begin, long end) {
       for (long row = begin; row < end; ++row) {
         const T* x = a.operand<T>(0) + row * channels + first;
         T* y = a.result<T>() + row * channels + first;
-        for (long c = 0; c < count; ++c) y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + of.beta[first + c]);
-        if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, true>(a, row * channels + first, count, first);
+        for (long c = 0; c < count; ++c)
+          y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + of.beta[first + c]);
+        if constexpr (Call::description.steps > 0)
+          kernel::apply_steps<Call, true>(a, row * channels + first, count, first);
       }
     }
   } else {
@@ -307,7 +391,9 @@ void BatchNorm::run_planes(const Arguments& a, long begin, long end, long size) 
     const A average = of.mean[c], scale = of.scale(c), shift = of.beta[c];
     for (long at = plane * size; at < (plane + 1) * size; at += detail::norm_piece) {
       const long left = (plane + 1) * size - at, count = left < detail::norm_piece ? left : detail::norm_piece;
-      kernel::map_in_blocks<true>(a.result<T>() + at, count, [=](auto x) { return (static_cast<A>(x) - average) * scale + shift; }, a.operand<T>(0) + at);
+      kernel::map_in_blocks<true>(
+          a.result<T>() + at, count, [=](auto x) { return (static_cast<A>(x) - average) * scale + shift; },
+          a.operand<T>(0) + at);
       if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, false>(a, at, count, c);
     }
   }
@@ -328,7 +414,9 @@ struct BatchNormInputGrad::Terms {
     mean_dy = sums[BatchNormTableRow::beta * Layout::channels + c] / elements;
     slope = sums[BatchNormTableRow::gamma * Layout::channels + c] / elements / of.deviation(c);
   }
-  A operator()(auto x, auto dy) const { return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope); }
+  A operator()(auto x, auto dy) const {
+    return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);
+  }
 };
 template <class Call>
 void BatchNormInputGrad::run(const Arguments& a, long begin, long end) {
@@ -338,7 +426,8 @@ void BatchNormInputGrad::run(const Arguments& a, long begin, long end) {
     const T *const x = a.operand<T>(0), *const dy = a.operand<T>(2);
     for (long c = 0; c < Layout::channels; ++c) {
       const Terms<Call> element(a, c);
-      for (long i = begin * Layout::channels + c; i < end * Layout::channels; i += Layout::channels) a.result<T>()[i] = static_cast<T>(element(x[i], dy[i]));
+      for (long i = begin * Layout::channels + c; i < end * Layout::channels; i += Layout::channels)
+        a.result<T>()[i] = static_cast<T>(element(x[i], dy[i]));
     }
   } else {
     run_planes<Call>(a, begin, end, Layout::spatial);
@@ -348,8 +437,9 @@ template <class Call>
 void BatchNormInputGrad::run_planes(const Arguments& a, long begin, long end, long size) {
   using T = typename Call::Result;
   for (long plane = begin; plane < end; ++plane)
-    kernel::map_in_blocks<true, true>(a.result<T>() + plane * size, size, Terms<Call>(a, plane % detail::ChannelLayout<Call>::channels), a.operand<T>(0) + plane * size,
-                                      a.operand<T>(2) + plane * size);
+    kernel::map_in_blocks<true, true>(a.result<T>() + plane * size, size,
+                                      Terms<Call>(a, plane % detail::ChannelLayout<Call>::channels),
+                                      a.operand<T>(0) + plane * size, a.operand<T>(2) + plane * size);
 }
 
 /// moving = momentum moving + (1 - momentum) row of the table, in place. Operands: moving, table. Not for users.
@@ -361,7 +451,10 @@ struct UpdateMoving : Operator<UpdateMoving, "UpdateMoving"> {
   static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long) { return Call::result[0]; }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -377,12 +470,18 @@ struct UpdateMoving : Operator<UpdateMoving, "UpdateMoving"> {
 struct BatchNormScale : Operator<BatchNormScale, "BatchNormScale"> {
   using Config = BatchNormAttributes;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<BatchNormScale>(d.config<BatchNormScale>(), d.gradient(), d.operand(1))); }
-  template <class Call> static constexpr long items(long) { return Call::result[0]; }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<BatchNormScale>(d.config<BatchNormScale>(), d.gradient(), d.operand(1)));
+  }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    for (long c = begin; c < end; ++c) a.result<T>()[c] = a.operand<T>(0)[c] / kernel::sqrt(a.operand<T>(1)[c] + T(Call::config().epsilon));
+    for (long c = begin; c < end; ++c)
+      a.result<T>()[c] = a.operand<T>(0)[c] / kernel::sqrt(a.operand<T>(1)[c] + T(Call::config().epsilon));
   }
 };
 TENON_EXACT_END

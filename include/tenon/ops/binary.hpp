@@ -6,11 +6,17 @@ namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
 template <class V>
-struct ElementOf { using type = typename std::remove_cvref_t<V>::type; };
-template <> struct ElementOf<Broken> { using type = float; };
+struct ElementOf {
+  using type = typename std::remove_cvref_t<V>::type;
+};
+template <>
+struct ElementOf<Broken> {
+  using type = float;
+};
 
 // A fractional number beside integers or bool makes both float32; any other number takes the tensor's dtype.
-template <class T, class N> inline constexpr bool becomes_float = std::is_floating_point_v<N> && !is_floating(dtype_of<T>);
+template <class T, class N>
+inline constexpr bool becomes_float = std::is_floating_point_v<N> && !is_floating(dtype_of<T>);
 
 template <class X>
 constexpr auto as_float(const Location& at, const X& x) {
@@ -19,14 +25,16 @@ constexpr auto as_float(const Location& at, const X& x) {
 }
 }  // namespace detail
 
-template <class V> using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
+template <class V>
+using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
 /// A number of type N as an operand beside a tensor of T.
-template <class T, class N> using NumberFor = Number<std::conditional_t<detail::becomes_float<T, N>, float, T>>;
+template <class T, class N>
+using NumberFor = Number<std::conditional_t<detail::becomes_float<T, N>, float, T>>;
 
 /// Calls Op on two operands of which one may be a number: `binary<Add>(at, x, 2)`.
 ///
-/// A whole number takes the dtype of the tensor; a fractional one too, unless that is an integer or bool: then the tensor
-/// is cast to float32. As MindSpore.
+/// A whole number takes the dtype of the tensor; a fractional one too, unless that is an integer or bool: then the
+/// tensor is cast to float32. As MindSpore.
 template <class Op, class A, class B>
 constexpr auto binary(const Location& at, const A& a, const B& b) {
   if constexpr (Scalar<A>) {

@@ -15,11 +15,15 @@ struct ChangeLayout : Operator<Op, Name> {
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return n; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return n;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     constexpr long features = Call::result.count(1);
-    std::memcpy(a.result<float>() + begin * features, a.operand<float>(0) + begin * features, std::size_t((end - begin) * features) * sizeof(float));
+    std::memcpy(a.result<float>() + begin * features, a.operand<float>(0) + begin * features,
+                std::size_t((end - begin) * features) * sizeof(float));
   }
   template <class Call>
   static constexpr KernelWork block_work(long n) {

@@ -16,11 +16,16 @@ struct BroadcastTo : Operator<BroadcastTo, "BroadcastTo"> {
     t.rank = wanted.rank;
     for (int axis = 0; axis < max_rank; ++axis) t.extent[axis] = axis < wanted.rank ? wanted.extent[axis] : 0;
     TensorType wider;
-    if (!broadcast(t, in[0], wider) || !wider.same_shape(t)) error << "BroadcastTo got " << in[0] << ", which does not broadcast to " << t;
+    if (!broadcast(t, in[0], wider) || !wider.same_shape(t))
+      error << "BroadcastTo got " << in[0] << ", which does not broadcast to " << t;
     return t;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.gradient()); }  // flows_to sums it to the operand's shape
-  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  // flows_to sums it to the operand's shape
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.gradient()); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call>(a, begin, end, [](auto x) { return x; });
@@ -28,7 +33,9 @@ struct BroadcastTo : Operator<BroadcastTo, "BroadcastTo"> {
 };
 TENON_EXACT_END
 
-constexpr void SumTo::derivative(Derivative& d) { d.flows_to(0, d.call_with<BroadcastTo>(to(d.type(0)), d.gradient())); }
+constexpr void SumTo::derivative(Derivative& d) {
+  d.flows_to(0, d.call_with<BroadcastTo>(to(d.type(0)), d.gradient()));
+}
 
 /// Repeats x to Shape S: `broadcast_to<Shape<3, 4>>(x)`.
 template <class S>

@@ -8,8 +8,8 @@ TENON_EXACT_BEGIN
 /// The elements of x in another dtype.
 ///
 /// x           any shape and dtype
-/// result      shape of x; floating-point to integer truncates and saturates, NaN becomes 0; integer to a smaller integer wraps around;
-///             to bool is x != 0; to floating-point rounds once, to nearest even
+/// result      shape of x; floating-point to integer truncates and saturates, NaN becomes 0; integer to a smaller
+///             integer wraps around; to bool is x != 0; to floating-point rounds once, to nearest even
 /// derivative  dy cast back, if x is floating-point; integers and bool get no gradient
 /// source      MindSpore's Cast, whose out-of-range conversions are undefined
 struct Cast : Operator<Cast, "Cast"> {
@@ -18,17 +18,22 @@ struct Cast : Operator<Cast, "Cast"> {
   };
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return in[0].with(c.dtype); }
   static constexpr void derivative(Derivative& d) {
-    if (is_floating(d.type(0).dtype) && is_floating(d.result_type().dtype)) d.flows_to(0, d.call_with<Cast>({d.type(0).dtype}, d.gradient()));
+    if (is_floating(d.type(0).dtype) && is_floating(d.result_type().dtype))
+      d.flows_to(0, d.call_with<Cast>({d.type(0).dtype}, d.gradient()));
   }
   template <class Result>
   struct To {
     template <class X>
     [[gnu::always_inline]] auto operator()(X x) const {
-      if constexpr (is_half<Result> && (is_half<X> || std::is_same_v<X, float>)) return static_cast<float>(x);  // who stores it rounds
+      // who stores it rounds
+      if constexpr (is_half<Result> && (is_half<X> || std::is_same_v<X, float>)) return static_cast<float>(x);
       else return kernel::convert<Result>(x);
     }
   };
-  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, To<typename Call::Result>>(a, begin, end);

@@ -4,7 +4,8 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// Base of the comparisons: element-wise with broadcasting, as IEEE 754 compares (NaN differs from all, itself included).
+/// Base of the comparisons: element-wise with broadcasting, as IEEE 754 compares (NaN differs from all, itself
+/// included).
 ///
 /// a, b        shapes that broadcast; any dtype, the same for both
 /// result      bool
@@ -16,42 +17,66 @@ struct Comparison : Elementwise<Op, Name> {
   static constexpr None derivative{};
 };
 struct Equal : Comparison<Equal, "Equal"> {
-  template <class V> static constexpr bool eval(V a, V b) { return a == b; }
+  template <class V>
+  static constexpr bool eval(V a, V b) {
+    return a == b;
+  }
 };
 struct NotEqual : Comparison<NotEqual, "NotEqual"> {
-  template <class V> static constexpr bool eval(V a, V b) { return a != b; }
+  template <class V>
+  static constexpr bool eval(V a, V b) {
+    return a != b;
+  }
 };
 struct Less : Comparison<Less, "Less"> {
-  template <class V> static constexpr bool eval(V a, V b) { return a < b; }
+  template <class V>
+  static constexpr bool eval(V a, V b) {
+    return a < b;
+  }
 };
 struct LessEqual : Comparison<LessEqual, "LessEqual"> {
-  template <class V> static constexpr bool eval(V a, V b) { return a <= b; }
+  template <class V>
+  static constexpr bool eval(V a, V b) {
+    return a <= b;
+  }
 };
 struct Greater : Comparison<Greater, "Greater"> {
-  template <class V> static constexpr bool eval(V a, V b) { return a > b; }
+  template <class V>
+  static constexpr bool eval(V a, V b) {
+    return a > b;
+  }
 };
 struct GreaterEqual : Comparison<GreaterEqual, "GreaterEqual"> {
-  template <class V> static constexpr bool eval(V a, V b) { return a >= b; }
+  template <class V>
+  static constexpr bool eval(V a, V b) {
+    return a >= b;
+  }
 };
 TENON_EXACT_END
 
 /// Comparisons with broadcasting, also written a == b and so on; one operand may be a number.
-constexpr auto equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                     std::source_location at = std::source_location::current()) {
   return binary<Equal>(at, a, b);
 }
-constexpr auto not_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto not_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                         std::source_location at = std::source_location::current()) {
   return binary<NotEqual>(at, a, b);
 }
-constexpr auto less(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto less(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                    std::source_location at = std::source_location::current()) {
   return binary<Less>(at, a, b);
 }
-constexpr auto less_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto less_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                          std::source_location at = std::source_location::current()) {
   return binary<LessEqual>(at, a, b);
 }
-constexpr auto greater(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto greater(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                       std::source_location at = std::source_location::current()) {
   return binary<Greater>(at, a, b);
 }
-constexpr auto greater_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto greater_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                             std::source_location at = std::source_location::current()) {
   return binary<GreaterEqual>(at, a, b);
 }
 

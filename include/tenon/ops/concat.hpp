@@ -23,9 +23,11 @@ struct Concat : Operator<Concat, "Concat"> {
       bool agree = in[k].rank == y.rank && (in[k][joined] < 0) == (y[joined] < 0);
       for (int axis = 0; axis < y.rank && agree; ++axis) agree = axis == joined || in[k][axis] == y[axis];
       if (in[k].dtype != y.dtype)
-        error << "Concat of " << tenon::name(y.dtype) << " " << in[0] << " and " << tenon::name(in[k].dtype) << " " << in[k]
-              << ": cast one of them, dtypes must agree";
-      else if (!agree) error << "Concat along axis " << joined << " of " << in[0] << " and " << in[k] << ": the other extents must agree";
+        error << "Concat of " << tenon::name(y.dtype) << " " << in[0] << " and " << tenon::name(in[k].dtype) << " "
+              << in[k] << ": cast one of them, dtypes must agree";
+      else if (!agree)
+        error << "Concat along axis " << joined << " of " << in[0] << " and " << in[k]
+              << ": the other extents must agree";
       else y.extent[joined] += in[k][joined];
     }
     return y;
@@ -42,13 +44,15 @@ struct Concat : Operator<Concat, "Concat"> {
   template <class Call>
   static constexpr long run_length(int k, long n) {
     long length = 1;
-    for (int axis = normalized_axis(Call::config().axis, Call::result.rank); axis < Call::result.rank; ++axis) length *= Call::operand(k).size(axis, n);
+    for (int axis = normalized_axis(Call::config().axis, Call::result.rank); axis < Call::result.rank; ++axis)
+      length *= Call::operand(k).size(axis, n);
     return length;
   }
   template <class Call>
   static constexpr long items(long n) {
     long rows = 1;
-    for (int axis = 0; axis < normalized_axis(Call::config().axis, Call::result.rank); ++axis) rows *= Call::result.size(axis, n);
+    for (int axis = 0; axis < normalized_axis(Call::config().axis, Call::result.rank); ++axis)
+      rows *= Call::result.size(axis, n);
     return rows;
   }
   template <class Call>
@@ -58,7 +62,8 @@ struct Concat : Operator<Concat, "Concat"> {
     for (int k = 0; k < Call::operands; ++k) total += length[k] = run_length<Call>(k, a.n);
     for (long row = begin; row < end; ++row) {
       T* to = a.result<T>() + row * total;
-      for (int k = 0; k < Call::operands; to += length[k++]) __builtin_memcpy(to, a.operand<T>(k) + row * length[k], std::size_t(length[k]) * sizeof(T));
+      for (int k = 0; k < Call::operands; to += length[k++])
+        __builtin_memcpy(to, a.operand<T>(k) + row * length[k], std::size_t(length[k]) * sizeof(T));
     }
   }
 };
@@ -73,15 +78,18 @@ constexpr auto concat(const A& a, const B& b, const C& c, std::source_location a
   return apply<Concat, Concat::Config{axis}>(at, a, b, c);
 }
 template <int axis, Operand A, Operand B, Operand C, Operand D>
-constexpr auto concat(const A& a, const B& b, const C& c, const D& d, std::source_location at = std::source_location::current()) {
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d,
+                      std::source_location at = std::source_location::current()) {
   return apply<Concat, Concat::Config{axis}>(at, a, b, c, d);
 }
 template <int axis, Operand A, Operand B, Operand C, Operand D, Operand E>
-constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e, std::source_location at = std::source_location::current()) {
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e,
+                      std::source_location at = std::source_location::current()) {
   return apply<Concat, Concat::Config{axis}>(at, a, b, c, d, e);
 }
 template <int axis, Operand A, Operand B, Operand C, Operand D, Operand E, Operand F>
-constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, std::source_location at = std::source_location::current()) {
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
+                      std::source_location at = std::source_location::current()) {
   return apply<Concat, Concat::Config{axis}>(at, a, b, c, d, e, f);
 }
 
@@ -95,8 +103,10 @@ constexpr auto stack(const A& a, const B& b, const C& c, std::source_location at
   return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at), at);
 }
 template <int axis, Operand A, Operand B, Operand C, Operand D>
-constexpr auto stack(const A& a, const B& b, const C& c, const D& d, std::source_location at = std::source_location::current()) {
-  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at), expand_dims<axis>(d, at), at);
+constexpr auto stack(const A& a, const B& b, const C& c, const D& d,
+                     std::source_location at = std::source_location::current()) {
+  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at),
+                      expand_dims<axis>(d, at), at);
 }
 
 }  // namespace tenon::ops

@@ -13,8 +13,9 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How a convolution and its gradients are computed. winograd: 3 x 3 kernels at stride 1 take a quarter of the multiplications and round
-/// about twice as much (numbers in ops/winograd_conv2d.hpp); images of other dtypes than float32 are computed directly.
+/// How a convolution and its gradients are computed. winograd: 3 x 3 kernels at stride 1 take a quarter of the
+/// multiplications and round about twice as much (numbers in ops/winograd_conv2d.hpp); images of other dtypes than
+/// float32 are computed directly.
 enum class ConvAlgorithm : int { direct, winograd };
 
 /// Settings of a convolution. `padding` counts only with PadMode::pad.
@@ -31,12 +32,27 @@ namespace ops {
 
 namespace detail {
 // Not inlined: one function for all convolutions of a program, not one per shape.
-template <class T> [[gnu::noinline]] constexpr KernelWork forward_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_items(s), kernel::conv2d_workspace<T>(s.of(1))); }
-template <class T> [[gnu::noinline]] constexpr KernelWork input_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_backward_input_items(s), kernel::conv2d_backward_input_workspace<T>(s.of(1))); }
-template <class T> [[gnu::noinline]] constexpr KernelWork weight_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_backward_weight_items(s), kernel::conv2d_backward_weight_workspace<T>(s)); }
-[[gnu::noinline]] constexpr KernelWork block_forward_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s)); }
-[[gnu::noinline]] constexpr KernelWork block_input_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s)); }
-[[gnu::noinline]] constexpr KernelWork block_weight_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s)); }
+template <class T>
+[[gnu::noinline]] constexpr KernelWork forward_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::conv2d_items(s), kernel::conv2d_workspace<T>(s.of(1)));
+}
+template <class T>
+[[gnu::noinline]] constexpr KernelWork input_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::conv2d_backward_input_items(s), kernel::conv2d_backward_input_workspace<T>(s.of(1)));
+}
+template <class T>
+[[gnu::noinline]] constexpr KernelWork weight_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::conv2d_backward_weight_items(s), kernel::conv2d_backward_weight_workspace<T>(s));
+}
+[[gnu::noinline]] constexpr KernelWork block_forward_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s));
+}
+[[gnu::noinline]] constexpr KernelWork block_input_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s));
+}
+[[gnu::noinline]] constexpr KernelWork block_weight_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s));
+}
 }  // namespace detail
 
 struct Conv2dBackwardInput;
@@ -46,9 +62,11 @@ struct Conv2dBackwardWeight;
 ///
 /// x           [n, C, H, W]; float16, bfloat16, float32, float64
 /// weight      [O, C / groups, kh, kw]
-/// result      [n, O, OH, OW], extents by pad_mode (MindSpore's contract: `same` puts the odd pixel at the bottom and right)
+/// result      [n, O, OH, OW], extents by pad_mode (MindSpore's contract: `same` puts the odd pixel at the bottom and
+///             right)
 /// derivative  two operators below, which have each other as derivatives
-/// order       one chain of fused multiply-adds over (channel, row, column) of the kernel per element, padding counts as 0
+/// order       one chain of fused multiply-adds over (channel, row, column) of the kernel per element, padding counts
+///             as 0
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
@@ -67,15 +85,30 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
     c.top = v.before, c.left = h.before, c.first = v.extent, c.second = h.extent;
     return c;
   }
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::conv_shape(in, c, error); }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    return detail::conv_shape(in, c, error);
+  }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return detail::forward_work<typename Call::Result>(sizes<Call>(n)); }
-  template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::block_forward_work(sizes<Call>(n)); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::forward_work<typename Call::Result>(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end);
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::block_forward_work(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
@@ -93,12 +126,25 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::result.size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return detail::input_work<typename Call::Result>(sizes<Call>(n)); }
-  template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::block_input_work(sizes<Call>(n)); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::result.size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::input_work<typename Call::Result>(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end);
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::block_input_work(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
@@ -112,12 +158,25 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return detail::weight_work<typename Call::Result>(sizes<Call>(n)); }
-  template <class Call> static void run(const Arguments& a, long begin, long end);
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::block_weight_work(sizes<Call>(n)); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end);
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::weight_work<typename Call::Result>(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end);
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::block_weight_work(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end);
 };
 
 using Conv2dDerivatives = detail::ConvDerivatives<Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight>;
@@ -130,32 +189,40 @@ template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> epilogue{a};
-  kernel::conv2d<T, kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+  kernel::conv2d<T, kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1),
+                                                                 a.result<T>(), begin, end, a.workspace,
+                                                                 detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
   const detail::BlockEpilogue<Call> epilogue{a};
-  kernel::block_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+  kernel::block_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end,
+                       a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> epilogue{a};
-  kernel::conv2d_backward_input<T, kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+  kernel::conv2d_backward_input<T, kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(
+      sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
+      detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
   const detail::BlockEpilogue<Call> epilogue{a};
-  kernel::block_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+  kernel::block_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                      begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
 }
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d_backward_weight<T, kernel::is_depthwise(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+  kernel::conv2d_backward_weight<T, kernel::is_depthwise(sizes<Call>(1))>(
+      sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
 }
 template <class Call>
 void Conv2dBackwardWeight::run_blocks(const Arguments& a, long begin, long end) {
-  kernel::block_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+  kernel::block_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                       begin, end, a.workspace);
 }
 TENON_EXACT_END
 

@@ -6,20 +6,23 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::ops::detail {
 
-// What applies the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of samples; empty
-// without one.
+// What applies the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of
+// samples; empty without one.
 template <class Call>
 struct PlaneEpilogue {
   const Arguments& arguments;
   void operator()(long sample, long first, long count) const {
     constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
-    for (long c = first; c < first + count; ++c) kernel::apply_steps<Call, false>(arguments, (sample * channels + c) * plane, plane, c);
+    for (long c = first; c < first + count; ++c)
+      kernel::apply_steps<Call, false>(arguments, (sample * channels + c) * plane, plane, c);
   }
 };
 template <class Call>
 struct BlockEpilogue {
   const Arguments& arguments;
-  void operator()(long first, long channel, long count) const { kernel::apply_steps<Call, false>(arguments, first, count, channel); }
+  void operator()(long first, long channel, long count) const {
+    kernel::apply_steps<Call, false>(arguments, first, count, channel);
+  }
 };
 template <class Call, class Epilogue>
 FunctionRef<long, long, long> epilogue_of(const Epilogue& epilogue) {

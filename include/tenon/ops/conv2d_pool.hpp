@@ -9,12 +9,17 @@ namespace tenon::inline TENON_ABI::ops {
 struct Conv2dMaxPoolWinners;
 
 namespace detail {
-constexpr kernel::Conv2dSizes pooling_sizes(const TensorType& x, const TensorType& w, TensorType y, const Conv2dAttributes& c) {
+constexpr kernel::Conv2dSizes pooling_sizes(const TensorType& x, const TensorType& w, TensorType y,
+                                            const Conv2dAttributes& c) {
   y.extent[2] = c.first, y.extent[3] = c.second;
   return conv_sizes(x, w, y, c);
 }
-[[gnu::noinline]] constexpr KernelWork pooling_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::conv2d_max_pool_items(s), kernel::conv2d_max_pool_workspace(s.of(1))); }
-[[gnu::noinline]] constexpr KernelWork block_pooling_work(const kernel::Conv2dSizes& s) { return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_max_pool_workspace(s)); }
+[[gnu::noinline]] constexpr KernelWork pooling_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::conv2d_max_pool_items(s), kernel::conv2d_max_pool_workspace(s.of(1)));
+}
+[[gnu::noinline]] constexpr KernelWork block_pooling_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_max_pool_workspace(s));
+}
 
 TENON_EXACT_BEGIN
 // What both share. keeps: operand 2 is the room for the winners.
@@ -31,18 +36,31 @@ struct PoolingConv2d : Operator<Op, Name> {
     return y;
   }
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = pooling_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return pooling_work(sizes<Call>(n)); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return block_pooling_work(sizes<Call>(n)); }
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      pooling_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return pooling_work(sizes<Call>(n));
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return block_pooling_work(sizes<Call>(n));
+  }
 
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), winners(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
+    kernel::conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), winners(a),
+                            begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
   }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), winners(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
+    kernel::block_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                  winners(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
   }
 
  private:
@@ -50,22 +68,28 @@ struct PoolingConv2d : Operator<Op, Name> {
     if constexpr (keeps) return a.target<float>(2);
     else return nullptr;
   }
-  template <class Call> static constexpr auto more_operands() { return std::make_integer_sequence<int, Call::operands - operands_before_epilogue>(); }
+  template <class Call>
+  static constexpr auto more_operands() {
+    return std::make_integer_sequence<int, Call::operands - operands_before_epilogue>();
+  }
   template <class Call, int... K>
   static auto steps(const Arguments& a, std::integer_sequence<int, K...>) {
-    using Steps = std::conditional_t<(Call::description.steps > 0), kernel::FusedFunction<float, kernel::StepsOf<Call>>, kernel::SameSum>;
-    return kernel::PoolSteps<Steps, keeps, (Call::operand(operands_before_epilogue + K).count(1) > 1)...>{{a.operand<float>(operands_before_epilogue + K)...}};
+    using Steps = std::conditional_t<(Call::description.steps > 0), kernel::FusedFunction<float, kernel::StepsOf<Call>>,
+                                     kernel::SameSum>;
+    return kernel::PoolSteps<Steps, keeps, (Call::operand(operands_before_epilogue + K).count(1) > 1)...>{
+        {a.operand<float>(operands_before_epilogue + K)...}};
   }
 };
 TENON_EXACT_END
 }  // namespace detail
 
-/// MaxPool2d, windows of 2 x 2 side by side, of a float32 Conv2d with its epilogue, whose operands are numbers or have a value per channel.
-/// Operands and settings are those of the convolution. Only graphs contain it.
+/// MaxPool2d, windows of 2 x 2 side by side, of a float32 Conv2d with its epilogue, whose operands are numbers or have
+/// a value per channel. Operands and settings are those of the convolution. Only graphs contain it.
 struct Conv2dMaxPool : detail::PoolingConv2d<Conv2dMaxPool, "Conv2DMaxPool", false> {
   using WithPool = Conv2dMaxPoolWinners;
 };
-/// The same where the gradient is asked for: operand 2, behind the weight, is the room (PoolWinners) for the numbers of the windows' winners.
+/// The same where the gradient is asked for: operand 2, behind the weight, is the room (PoolWinners) for the numbers of
+/// the windows' winners.
 struct Conv2dMaxPoolWinners : detail::PoolingConv2d<Conv2dMaxPoolWinners, "Conv2DMaxPoolWinners", true> {};
 
 }  // namespace tenon::ops

@@ -9,13 +9,16 @@ namespace tenon::inline TENON_ABI::ops {
 /// What the operators of a convolution need: everything but the extents of their operands.
 struct Conv2dAttributes {
   int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
-  int first = 0, second = 0;  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
+  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
+  int first = 0, second = 0;
 };
 
 namespace detail {
 /// Sizes of one sample from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].
-constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y, const Conv2dAttributes& a) {
-  return {x.size(0, 1), x[1], x[2], x[3], w[0], y[2], y[3], w[2], w[3], a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
+constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y,
+                                         const Conv2dAttributes& a) {
+  return {x.size(0, 1), x[1],       x[2],       x[3],  w[0],   y[2],         y[3],         w[2],
+          w[3],         a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
 }
 constexpr Conv2dAttributes with_extents(Conv2dAttributes c, int first, int second) {
   c.first = first, c.second = second;
@@ -27,19 +30,27 @@ constexpr TensorType conv_shape(const OperandTypes& in, const Conv2dAttributes& 
   TensorType y = x;
   if (x.rank != 4) error << "Conv2d needs an input [n,C,H,W] of rank 4, got " << x;
   else if (w.rank != 4) error << "Conv2d needs a weight [O,C/groups,kh,kw] of rank 4, got " << w;
-  else if (!is_floating(x.dtype)) error << "Conv2d needs floating-point numbers, got " << tenon::name(x.dtype) << ": cast them";
-  else if (c.stride_h < 1 || c.stride_w < 1) error << "Conv2d got a stride of " << c.stride_h << " x " << c.stride_w << ", the least is 1";
-  else if (c.dilation_h < 1 || c.dilation_w < 1) error << "Conv2d got a dilation of " << c.dilation_h << " x " << c.dilation_w << ", the least is 1";
+  else if (!is_floating(x.dtype))
+    error << "Conv2d needs floating-point numbers, got " << tenon::name(x.dtype) << ": cast them";
+  else if (c.stride_h < 1 || c.stride_w < 1)
+    error << "Conv2d got a stride of " << c.stride_h << " x " << c.stride_w << ", the least is 1";
+  else if (c.dilation_h < 1 || c.dilation_w < 1)
+    error << "Conv2d got a dilation of " << c.dilation_h << " x " << c.dilation_w << ", the least is 1";
   else if (c.groups < 1) error << "Conv2d got " << c.groups << " groups, the least is 1";
-  else if (x[1] != w[1] * c.groups) error << "Conv2d got an input of " << x[1] << " channels " << x << ", its weight " << w << " needs " << w[1] * c.groups;
-  else if (w[0] % c.groups != 0) error << "Conv2d cannot divide " << w[0] << " output channels in " << c.groups << " groups";
-  else if (x.dtype != w.dtype) error << "Conv2d got an input of " << tenon::name(x.dtype) << ", its weight is " << tenon::name(w.dtype);
+  else if (x[1] != w[1] * c.groups)
+    error << "Conv2d got an input of " << x[1] << " channels " << x << ", its weight " << w << " needs "
+          << w[1] * c.groups;
+  else if (w[0] % c.groups != 0)
+    error << "Conv2d cannot divide " << w[0] << " output channels in " << c.groups << " groups";
+  else if (x.dtype != w.dtype)
+    error << "Conv2d got an input of " << tenon::name(x.dtype) << ", its weight is " << tenon::name(w.dtype);
   else if (c.first < 1 || c.second < 1) error << "Conv2d got an input " << x << " smaller than its kernel " << w;
   if (error.empty()) y.extent[1] = w[0], y.extent[2] = c.first, y.extent[3] = c.second;
   return y;
 }
 [[gnu::noinline]] constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
-  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1, aligned(long(workspace))};
+  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1,
+          aligned(long(workspace))};
 }
 }  // namespace detail
 

@@ -12,7 +12,10 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Div
 struct Div : Elementwise<Div, "Div"> {
   static constexpr bool floating_only = true, zero_divisor = true;
-  template <class V> static constexpr V eval(V a, V b) { return a / b; }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return a / b;
+  }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Div, 2>(d, a, b); }
   static constexpr void derivative(Derivative& d) {
     const int share = d.call<Div>(d.gradient(), d.operand(1));
@@ -34,7 +37,8 @@ constexpr decltype(auto) dividable(const Location& at, const X& x) {
 
 /// a / b with broadcasting; one of them may be a number. Integers are divided as float32, as `/` does in Python;
 /// floor_div stays in integers.
-constexpr auto div(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto div(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                   std::source_location at = std::source_location::current()) {
   return binary<Div>(at, detail::dividable(at, a), detail::dividable(at, b));
 }
 

@@ -15,14 +15,23 @@ TENON_EXACT_BEGIN
 /// source      Srivastava et al. 2014; MindSpore's Dropout
 struct Dropout : Operator<Dropout, "Dropout"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
-    if (!is_floating(in[0].dtype)) error << "Dropout needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
+    if (!is_floating(in[0].dtype))
+      error << "Dropout needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
     else if (in[1].count(1) != 1 || in[1].dtype != Dtype::float32)
       error << "Dropout needs its rate as one float32, got " << tenon::name(in[1].dtype) << " " << in[1];
     return in[0];
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2))); }
-  template <class Call> static constexpr long items(long n) { return (Call::result.count(n) + kernel::random_group - 1) / kernel::random_group; }
-  template <class Call> static constexpr long cost(long) { return 4L * kernel::random_group; }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2)));
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return (Call::result.count(n) + kernel::random_group - 1) / kernel::random_group;
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 4L * kernel::random_group;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -37,7 +46,8 @@ struct Dropout : Operator<Dropout, "Dropout"> {
       kernel::draw_words(key, static_cast<std::uint64_t>(group), state[1], word);
       std::int32_t kept[kernel::random_group];  // all bits set, or none
       for (int k = 0; k < 4; ++k)
-        for (int l = 0; l < kernel::random_lanes; ++l) kept[k * kernel::random_lanes + l] = -static_cast<std::int32_t>((word[k][l] >> 8) >= dropped);
+        for (int l = 0; l < kernel::random_lanes; ++l)
+          kept[k * kernel::random_lanes + l] = -static_cast<std::int32_t>((word[k][l] >> 8) >= dropped);
       const long first = group * kernel::random_group;
       const T* x = a.operand<T>(0) + first;
       T* y = a.result<T>() + first;
@@ -56,7 +66,8 @@ struct Dropout : Operator<Dropout, "Dropout"> {
   // By bits, so that an infinite element becomes 0 when it is dropped, and vectors need no branch.
   template <class T, class C>
   [[gnu::always_inline]] static void apply_mask(const std::int32_t* kept, const T* x, T* y, C scale, long count) {
-    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
     for (long i = 0; i < count; ++i) {
       const T scaled = static_cast<T>(static_cast<C>(x[i]) * scale);
       y[i] = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(scaled) & static_cast<Bits>(kept[i])));
@@ -65,8 +76,10 @@ struct Dropout : Operator<Dropout, "Dropout"> {
 };
 TENON_EXACT_END
 
-/// Drops elements of x with probability `rate`, in training and in evaluation alike; nn::Dropout asks which of them it is.
-constexpr auto dropout(const Operand auto& x, const Operand auto& rate, std::source_location at = std::source_location::current()) {
+/// Drops elements of x with probability `rate`, in training and in evaluation alike; nn::Dropout asks which of them it
+/// is.
+constexpr auto dropout(const Operand auto& x, const Operand auto& rate,
+                       std::source_location at = std::source_location::current()) {
   return random_call<Dropout>(at, x, rate);
 }
 

@@ -6,8 +6,9 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1 (result:
-/// rank 0), and where n comes to stand behind the leading extent: [n,1] and [n] would let each sample meet all others.
+/// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1
+/// (result: rank 0), and where n comes to stand behind the leading extent: [n,1] and [n] would let each sample meet all
+/// others.
 constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& result) {
   result = a.rank >= b.rank ? a : b;
   const TensorType& low = a.rank >= b.rank ? b : a;
@@ -20,7 +21,8 @@ constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& r
 }
 
 /// The floating-point type in which T is computed: 16-bit floats in float, the others in themselves.
-template <class T> using Compute = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+template <class T>
+using Compute = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
 
 TENON_EXACT_BEGIN
 /// Base of an operator whose result element depends on the operands' elements at the same (broadcast) position.
@@ -33,11 +35,13 @@ struct Elementwise : Operator<Op, Name> {
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
 
-  static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&, Sentence& error) {
+  static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&,
+                                    Sentence& error) {
     TensorType result = in[0];
     for (int k = 1; k < in.count; ++k) {
       if (in[k].dtype != in[0].dtype)
-        error << Op::name << " of " << name_of(in[0]) << " " << in[0] << " and " << name_of(in[k]) << " " << in[k] << ": cast one of them, dtypes must agree";
+        error << Op::name << " of " << name_of(in[0]) << " " << in[0] << " and " << name_of(in[k]) << " " << in[k]
+              << ": cast one of them, dtypes must agree";
       else if (TensorType wider; broadcast(result, in[k], wider)) result = wider;
       else refuse_shapes(in[0], in[k], wider, error);
       if (!error.empty()) break;
@@ -49,7 +53,9 @@ struct Elementwise : Operator<Op, Name> {
   }
   /// Op says what it takes by a member `floating_only`, `numbers_only`, or `bool_only`; without one, every dtype.
   static constexpr void check_dtype(const TensorType& t, Sentence& error) {
-    const auto refuse = [&](std::string_view wanted) { error << Op::name << " needs " << wanted << ", got " << name_of(t) << " " << t << ": cast it"; };
+    const auto refuse = [&](std::string_view wanted) {
+      error << Op::name << " needs " << wanted << ", got " << name_of(t) << " " << t << ": cast it";
+    };
     if constexpr (requires { Op::floating_only; }) {
       if (!is_floating(t.dtype)) refuse("floating-point operands");
     } else if constexpr (requires { Op::numbers_only; }) {
@@ -64,31 +70,46 @@ struct Elementwise : Operator<Op, Name> {
   }
   struct Function {
     template <class... V>
-    [[gnu::always_inline]] constexpr auto operator()(V... v) const { return evaluate(v...); }
+    [[gnu::always_inline]] constexpr auto operator()(V... v) const {
+      return evaluate(v...);
+    }
   };
-  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, Function>(a, begin, end);
   }
   template <class Call>
   static constexpr auto kernel() {
-    if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length) return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
+    if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length)
+      return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
     else return &run_kernel<Call>;
   }
   /// Without rows to walk, blocks of samples are one row as well, only longer.
-  template <class Call> static constexpr bool runs_alike() { return kernel::RowLayout<Call>::flat; }
-  template <class Call> static constexpr KernelWork block_work(long n) { return kernel::elementwise_block_work<Call>(n); }
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return kernel::RowLayout<Call>::flat;
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return kernel::elementwise_block_work<Call>(n);
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, Function, true>(a, begin, end);
   }
 
  private:
-  static constexpr void refuse_shapes(const TensorType& a, const TensorType& b, const TensorType& wider, Sentence& error) {
+  static constexpr void refuse_shapes(const TensorType& a, const TensorType& b, const TensorType& wider,
+                                      Sentence& error) {
     error << Op::name << " of " << a << " and " << b;
     if (tenon::detail::only_first_is_dynamic(wider)) error << ": the shapes do not broadcast";
-    else error << " would be " << wider << ": only the leading extent can depend on n; give both the same rank, with expand_dims or squeeze";
+    else
+      error << " would be " << wider
+            << ": only the leading extent can depend on n; give both the same rank, with expand_dims or squeeze";
   }
   static constexpr std::string_view name_of(const TensorType& t) { return tenon::name(t.dtype); }
 };

@@ -13,12 +13,17 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Exp
 struct Exp : Elementwise<Exp, "Exp"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return kernel::exp(x); }
+  template <class V>
+  TENON_DEVICE static V eval(V x) {
+    return kernel::exp(x);
+  }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END
 
 /// eˣ
-constexpr auto exp(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Exp>(at, x); }
+constexpr auto exp(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Exp>(at, x);
+}
 
 }  // namespace tenon::ops

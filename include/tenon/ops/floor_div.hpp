@@ -28,7 +28,8 @@ struct FloorDiv : Elementwise<FloorDiv, "FloorDiv"> {
 TENON_EXACT_END
 
 /// floor(a / b) with broadcasting, in the dtype of the operands; one of them may be a number.
-constexpr auto floor_div(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto floor_div(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                         std::source_location at = std::source_location::current()) {
   return binary<FloorDiv>(at, a, b);
 }
 

@@ -7,7 +7,8 @@
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-// Beyond these sizes a product or quotient could overflow or become a denormal, which kernels flush: that is left to them.
+// Beyond these sizes a product or quotient could overflow or become a denormal, which kernels flush: that is left to
+// them.
 template <class T>
 constexpr bool foldable(double v) {
   if constexpr (std::is_integral_v<T>) {

@@ -1,4 +1,5 @@
-// Tensors of one number, or of consecutive ones, beside a tensor that says where: zeros_like, ones_like, full_like, arange.
+// Tensors of one number, or of consecutive ones, beside a tensor that says where: zeros_like, ones_like, full_like,
+// arange.
 #pragma once
 #include <bit>
 
@@ -12,7 +13,10 @@ namespace tenon::inline TENON_ABI::ops {
 struct FullLike : Operator<FullLike, "FullLike"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   static constexpr void derivative(Derivative&) {}
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -36,22 +40,32 @@ struct Arange : Operator<Arange, "Range"> {
     return {{c.count}, 1, c.dtype};
   }
   static constexpr void derivative(Derivative&) {}
-  template <class Call> static constexpr long items(long) { return Call::result[0]; }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    for (long i = begin; i < end; ++i) a.result<T>()[i] = static_cast<T>(Call::config().start + i * Call::config().step);
+    for (long i = begin; i < end; ++i)
+      a.result<T>()[i] = static_cast<T>(Call::config().start + i * Call::config().step);
   }
 };
 
 /// `value` in every element; shape and dtype of x.
-constexpr auto full_like(const Operand auto& x, double value, std::source_location at = std::source_location::current()) {
+constexpr auto full_like(const Operand auto& x, double value,
+                         std::source_location at = std::source_location::current()) {
   return apply_with<FullLike>(at, std::bit_cast<std::uint64_t>(value), x);
 }
-constexpr auto zeros_like(const Operand auto& x, std::source_location at = std::source_location::current()) { return full_like(x, 0, at); }
-constexpr auto ones_like(const Operand auto& x, std::source_location at = std::source_location::current()) { return full_like(x, 1, at); }
+constexpr auto zeros_like(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return full_like(x, 0, at);
+}
+constexpr auto ones_like(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return full_like(x, 1, at);
+}
 
-/// 0, 1, ..., count - 1 as [count], for use beside x: `add(h, gather(positions, arange<64>(h)))`. Of int32 unless T says otherwise.
+/// 0, 1, ..., count - 1 as [count], for use beside x: `add(h, gather(positions, arange<64>(h)))`. Of int32 unless T
+/// says otherwise.
 template <int count, Element T = std::int32_t, int start = 0, int step = 1>
 constexpr auto arange(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<Arange, Arange::Config{count, start, step, dtype_of<T>}>(at, x);

@@ -12,14 +12,23 @@ struct Fused : Operator<Fused, "Fused"> {
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, kernel::StepsOf<Call>>>(a, begin, end);
   }
   /// Without rows to walk, blocks of samples are one row as well, only longer.
-  template <class Call> static constexpr bool runs_alike() { return kernel::RowLayout<Call>::flat; }
-  template <class Call> static constexpr KernelWork block_work(long n) { return kernel::elementwise_block_work<Call>(n); }
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return kernel::RowLayout<Call>::flat;
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return kernel::elementwise_block_work<Call>(n);
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, kernel::StepsOf<Call>>, true>(a, begin, end);

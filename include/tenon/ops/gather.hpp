@@ -22,29 +22,40 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> using Sum = std::conditional_t<is_floating(Call::result.dtype), Accumulator<typename Call::Result>, typename Call::Result>;
-  template <class Call> static constexpr long length = Call::result.span(1, Call::result.rank);
-  template <class Call> static constexpr long sum_rows = length<Call> > 16384 ? 1 : 16384 / (length<Call> ? length<Call> : 1);
-  template <class Call> static constexpr long items(long) { return Call::result[0]; }
-  template <class Call> static constexpr long cost(long n) { return Call::operand(1).count(n) / (Call::result[0] + 1) + length<Call>; }
+  template <class Call>
+  using Sum =
+      std::conditional_t<is_floating(Call::result.dtype), Accumulator<typename Call::Result>, typename Call::Result>;
+  template <class Call>
+  static constexpr long length = Call::result.span(1, Call::result.rank);
+  template <class Call>
+  static constexpr long sum_rows = length<Call> > 16384 ? 1 : 16384 / (length<Call> ? length<Call> : 1);
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(1).count(n) / (Call::result[0] + 1) + length<Call>;
+  }
   template <class Call>
   static constexpr long workspace(long) {
-    return std::is_same_v<Sum<Call>, typename Call::Result> ? 0 : sum_rows<Call> * length<Call> * long(sizeof(Sum<Call>));
+    return std::is_same_v<Sum<Call>, typename Call::Result> ? 0
+                                                            : sum_rows<Call> * length<Call> * long(sizeof(Sum<Call>));
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using I = typename Call::template Operand<0>;
-    kernel::scatter_add(a.operand<I>(0), Call::operand(0).count(a.n), a.operand<T>(1), Call::result[0], length<Call>, a.result<T>(), begin, end,
-                        reinterpret_cast<Sum<Call>*>(a.workspace), sum_rows<Call>);
+    kernel::scatter_add(a.operand<I>(0), Call::operand(0).count(a.n), a.operand<T>(1), Call::result[0], length<Call>,
+                        a.result<T>(), begin, end, reinterpret_cast<Sum<Call>*>(a.workspace), sum_rows<Call>);
   }
 };
 
 /// Rows of a table by number, an embedding look-up:  y[i, j, ...] = table[numbers[i, j, ...]]
 ///
 /// table       [V, ...], a static shape, any dtype
-/// numbers     any shape; int32 or int64. -V .. -1 count from the end; any other number outside of 0 .. V - 1 gives zeros
-///             and takes no gradient (as MindSpore's CPU kernel does: no error, no read outside of the table)
+/// numbers     any shape; int32 or int64. -V .. -1 count from the end; any other number outside of 0 .. V - 1 gives
+///             zeros and takes no gradient (as MindSpore's CPU kernel does: no error, no read outside of the table)
 /// result      [shape of numbers..., ...]
 /// derivative  to row v the sum of dy where the number is v; none to the numbers
 /// source      MindSpore's Gather with axis 0
@@ -54,29 +65,39 @@ struct Gather : Operator<Gather, "Gather"> {
     TensorType y = numbers.with(table.dtype);
     if (numbers.dtype != Dtype::int32 && numbers.dtype != Dtype::int64)
       error << "Gather needs numbers of int32 or int64, got " << tenon::name(numbers.dtype) << " " << numbers;
-    else if (table.rank == 0 || table.batched()) error << "Gather needs a table [V,...] of a fixed number of rows, got " << table;
-    else if (numbers.rank + table.rank - 1 > max_rank) error << "Gather of " << table << " by " << numbers << ": a tensor has at most " << max_rank << " axes";
+    else if (table.rank == 0 || table.batched())
+      error << "Gather needs a table [V,...] of a fixed number of rows, got " << table;
+    else if (numbers.rank + table.rank - 1 > max_rank)
+      error << "Gather of " << table << " by " << numbers << ": a tensor has at most " << max_rank << " axes";
     else
       for (int axis = 1; axis < table.rank; ++axis) y.extent[y.rank++] = table[axis];
     return y;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<GatherGrad>({d.type(0)[0]}, d.operand(1), d.gradient())); }
-  template <class Call> static constexpr long items(long n) { return Call::operand(1).count(n); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<GatherGrad>({d.type(0)[0]}, d.operand(1), d.gradient()));
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::operand(1).count(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     constexpr TensorType table = Call::operand(0);
-    kernel::gather(a.operand<T>(0), table[0], table.span(1, table.rank), a.operand<typename Call::template Operand<1>>(1), a.result<T>(), begin, end);
+    kernel::gather(a.operand<T>(0), table[0], table.span(1, table.rank),
+                   a.operand<typename Call::template Operand<1>>(1), a.result<T>(), begin, end);
   }
 };
 
 constexpr void GatherGrad::derivative(Derivative& d) { d.flows_to(1, d.call<Gather>(d.gradient(), d.operand(0))); }
 
-/// Rows of a table: `auto h = gather(table, tokens);` In a network that computes in 16 bits (amp<...>), rows of a float32 parameter
-/// are cast: the table's gradient is summed in float32.
+/// Rows of a table: `auto h = gather(table, tokens);` In a network that computes in 16 bits (amp<...>), rows of a
+/// float32 parameter are cast: the table's gradient is summed in float32.
 template <Operand Table, Operand Numbers>
-constexpr auto gather(const Table& table, const Numbers& numbers, std::source_location at = std::source_location::current()) {
-  if constexpr (constexpr Dtype half = tenon::detail::network_half<Numbers>; is_half_dtype(half) && tenon::detail::is_float_parameter<Table>)
+constexpr auto gather(const Table& table, const Numbers& numbers,
+                      std::source_location at = std::source_location::current()) {
+  if constexpr (constexpr Dtype half = tenon::detail::network_half<Numbers>;
+                is_half_dtype(half) && tenon::detail::is_float_parameter<Table>)
     return cast<CppType<half>>(apply<Gather>(at, table, numbers), at);
   else return apply<Gather>(at, table, numbers);
 }

@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// The time loop: r, z, m, q, and h of every step, [n, T, 5 H]. Operands as of GRU, from the projected input on. Gradients do not pass
-/// through it but through GRU, which reads it. Not for users.
+/// The time loop: r, z, m, q, and h of every step, [n, T, 5 H]. Operands as of GRU, from the projected input on.
+/// Gradients do not pass through it but through GRU, which reads it. Not for users.
 struct GruStates : Operator<GruStates, "GRUStates"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
@@ -17,9 +17,18 @@ struct GruStates : Operator<GruStates, "GRUStates"> {
     if (error.empty()) t.extent[2] = 5 * in[1][1];
     return t;
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
-  template <class Call> static constexpr long cost(long) { return long(Call::result[1]) * Call::operand(1).count(1) / 16; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::gru_workspace<typename Call::Result>(Call::operand(1)[1])); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::result[1]) * Call::operand(1).count(1) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::gru_workspace<typename Call::Result>(Call::operand(1)[1]));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -34,8 +43,9 @@ struct GruStates : Operator<GruStates, "GRUStates"> {
   }
 };
 
-/// The gradient of the projected input, [n, T, 3 H]; with h0, the part of its gradient that does not come through the weight behind that
-/// of each sample, [n, T 3 H + H]. Operands: states, weight, gradient of all h, and h0 if there is one. Not for users.
+/// The gradient of the projected input, [n, T, 3 H]; with h0, the part of its gradient that does not come through the
+/// weight behind that of each sample, [n, T 3 H + H]. Operands: states, weight, gradient of all h, and h0 if there is
+/// one. Not for users.
 struct GruGrad : Operator<GruGrad, "GRUGrad"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
@@ -44,25 +54,45 @@ struct GruGrad : Operator<GruGrad, "GRUGrad"> {
     t.extent[2] = in[1][0];
     return in.count > 3 ? detail::with_state(t, in[1][1]) : t;
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
-  template <class Call> static constexpr long cost(long) { return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::gru_grad_workspace<typename Call::Result>(Call::operand(1)[1])); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::gru_grad_workspace<typename Call::Result>(Call::operand(1)[1]));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     constexpr bool state = Call::operands > 3;
-    const kernel::Gru<T> layer{
-        Call::operand(0)[1], Call::operand(1)[1], Call::config().reverse != 0, a.operand<T>(1), nullptr, state ? a.operand<T>(3) : nullptr};
+    const kernel::Gru<T> layer{Call::operand(0)[1],
+                               Call::operand(1)[1],
+                               Call::config().reverse != 0,
+                               a.operand<T>(1),
+                               nullptr,
+                               state ? a.operand<T>(3) : nullptr};
     kernel::gru_grad(layer, a.operand<T>(0), a.operand<T>(2), a.result<T>(), state, begin, end, a.workspace);
   }
 };
 
-/// The gradient of h W + b from that of the projected input: r, z as they are, m times r. Operands: that gradient, states. Not for users.
+/// The gradient of h W + b from that of the projected input: r, z as they are, m times r. Operands: that gradient,
+/// states. Not for users.
 struct GruHiddenGrad : Operator<GruHiddenGrad, "GRUHiddenGrad"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n) / Call::result[2]; }
-  template <class Call> static constexpr long cost(long) { return Call::result[2]; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n) / Call::result[2];
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return Call::result[2];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -70,10 +100,12 @@ struct GruHiddenGrad : Operator<GruHiddenGrad, "GRUHiddenGrad"> {
   }
 };
 
-/// A layer of gated recurrent units:  r, z = sigmoid of (projected + h W + b);  m = tanh(projected + r (h W + b));  h = m + z (h - m)
+/// A layer of gated recurrent units:  r, z = sigmoid of (projected + h W + b);  m = tanh(projected + r (h W + b));  h =
+/// m + z (h - m)
 ///
 /// states      what GRUStates made of the other operands
-/// projected   [n, T, 3 H], the part of the gates (in the order r, z, m) that comes from the input, with its bias; float32 or float64
+/// projected   [n, T, 3 H], the part of the gates (in the order r, z, m) that comes from the input, with its bias;
+///             float32 or float64
 /// weight      [3 H, H]
 /// bias        [3 H], or left out: zeros
 /// h0          [n, 1, H], or left out: zeros
@@ -84,26 +116,33 @@ struct GruHiddenGrad : Operator<GruHiddenGrad, "GRUHiddenGrad"> {
 struct Gru : Operator<Gru, "GRU"> {
   using Config = RecurrentAttributes;
   static constexpr int parts = 5, h = 4;
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return detail::part_of(in[0], parts, false); }
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
+    return detail::part_of(in[0], parts, false);
+  }
   static constexpr void derivative(Derivative& d) {
     const Config config = d.config<Gru>();
     const detail::RecurrentDerivative rule{d, d.type(1), d.type(2)[1], config.reverse != 0};
     const RecurrentPrevious::Config before{config.reverse, h, parts};
     const int states = d.operand(0), weight = d.operand(2), bias = d.operands() > 3 && d.type(3).rank == 1 ? 3 : 0,
               h0 = d.operands() > 3 + (bias > 0) ? d.operands() - 1 : 0;
-    const int loop =
-        h0 ? d.call_with<GruGrad>(config, states, weight, d.gradient(), d.operand(h0)) : d.call_with<GruGrad>(config, states, weight, d.gradient());
+    const int loop = h0 ? d.call_with<GruGrad>(config, states, weight, d.gradient(), d.operand(h0))
+                        : d.call_with<GruGrad>(config, states, weight, d.gradient());
     const int gates = h0 ? rule.gates_of(loop) : loop, own = d.call<GruHiddenGrad>(gates, states);
     d.flows_to(1, gates);
-    d.flows_to(
-        2, rule.weight(own, h0 ? d.call_with<RecurrentPrevious>(before, states, d.operand(h0)) : d.call_with<RecurrentPrevious>(before, states), rule.hidden));
+    d.flows_to(2, rule.weight(own,
+                              h0 ? d.call_with<RecurrentPrevious>(before, states, d.operand(h0))
+                                 : d.call_with<RecurrentPrevious>(before, states),
+                              rule.hidden));
     if (bias) d.flows_to(bias, own);
     if (h0) {
       d.flows_to(h0, rule.first_through(own, weight));
       d.flows_to(h0, rule.state_of(loop));
     }
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -115,7 +154,8 @@ struct Gru : Operator<Gru, "GRU"> {
 /// h of all steps. `projected`: x Wᵀ + b of the input; then optionally the bias beside the weight, and h0.
 template <bool reverse = false, Operand X, Operand W, Operand... More>
 constexpr auto gru(const X& projected, const W& weight, const More&... bias_and_state) {
-  static_assert(sizeof...(More) <= 2, "gru takes a bias and an initial state behind the weight, or one of them, or none");
+  static_assert(sizeof...(More) <= 2,
+                "gru takes a bias and an initial state behind the weight, or one of them, or none");
   const Location at = std::source_location::current();
   const auto states = apply<GruStates, RecurrentAttributes{reverse}>(at, projected, weight, bias_and_state...);
   return apply<Gru, RecurrentAttributes{reverse}>(at, states, projected, weight, bias_and_state...);

@@ -32,11 +32,15 @@ struct RowMoments {
 TENON_EXACT_BEGIN
 template <class A, class T>
 inline RowMoments<A> row_moments(const T* x, long width, A epsilon) {
-  const A mean = kernel::lane_sum<A>(width, [](auto value) { return static_cast<A>(value); }, x) / static_cast<A>(width);
-  const A squares = kernel::lane_sum<A>(width, [mean](auto value) {
-    const A distance = static_cast<A>(value) - mean;
-    return distance * distance;
-  }, x);
+  const A mean =
+      kernel::lane_sum<A>(width, [](auto value) { return static_cast<A>(value); }, x) / static_cast<A>(width);
+  const A squares = kernel::lane_sum<A>(
+      width,
+      [mean](auto value) {
+        const A distance = static_cast<A>(value) - mean;
+        return distance * distance;
+      },
+      x);
   return {mean, A(1) / kernel::sqrt(squares / static_cast<A>(width) + epsilon)};
 }
 TENON_EXACT_END
@@ -58,17 +62,29 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
     const TensorType &x = in[0], &gamma = in[1];
     const Dtype wanted = x.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
     bool fits = x.rank > gamma.rank || (x.rank == gamma.rank && !x.batched());
-    for (int axis = 0; fits && axis < gamma.rank; ++axis) fits = x.extent[x.rank - gamma.rank + axis] == gamma.extent[axis];
-    if (!is_floating(x.dtype)) error << "LayerNorm needs a floating-point input, got " << tenon::name(x.dtype) << " " << x;
-    else if (!fits || !gamma.rank) error << "LayerNorm got an input " << x << ", its gamma " << gamma << " normalizes the last axes, which must be " << gamma;
-    else if (!in[2].same_shape(gamma)) error << "LayerNorm got gamma " << gamma << " and beta " << in[2] << ", which must have one shape";
+    for (int axis = 0; fits && axis < gamma.rank; ++axis)
+      fits = x.extent[x.rank - gamma.rank + axis] == gamma.extent[axis];
+    if (!is_floating(x.dtype))
+      error << "LayerNorm needs a floating-point input, got " << tenon::name(x.dtype) << " " << x;
+    else if (!fits || !gamma.rank)
+      error << "LayerNorm got an input " << x << ", its gamma " << gamma << " normalizes the last axes, which must be "
+            << gamma;
+    else if (!in[2].same_shape(gamma))
+      error << "LayerNorm got gamma " << gamma << " and beta " << in[2] << ", which must have one shape";
     else if (gamma.dtype != wanted || in[2].dtype != wanted)
-      error << "LayerNorm of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got " << tenon::name(gamma.dtype);
+      error << "LayerNorm of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got "
+            << tenon::name(gamma.dtype);
     return x;
   }
   static constexpr void derivative(Derivative& d);
-  template <class Call> static constexpr long items(long n) { return detail::NormRows<Call, 1>::rows(n); }
-  template <class Call> static constexpr long cost(long) { return detail::NormRows<Call, 1>::width * 3; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return detail::NormRows<Call, 1>::rows(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return detail::NormRows<Call, 1>::width * 3;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -80,7 +96,9 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
       T* y = a.result<T>() + row * width;
       const auto m = detail::row_moments<A>(x, width, A(Call::config().epsilon));
       kernel::map_in_blocks<true, true, true>(
-          y, width, [m](auto value, A scale, A shift) { return (static_cast<A>(value) - m.mean) * m.inverse * scale + shift; }, x, gamma, beta);
+          y, width,
+          [m](auto value, A scale, A shift) { return (static_cast<A>(value) - m.mean) * m.inverse * scale + shift; }, x,
+          gamma, beta);
     }
   }
 };
@@ -96,8 +114,14 @@ struct LayerNormMoments : Operator<LayerNormMoments, "LayerNormMoments"> {
     t.extent[t.rank++] = 2;
     return t;
   }
-  template <class Call> static constexpr long items(long n) { return detail::NormRows<Call, 1>::rows(n); }
-  template <class Call> static constexpr long cost(long) { return detail::NormRows<Call, 1>::width * 2; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return detail::NormRows<Call, 1>::rows(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return detail::NormRows<Call, 1>::width * 2;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = typename Call::Result;
@@ -115,8 +139,14 @@ struct LayerNormMoments : Operator<LayerNormMoments, "LayerNormMoments"> {
 struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return detail::NormRows<Call, 1>::rows(n); }
-  template <class Call> static constexpr long cost(long) { return detail::NormRows<Call, 1>::width * 3; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return detail::NormRows<Call, 1>::rows(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return detail::NormRows<Call, 1>::width * 3;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -129,10 +159,17 @@ struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
       const A mean = a.operand<A>(2)[2 * row], inverse = a.operand<A>(2)[2 * row + 1];
       const auto sums = kernel::lane_sums<A>(
           width, [](auto, auto slope, A scale) { return static_cast<A>(slope) * scale; },
-          [mean](auto value, auto slope, A scale) { return static_cast<A>(slope) * scale * (static_cast<A>(value) - mean); }, x, dy, gamma);
+          [mean](auto value, auto slope, A scale) {
+            return static_cast<A>(slope) * scale * (static_cast<A>(value) - mean);
+          },
+          x, dy, gamma);
       const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
       kernel::map_in_blocks<true, true, true>(
-          dx, width, [=](auto value, auto dy, A scale) { return inverse * (static_cast<A>(dy) * scale - average - (static_cast<A>(value) - mean) * slope); }, x, dy, gamma);
+          dx, width,
+          [=](auto value, auto dy, A scale) {
+            return inverse * (static_cast<A>(dy) * scale - average - (static_cast<A>(value) - mean) * slope);
+          },
+          x, dy, gamma);
     }
   }
 };
@@ -144,8 +181,14 @@ struct LayerNormGammaGrad : Operator<LayerNormGammaGrad, "LayerNormGammaGrad"> {
   };
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
-  template <class Call> static constexpr long items(long) { return Call::result.count(1); }
-  template <class Call> static constexpr long cost(long n) { return detail::NormRows<Call, 1>::rows(n) + 1; }
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result.count(1);
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return detail::NormRows<Call, 1>::rows(n) + 1;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = typename Call::Result;

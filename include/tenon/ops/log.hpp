@@ -13,12 +13,17 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Log
 struct Log : Elementwise<Log, "Log"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return kernel::log(x); }
+  template <class V>
+  TENON_DEVICE static V eval(V x) {
+    return kernel::log(x);
+  }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Div>(d.gradient(), d.operand(0))); }
 };
 TENON_EXACT_END
 
 /// ln x
-constexpr auto log(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Log>(at, x); }
+constexpr auto log(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Log>(at, x);
+}
 
 }  // namespace tenon::ops

@@ -27,15 +27,20 @@ struct LogicalNot : Logical<LogicalNot, "LogicalNot"> {
 };
 TENON_EXACT_END
 
-constexpr auto logical_and(const Operand auto& a, const Operand auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto logical_and(const Operand auto& a, const Operand auto& b,
+                           std::source_location at = std::source_location::current()) {
   return apply<LogicalAnd>(at, a, b);
 }
-constexpr auto logical_or(const Operand auto& a, const Operand auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto logical_or(const Operand auto& a, const Operand auto& b,
+                          std::source_location at = std::source_location::current()) {
   return apply<LogicalOr>(at, a, b);
 }
-constexpr auto logical_xor(const Operand auto& a, const Operand auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto logical_xor(const Operand auto& a, const Operand auto& b,
+                           std::source_location at = std::source_location::current()) {
   return apply<LogicalXor>(at, a, b);
 }
-constexpr auto logical_not(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<LogicalNot>(at, x); }
+constexpr auto logical_not(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<LogicalNot>(at, x);
+}
 
 }  // namespace tenon::ops

@@ -12,7 +12,8 @@ namespace detail {
 /// Which operands of a call, behind x and the two weights, there are. `From` is the place of x.
 template <class Call, int From = 0>
 struct LstmOperands {
-  static constexpr bool bias = Call::operands > From + 3 && Call::operand(From + 3).rank == 1, state = Call::operands > From + 3 + bias;
+  static constexpr bool bias = Call::operands > From + 3 && Call::operand(From + 3).rank == 1;
+  static constexpr bool state = Call::operands > From + 3 + bias;
 };
 constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
   const TensorType &x = in[0], &input_weight = in[1], &weight = in[2];
@@ -21,16 +22,21 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
   else if (x.dtype != Dtype::float32 && x.dtype != Dtype::float64)
     error << "LSTM needs an input of float32 or float64, got " << tenon::name(x.dtype) << " " << x;
   else if (input_weight.rank != 2 || x[2] != input_weight[1])
-    error << "LSTM got an input of " << x[2] << " features " << x << ", its weight " << input_weight << " needs " << input_weight.last();
-  else if (weight.rank != 2 || weight[0] != 4 * weight[1] || weight[0] != input_weight[0] || (bias && in[3][0] != weight[0]))
-    error << "LSTM got the weights " << input_weight << " and " << weight << (bias ? " and a bias of another extent" : "")
-          << ": it needs [4H,features], [4H,H], and [4H]";
-  else if (long(x[1]) * x[2] > kernel::longest_sample) error << "LSTM of " << x << ": a sample has at most " << int(kernel::longest_sample) << " elements";
+    error << "LSTM got an input of " << x[2] << " features " << x << ", its weight " << input_weight << " needs "
+          << input_weight.last();
+  else if (weight.rank != 2 || weight[0] != 4 * weight[1] || weight[0] != input_weight[0] ||
+           (bias && in[3][0] != weight[0]))
+    error << "LSTM got the weights " << input_weight << " and " << weight
+          << (bias ? " and a bias of another extent" : "") << ": it needs [4H,features], [4H,H], and [4H]";
+  else if (long(x[1]) * x[2] > kernel::longest_sample)
+    error << "LSTM of " << x << ": a sample has at most " << int(kernel::longest_sample) << " elements";
   for (int k = 1; k < in.count && error.empty(); ++k)
     if (in[k].dtype != x.dtype)
-      error << "LSTM of " << tenon::name(x.dtype) << " " << x << " and " << tenon::name(in[k].dtype) << " " << in[k] << ": dtypes must agree";
+      error << "LSTM of " << tenon::name(x.dtype) << " " << x << " and " << tenon::name(in[k].dtype) << " " << in[k]
+            << ": dtypes must agree";
   const TensorType& state = in[in.count - 1];
-  if (in.count > 3 + bias && error.empty() && (state.rank != 3 || state[0] != x[0] || state[1] != 2 || state[2] != weight[1])) {
+  if (in.count > 3 + bias && error.empty() &&
+      (state.rank != 3 || state[0] != x[0] || state[1] != 2 || state[2] != weight[1])) {
     TensorType wanted = x;
     wanted.extent[1] = 2, wanted.extent[2] = weight[1];
     error << "LSTM of " << x << " got first states h and c " << state << ", it needs " << wanted;
@@ -38,8 +44,8 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
 }
 }  // namespace detail
 
-/// The time loop: i, f, g, o, c, and h of every step, [n, T, 6 H]. Operands as of LSTM, from x on. Gradients do not pass through it but
-/// through LSTM, which reads it. Not for users.
+/// The time loop: i, f, g, o, c, and h of every step, [n, T, 6 H]. Operands as of LSTM, from x on. Gradients do not
+/// pass through it but through LSTM, which reads it. Not for users.
 struct LstmStates : Operator<LstmStates, "LSTMStates"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
@@ -49,8 +55,14 @@ struct LstmStates : Operator<LstmStates, "LSTMStates"> {
     if (error.empty()) t.extent[2] = 6 * in[2][1];
     return t;
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
-  template <class Call> static constexpr long cost(long) { return long(Call::result[1]) * (Call::operand(1).count(1) + Call::operand(2).count(1)) / 16; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::result[1]) * (Call::operand(1).count(1) + Call::operand(2).count(1)) / 16;
+  }
   template <class Call>
   static constexpr long workspace(long) {
     return long(kernel::lstm_workspace<typename Call::Result>(Call::operand(0)[2], Call::operand(2)[1]));
@@ -71,8 +83,9 @@ struct LstmStates : Operator<LstmStates, "LSTMStates"> {
   }
 };
 
-/// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c behind that of each sample,
-/// [n, T 4 H + H]. Operands: states, recurrent weight, the gradient of LSTM's result, and the first states if there are any. Not for users.
+/// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c behind that of
+/// each sample, [n, T 4 H + H]. Operands: states, recurrent weight, the gradient of LSTM's result, and the first states
+/// if there are any. Not for users.
 struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
@@ -81,9 +94,18 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
     t.extent[2] = in[1][0];
     return in.count > 3 ? detail::with_state(t, in[1][1]) : t;
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
-  template <class Call> static constexpr long cost(long) { return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::lstm_grad_workspace<typename Call::Result>(Call::operand(1)[1])); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::lstm_grad_workspace<typename Call::Result>(Call::operand(1)[1]));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -101,7 +123,8 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
   }
 };
 
-/// A layer of long short-term memory:  i, f, o = sigmoid, g = tanh of x W_inputᵀ + h Wᵀ + bias;  c = f c + i g;  h = o tanh(c)
+/// A layer of long short-term memory:  i, f, o = sigmoid, g = tanh of x W_inputᵀ + h Wᵀ + bias;  c = f c + i g;  h = o
+/// tanh(c)
 ///
 /// states      what LSTMStates made of the other operands
 /// x           [n, T, features] of float32 or float64
@@ -109,8 +132,10 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
 /// bias        [4 H], or left out: zeros
 /// first       [n, 2, H], h and c before the first step, or left out: zeros
 /// result      h of all steps, [n, T, H]; with `last` h and c of the last step, [n, 2, H]
-/// derivative  to all but the states; a time loop for each of the two results that has a gradient. There is no second one
-/// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units; gradients of weights are one chain over samples and steps
+/// derivative  to all but the states; a time loop for each of the two results that has a gradient. There is no second
+///             one
+/// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units; gradients of weights are one chain
+///             over samples and steps
 /// source      Hochreiter and Schmidhuber 1997; gates as MindSpore's and PyTorch's LSTM have them
 struct Lstm : Operator<Lstm, "LSTM"> {
   using Config = RecurrentAttributes;
@@ -122,24 +147,31 @@ struct Lstm : Operator<Lstm, "LSTM"> {
   }
   static constexpr void derivative(Derivative& d) {
     const Config config = d.config<Lstm>();
-    const int states = d.operand(0), x = d.operand(1), weight = d.operand(3), features = d.type(1)[2], hidden = d.type(3)[1];
-    const int bias = d.operands() > 4 && d.type(4).rank == 1 ? 4 : 0, first = d.operands() > 4 + (bias > 0) ? d.operands() - 1 : 0;
+    const int states = d.operand(0), x = d.operand(1), weight = d.operand(3), features = d.type(1)[2],
+              hidden = d.type(3)[1];
+    const int bias = d.operands() > 4 && d.type(4).rank == 1 ? 4 : 0,
+              first = d.operands() > 4 + (bias > 0) ? d.operands() - 1 : 0;
     TensorType gates_type = d.type(1);
     gates_type.extent[2] = 4 * hidden;
     const detail::RecurrentDerivative rule{d, gates_type, hidden, config.reverse != 0};
     const RecurrentPrevious::Config before{config.reverse, h, parts};
-    const int loop =
-        first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(), d.operand(first)) : d.call_with<LstmGrad>(config, states, weight, d.gradient());
+    const int loop = first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(), d.operand(first))
+                           : d.call_with<LstmGrad>(config, states, weight, d.gradient());
     const int gates = first ? rule.gates_of(loop) : loop;
     d.flows_to(1, rule.through(gates, d.operand(2), features));
-    const int previous = first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first)) : d.call_with<RecurrentPrevious>(before, states);
-    const int both = rule.weight(gates, d.call_with<Concat>({2}, x, previous), features + hidden);  // the gates are packed once
+    const int previous = first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first))
+                               : d.call_with<RecurrentPrevious>(before, states);
+    // the gates are packed once
+    const int both = rule.weight(gates, d.call_with<Concat>({2}, x, previous), features + hidden);
     d.flows_to(2, d.call_with<Split>({1, 0, features, 0, features + hidden}, both));
     d.flows_to(3, d.call_with<Split>({1, features, hidden, 0, features + hidden}, both));
     if (bias) d.flows_to(bias, gates);
     if (first) d.flows_to(first, d.call_with<Concat>({1}, rule.first_through(gates, weight), rule.state_of(loop)));
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -154,14 +186,16 @@ struct Lstm : Operator<Lstm, "LSTM"> {
   }
 };
 
-/// h of all steps, and h and c of the last one, [n, 2, H]. Behind the weights stand optionally the bias and the first states.
+/// h of all steps, and h and c of the last one, [n, 2, H]. Behind the weights stand optionally the bias and the first
+/// states.
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
   static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states behind the weights, or one of them, or none");
   const Location at = std::source_location::current();
   const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
-  return std::tuple(apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...),
-                    apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...));
+  return std::tuple(
+      apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...),
+      apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...));
 }
 
 }  // namespace tenon::ops

@@ -13,7 +13,10 @@ enum class Transposed : int { none, first, second, both };
 
 namespace detail {
 // Not inlined: one function for the products of a program, not one per shape.
-template <class T> [[gnu::noinline]] constexpr kernel::Gemm<T> any_gemm(long m, long n, long k, bool ta, bool tb) { return kernel::gemm_of<T>(m, n, k, ta, tb); }
+template <class T>
+[[gnu::noinline]] constexpr kernel::Gemm<T> any_gemm(long m, long n, long k, bool ta, bool tb) {
+  return kernel::gemm_of<T>(m, n, k, ta, tb);
+}
 template <class T>
 [[gnu::noinline]] constexpr KernelWork product_work(const kernel::Gemm<T>& g, long stack) {
   const long items = stack * kernel::gemm_items(g);
@@ -27,25 +30,29 @@ struct ProductUpdateConfig {
   int update = 0;
   int setting[max_attributes - 2]{};
 };
-/// An update whose gradient is a product of two matrices: graph/pass/fuse_update.hpp makes it of the two. Operands: parameter, the
-/// product's two, moments, numbers. The gradient is there for a few rows at a time, with the bits of MatMul. Not for users.
+/// An update whose gradient is a product of two matrices: graph/pass/fuse_update.hpp makes it of the two. Operands:
+/// parameter, the product's two, moments, numbers. The gradient is there for a few rows at a time, with the bits of
+/// MatMul. Not for users.
 struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
   using Config = ProductUpdateConfig;
   static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr KernelWork work(long n);
-  template <class Call> static void run(const Arguments& arguments, long begin, long end);  // ops/product_update.hpp
+  template <class Call>
+  static constexpr KernelWork work(long n);
+  template <class Call>
+  static void run(const Arguments& arguments, long begin, long end);  // ops/product_update.hpp
 };
 
 /// Matrix product over the last two axes.
 ///
-/// a, b        [..., M, K] and [..., K, N], the transposed ones with their last two extents exchanged; the leading extents
-///             broadcast against each other; floating-point or integer, one dtype
+/// a, b        [..., M, K] and [..., K, N], the transposed ones with their last two extents exchanged; the leading
+///             extents broadcast against each other; floating-point or integer, one dtype
 /// result      [..., M, N]
 /// derivative  two products, summed where an operand was broadcast
-/// order       one chain of fused multiply-adds over ascending k per element; of bfloat16 the second of two steps comes first: 1, 0, 3, 2, ...
-///             In tiles of AMX (kernel::amx_permitted()) bfloat16 is summed by groups of 32 steps, see kernel::Gemm.
+/// order       one chain of fused multiply-adds over ascending k per element; of bfloat16 the second of two steps comes
+///             first: 1, 0, 3, 2, ... In tiles of AMX (kernel::amx_permitted()) bfloat16 is summed by groups of 32
+///             steps, see kernel::Gemm.
 /// source      MindSpore's MatMul and BatchMatMul
 struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
@@ -54,28 +61,38 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   using WithUpdate = ProductUpdate;
   static constexpr bool epilogue = true, per_sample = true;
   static constexpr int operands_before_epilogue = 2;
-  static constexpr bool first(const Config& c) { return c.transposed == Transposed::first || c.transposed == Transposed::both; }
-  static constexpr bool second(const Config& c) { return c.transposed == Transposed::second || c.transposed == Transposed::both; }
-  static constexpr Config transposed(bool a, bool b) { return {a ? b ? Transposed::both : Transposed::first : b ? Transposed::second : Transposed::none}; }
+  static constexpr bool first(const Config& c) {
+    return c.transposed == Transposed::first || c.transposed == Transposed::both;
+  }
+  static constexpr bool second(const Config& c) {
+    return c.transposed == Transposed::second || c.transposed == Transposed::both;
+  }
+  static constexpr Config transposed(bool a, bool b) {
+    return {a ? b ? Transposed::both : Transposed::first : b ? Transposed::second : Transposed::none};
+  }
 
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType &a = in[0], &b = in[1];
     TensorType t = a;
     if (a.rank < 2 || b.rank < 2) {
-      error << "MatMul needs operands of rank 2 or more, got " << a << " and " << b << (a.rank > 2 || b.rank > 2 ? " (flatten the first?)" : "");
+      error << "MatMul needs operands of rank 2 or more, got " << a << " and " << b
+            << (a.rank > 2 || b.rank > 2 ? " (flatten the first?)" : "");
       return t;
     }
     const int m = a.extent[a.rank - (first(c) ? 1 : 2)], k = a.extent[a.rank - (first(c) ? 2 : 1)];
     const int k2 = b.extent[b.rank - (second(c) ? 1 : 2)], n = b.extent[b.rank - (second(c) ? 2 : 1)];
     if (a.dtype != b.dtype)
-      error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b << ": cast one of them, dtypes must agree";
+      error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b
+            << ": cast one of them, dtypes must agree";
     else if (k != k2) error << "MatMul got rows of " << k << " " << a << ", its weight " << b << " needs " << k2;
-    else if (!broadcast(stack_of(a), stack_of(b), t)) error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
+    else if (!broadcast(stack_of(a), stack_of(b), t))
+      error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
     if (!error.empty()) return t;
     t.extent[t.rank++] = m;
     t.extent[t.rank++] = n;
     t.dtype = a.dtype;
-    if (!tenon::detail::only_first_is_dynamic(t)) error << "MatMul of " << a << " and " << b << ": only the leading extent of the result can depend on n";
+    if (!tenon::detail::only_first_is_dynamic(t))
+      error << "MatMul of " << a << " and " << b << ": only the leading extent of the result can depend on n";
     return t;
   }
   /// The axes before the last two.
@@ -103,9 +120,11 @@ struct MatMul : Operator<MatMul, "MatMul"> {
       a = d.call_with<Reshape>(Reshape::to(rows_of(d.type(0))), a);
       g = d.call_with<Reshape>(Reshape::to(rows_of(d.result_type())), g);
     }
-    const int da = fa ? d.call_with<MatMul>(transposed(fb, true), b, g) : d.call_with<MatMul>(transposed(false, !fb), g, b);
+    const int da =
+        fa ? d.call_with<MatMul>(transposed(fb, true), b, g) : d.call_with<MatMul>(transposed(false, !fb), g, b);
     d.flows_to(0, fold ? d.call_with<Reshape>(Reshape::to(d.type(0)), da) : da);
-    d.flows_to(1, fb ? d.call_with<MatMul>(transposed(true, fa), g, a) : d.call_with<MatMul>(transposed(!fa, false), a, g));
+    d.flows_to(
+        1, fb ? d.call_with<MatMul>(transposed(true, fa), g, a) : d.call_with<MatMul>(transposed(!fa, false), a, g));
   }
 
   struct Sizes {
@@ -116,21 +135,26 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   static constexpr Sizes matrices_at(long n) {
     const TensorType &a = Call::operand(0), &r = Call::result;
     const int rows = r.rank - 2;
-    const long stack = stack_of(r).count(n), m = r.size(rows, n), k = a.size(a.rank - (first(Call::config()) ? 2 : 1), n);
+    const long stack = stack_of(r).count(n), m = r.size(rows, n),
+               k = a.size(a.rank - (first(Call::config()) ? 2 : 1), n);
     const bool together = Call::operand(1).rank == 2 && !(first(Call::config()) && a.rank > 2);
     return together ? Sizes{m * stack, r.last(), k, 1} : Sizes{m, r.last(), k, stack};
   }
   // Each is a multiple of n and a constant: two batch sizes tell all of them, and nothing is computed per call.
-  template <class Call> static constexpr Sizes one_sample = matrices_at<Call>(1);
-  template <class Call> static constexpr Sizes two_samples = matrices_at<Call>(2);
+  template <class Call>
+  static constexpr Sizes one_sample = matrices_at<Call>(1);
+  template <class Call>
+  static constexpr Sizes two_samples = matrices_at<Call>(2);
   static constexpr Sizes between(const Sizes& one, const Sizes& two, long n) {
-    return {one.m + (two.m - one.m) * (n - 1), one.n, one.k + (two.k - one.k) * (n - 1), one.stack + (two.stack - one.stack) * (n - 1)};
+    return {one.m + (two.m - one.m) * (n - 1), one.n, one.k + (two.k - one.k) * (n - 1),
+            one.stack + (two.stack - one.stack) * (n - 1)};
   }
   template <class Call>
   static constexpr Sizes matrices(long n) {
     return between(one_sample<Call>, two_samples<Call>, n);
   }
-  template <class Call> static constexpr bool is_one = one_sample<Call>.stack == 1 && two_samples<Call>.stack == 1;
+  template <class Call>
+  static constexpr bool is_one = one_sample<Call>.stack == 1 && two_samples<Call>.stack == 1;
   // Which matrix of operand `which` takes part in product `index` of the stack.
   template <class Call, int which>
   static constexpr long matrix_of(long index, long n) {
@@ -171,7 +195,8 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   static constexpr auto small() {
     constexpr Sizes one = one_sample<Call>, two = two_samples<Call>;
     constexpr auto fixed = [](long at_one, long at_two) { return at_one == at_two ? int(at_one) : 0; };
-    return kernel::SmallProduct<typename Call::Result, fixed(one.m, two.m), fixed(one.n, two.n), fixed(one.k, two.k), second(Call::config())>();
+    return kernel::SmallProduct<typename Call::Result, fixed(one.m, two.m), fixed(one.n, two.n), fixed(one.k, two.k),
+                                second(Call::config())>();
   }
   template <class Call>
   static constexpr bool is_small() {
@@ -200,11 +225,13 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
   long index = 0;
   const auto finish = [&](long row, long rows, long column, long columns) {
     if constexpr (Call::description.steps > 0)
-      for (long r = row; r < row + rows; ++r) kernel::apply_steps<Call, true>(arguments, (index * s.m + r) * s.n + column, columns, column);
+      for (long r = row; r < row + rows; ++r)
+        kernel::apply_steps<Call, true>(arguments, (index * s.m + r) * s.n + column, columns, column);
   };
   FunctionRef<long, long, long, long> epilogue;
   if constexpr (Call::description.steps > 0) epilogue = finish;
-  if constexpr (one && !small.by_rows && !small.by_tiles) kernel::gemm(product<Call>(arguments, s, 0), begin, end, arguments.workspace, epilogue);
+  if constexpr (one && !small.by_rows && !small.by_tiles)
+    kernel::gemm(product<Call>(arguments, s, 0), begin, end, arguments.workspace, epilogue);
   else {
     const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : work<Call>(arguments.n).items / s.stack;
     for (long item = begin; item < end;) {
@@ -245,10 +272,13 @@ constexpr bool is_vector() {
 /// extent 1 the result does not have.
 template <Transposed transposed = Transposed::none, Operand A, Operand B>
 constexpr auto matmul(const A& a, const B& b, std::source_location at = std::source_location::current()) {
-  if constexpr (!detail::is_vector<A>() && !detail::is_vector<B>()) return apply<MatMul, MatMul::Config{transposed}>(at, a, b);
+  if constexpr (!detail::is_vector<A>() && !detail::is_vector<B>())
+    return apply<MatMul, MatMul::Config{transposed}>(at, a, b);
   else {
-    constexpr bool fa = MatMul::first({transposed}) && !detail::is_vector<A>(), fb = MatMul::second({transposed}) && !detail::is_vector<B>();
-    const auto product = apply<MatMul, MatMul::transposed(fa, fb)>(at, detail::as_matrix<true>(a, at), detail::as_matrix<false>(b, at));
+    constexpr bool fa = MatMul::first({transposed}) && !detail::is_vector<A>(),
+                   fb = MatMul::second({transposed}) && !detail::is_vector<B>();
+    const auto product =
+        apply<MatMul, MatMul::transposed(fa, fb)>(at, detail::as_matrix<true>(a, at), detail::as_matrix<false>(b, at));
     if constexpr (is_broken<decltype(product)>) return product;
     else if constexpr (detail::is_vector<A>() && detail::is_vector<B>()) return squeeze<-1, -2>(product, at);
     else if constexpr (detail::is_vector<A>()) return squeeze<-2>(product, at);

@@ -4,10 +4,16 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// The share of a gradient that the first operand gets: dy where a > b, half of it where they are equal, else 0. Not for users.
+/// The share of a gradient that the first operand gets: dy where a > b, half of it where they are equal, else 0. Not
+/// for users.
 struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
-  template <class V> static constexpr V eval(V a, V b, V gradient) { return a > b ? gradient : a == b ? gradient * V(0.5) : V(0); }
-  static constexpr void derivative(Derivative& d) { d.flows_to(2, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient())); }
+  template <class V>
+  static constexpr V eval(V a, V b, V gradient) {
+    return a > b ? gradient : a == b ? gradient * V(0.5) : V(0);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(2, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
+  }
 };
 
 /// Element-wise maximum with broadcasting; NaN where one of the two is NaN
@@ -17,7 +23,10 @@ struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
 ///             depend on the order of operands); nothing where one is NaN
 /// source      MindSpore's Maximum
 struct Maximum : Elementwise<Maximum, "Maximum"> {
-  template <class V> static constexpr V eval(V a, V b) { return a > b || a != a ? a : b; }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return a > b || a != a ? a : b;
+  }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
     d.flows_to(1, d.call<GreaterShare>(d.operand(1), d.operand(0), d.gradient()));
@@ -26,7 +35,8 @@ struct Maximum : Elementwise<Maximum, "Maximum"> {
 TENON_EXACT_END
 
 /// max(a, b) with broadcasting; one of them may be a number.
-constexpr auto maximum(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto maximum(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                       std::source_location at = std::source_location::current()) {
   return binary<Maximum>(at, a, b);
 }
 

@@ -10,7 +10,10 @@ TENON_EXACT_BEGIN
 /// derivative  dy to the smaller one, half to each where they are equal, nothing where one is NaN
 /// source      MindSpore's Minimum
 struct Minimum : Elementwise<Minimum, "Minimum"> {
-  template <class V> static constexpr V eval(V a, V b) { return a < b || a != a ? a : b; }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return a < b || a != a ? a : b;
+  }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(1), d.operand(0), d.gradient()));
     d.flows_to(1, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
@@ -19,7 +22,8 @@ struct Minimum : Elementwise<Minimum, "Minimum"> {
 TENON_EXACT_END
 
 /// min(a, b) with broadcasting; one of them may be a number.
-constexpr auto minimum(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto minimum(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                       std::source_location at = std::source_location::current()) {
   return binary<Minimum>(at, a, b);
 }
 

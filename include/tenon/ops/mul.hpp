@@ -11,7 +11,10 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Mul
 struct Mul : Elementwise<Mul, "Mul"> {
   static constexpr bool numbers_only = true;
-  template <class V> static constexpr V eval(V a, V b) { return kernel::times(a, b); }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return kernel::times(a, b);
+  }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Mul, 2>(d, a, b); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Mul>(d.gradient(), d.operand(1)));
@@ -20,7 +23,8 @@ struct Mul : Elementwise<Mul, "Mul"> {
 };
 TENON_EXACT_END
 
-constexpr auto mul(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto mul(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                   std::source_location at = std::source_location::current()) {
   return binary<Mul>(at, a, b);
 }
 

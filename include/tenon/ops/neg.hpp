@@ -11,13 +11,18 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Neg
 struct Neg : Elementwise<Neg, "Neg"> {
   static constexpr bool numbers_only = true;
-  template <class V> static constexpr V eval(V x) { return kernel::negated(x); }
+  template <class V>
+  static constexpr V eval(V x) {
+    return kernel::negated(x);
+  }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Neg, 1>(d, a, b); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Neg>(d.gradient())); }
 };
 TENON_EXACT_END
 
 /// -x
-constexpr auto neg(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Neg>(at, x); }
+constexpr auto neg(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Neg>(at, x);
+}
 
 }  // namespace tenon::ops

@@ -24,7 +24,10 @@ struct OneHot : Operator<OneHot, "OneHot"> {
     else y.extent[y.rank++] = c.depth;
     return y;
   }
-  template <class Call> static constexpr long items(long n) { return Call::operand(0).count(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::operand(0).count(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -38,7 +41,8 @@ struct OneHot : Operator<OneHot, "OneHot"> {
   }
 };
 
-/// `one_hot<10>(labels)` in float32, `one_hot<10, double>(labels)`, or with other values `one_hot<10, float, 0.9f, 0.01f>(labels)`.
+/// `one_hot<10>(labels)` in float32, `one_hot<10, double>(labels)`, or with other values `one_hot<10, float, 0.9f,
+/// 0.01f>(labels)`.
 template <int depth, Element T = float, float on = 1.0f, float off = 0.0f>
 constexpr auto one_hot(const Operand auto& numbers, std::source_location at = std::source_location::current()) {
   return apply<OneHot, OneHot::Config{depth, dtype_of<T>, on, off}>(at, numbers);

@@ -7,7 +7,8 @@
 #include <tenon/kernel/cpu/all_finite.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-/// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for users.
+/// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for
+/// users.
 struct OverflowCheck : Operator<OverflowCheck, "OverflowCheck"> {
   static constexpr bool effect = true, linear_work = true, half_gradient = true;
   static constexpr None derivative{};

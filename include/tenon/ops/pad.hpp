@@ -29,8 +29,11 @@ struct Pad : Operator<Pad, "PadV3"> {
     if (c.margins > y.rank) error << "Pad of " << in[0] << " got " << c.margins << " margins, more than it has axes";
     for (int k = 0; k < kernel::window_axes && error.empty(); ++k) {
       const int axis = c.axis(k), before = c.before[k], after = c.after[k];
-      if (before < 0 || after < 0) error << "Pad of " << in[0] << " got a margin of " << (before < 0 ? before : after) << ": use slice to take elements away";
-      else if (before + after > 0 && y[axis] < 0) error << "Pad of " << in[0] << ": the leading extent, which depends on n, cannot get a margin";
+      if (before < 0 || after < 0)
+        error << "Pad of " << in[0] << " got a margin of " << (before < 0 ? before : after)
+              << ": use slice to take elements away";
+      else if (before + after > 0 && y[axis] < 0)
+        error << "Pad of " << in[0] << ": the leading extent, which depends on n, cannot get a margin";
       else if (before + after > 0) y.extent[axis] += before + after;
     }
     return y;
@@ -40,16 +43,22 @@ struct Pad : Operator<Pad, "PadV3"> {
     for (int k = 0; k < kernel::window_axes; ++k) w.first[k] = c.before[k];
     return w;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<Slice>(window(d.config<Pad>(), d.type(0)), d.gradient())); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<Slice>(window(d.config<Pad>(), d.type(0)), d.gradient()));
+  }
   template <class Call>
   static constexpr kernel::Window sizes(long n) {
     return detail::window_sizes(window(Call::config(), Call::operand(0)), Call::result, Call::operand(0), n);
   }
-  template <class Call> static constexpr long items(long n) { return sizes<Call>(n).rows(); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return sizes<Call>(n).rows();
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::window_put(sizes<Call>(a.n), a.operand<T>(0), a.result<T>(), static_cast<T>(std::bit_cast<double>(a.immediate)), begin, end);
+    kernel::window_put(sizes<Call>(a.n), a.operand<T>(0), a.result<T>(),
+                       static_cast<T>(std::bit_cast<double>(a.immediate)), begin, end);
   }
 };
 
@@ -69,16 +78,19 @@ constexpr Pad::Config pad_config(int last) {
   c.last = last < 0 ? 0 : last;
   c.margins = int(sizeof...(margins));
   for (int k = 0; k < kernel::window_axes; ++k)
-    if (c.axis(k) >= 0 && c.axis(k) < int(sizeof...(margins))) c.before[k] = margin[c.axis(k)].before, c.after[k] = margin[c.axis(k)].after;
+    if (c.axis(k) >= 0 && c.axis(k) < int(sizeof...(margins)))
+      c.before[k] = margin[c.axis(k)].before, c.after[k] = margin[c.axis(k)].after;
   return c;
 }
 }  // namespace detail
 
-/// Adds margins of `value` per axis, from the first axis on: `pad<Margin{}, Margin{1, 2}>(x)`, `pad<Margin{2, 2}>(x, -1)`.
+/// Adds margins of `value` per axis, from the first axis on: `pad<Margin{}, Margin{1, 2}>(x)`, `pad<Margin{2, 2}>(x,
+/// -1)`.
 template <Margin... margins, Operand X>
 constexpr auto pad(const X& x, double value = 0, std::source_location at = std::source_location::current()) {
   const auto immediate = std::bit_cast<std::uint64_t>(value);
-  constexpr int last = detail::last_margin<margins...>(max_rank), before = detail::last_margin<margins...>(last - kernel::window_axes + 1);
+  constexpr int last = detail::last_margin<margins...>(max_rank),
+                before = detail::last_margin<margins...>(last - kernel::window_axes + 1);
   const auto padded = apply_with<Pad, detail::pad_config<margins...>(last)>(at, immediate, x);
   if constexpr (before < 0 || is_broken<decltype(padded)>) return padded;
   else return apply_with<Pad, detail::pad_config<margins...>(before)>(at, immediate, padded);

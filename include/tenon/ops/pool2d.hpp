@@ -26,7 +26,8 @@ struct Pool2dAttributes {
 namespace detail {
 constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorType& x) {
   const int stride_h = o.stride.h ? o.stride.h : o.kernel.h, stride_w = o.stride.w ? o.stride.w : o.kernel.w;
-  Pool2dAttributes a{o.kernel.h, o.kernel.w, stride_h, stride_w, 0, 0, 0, 0, o.count_include_pad && o.pad_mode == PadMode::pad};
+  Pool2dAttributes a{
+      o.kernel.h, o.kernel.w, stride_h, stride_w, 0, 0, 0, 0, o.count_include_pad && o.pad_mode == PadMode::pad};
   if (x.rank != 4 || stride_h < 1 || stride_w < 1) return a;
   const WindowAxis v = window_axis(o.pad_mode, x[2], o.kernel.h, stride_h, 1, o.padding.top, o.padding.bottom);
   const WindowAxis h = window_axis(o.pad_mode, x[3], o.kernel.w, stride_w, 1, o.padding.left, o.padding.right);
@@ -39,7 +40,8 @@ constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttrib
 }
 // The sizes of a call are a constant but for the batch.
 template <class Call, bool of_result>
-inline constexpr kernel::Pool2dSizes one_sample = pool_sizes(of_result ? Call::result : Call::operand(0), Call::settings);
+inline constexpr kernel::Pool2dSizes one_sample =
+    pool_sizes(of_result ? Call::result : Call::operand(0), Call::settings);
 template <class Call, bool of_result>
 constexpr kernel::Pool2dSizes pool_sizes(long n) {
   kernel::Pool2dSizes s = one_sample<Call, of_result>;
@@ -56,8 +58,10 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
   if (!error.empty()) return y;
   if (x.rank != 4) error << op << " needs an input [n,C,H,W] of rank 4, got " << x;
   else if (a.kh < 1 || a.kw < 1) error << op << " got a window of [" << a.kh << "," << a.kw << "], the least is [1,1]";
-  else if (a.stride_h < 1 || a.stride_w < 1) error << op << " got a stride of " << a.stride_h << " x " << a.stride_w << ", the least is 1";
-  else if (a.oh < 1 || a.ow < 1) error << op << " got an input " << x << " smaller than its window [" << a.kh << "," << a.kw << "]";
+  else if (a.stride_h < 1 || a.stride_w < 1)
+    error << op << " got a stride of " << a.stride_h << " x " << a.stride_w << ", the least is 1";
+  else if (a.oh < 1 || a.ow < 1)
+    error << op << " got an input " << x << " smaller than its window [" << a.kh << "," << a.kw << "]";
   else y.extent[2] = a.oh, y.extent[3] = a.ow;
   return y;
 }
@@ -75,18 +79,28 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>)); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     const kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
-    if constexpr (std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(detail::one_sample<Call, true>))  // the other ways are not compiled then
+    // the other ways are not compiled then
+    if constexpr (std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(detail::one_sample<Call, true>))
       kernel::max_pool2d_backward_2x2(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
     else kernel::max_pool2d_backward(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
     finish<Call>(a, begin, end, Call::result.span(2, 4));
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(1), Call::result, n); }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::pool_block_work(Call::operand(1), Call::result, n);
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     constexpr int bands = bands_of<Call>();
@@ -94,13 +108,16 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
     kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
     sizes.h /= bands, sizes.oh /= bands;
     for (long band = begin * bands; band < end * bands; ++band) {
-      kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band, band + 1);
-      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
+      kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band,
+                                        band + 1);
+      if constexpr (Call::description.steps > 0)
+        kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
     }
   }
 
  private:
-  // Windows that do not overlap cut a plane into bands, each as good as a plane. An epilogue finds a small one in the nearest cache.
+  // Windows that do not overlap cut a plane into bands, each as good as a plane. An epilogue finds a small one in the
+  // nearest cache.
   template <class Call>
   static constexpr int bands_of() {
     constexpr Config c = Call::config();
@@ -114,7 +131,8 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   template <class Call>
   static void finish(const Arguments& a, long begin, long end, long elements) {
     if constexpr (Call::description.steps > 0)
-      for (long plane = begin; plane < end; ++plane) kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
+      for (long plane = begin; plane < end; ++plane)
+        kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
   }
 };
 
@@ -130,15 +148,25 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr bool per_sample = true;
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) { return detail::pooled("MaxPool2d", in[0], c, error); }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient())); }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    return detail::pooled("MaxPool2d", in[0], c, error);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient()));
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     kernel::max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::result, Call::operand(0), n); }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::pool_block_work(Call::result, Call::operand(0), n);
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     kernel::block_max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), begin, end);
@@ -149,8 +177,11 @@ struct AvgPool2d;
 /// dy / count spread over each window. Operand: dy. Not for users.
 struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
   struct Config {
-    int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0, w = 0;
-    constexpr operator Pool2dAttributes() const { return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad}; }
+    int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0,
+        w = 0;
+    constexpr operator Pool2dAttributes() const {
+      return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad};
+    }
   };
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::follows;
@@ -161,17 +192,28 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     return x;
   }
   static constexpr void derivative(Derivative& d);
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
-  template <class Call> static constexpr long workspace(long) { return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>)); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.result<T>(), Call::config().count_include_pad != 0, begin, end, a.workspace);
+    kernel::avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.result<T>(),
+                                Call::config().count_include_pad != 0, begin, end, a.workspace);
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::operand(0), Call::result, n); }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::pool_block_work(Call::operand(0), Call::result, n);
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<float>(0), a.result<float>(), Call::config().count_include_pad != 0, begin, end);
+    kernel::block_avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<float>(0), a.result<float>(),
+                                      Call::config().count_include_pad != 0, begin, end);
   }
 };
 
@@ -188,29 +230,42 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   static constexpr InBlocks blocks = InBlocks::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
-    if (!is_floating(in[0].dtype)) error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
+    if (!is_floating(in[0].dtype))
+      error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);
   }
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<AvgPool2d>();
     const TensorType x = d.type(0);
-    d.flows_to(0, d.call_with<AvgPool2dGrad>({c.kh, c.kw, c.stride_h, c.stride_w, c.top, c.left, c.oh, c.ow, c.count_include_pad, x[2], x[3]}, d.gradient()));
+    d.flows_to(0, d.call_with<AvgPool2dGrad>(
+                      {c.kh, c.kw, c.stride_h, c.stride_w, c.top, c.left, c.oh, c.ow, c.count_include_pad, x[2], x[3]},
+                      d.gradient()));
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), Call::config().count_include_pad != 0, begin, end);
+    kernel::avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(),
+                       Call::config().count_include_pad != 0, begin, end);
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::pool_block_work(Call::result, Call::operand(0), n); }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::pool_block_work(Call::result, Call::operand(0), n);
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), Call::config().count_include_pad != 0, begin, end);
+    kernel::block_avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
+                             Call::config().count_include_pad != 0, begin, end);
   }
 };
 TENON_EXACT_END
 
-constexpr void AvgPool2dGrad::derivative(Derivative& d) { d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>(), d.gradient())); }
+constexpr void AvgPool2dGrad::derivative(Derivative& d) {
+  d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>(), d.gradient()));
+}
 
 /// `max_pool2d<Pool2dOptions{.kernel = 3, .stride = 2}>(x)`, or `max_pool2d<2>(x)` for window and stride 2.
 template <Pool2dOptions options, Operand X>

@@ -9,21 +9,32 @@ namespace tenon::inline TENON_ABI::ops {
 
 static_assert(kernel::least_spread_windows == tenon::detail::least_windows);
 
-/// Room for the number of each window's winner; Conv2dMaxPoolWinners writes it. It has no kernel to speak of. Only graphs contain it.
+/// Room for the number of each window's winner; Conv2dMaxPoolWinners writes it. It has no kernel to speak of. Only
+/// graphs contain it.
 struct PoolWinners : Operator<PoolWinners, "PoolWinners"> {
   static constexpr bool linear_work = true;
   static constexpr InBlocks blocks = InBlocks::wants;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long) { return 0; }
-  template <class Call> static void run(const Arguments&, long, long) {}
-  template <class Call> static constexpr bool runs_alike() { return true; }
-  template <class Call> static constexpr KernelWork block_work(long) { return {}; }
+  template <class Call>
+  static constexpr long items(long) {
+    return 0;
+  }
+  template <class Call>
+  static void run(const Arguments&, long, long) {}
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return true;
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long) {
+    return {};
+  }
 };
 
-/// MaxPool2dGrad with ReluGrad behind it: dy at the place of each window's winner, unless that is not greater than 0. Operands: winners, dy.
-/// Only graphs contain it.
+/// MaxPool2dGrad with ReluGrad behind it: dy at the place of each window's winner, unless that is not greater than 0.
+/// Operands: winners, dy. Only graphs contain it.
 struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {
   using WithPool = MaxPoolList;
   static constexpr bool linear_work = true;
@@ -35,13 +46,21 @@ struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {
     x.extent[2] *= 2, x.extent[3] *= 2;
     return x;
   }
-  template <class Call> static constexpr kernel::Pool2dSizes sizes {Call::result[1], Call::result[2], Call::result[3], Call::operand(0)[2], Call::operand(0)[3], 2, 2, 2, 2, 0, 0};
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call>
+  static constexpr kernel::Pool2dSizes sizes{
+      Call::result[1], Call::result[2], Call::result[3], Call::operand(0)[2], Call::operand(0)[3], 2, 2, 2, 2, 0, 0};
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::spread_winners(sizes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1, 0}; }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1, 0};
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     kernel::block_spread_winners(sizes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);

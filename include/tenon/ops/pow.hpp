@@ -7,15 +7,22 @@
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 struct PowGradExponent;
-/// The derivative of a power for its base, times the gradient from above: dy b a^(b-1), and 0 where b = 0. Not for users.
+/// The derivative of a power for its base, times the gradient from above: dy b a^(b-1), and 0 where b = 0. Not for
+/// users.
 struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
-  template <class V> TENON_DEVICE static V eval(V a, V b, V gradient) { return b == V(0) ? V(0) : gradient * (b * kernel::pow(a, b - V(1))); }
+  template <class V>
+  TENON_DEVICE static V eval(V a, V b, V gradient) {
+    return b == V(0) ? V(0) : gradient * (b * kernel::pow(a, b - V(1)));
+  }
   static constexpr void derivative(Derivative& d);
 };
 /// The derivative of a power y for its exponent, times the gradient from above: dy y ln a, and 0 where a = 0 and y is
 /// finite. Not for users.
 struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
-  template <class V> TENON_DEVICE static V eval(V a, V y, V gradient) { return a == V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a)); }
+  template <class V>
+  TENON_DEVICE static V eval(V a, V y, V gradient) {
+    return a == V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a));
+  }
   static constexpr void derivative(Derivative& d) {
     const int a = d.operand(0), y = d.operand(1), g = d.operand(2);
     d.flows_to(0, d.call<Div>(d.call<Mul>(d.call<Mul>(d.gradient(), g), y), a));
@@ -27,13 +34,16 @@ struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
 /// Element-wise power with broadcasting:  y = aᵇ; NaN for a negative base with a fractional exponent
 ///
 /// a, b        shapes that broadcast; floating-point, the same dtype for both
-/// derivative  dy b aᵇ⁻¹ (0 where b = 0) and dy y ln a (0 where a = 0 and b ≥ 0; NaN where a < 0), summed over broadcast
-///             axes; the second derivative at a = 0 is NaN
+/// derivative  dy b aᵇ⁻¹ (0 where b = 0) and dy y ln a (0 where a = 0 and b ≥ 0; NaN where a < 0), summed over
+///             broadcast axes; the second derivative at a = 0 is NaN
 /// accuracy    1 ulp in float32 and float64 (C library)
 /// source      MindSpore's Pow, PyTorch's pow
 struct Pow : Elementwise<Pow, "Pow"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V a, V b) { return kernel::pow(a, b); }
+  template <class V>
+  TENON_DEVICE static V eval(V a, V b) {
+    return kernel::pow(a, b);
+  }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<PowGradBase>(d.operand(0), d.operand(1), d.gradient()));
     d.flows_to(1, d.call<PowGradExponent>(d.operand(0), d.result(), d.gradient()));
@@ -50,7 +60,8 @@ constexpr void PowGradBase::derivative(Derivative& d) {
 TENON_EXACT_END
 
 /// a to the power of b with broadcasting; one of them may be a number.
-constexpr auto pow(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto pow(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                   std::source_location at = std::source_location::current()) {
   return binary<Pow>(at, a, b);
 }
 

@@ -6,7 +6,8 @@
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-template <class Call> using UpdateOf = OperatorById<Call::config().update>;
+template <class Call>
+using UpdateOf = OperatorById<Call::config().update>;
 template <class Call>
 constexpr auto update_settings() {
   Attributes a;
@@ -21,12 +22,14 @@ constexpr MatMul::Config product_settings() {
 template <class Call>
 constexpr kernel::Gemm<typename Call::Result> gradient_layout(long n) {
   const bool fa = MatMul::first(product_settings<Call>()), fb = MatMul::second(product_settings<Call>());
-  return any_gemm<typename Call::Result>(Call::result.extent[0], Call::result.extent[1], Call::operand(1).size(fa ? 0 : 1, n), fa, fb);
+  return any_gemm<typename Call::Result>(Call::result.extent[0], Call::result.extent[1],
+                                         Call::operand(1).size(fa ? 0 : 1, n), fa, fb);
 }
 template <class Call>
 constexpr auto small_gradient() {
   constexpr int k = Call::operand(1).extent[MatMul::first(product_settings<Call>()) ? 0 : 1];
-  return kernel::SmallProduct<typename Call::Result, Call::result.extent[0], Call::result.extent[1], (k < 0 ? 0 : k), MatMul::second(product_settings<Call>())>();
+  return kernel::SmallProduct<typename Call::Result, Call::result.extent[0], Call::result.extent[1], (k < 0 ? 0 : k),
+                              MatMul::second(product_settings<Call>())>();
 }
 // A small gradient has room on the stack.
 template <class Call>
@@ -45,7 +48,8 @@ template <class T>
 }  // namespace detail
 template <class Call>
 constexpr KernelWork ProductUpdate::work(long n) {
-  if constexpr (detail::has_small_gradient<Call>()) return {1, Call::result.count(1) * (detail::gradient_layout<Call>(n).k / 16 + 1) + 1, 0};
+  if constexpr (detail::has_small_gradient<Call>())
+    return {1, Call::result.count(1) * (detail::gradient_layout<Call>(n).k / 16 + 1) + 1, 0};
   else return detail::update_work(detail::gradient_layout<Call>(n));
 }
 
@@ -58,7 +62,10 @@ void ProductUpdate::run(const Arguments& arguments, long begin, long end) {
   kernel::Gemm<T> g = detail::gradient_layout<Call>(arguments.n);
   g.a = arguments.operand<T>(1);
   g.b = arguments.operand<T>(2);
-  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>, arguments.operand<float>(Call::operands - 1), {arguments.target<T>(0)}, Call::operands - 3};
+  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>,
+                                 arguments.operand<float>(Call::operands - 1),
+                                 {arguments.target<T>(0)},
+                                 Call::operands - 3};
   for (int k = 1; k < Call::operands - 3; ++k) update.changed[k] = arguments.target<T>(k + 2);
   if constexpr (detail::has_small_gradient<Call>()) {
     constexpr auto small = detail::small_gradient<Call>();

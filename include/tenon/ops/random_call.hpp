@@ -16,8 +16,8 @@ inline Tensor<std::uint64_t, Shape<2>> current_random_state() {
 }
 }  // namespace detail
 
-/// Calls Op on (x, operands..., random state): the state [2] of uint64 holds seed and step, and the kernel's immediate is
-/// the stream, which names the cell, the call site, and the visit. Both modes derive the same three numbers.
+/// Calls Op on (x, operands..., random state): the state [2] of uint64 holds seed and step, and the kernel's immediate
+/// is the stream, which names the cell, the call site, and the visit. Both modes derive the same three numbers.
 template <class Op, auto Config = typename Op::Config{}, Operand X, class... V>
 constexpr auto random_call(const Location& at, const X& x, const V&... operands) {
   if constexpr (is_broken<X>) return x;
@@ -26,7 +26,8 @@ constexpr auto random_call(const Location& at, const X& x, const V&... operands)
     const std::uint64_t stream = b.stream(at);
     return apply_with<Op, Config>(at, stream, x, operands..., Traced<std::uint64_t, Shape<2>>(&b, b.random_state()));
   } else {
-    return apply_with<Op, Config>(at, eager::Frame::of_thread().stream(at), x, operands..., detail::current_random_state());
+    return apply_with<Op, Config>(at, eager::Frame::of_thread().stream(at), x, operands...,
+                                  detail::current_random_state());
   }
 }
 

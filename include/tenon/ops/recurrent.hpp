@@ -1,4 +1,5 @@
-// What the operators of recurrent layers share: parts of the states that a time loop leaves, and states one step earlier.
+// What the operators of recurrent layers share: parts of the states that a time loop leaves, and states one step
+// earlier.
 #pragma once
 #include <tenon/kernel/cpu/strided.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -15,22 +16,26 @@ struct RecurrentAttributes {
 };
 
 namespace detail {
-/// Writes what is wrong with the operands of a time loop: projected input [n, T, gates * H], weight [gates * H, H], initial states [n, 1, H].
-constexpr void check_recurrent(std::string_view name, const OperandTypes& in, int gates, int first_state, Sentence& error) {
+/// Writes what is wrong with the operands of a time loop: projected input [n, T, gates * H], weight [gates * H, H],
+/// initial states [n, 1, H].
+constexpr void check_recurrent(std::string_view name, const OperandTypes& in, int gates, int first_state,
+                               Sentence& error) {
   const TensorType &x = in[0], &weight = in[1];
   if (x.rank != 3) {
     error << name << " needs an input [n,T,features], got one of rank " << x.rank;
     return;
   }
-  if (x.dtype != Dtype::float32 && x.dtype != Dtype::float64) error << name << " needs an input of float32 or float64, got " << tenon::name(x.dtype);
+  if (x.dtype != Dtype::float32 && x.dtype != Dtype::float64)
+    error << name << " needs an input of float32 or float64, got " << tenon::name(x.dtype);
   else if (weight.rank != 2 || weight[0] != gates * weight[1] || x[2] != weight[0] || weight.dtype != x.dtype)
-    error << name << " got " << tenon::name(weight.dtype) << " " << weight << " as recurrent weight of " << x[2] << " gates of " << tenon::name(x.dtype);
+    error << name << " got " << tenon::name(weight.dtype) << " " << weight << " as recurrent weight of " << x[2]
+          << " gates of " << tenon::name(x.dtype);
   for (int k = first_state; k < in.count && error.empty(); ++k)
     if (in[k].rank != 3 || in[k][0] != x[0] || in[k][1] != 1 || in[k][2] != weight[1] || in[k].dtype != x.dtype) {
       TensorType wanted = x;
       wanted.extent[1] = 1, wanted.extent[2] = weight[1];
-      error << name << " got an initial state " << tenon::name(in[k].dtype) << " " << in[k] << ", it needs " << tenon::name(x.dtype) << " " << wanted
-            << " per layer and direction";
+      error << name << " got an initial state " << tenon::name(in[k].dtype) << " " << in[k] << ", it needs "
+            << tenon::name(x.dtype) << " " << wanted << " per layer and direction";
     }
 }
 /// The type of one part of the states: of all steps, or of the last.
@@ -46,8 +51,8 @@ constexpr TensorType with_state(TensorType t, int hidden) {
   return t;
 }
 
-// The nodes that the derivative of a time loop consists of, beside the loop itself. `gates` is the type of the gradient of the gates'
-// arguments, [n, T, gates * H].
+// The nodes that the derivative of a time loop consists of, beside the loop itself. `gates` is the type of the gradient
+// of the gates' arguments, [n, T, gates * H].
 struct RecurrentDerivative {
   Derivative& d;
   TensorType gates;
@@ -66,12 +71,16 @@ struct RecurrentDerivative {
     return t;
   }
   // One of the two parts that a row of with_state consists of.
-  constexpr int piece(int rows, int first, int extent) const { return d.call_with<Split>({1, first, extent, 0, gates[1] * gates[2] + hidden}, rows); }
+  constexpr int piece(int rows, int first, int extent) const {
+    return d.call_with<Split>({1, first, extent, 0, gates[1] * gates[2] + hidden}, rows);
+  }
   constexpr int gates_of(int rows) const { return as(gates, piece(rows, 0, gates[1] * gates[2])); }
   constexpr int state_of(int rows) const { return as(state(), piece(rows, gates[1] * gates[2], hidden)); }
-  // The gradient of a weight: gatesᵀ times what it was multiplied with, [n, T, width], one chain over samples and steps.
+  // The gradient of a weight: gatesᵀ times what it was multiplied with, [n, T, width], one chain over samples and
+  // steps.
   constexpr int weight(int gradient, int factor, int width) const {
-    return d.call_with<MatMul>({Transposed::first}, as(MatMul::rows_of(gates), gradient), as(MatMul::rows_of(with_width(width)), factor));
+    return d.call_with<MatMul>({Transposed::first}, as(MatMul::rows_of(gates), gradient),
+                               as(MatMul::rows_of(with_width(width)), factor));
   }
   // The gradient of what a weight was multiplied with.
   constexpr int through(int gradient, int weight, int width) const {
@@ -89,19 +98,25 @@ struct RecurrentDerivative {
 /// Copies part `part` of all steps of the samples begin .. end - 1.
 template <class T>
 inline void copy_states(const T* states, long steps, long width, long hidden, long part, T* to, long begin, long end) {
-  kernel::copy_matrix(states + begin * steps * width + part * hidden, width, 1, to + begin * steps * hidden, hidden, (end - begin) * steps, hidden, 0);
+  kernel::copy_matrix(states + begin * steps * width + part * hidden, width, 1, to + begin * steps * hidden, hidden,
+                      (end - begin) * steps, hidden, 0);
 }
 }  // namespace detail
 
-/// h of the step before each step, that before the first one being h0 or zeros. Operands: states, and the first states [n, 1 or 2, H], of
-/// which h0 is the first, if there are any. Not for users.
+/// h of the step before each step, that before the first one being h0 or zeros. Operands: states, and the first states
+/// [n, 1 or 2, H], of which h0 is the first, if there are any. Not for users.
 struct RecurrentPrevious : Operator<RecurrentPrevious, "RecurrentPrevious"> {
   struct Config {
     int reverse = 0, part = 0, parts = 1;
   };
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return detail::part_of(in[0], c.parts, false); }
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n); }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    return detail::part_of(in[0], c.parts, false);
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -112,7 +127,8 @@ struct RecurrentPrevious : Operator<RecurrentPrevious, "RecurrentPrevious"> {
       T* const to = a.result<T>() + sample * steps * hidden;
       kernel::copy_matrix(states, width, 1, to + (c.reverse ? 0 : hidden), hidden, steps - 1, hidden, 0);
       T* const first = to + (c.reverse ? (steps - 1) * hidden : 0);
-      if constexpr (Call::operands > 1) kernel::copy_row(a.operand<T>(1) + sample * Call::operand(1)[1] * hidden, first, hidden);
+      if constexpr (Call::operands > 1)
+        kernel::copy_row(a.operand<T>(1) + sample * Call::operand(1)[1] * hidden, first, hidden);
       else kernel::clear(first, hidden);
     }
   }

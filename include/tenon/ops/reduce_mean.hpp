@@ -7,9 +7,14 @@ TENON_EXACT_BEGIN
 /// Repeats dy along the axes of a mean and divides by their number of elements, which may depend on n. Not for users.
 struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
   using Config = SumTo::Config;
-  static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) { return BroadcastTo::shape(in, wanted, error); }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
+    return BroadcastTo::shape(in, wanted, error);
+  }
   static constexpr void derivative(Derivative& d);
-  template <class Call> static constexpr long items(long n) { return kernel::RowLayout<Call>::items(n); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using C = Compute<typename Call::Result>;
@@ -28,7 +33,8 @@ struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
 struct ReduceMean : Reduction<ReduceMean, "ReduceMean"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& axes, Sentence& error) {
     if (is_floating(in[0].dtype)) return Reduction::shape(in, axes, error);
-    error << "ReduceMean needs floating-point operands, got " << tenon::name(in[0].dtype) << " " << in[0] << ": cast it";
+    error << "ReduceMean needs floating-point operands, got " << tenon::name(in[0].dtype) << " " << in[0]
+          << ": cast it";
     return in[0];
   }
   static constexpr long divisor(long count) { return count; }

@@ -11,11 +11,24 @@ TENON_EXACT_BEGIN
 /// derivative  dy to the smallest element, in equal parts if there are several
 /// source      MindSpore's ReduceMin
 struct ReduceMin : Reduction<ReduceMin, "ReduceMin"> {
-  template <class T> using Carried = Compute<T>;
-  template <class A> static constexpr A start() { return detail::highest<A>; }
-  template <class A> static constexpr A combine(A a, A b) { return b < a || b != b ? b : a; }
-  template <class A, int Width> static Simd<A, Width> combine(Simd<A, Width> a, Simd<A, Width> b) { return ((b.lanes < a.lanes) | (b.lanes != b.lanes)) ? b.lanes : a.lanes; }
-  template <class A> static constexpr A finish(A smallest, long) { return smallest; }
+  template <class T>
+  using Carried = Compute<T>;
+  template <class A>
+  static constexpr A start() {
+    return detail::highest<A>;
+  }
+  template <class A>
+  static constexpr A combine(A a, A b) {
+    return b < a || b != b ? b : a;
+  }
+  template <class A, int Width>
+  static Simd<A, Width> combine(Simd<A, Width> a, Simd<A, Width> b) {
+    return ((b.lanes < a.lanes) | (b.lanes != b.lanes)) ? b.lanes : a.lanes;
+  }
+  template <class A>
+  static constexpr A finish(A smallest, long) {
+    return smallest;
+  }
   static constexpr void derivative(Derivative& d) {
     const ReduceAxes axes = d.config<ReduceMin>();
     detail::extreme_derivative(d, axes, kept(d.type(0), axes));

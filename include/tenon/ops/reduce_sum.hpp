@@ -6,8 +6,8 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// Sum over axes.
 ///
-/// x           any shape; floating-point or integer. Integers are summed in their own type and wrap around: 200 + 100 is 44 in
-///             uint8, so cast narrow ones first
+/// x           any shape; floating-point or integer. Integers are summed in their own type and wrap around: 200 + 100
+///             is 44 in uint8, so cast narrow ones first
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
 /// derivative  dy repeated along the reduced axes
 /// source      MindSpore's ReduceSum

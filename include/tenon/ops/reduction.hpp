@@ -25,7 +25,8 @@ constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
 
 TENON_EXACT_BEGIN
 /// Base of a reduction. `Op` gives `start<A>()`, `combine(a, b)`, and `finish(total, count)` in the accumulator type A
-/// (combine also in vectors of it, Simd), which is `Op::Carried<T>` if there is such a type; or, if it is a sum, `divisor(count)` alone.
+/// (combine also in vectors of it, Simd), which is `Op::Carried<T>` if there is such a type; or, if it is a sum,
+/// `divisor(count)` alone.
 ///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. The shape alone decides, so threads and batch size change no bit.
@@ -42,7 +43,8 @@ struct Reduction : Operator<Op, Name> {
       if (!(c.mask >> axis & 1)) y.extent[y.rank++] = x.extent[axis];
       else if (c.keep_dims) y.extent[y.rank++] = 1;
     }
-    if (!tenon::detail::only_first_is_dynamic(y)) error << Op::name << " of " << x << ": only the leading extent of the result can depend on n";
+    if (!tenon::detail::only_first_is_dynamic(y))
+      error << Op::name << " of " << x << ": only the leading extent of the result can depend on n";
     return y;
   }
   /// The shape of the result with reduced axes kept as 1, which broadcasts against the operand.
@@ -56,27 +58,40 @@ struct Reduction : Operator<Op, Name> {
   static constexpr long reduced_count(long n) {
     return Call::operand(0).count(n) / (Call::result.count(n) ? Call::result.count(n) : 1);
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
-  template <class Call> static constexpr long cost(long n) { return reduced_count<Call>(n) + 1; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return reduced_count<Call>(n) + 1;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using R = typename Call::Result;
     using A = decltype(accumulator<R>());
     constexpr unsigned mask = unsigned(Call::config().mask);
     const long count = reduced_count<Call>(a.n);
-    if constexpr (requires { Op::divisor(count); }) kernel::reduce_call<Call, mask>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
+    if constexpr (requires { Op::divisor(count); })
+      kernel::reduce_call<Call, mask>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
     else kernel::reduce_call<Call, mask>(a, begin, end, Op::template start<A>(), Combine{}, Finish<R>{count});
   }
 
  private:
   // Named, so that a kernel is compiled once for all shapes.
   struct Combine {
-    template <class A> A operator()(A x, A y) const { return Op::combine(x, y); }
+    template <class A>
+    A operator()(A x, A y) const {
+      return Op::combine(x, y);
+    }
   };
   template <class R>
   struct Finish {
     long count;
-    template <class A> R operator()(A total) const { return static_cast<R>(Op::finish(total, count)); }
+    template <class A>
+    R operator()(A total) const {
+      return static_cast<R>(Op::finish(total, count));
+    }
   };
   template <class T>
   static constexpr auto accumulator() {

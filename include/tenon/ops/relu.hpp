@@ -6,7 +6,10 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// The derivative of relu, times the gradient from above: dy where y > 0, else 0. Not for users.
 struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
-  template <class V> static constexpr V eval(V y, V gradient) { return y > V(0) ? gradient : V(0); }
+  template <class V>
+  static constexpr V eval(V y, V gradient) {
+    return y > V(0) ? gradient : V(0);
+  }
   static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient())); }
 };
 
@@ -16,11 +19,16 @@ struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
 /// derivative  from y; 0 at x = 0. A NaN becomes 0, as in x > 0 ? x : 0
 /// source      Nair and Hinton 2010; MindSpore's ReLU
 struct Relu : Elementwise<Relu, "ReLU"> {
-  template <class V> static constexpr V eval(V x) { return x > V(0) ? x : V(0); }
+  template <class V>
+  static constexpr V eval(V x) {
+    return x > V(0) ? x : V(0);
+  }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<ReluGrad>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END
 
-constexpr auto relu(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Relu>(at, x); }
+constexpr auto relu(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Relu>(at, x);
+}
 
 }  // namespace tenon::ops

@@ -25,16 +25,24 @@ struct Reshape : Operator<Reshape, "Reshape"> {
     TensorType t = in[0];
     t.rank = wanted.rank;
     for (int axis = 0; axis < max_rank; ++axis) t.extent[axis] = axis < wanted.rank ? wanted.extent[axis] : 0;
-    if (wanted.fault == no_such_axis) error << "expand_dims or squeeze got the axis " << wanted.axis << " for " << in[0] << " of rank " << in[0].rank;
-    else if (wanted.fault == not_of_extent_one) error << "squeeze got the axis " << wanted.axis << " of " << in[0] << ", whose extent is not 1";
-    else if (!tenon::detail::only_first_is_dynamic(t)) error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
+    if (wanted.fault == no_such_axis)
+      error << "expand_dims or squeeze got the axis " << wanted.axis << " for " << in[0] << " of rank " << in[0].rank;
+    else if (wanted.fault == not_of_extent_one)
+      error << "squeeze got the axis " << wanted.axis << " of " << in[0] << ", whose extent is not 1";
+    else if (!tenon::detail::only_first_is_dynamic(t))
+      error << "Reshape of " << in[0] << " to " << t << ": only the leading extent can depend on n";
     else if (t.count(1) != in[0].count(1) || t.batched() != in[0].batched())
-      error << "Reshape of " << in[0] << " (" << in[0].count(1) << " elements" << (in[0].batched() ? " a sample" : "") << ") to " << t << " (" << t.count(1) << ")";
+      error << "Reshape of " << in[0] << " (" << in[0].count(1) << " elements" << (in[0].batched() ? " a sample" : "")
+            << ") to " << t << " (" << t.count(1) << ")";
     return t;
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<Reshape>(to(d.type(0)), d.gradient())); }
-  template <class Call> static constexpr long items(long) { return 0; }
-  template <class Call> static void run(const Arguments&, long, long) {}
+  template <class Call>
+  static constexpr long items(long) {
+    return 0;
+  }
+  template <class Call>
+  static void run(const Arguments&, long, long) {}
 };
 
 namespace detail {
@@ -89,7 +97,8 @@ constexpr Reshape::Config completed(Reshape::Config wanted, const TensorType& x)
   if (open >= 0 && known) wanted.extent[open] = int(x.count(1) / known);
   return wanted;
 }
-template <class V> inline constexpr TensorType type_of_value = std::remove_cvref_t<V>::dims;
+template <class V>
+inline constexpr TensorType type_of_value = std::remove_cvref_t<V>::dims;
 }  // namespace detail
 
 /// Views x under Shape S: `reshape<Shape<dyn, 400>>(x)`. One extent may be 0: what is left of the elements.
@@ -102,7 +111,9 @@ constexpr auto reshape(const X& x, std::source_location at = std::source_locatio
 template <Operand X>
 constexpr auto flatten(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
-  else return apply<Reshape, detail::merged(detail::type_of_value<X>, detail::type_of_value<X>.rank ? 1 : 0, detail::type_of_value<X>.rank)>(at, x);
+  else
+    return apply<Reshape, detail::merged(detail::type_of_value<X>, detail::type_of_value<X>.rank ? 1 : 0,
+                                         detail::type_of_value<X>.rank)>(at, x);
 }
 /// Inserts axes of extent 1 at the given positions of the result: `expand_dims<0>(x)`, `expand_dims<-1>(x)`.
 template <int... Axes, Operand X>

@@ -13,7 +13,10 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Rsqrt
 struct Rsqrt : Elementwise<Rsqrt, "Rsqrt"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return V(1) / kernel::sqrt(x); }
+  template <class V>
+  TENON_DEVICE static V eval(V x) {
+    return V(1) / kernel::sqrt(x);
+  }
   static constexpr void derivative(Derivative& d) {
     const int y = d.result(), cube = d.call<Mul>(d.call<Mul>(y, y), y);
     d.flows_to(0, d.call<Mul>(d.call<Mul>(cube, d.constant(-0.5)), d.gradient()));
@@ -22,6 +25,8 @@ struct Rsqrt : Elementwise<Rsqrt, "Rsqrt"> {
 TENON_EXACT_END
 
 /// 1 / √x
-constexpr auto rsqrt(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Rsqrt>(at, x); }
+constexpr auto rsqrt(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Rsqrt>(at, x);
+}
 
 }  // namespace tenon::ops

@@ -12,7 +12,10 @@ TENON_EXACT_BEGIN
 /// derivative  dy where the condition is true to a, where it is false to b; else 0
 /// source      MindSpore's Select
 struct Select : Elementwise<Select, "Select"> {
-  template <class V> static constexpr V eval(bool condition, V a, V b) { return condition ? a : b; }
+  template <class V>
+  static constexpr V eval(bool condition, V a, V b) {
+    return condition ? a : b;
+  }
 
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     TensorType result = in[0], wider;
@@ -21,10 +24,11 @@ struct Select : Elementwise<Select, "Select"> {
       else error << "Select of " << in[0] << ", " << in[1] << ", and " << in[2] << ": the shapes do not broadcast";
     }
     if (error.empty() && in[0].dtype != Dtype::bool_)
-      error << "Select needs a bool condition, got " << tenon::name(in[0].dtype) << " " << in[0] << ": compare it with something";
+      error << "Select needs a bool condition, got " << tenon::name(in[0].dtype) << " " << in[0]
+            << ": compare it with something";
     if (error.empty() && in[1].dtype != in[2].dtype)
-      error << "Select between " << tenon::name(in[1].dtype) << " " << in[1] << " and " << tenon::name(in[2].dtype) << " " << in[2]
-            << ": cast one of them, dtypes must agree";
+      error << "Select between " << tenon::name(in[1].dtype) << " " << in[1] << " and " << tenon::name(in[2].dtype)
+            << " " << in[2] << ": cast one of them, dtypes must agree";
     return result.with(in[1].dtype);
   }
   static constexpr void derivative(Derivative& d) {
@@ -37,7 +41,8 @@ TENON_EXACT_END
 
 /// a where `condition` is true, else b; a or b may be a number of the other's dtype.
 template <Operand C, OperandOrScalar A, OperandOrScalar B>
-constexpr auto select(const C& condition, const A& a, const B& b, std::source_location at = std::source_location::current()) {
+constexpr auto select(const C& condition, const A& a, const B& b,
+                      std::source_location at = std::source_location::current()) {
   static_assert(!(Scalar<A> && Scalar<B>), "select between two numbers has no dtype: make one of them a tensor");
   if constexpr (Scalar<A>) return apply<Select>(at, condition, Number<ElementOf<B>>(static_cast<double>(a)), b);
   else if constexpr (Scalar<B>) return apply<Select>(at, condition, a, Number<ElementOf<A>>(static_cast<double>(b)));

@@ -8,7 +8,10 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// The derivative of sigmoid, times the gradient from above: dy y (1 - y). Not for users.
 struct SigmoidGrad : Elementwise<SigmoidGrad, "SigmoidGrad"> {
-  template <class V> static constexpr V eval(V y, V gradient) { return gradient * (y * (V(1) - y)); }
+  template <class V>
+  static constexpr V eval(V y, V gradient) {
+    return gradient * (y * (V(1) - y));
+  }
   static constexpr void derivative(Derivative& d) {
     const int y = d.operand(0), slope = d.call<Sub>(d.constant(1), d.call<Add>(y, y));
     d.flows_to(0, d.call<Mul>(d.call<Mul>(d.gradient(), d.operand(1)), slope));
@@ -34,6 +37,8 @@ struct Sigmoid : Elementwise<Sigmoid, "Sigmoid"> {
 TENON_EXACT_END
 
 /// 1 / (1 + e⁻ˣ)
-constexpr auto sigmoid(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Sigmoid>(at, x); }
+constexpr auto sigmoid(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Sigmoid>(at, x);
+}
 
 }  // namespace tenon::ops

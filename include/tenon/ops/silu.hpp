@@ -34,12 +34,17 @@ struct SiluGrad : Elementwise<SiluGrad, "SiLUGrad"> {
 /// source      Elfwing and others, arXiv 1702.03118; MindSpore's SiLU
 struct Silu : Elementwise<Silu, "SiLU"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return x * Sigmoid::eval(x); }
+  template <class V>
+  TENON_DEVICE static V eval(V x) {
+    return x * Sigmoid::eval(x);
+  }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<SiluGrad>(d.operand(0), d.gradient())); }
 };
 TENON_EXACT_END
 
 /// x sigmoid(x)
-constexpr auto silu(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Silu>(at, x); }
+constexpr auto silu(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Silu>(at, x);
+}
 
 }  // namespace tenon::ops

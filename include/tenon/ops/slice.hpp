@@ -5,8 +5,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Elements begin, begin + step, ... before `end` of an axis, as Python's begin:end:step. Negative numbers count from the
-/// end of the axis; what is left out is the whole axis.
+/// Elements begin, begin + step, ... before `end` of an axis, as Python's begin:end:step. Negative numbers count from
+/// the end of the axis; what is left out is the whole axis.
 struct Part {
   static constexpr int open = 1 << 30;
   int begin = open, end = open, step = 1;
@@ -14,7 +14,8 @@ struct Part {
 
 namespace ops {
 
-/// A part along the axes last - 2 .. last of a tensor. A negative number on a leading extent of k n counts in units of n.
+/// A part along the axes last - 2 .. last of a tensor. A negative number on a leading extent of k n counts in units of
+/// n.
 struct SliceWindow {
   int last = 0, first[kernel::window_axes]{}, part[kernel::window_axes]{1, 1, 1}, step[kernel::window_axes]{1, 1, 1};
   int fault = 0;  // why the ranges do not fit: a SliceFault
@@ -63,8 +64,14 @@ struct SliceGrad : Operator<SliceGrad, "StridedSliceGrad"> {
   using Config = SliceWindow;  // part: extents of the result
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return c.applied_to(in[0]); }
   static constexpr void derivative(Derivative& d);
-  template <class Call> static constexpr kernel::Window window(long n) { return detail::window_sizes(Call::config(), Call::result, Call::operand(0), n); }
-  template <class Call> static constexpr long items(long n) { return window<Call>(n).rows(); }
+  template <class Call>
+  static constexpr kernel::Window window(long n) {
+    return detail::window_sizes(Call::config(), Call::result, Call::operand(0), n);
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return window<Call>(n).rows();
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = kernel::Moved<typename Call::Result>;
@@ -81,7 +88,8 @@ struct SliceGrad : Operator<SliceGrad, "StridedSliceGrad"> {
 struct Slice : Operator<Slice, "StridedSlice"> {
   using Config = SliceWindow;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
-    constexpr std::string_view why[]{"", "more ranges than axes", "a step of 0", "a part of the leading extent, which depends on n", "no element is left"};
+    constexpr std::string_view why[]{"", "more ranges than axes", "a step of 0",
+                                     "a part of the leading extent, which depends on n", "no element is left"};
     if (c.fault) error << "Slice of " << in[0] << ": " << why[c.fault];
     return c.applied_to(in[0]);
   }
@@ -90,16 +98,26 @@ struct Slice : Operator<Slice, "StridedSlice"> {
     for (int k = 0; k < kernel::window_axes; ++k) c.part[k] = all.part[k];
     return c;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<SliceGrad>(whole(d.config<Slice>(), d.type(0)), d.gradient())); }
-  template <class Call> static constexpr kernel::Strided copy(long n) { return detail::window_sizes(Call::config(), Call::operand(0), Call::result, n).cut(); }
-  template <class Call> static constexpr long items(long n) { return kernel::strided_items(copy<Call>(n)); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<SliceGrad>(whole(d.config<Slice>(), d.type(0)), d.gradient()));
+  }
+  template <class Call>
+  static constexpr kernel::Strided copy(long n) {
+    return detail::window_sizes(Call::config(), Call::operand(0), Call::result, n).cut();
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::strided_items(copy<Call>(n));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = kernel::Moved<typename Call::Result>;
     kernel::strided_copy(copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
 };
-constexpr void SliceGrad::derivative(Derivative& d) { d.flows_to(0, d.call_with<Slice>(Slice::whole(d.config<SliceGrad>(), d.type(0)), d.gradient())); }
+constexpr void SliceGrad::derivative(Derivative& d) {
+  d.flows_to(0, d.call_with<Slice>(Slice::whole(d.config<SliceGrad>(), d.type(0)), d.gradient()));
+}
 
 namespace detail {
 /// Puts a range on axis k of the window, which has `extent` elements.
@@ -133,7 +151,8 @@ constexpr SliceWindow range_window(const TensorType& x, int last) {
   SliceWindow w = SliceWindow::all(x, last < 0 ? x.rank - 1 : last);
   if (int(sizeof...(ranges)) > x.rank) w.fault = too_many_ranges;
   for (int k = 0; k < kernel::window_axes && !w.fault; ++k)
-    if (w.axis(k) >= 0 && last_range<ranges...>(w.axis(k) + 1) == w.axis(k)) narrow(w, k, x.extent[w.axis(k)], range[w.axis(k)]);
+    if (w.axis(k) >= 0 && last_range<ranges...>(w.axis(k) + 1) == w.axis(k))
+      narrow(w, k, x.extent[w.axis(k)], range[w.axis(k)]);
   return w;
 }
 }  // namespace detail
@@ -145,7 +164,9 @@ constexpr auto slice(const X& x, std::source_location at = std::source_location:
   if constexpr (is_broken<X>) return x;
   else {
     constexpr int last = detail::last_range<ranges...>(max_rank);
-    constexpr int before = last < 0 || int(sizeof...(ranges)) > X::dims.rank ? -1 : detail::last_range<ranges...>(last - kernel::window_axes + 1);
+    constexpr int before = last < 0 || int(sizeof...(ranges)) > X::dims.rank
+                               ? -1
+                               : detail::last_range<ranges...>(last - kernel::window_axes + 1);
     const auto part = apply<Slice, detail::range_window<ranges...>(X::dims, last)>(at, x);
     if constexpr (before < 0 || is_broken<decltype(part)>) return part;
     else return apply<Slice, detail::range_window<ranges...>(X::dims, before)>(at, part);

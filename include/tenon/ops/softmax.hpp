@@ -15,16 +15,24 @@ template <class Op, FixedString Name>
 struct AlongAxis : Operator<Op, Name> {
   using Config = SoftmaxAxis;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
-    if (normalized_axis(c.axis, in[0].rank) < 0) error << Op::name << " got the axis " << c.axis << " for " << in[0] << " of rank " << in[0].rank;
-    else if (!is_floating(in[0].dtype)) error << Op::name << " needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
+    if (normalized_axis(c.axis, in[0].rank) < 0)
+      error << Op::name << " got the axis " << c.axis << " for " << in[0] << " of rank " << in[0].rank;
+    else if (!is_floating(in[0].dtype))
+      error << Op::name << " needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
     return in[0];
   }
   template <class Call>
   static constexpr kernel::AxisSplit split(long n) {
     return kernel::axis_split(Call::result, normalized_axis(Call::config().axis, Call::result.rank), n);
   }
-  template <class Call> static constexpr long items(long n) { return kernel::axis_items(split<Call>(n)); }
-  template <class Call> static constexpr long cost(long n) { return 16 * (Call::result.count(n) / (items<Call>(n) + 1) + 1); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::axis_items(split<Call>(n));
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return 16 * (Call::result.count(n) / (items<Call>(n) + 1) + 1);
+  }
 };
 /// The axis as the mask of a reduction that keeps it.
 constexpr ReduceAxes kept_axis(const SoftmaxAxis& c, int rank) { return {1 << normalized_axis(c.axis, rank), 1, 0}; }
@@ -44,7 +52,8 @@ struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::softmax_backward<Compute<T>>(SoftmaxGrad::split<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
+    kernel::softmax_backward<Compute<T>>(SoftmaxGrad::split<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(),
+                                         begin, end);
   }
 };
 
@@ -55,7 +64,9 @@ struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
 /// order       along the last axis 16 interleaved sums, along others ascending; 16-bit floats in float
 /// source      MindSpore's Softmax
 struct Softmax : AlongAxis<Softmax, "Softmax"> {
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<SoftmaxGrad>(d.config<Softmax>(), d.result(), d.gradient())); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<SoftmaxGrad>(d.config<Softmax>(), d.result(), d.gradient()));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;

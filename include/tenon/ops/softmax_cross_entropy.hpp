@@ -11,8 +11,14 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr long items(long n) { return Call::operand(2).count(n); }
-  template <class Call> static constexpr long cost(long) { return Call::result.last() * 16; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::operand(2).count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return Call::result.last() * 16;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -24,10 +30,13 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
       const T* x = a.operand<T>(0) + row * classes;
       const L* label = a.operand<L>(1) + (sparse ? row : row * classes);
       T* dx = a.result<T>() + row * classes;
-      const C gradient = static_cast<C>(a.operand<T>(2)[row]), largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
+      const C gradient = static_cast<C>(a.operand<T>(2)[row]),
+              largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
       constexpr bool keep = std::is_same_v<T, C>;
       const C sum = kernel::exponentials<keep, kernel::lanes_reached<classes>>(x, dx, classes, largest);
-      const auto share = [=](long i) { return (keep ? static_cast<C>(dx[i]) : kernel::exp(static_cast<C>(x[i]) - largest)) / sum; };
+      const auto share = [=](long i) {
+        return (keep ? static_cast<C>(dx[i]) : kernel::exp(static_cast<C>(x[i]) - largest)) / sum;
+      };
       if constexpr (sparse) {
         const long number = static_cast<long>(label[0]);
         const C at_label = number >= 0 && number < classes ? (share(number) - C(1)) * gradient : C(0);
@@ -35,7 +44,8 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
         if (number >= 0 && number < classes) dx[number] = static_cast<T>(at_label);
       } else {  // a distribution that does not add up to 1 scales its softmax
         const C weight = kernel::lane_sum<C>(classes, [](auto share) { return static_cast<C>(share); }, label);
-        kernel::store_in_blocks(dx, classes, [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
+        kernel::store_in_blocks(dx, classes,
+                                [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
       }
     }
   }
@@ -44,8 +54,8 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 /// Cross entropy between softmax(logits) and labels, per row:  y = log Σ exp(x) - x[label],  or  Σ t (log Σ exp(x) - x)
 ///
 /// logits      [..., C]; floating-point
-/// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers give the
-///             row's log Σ exp(x) here; a Model refuses them before the step (train/labels.hpp)
+/// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers
+///             give the row's log Σ exp(x) here; a Model refuses them before the step (train/labels.hpp)
 /// result      [...]
 /// derivative  (softmax(logits) - target) dy; none for labels
 /// order       sums over classes in 16 lanes, as softmax
@@ -60,14 +70,24 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     if (x.rank) y.extent[y.rank] = 0;
     if (x.rank == 0) error << "SoftmaxCrossEntropyWithLogits needs logits [n,classes], got " << x;
     else if (!classes && labels.dtype != x.dtype)
-      error << "SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or " << tenon::name(x.dtype) << " (distributions), got " << tenon::name(labels.dtype) << " " << labels;
+      error << "SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or " << tenon::name(x.dtype)
+            << " (distributions), got " << tenon::name(labels.dtype) << " " << labels;
     else if (classes ? !labels.same_shape(y) : !labels.same_shape(x))
-      error << "SoftmaxCrossEntropyWithLogits got logits " << x << " and labels " << labels << " of " << tenon::name(labels.dtype) << ", which must be " << (classes ? y : x);
+      error << "SoftmaxCrossEntropyWithLogits got logits " << x << " and labels " << labels << " of "
+            << tenon::name(labels.dtype) << ", which must be " << (classes ? y : x);
     return y;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient())); }
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
-  template <class Call> static constexpr long cost(long) { return Call::operand(0).last() * 16; }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient()));
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return Call::operand(0).last() * 16;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -77,13 +97,18 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     for (long row = begin; row < end; ++row) {
       const T* x = a.operand<T>(0) + row * classes;
       const C largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
-      const C total = kernel::log(kernel::exponentials<false, kernel::lanes_reached<classes>>(x, static_cast<T*>(nullptr), classes, largest)) + largest;
+      const C total = kernel::log(kernel::exponentials<false, kernel::lanes_reached<classes>>(
+                          x, static_cast<T*>(nullptr), classes, largest)) +
+                      largest;
       if constexpr (Call::operand(1).rank < Call::operand(0).rank) {
         const long label = static_cast<long>(a.operand<L>(1)[row]);
         a.result<T>()[row] = static_cast<T>(total - (label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0)));
       } else {
         const L* const label = a.operand<L>(1) + row * classes;
-        a.result<T>()[row] = static_cast<T>(kernel::lane_sum<C>(classes, [total](auto share, auto value) { return static_cast<C>(share) * (total - static_cast<C>(value)); }, label, x));
+        a.result<T>()[row] = static_cast<T>(kernel::lane_sum<C>(
+            classes,
+            [total](auto share, auto value) { return static_cast<C>(share) * (total - static_cast<C>(value)); }, label,
+            x));
       }
     }
   }
@@ -91,7 +116,8 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
 TENON_EXACT_END
 
 /// Cross entropy per row; reduce it with reduce_mean or use nn::SoftmaxCrossEntropyWithLogits.
-constexpr auto softmax_cross_entropy(const Operand auto& logits, const Operand auto& labels, std::source_location at = std::source_location::current()) {
+constexpr auto softmax_cross_entropy(const Operand auto& logits, const Operand auto& labels,
+                                     std::source_location at = std::source_location::current()) {
   return apply<SoftmaxCrossEntropy>(at, logits, labels);
 }
 

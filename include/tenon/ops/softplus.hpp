@@ -12,12 +12,19 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Softplus
 struct Softplus : Elementwise<Softplus, "Softplus"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return (x > V(0) ? x : V(0)) + kernel::log1p(kernel::exp(x > V(0) ? -x : x)); }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.call<Sigmoid>(d.operand(0)), d.gradient())); }
+  template <class V>
+  TENON_DEVICE static V eval(V x) {
+    return (x > V(0) ? x : V(0)) + kernel::log1p(kernel::exp(x > V(0) ? -x : x));
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<Mul>(d.call<Sigmoid>(d.operand(0)), d.gradient()));
+  }
 };
 TENON_EXACT_END
 
 /// ln(1 + eˣ)
-constexpr auto softplus(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Softplus>(at, x); }
+constexpr auto softplus(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Softplus>(at, x);
+}
 
 }  // namespace tenon::ops

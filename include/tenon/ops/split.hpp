@@ -23,9 +23,11 @@ struct Split : Operator<Split, "Split"> {
     const int axis = normalized_axis(c.axis, x.rank);
     if (axis < 0) error << "Split got the axis " << c.axis << " for " << x << " of rank " << x.rank;
     else if (c.pieces > 0 && x[axis] % c.pieces != 0)
-      error << "Split of " << x << " along axis " << axis << " in " << c.pieces << " equal pieces: its extent is no multiple of that";
+      error << "Split of " << x << " along axis " << axis << " in " << c.pieces
+            << " equal pieces: its extent is no multiple of that";
     else if (c.pieces == 0 && (c.total != x[axis] || c.extent <= 0))
-      error << "Split of " << x << " along axis " << axis << " in pieces of " << c.total << " elements together, all above 0";
+      error << "Split of " << x << " along axis " << axis << " in pieces of " << c.total
+            << " elements together, all above 0";
     else y.extent[axis] = c.pieces ? x[axis] / c.pieces : c.extent;
     return y;
   }
@@ -35,12 +37,17 @@ struct Split : Operator<Split, "Split"> {
     w.first[kernel::window_axes - 1] = c.pieces ? x[axis] / c.pieces * c.first : c.first;
     return w;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<SliceGrad>(window(d.config<Split>(), d.type(0)), d.gradient())); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call_with<SliceGrad>(window(d.config<Split>(), d.type(0)), d.gradient()));
+  }
   template <class Call>
   static constexpr kernel::Strided copy(long n) {
     return detail::window_sizes(window(Call::config(), Call::operand(0)), Call::operand(0), Call::result, n).cut();
   }
-  template <class Call> static constexpr long items(long n) { return kernel::strided_items(copy<Call>(n)); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::strided_items(copy<Call>(n));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = kernel::Moved<typename Call::Result>;
@@ -72,7 +79,8 @@ template <int axis, int... extents, Operand X>
 constexpr auto split_sizes(const X& x, std::source_location at = std::source_location::current()) {
   static_assert(sizeof...(extents) > 0, "split_sizes<axis, extents...> needs at least one extent");
   return [&]<int... I>(std::integer_sequence<int, I...>) {
-    return std::tuple{apply<Split, Split::Config{axis, detail::sum_before<I, extents...>(), extents, 0, (extents + ...)}>(at, x)...};
+    return std::tuple{
+        apply<Split, Split::Config{axis, detail::sum_before<I, extents...>(), extents, 0, (extents + ...)}>(at, x)...};
   }(std::make_integer_sequence<int, int(sizeof...(extents))>{});
 }
 

@@ -13,12 +13,19 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Sqrt
 struct Sqrt : Elementwise<Sqrt, "Sqrt"> {
   static constexpr bool floating_only = true;
-  template <class V> TENON_DEVICE static V eval(V x) { return kernel::sqrt(x); }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Div>(d.call<Mul>(d.gradient(), d.constant(0.5)), d.result())); }
+  template <class V>
+  TENON_DEVICE static V eval(V x) {
+    return kernel::sqrt(x);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<Div>(d.call<Mul>(d.gradient(), d.constant(0.5)), d.result()));
+  }
 };
 TENON_EXACT_END
 
 /// √x
-constexpr auto sqrt(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Sqrt>(at, x); }
+constexpr auto sqrt(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Sqrt>(at, x);
+}
 
 }  // namespace tenon::ops

@@ -11,12 +11,19 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Square
 struct Square : Elementwise<Square, "Square"> {
   static constexpr bool numbers_only = true;
-  template <class V> static constexpr V eval(V x) { return kernel::times(x, x); }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.call<Add>(d.operand(0), d.operand(0)), d.gradient())); }
+  template <class V>
+  static constexpr V eval(V x) {
+    return kernel::times(x, x);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<Mul>(d.call<Add>(d.operand(0), d.operand(0)), d.gradient()));
+  }
 };
 TENON_EXACT_END
 
 /// x²
-constexpr auto square(const Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Square>(at, x); }
+constexpr auto square(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Square>(at, x);
+}
 
 }  // namespace tenon::ops

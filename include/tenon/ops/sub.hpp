@@ -12,7 +12,10 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's Sub
 struct Sub : Elementwise<Sub, "Sub"> {
   static constexpr bool numbers_only = true;
-  template <class V> static constexpr V eval(V a, V b) { return kernel::minus(a, b); }
+  template <class V>
+  static constexpr V eval(V a, V b) {
+    return kernel::minus(a, b);
+  }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Sub, 2>(d, a, b); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.gradient());
@@ -22,7 +25,8 @@ struct Sub : Elementwise<Sub, "Sub"> {
 TENON_EXACT_END
 
 /// a - b with broadcasting; one of them may be a number.
-constexpr auto sub(const OperandOrScalar auto& a, const OperandOrScalar auto& b, std::source_location at = std::source_location::current()) {
+constexpr auto sub(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
+                   std::source_location at = std::source_location::current()) {
   return binary<Sub>(at, a, b);
 }
 

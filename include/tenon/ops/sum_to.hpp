@@ -29,7 +29,8 @@ struct SumTo : Operator<SumTo, "SumTo"> {
   /// Sums of images per channel: of a bias.
   static constexpr bool fits_blocks(const TensorType& result, const TensorType* x, int) {
     const int channel = result.rank - 3;
-    return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] && result.count(1) == x[0][1];
+    return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] &&
+           result.count(1) == x[0][1];
   }
   static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
     TensorType t = in[0];
@@ -40,8 +41,14 @@ struct SumTo : Operator<SumTo, "SumTo"> {
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
-  template <class Call> static constexpr long cost(long n) { return Call::operand(0).count(n) / (Call::result.count(n) + 1) + 1; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(0).count(n) / (Call::result.count(n) + 1) + 1;
+  }
   template <class Call>
   static constexpr unsigned mask() {
     constexpr TensorType in = Call::operand(0), out = Call::result;
@@ -55,10 +62,16 @@ struct SumTo : Operator<SumTo, "SumTo"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = Accumulator<typename Call::Result>;
-    if constexpr (constexpr TensorType x = Call::operand(0); fits_blocks(Call::result, &x, 1)) kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
-    else kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<typename Call::Result>{1});
+    if constexpr (constexpr TensorType x = Call::operand(0); fits_blocks(Call::result, &x, 1))
+      kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
+    else
+      kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{},
+                                              kernel::DivideBy<typename Call::Result>{1});
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return {Call::result.count(1), whole_blocks(n) * Call::operand(0).span(2, 4) / 8 + 1, 0}; }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return {Call::result.count(1), whole_blocks(n) * Call::operand(0).span(2, 4) / 8 + 1, 0};
+  }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
     constexpr TensorType x = Call::operand(0);

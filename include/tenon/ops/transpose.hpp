@@ -34,7 +34,8 @@ struct Transpose : Operator<Transpose, "Transpose"> {
       return y;
     }
     for (int k = 0; k < x.rank; ++k) y.extent[k] = x.extent[order[k]];
-    if (!tenon::detail::only_first_is_dynamic(y)) error << "Transpose of " << x << " to " << y << ": only the leading extent can depend on n";
+    if (!tenon::detail::only_first_is_dynamic(y))
+      error << "Transpose of " << x << " to " << y << ": only the leading extent can depend on n";
     return y;
   }
   static constexpr void derivative(Derivative& d) {
@@ -56,7 +57,10 @@ struct Transpose : Operator<Transpose, "Transpose"> {
     for (int k = 0; k < x.rank; ++k) s.add(x.size(order[k], n), stride[order[k]]);
     return s;
   }
-  template <class Call> static constexpr long items(long n) { return kernel::strided_items(copy<Call>(n)); }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::strided_items(copy<Call>(n));
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = kernel::Moved<typename Call::Result>;

@@ -24,7 +24,11 @@ struct Triangle : Operator<Triangle, "Triangle"> {
     const Config c = d.config<Triangle>();
     d.flows_to(0, d.call_with<Triangle>({c.upper, c.diagonal, 0}, d.gradient()));
   }
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n) / Call::result.last(); }  // rows
+  // rows
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n) / Call::result.last();
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -36,7 +40,8 @@ struct Triangle : Operator<Triangle, "Triangle"> {
       const T* const from = a.operand<T>(0) + item * columns;
       T* const to = a.result<T>() + item * columns;
       const long border = item % rows + c.diagonal;
-      for (long k = 0; k < columns; ++k) to[k] = (c.upper ? k >= border : k <= border) ? from[k] : static_cast<T>(c.value);
+      for (long k = 0; k < columns; ++k)
+        to[k] = (c.upper ? k >= border : k <= border) ? from[k] : static_cast<T>(c.value);
     }
   }
 };

@@ -6,7 +6,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How an image is padded (MindSpore's pad_mode): same keeps ceil(extent / stride), valid pads nothing, pad uses `padding`.
+/// How an image is padded (MindSpore's pad_mode): same keeps ceil(extent / stride), valid pads nothing, pad uses
+/// `padding`.
 enum class PadMode : int { same, valid, pad };
 
 /// Height and width of something; one number stands for both.
@@ -35,7 +36,8 @@ struct WindowAxis {
 };
 
 /// Output extent and leading padding of one axis (contract of MindSpore's Conv2d; the odd pixel of `same` goes behind).
-constexpr WindowAxis window_axis(PadMode mode, int extent, int kernel, int stride, int dilation, int before, int after) {
+constexpr WindowAxis window_axis(PadMode mode, int extent, int kernel, int stride, int dilation, int before,
+                                 int after) {
   const int reach = (kernel - 1) * dilation + 1;
   if (mode == PadMode::same) {
     const int out = (extent + stride - 1) / stride;

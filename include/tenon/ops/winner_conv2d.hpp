@@ -20,24 +20,41 @@ struct WinnerConv2dWeight : Operator<WinnerConv2dWeight, "WinnerConv2DFilter"> {
   static constexpr InBlocks blocks = InBlocks::first;
   static constexpr bool block_sums = true;
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype}; }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
+  }
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
   template <class Call>
   static constexpr KernelWork work(long n) {
-    return detail::winner_work(sizes<Call>(n), kernel::winner_conv2d_weight_items(one_sample<Call>), kernel::winner_conv2d_weight_workspace(one_sample<Call>));
+    return detail::winner_work(sizes<Call>(n), kernel::winner_conv2d_weight_items(one_sample<Call>),
+                               kernel::winner_conv2d_weight_workspace(one_sample<Call>));
   }
-  template <class Call> static constexpr KernelWork block_work(long n) { return work<Call>(n); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { compute<Call>(a, false, begin, end); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { compute<Call>(a, true, begin, end); }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return work<Call>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    compute<Call>(a, false, begin, end);
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    compute<Call>(a, true, begin, end);
+  }
 
  private:
   template <class Call>
   static void compute(const Arguments& a, bool blocks, long begin, long end) {
     constexpr auto images = kernel::detail::patch_images(one_sample<Call>);
-    kernel::winner_conv2d_weight(sizes<Call>(a.n), blocks, a.operand<float>(0), a.target<float>(1), a.result<float>(), begin, end, a.workspace,
-                                 kernel::patch_kernel<images.tile_rows, images.tile_vectors>);
+    kernel::winner_conv2d_weight(sizes<Call>(a.n), blocks, a.operand<float>(0), a.target<float>(1), a.result<float>(),
+                                 begin, end, a.workspace, kernel::patch_kernel<images.tile_rows, images.tile_vectors>);
   }
 };
 
@@ -54,19 +71,28 @@ struct WinnerConv2dInput : Operator<WinnerConv2dInput, "WinnerConv2DInput"> {
     return x;
   }
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::result.size(0, n)); }
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::result.size(0, n));
+  }
   template <class Call>
   static constexpr KernelWork work(long n) {
-    return detail::winner_work(sizes<Call>(n), kernel::winner_conv2d_input_items(sizes<Call>(n)), kernel::winner_conv2d_input_workspace(one_sample<Call>));
+    return detail::winner_work(sizes<Call>(n), kernel::winner_conv2d_input_items(sizes<Call>(n)),
+                               kernel::winner_conv2d_input_workspace(one_sample<Call>));
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::winner_conv2d_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
-                                kernel::spread_kernel<one_sample<Call>.kh, kernel::detail::patch_images(one_sample<Call>).patch / kernel::detail::patch_lanes>);
+    kernel::winner_conv2d_input(
+        sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
+        kernel::spread_kernel<one_sample<Call>.kh,
+                              kernel::detail::patch_images(one_sample<Call>).patch / kernel::detail::patch_lanes>);
     if constexpr (Call::description.steps > 0) {
       constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
-      for (long p = begin * channels; p < end * channels; ++p) kernel::apply_steps<Call, false>(a, p * plane, plane, p % channels);
+      for (long p = begin * channels; p < end * channels; ++p)
+        kernel::apply_steps<Call, false>(a, p * plane, plane, p % channels);
     }
   }
 };

@@ -1,5 +1,5 @@
-// The operators that the fuse pass makes of the gradients of a convolution with a maximum over windows of 2 x 2 behind it, if all that read
-// the gradient of its result do as well with a list of its winners. Only graphs contain them.
+// The operators that the fuse pass makes of the gradients of a convolution with a maximum over windows of 2 x 2 behind
+// it, if all that read the gradient of its result do as well with a list of its winners. Only graphs contain them.
 #pragma once
 #include <tenon/core/arena.hpp>
 #include <tenon/graph/kernel_entry.hpp>
@@ -18,19 +18,26 @@ struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row, Call::config().column, Call::config().split};
-  template <class Call> static constexpr long items(long n) { return Call::result.size(0, n) * Call::result[1]; }
+  template <class Call>
+  static constexpr kernel::WinnerPlanes planes{Call::result[2], Call::result[3], Call::config().row,
+                                               Call::config().column, Call::config().split};
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::list_winners(planes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
   }
   template <class Call>
   static constexpr KernelWork block_work(long n) {
-    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1, aligned(long(kernel::block_list_winners_workspace(planes<Call>)))};
+    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1,
+            aligned(long(kernel::block_list_winners_workspace(planes<Call>)))};
   }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_list_winners(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+    kernel::block_list_winners(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<float>(1),
+                               a.result<float>(), begin, end, a.workspace);
   }
 };
 
@@ -40,7 +47,10 @@ struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
   static constexpr None derivative{};
   static constexpr bool fits_blocks(const TensorType&, const TensorType*, int) { return true; }
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call> static constexpr KernelWork work(long n) { return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0}; }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0};
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     constexpr TensorType x = Call::operand(0);

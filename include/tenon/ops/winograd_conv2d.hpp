@@ -10,13 +10,16 @@ namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
 [[gnu::noinline]] constexpr KernelWork winograd_forward_work(const kernel::Conv2dSizes& s, bool blocks) {
-  return conv_work(s, kernel::winograd_conv2d_items(s, blocks), std::size_t(kernel::winograd_conv2d_workspace(s, blocks)));
+  return conv_work(s, kernel::winograd_conv2d_items(s, blocks),
+                   std::size_t(kernel::winograd_conv2d_workspace(s, blocks)));
 }
 [[gnu::noinline]] constexpr KernelWork winograd_input_work(const kernel::Conv2dSizes& s, bool blocks) {
-  return conv_work(s, kernel::winograd_conv2d_backward_input_items(s, blocks), std::size_t(kernel::winograd_conv2d_backward_input_workspace(s, blocks)));
+  return conv_work(s, kernel::winograd_conv2d_backward_input_items(s, blocks),
+                   std::size_t(kernel::winograd_conv2d_backward_input_workspace(s, blocks)));
 }
 [[gnu::noinline]] constexpr KernelWork winograd_weight_work(const kernel::Conv2dSizes& s, bool blocks) {
-  return conv_work(s, kernel::winograd_conv2d_weight_items(s, blocks), std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks)));
+  return conv_work(s, kernel::winograd_conv2d_weight_items(s, blocks),
+                   std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks)));
 }
 
 // What convolution and its gradient for the input share.
@@ -30,40 +33,64 @@ struct Winograd : Operator<Op, Name> {
 };
 }  // namespace detail
 
-/// Convolution of float32 images with 3 x 3 kernels, 4 x 4 results at a time, by F(4 x 4, 3 x 3): 36 products per channel instead of 144.
+/// Convolution of float32 images with 3 x 3 kernels, 4 x 4 results at a time, by F(4 x 4, 3 x 3): 36 products per
+/// channel instead of 144.
 ///
 /// x           [n, C, H, W]; float32
 /// weight      [O, C, 3, 3]; stride and dilation 1, one group
 /// result      [n, O, OH, OW], extents as of Conv2d
 /// derivative  two operators below, which have each other as derivatives
-/// order       image and kernel at the points 0, +-5/8, +-3/2, infinity, columns before rows; per point one chain of fused multiply-adds over
-///             the channels; from these the results, columns before rows. A value that is not finite reaches all of its tile
-/// error       of normal images and weights of 64 channels against float64, relative to the root mean square of the results: 7.8e-7 in the
-///             mean square, 8.7e-6 at most; a direct convolution has 4.2e-7 and 4.9e-6
-/// speed       of direct ones of 64 to 512 channels, 32 to 4 rows and columns, on AVX-512: a batch of 32 takes 0.37 to 0.46 of their time; one
-///             sample 0.4 to 0.75, but images of 4 x 4 with 512 channels 3 times as long, since all weights are transformed for one tile
-/// source      Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), with other points, which round less
+/// order       image and kernel at the points 0, +-5/8, +-3/2, infinity, columns before rows; per point one chain of
+///             fused multiply-adds over the channels; from these the results, columns before rows. A value that is not
+///             finite reaches all of its tile
+/// error       of normal images and weights of 64 channels against float64, relative to the root mean square of the
+///             results: 7.8e-7 in the mean square, 8.7e-6 at most; a direct convolution has 4.2e-7 and 4.9e-6
+/// speed       of direct ones of 64 to 512 channels, 32 to 4 rows and columns, on AVX-512: a batch of 32 takes 0.37 to
+///             0.46 of their time; one sample 0.4 to 0.75, but images of 4 x 4 with 512 channels 3 times as long, since
+///             all weights are transformed for one tile
+/// source      Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), with other points, which
+///             round less
 struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType y = detail::conv_shape(in, c, error), w = in[1];
-    if (error.empty() && (w[2] != 3 || w[3] != 3 || c.stride_h != 1 || c.stride_w != 1 || c.dilation_h != 1 || c.dilation_w != 1 || c.groups != 1))
-      error << "Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group, got a weight " << w << ", stride "
-            << c.stride_h << " x " << c.stride_w << ", dilation " << c.dilation_h << " x " << c.dilation_w << ", groups " << c.groups
-            << ": use ConvAlgorithm::direct";
+    if (error.empty() && (w[2] != 3 || w[3] != 3 || c.stride_h != 1 || c.stride_w != 1 || c.dilation_h != 1 ||
+                          c.dilation_w != 1 || c.groups != 1))
+      error << "Conv2d with ConvAlgorithm::winograd needs a kernel of 3 x 3, stride 1, dilation 1, and one group, got "
+               "a weight "
+            << w << ", stride " << c.stride_h << " x " << c.stride_w << ", dilation " << c.dilation_h << " x "
+            << c.dilation_w << ", groups " << c.groups << ": use ConvAlgorithm::direct";
     return y;
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return detail::winograd_forward_work(sizes<Call>(n), false); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::winograd_forward_work(sizes<Call>(n), true); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { run_in<Call>(false, a, begin, end); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run_in<Call>(true, a, begin, end); }
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::winograd_forward_work(sizes<Call>(n), false);
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::winograd_forward_work(sizes<Call>(n), true);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    run_in<Call>(false, a, begin, end);
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    run_in<Call>(true, a, begin, end);
+  }
   template <class Call>
   static void run_in(bool blocks, const Arguments& a, long begin, long end) {
     const detail::BlockEpilogue<Call> epilogue{a};
-    kernel::winograd_conv2d(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+    kernel::winograd_conv2d(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                            begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
   }
 };
 
@@ -76,44 +103,79 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
   }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::result.size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return detail::winograd_input_work(sizes<Call>(n), false); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::winograd_input_work(sizes<Call>(n), true); }
-  template <class Call> static void run(const Arguments& a, long begin, long end) { run_in<Call>(false, a, begin, end); }
-  template <class Call> static void run_blocks(const Arguments& a, long begin, long end) { run_in<Call>(true, a, begin, end); }
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::result.size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::winograd_input_work(sizes<Call>(n), false);
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::winograd_input_work(sizes<Call>(n), true);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    run_in<Call>(false, a, begin, end);
+  }
+  template <class Call>
+  static void run_blocks(const Arguments& a, long begin, long end) {
+    run_in<Call>(true, a, begin, end);
+  }
   template <class Call>
   static void run_in(bool blocks, const Arguments& a, long begin, long end) {
     const detail::BlockEpilogue<Call> epilogue{a};
-    kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
+    kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1),
+                                           a.result<float>(), begin, end, a.workspace,
                                            detail::epilogue_of<Call>(epilogue));
   }
 };
 
-/// The gradient of such a convolution with respect to its weight, by F(3 x 3, 4 x 4). Operands: x, dy. Result: [O, C, 3, 3].
+/// The gradient of such a convolution with respect to its weight, by F(3 x 3, 4 x 4). Operands: x, dy. Result: [O, C,
+/// 3, 3].
 ///
-/// order       image and gradient at the points; per point chains over 4 tiles and the samples of their block of 16, more tiles in a batch
-///             of less than 16, added one after the other
-/// error       of normal numbers in a batch of 32, 32 x 32, as above: 8.7e-7 in the mean square, 3.0e-6 at most; the direct gradient has
+/// order       image and gradient at the points; per point chains over 4 tiles and the samples of their block of 16,
+///             more tiles in a batch of less than 16, added one after the other
+/// error       of normal numbers in a batch of 32, 32 x 32, as above: 8.7e-7 in the mean square, 3.0e-6 at most; the
+///             direct gradient has
 ///             6.0e-7 and 2.2e-6
 /// speed       0.4 to 0.65 of the direct gradient's time in a batch of 32, 0.6 to 1 in one of 3
 struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeight"> {
   using Config = Conv2dAttributes;
   static constexpr InBlocks blocks = InBlocks::wants;
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype}; }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
+  }
   static constexpr void derivative(Derivative& d);
 
-  template <class Call> static constexpr kernel::Conv2dSizes one_sample = detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
-  template <class Call> static constexpr auto sizes(long n) { return one_sample<Call>.of(Call::operand(0).size(0, n)); }
-  template <class Call> static constexpr KernelWork work(long n) { return detail::winograd_weight_work(sizes<Call>(n), false); }
-  template <class Call> static constexpr KernelWork block_work(long n) { return detail::winograd_weight_work(sizes<Call>(n), true); }
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::winograd_weight_work(sizes<Call>(n), false);
+  }
+  template <class Call>
+  static constexpr KernelWork block_work(long n) {
+    return detail::winograd_weight_work(sizes<Call>(n), true);
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+    kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                   begin, end, a.workspace);
   }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+    kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                   begin, end, a.workspace);
   }
 };
 

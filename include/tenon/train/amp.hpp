@@ -4,31 +4,38 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How much of a network computes in 16-bit floats. The parameters stay float32, and so do gradients where they reach them,
-/// optimizer states, checkpoints, and the loss.
+/// How much of a network computes in 16-bit floats. The parameters stay float32, and so do gradients where they reach
+/// them, optimizer states, checkpoints, and the loss.
 enum class AmpLevel {
-  O0,        // nothing: float32
-  O2,        // all of it; statistics and parameters of normalizations stay float32. float16 gets a DynamicLossScaleManager if no other is given
-  O3,        // as O2, but no loss scale unless one is given: an operator computes 16-bit floats in float32 anyway and rounds once
+  O0,  // nothing: float32
+  // all of it; statistics and parameters of normalizations stay float32. float16 gets a DynamicLossScaleManager if no
+  // other is given
+  O2,
+  // as O2, but no loss scale unless one is given: an operator computes 16-bit floats in float32 anyway and rounds once
+  O3,
   automatic  // for devices that choose: none so far
 };
 
-/// Tag for a Model in mixed precision, `Model model{net, loss, optimizer, nn::Accuracy{}, amp<AmpLevel::O2>}`: floating-point inputs
-/// of the network are cast to T, its outputs to float32. Between, the dtype of a value decides: a float32 parameter takes the dtype of
-/// the 16-bit values that it meets, and rows of a table that integers look up have it, too. What construct casts by hand keeps its dtype.
+/// Tag for a Model in mixed precision, `Model model{net, loss, optimizer, nn::Accuracy{}, amp<AmpLevel::O2>}`:
+/// floating-point inputs of the network are cast to T, its outputs to float32. Between, the dtype of a value decides: a
+/// float32 parameter takes the dtype of the 16-bit values that it meets, and rows of a table that integers look up have
+/// it, too. What construct casts by hand keeps its dtype.
 ///
 /// T       bfloat16, which needs no loss scale, or float16 (MindSpore's only choice): `amp<AmpLevel::O2, float16>`
 /// source  MindSpore's amp_level
 template <AmpLevel level, class T = bfloat16>
 struct Amp {
-  static_assert(std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, "amp<level, T> computes in bfloat16 or float16");
+  static_assert(std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>,
+                "amp<level, T> computes in bfloat16 or float16");
 };
 template <AmpLevel level, class T = bfloat16>
 inline constexpr Amp<level, T> amp{};
 
-/// A constant factor for the loss, so that small gradients do not vanish in 16 bits: `FixedLossScaleManager{.loss_scale = 1024}`.
+/// A constant factor for the loss, so that small gradients do not vanish in 16 bits: `FixedLossScaleManager{.loss_scale
+/// = 1024}`.
 ///
-/// drop_overflow_update  true: the gradients are divided by the factor, and a step in which one of them is infinite or NaN updates
+/// drop_overflow_update  true: the gradients are divided by the factor, and a step in which one of them is infinite or
+/// NaN updates
 ///                       nothing. false: no look at the gradients; the optimizer's loss_scale must be the same number
 /// A Model throws ValueError for a factor below 1. Source: MindSpore's FixedLossScaleManager
 template <bool drop_overflow_update = true>
@@ -36,11 +43,11 @@ struct FixedLossScaleManager {
   float loss_scale = 128;
 };
 
-/// A factor for the loss that finds its size: an overflow (a gradient that is infinite or NaN) skips the update of its step and divides
-/// the factor, but not below 1; scale_window steps without one multiply it.
+/// A factor for the loss that finds its size: an overflow (a gradient that is infinite or NaN) skips the update of its
+/// step and divides the factor, but not below 1; scale_window steps without one multiply it.
 ///
-/// A Model throws ValueError for init_loss_scale or scale_factor below 1 and for scale_window below 1; train() throws RuntimeError after
-/// more than 1000 overflows in a row. Source: MindSpore's DynamicLossScaleManager
+/// A Model throws ValueError for init_loss_scale or scale_factor below 1 and for scale_window below 1; train() throws
+/// RuntimeError after more than 1000 overflows in a row. Source: MindSpore's DynamicLossScaleManager
 struct DynamicLossScaleManager {
   float init_loss_scale = 16777216;
   float scale_factor = 2;
@@ -84,7 +91,8 @@ inline constexpr bool is_precision = PartOfPrecision<P>::known;
 template <class P>
 inline constexpr bool is_loss_scale = PartOfPrecision<P>::scale;
 
-/// The precision that parts of a Model ask for; a manager goes before the default of a level. Without an optimizer nothing is scaled.
+/// The precision that parts of a Model ask for; a manager goes before the default of a level. Without an optimizer
+/// nothing is scaled.
 template <class... P>
 constexpr Precision precision_of(bool trains = true) {
   Precision p;
@@ -94,7 +102,8 @@ constexpr Precision precision_of(bool trains = true) {
   return p;
 }
 
-/// An input as a network of this precision sees it: floating-point values in the 16-bit dtype, integers in a shape that remembers it.
+/// An input as a network of this precision sees it: floating-point values in the 16-bit dtype, integers in a shape that
+/// remembers it.
 template <Precision precision, class X>
 constexpr decltype(auto) entering(const X& x) {
   if constexpr (!is_half_dtype(precision.values) || is_broken<X>) return (x);
@@ -111,7 +120,8 @@ constexpr decltype(auto) entering(const X& x) {
 template <Precision precision, class Y>
 constexpr auto leaving(const Y& y) {
   if constexpr (!is_half_dtype(precision.values) || is_broken<Y>) return y;
-  else if constexpr (requires { std::tuple_size<Y>::value; }) return std::apply([](const auto&... one) { return std::tuple(leaving<precision>(one)...); }, y);
+  else if constexpr (requires { std::tuple_size<Y>::value; })
+    return std::apply([](const auto&... one) { return std::tuple(leaving<precision>(one)...); }, y);
   else if constexpr (is_half_dtype(Y::dims.dtype)) return ops::cast<float>(y);
   else return y;
 }

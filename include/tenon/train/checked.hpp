@@ -7,16 +7,22 @@
 namespace tenon::inline TENON_ABI::detail {
 
 /// A column of a data set in a trace, and as construct sees it.
-template <class C> using TracedColumn = Traced<typename C::type, typename C::shape>;
-template <class X, Precision precision> using Entering = std::remove_cvref_t<decltype(entering<precision>(std::declval<const X&>()))>;
-template <class X, Precision precision> using TracedAs = Entering<Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>, precision>;
-template <class Data, Precision precision> using FirstColumn = Entering<TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>, precision>;
+template <class C>
+using TracedColumn = Traced<typename C::type, typename C::shape>;
+template <class X, Precision precision>
+using Entering = std::remove_cvref_t<decltype(entering<precision>(std::declval<const X&>()))>;
+template <class X, Precision precision>
+using TracedAs = Entering<Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>, precision>;
+template <class Data, Precision precision>
+using FirstColumn = Entering<TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>, precision>;
 
 /// Whether construct takes all columns, as it must without a loss function.
-template <class Net, Precision precision, class List> struct TakesAll;
+template <class Net, Precision precision, class List>
+struct TakesAll;
 template <class Net, Precision precision, class... C>
 struct TakesAll<Net, precision, dataset::Columns<C...>> {
-  static constexpr bool value = requires(const Net& net, const Entering<TracedColumn<C>, precision>&... x) { net.construct(x...); };
+  static constexpr bool value =
+      requires(const Net& net, const Entering<TracedColumn<C>, precision>&... x) { net.construct(x...); };
 };
 
 /// A graph that a Model is going to run. A Model without graph mode may look at values.
@@ -27,14 +33,24 @@ struct CheckedGraph {
 };
 
 /// The type of the last tensor among what construct returns: the prediction that metrics judge.
-template <class V> struct LastOutput { static constexpr bool known = false; };
-template <class T, class S> struct LastOutput<Traced<T, S>> { static constexpr bool known = true; static constexpr TensorType type = type_of<T, S>; };
-template <class A, class... V> struct LastOutput<std::tuple<A, V...>> : LastOutput<std::tuple_element_t<sizeof...(V), std::tuple<A, V...>>> {};
+template <class V>
+struct LastOutput {
+  static constexpr bool known = false;
+};
+template <class T, class S>
+struct LastOutput<Traced<T, S>> {
+  static constexpr bool known = true;
+  static constexpr TensorType type = type_of<T, S>;
+};
+template <class A, class... V>
+struct LastOutput<std::tuple<A, V...>> : LastOutput<std::tuple_element_t<sizeof...(V), std::tuple<A, V...>>> {};
 
-/// What a metric has against the types that it would get; empty for a metric that does not say, or if a type is not known.
+/// What a metric has against the types that it would get; empty for a metric that does not say, or if a type is not
+/// known.
 template <class M, class Prediction, class Label>
 constexpr Sentence wrong_metric() {
-  if constexpr (Prediction::known && requires { M::check(Prediction::type, Label::tensor_type); }) return M::check(Prediction::type, Label::tensor_type);
+  if constexpr (Prediction::known && requires { M::check(Prediction::type, Label::tensor_type); })
+    return M::check(Prediction::type, Label::tensor_type);
   else return {};
 }
 template <class Runner, class... Metrics, class... C>
@@ -47,7 +63,8 @@ constexpr Sentence wrong_metrics(std::tuple<Metrics...>*, dataset::Columns<C...>
 }
 
 /// Options may stand among the callbacks, where they have no hook to be called.
-template <class C> inline constexpr bool is_options = std::is_same_v<std::remove_const_t<C>, TrainOptions>;
+template <class C>
+inline constexpr bool is_options = std::is_same_v<std::remove_const_t<C>, TrainOptions>;
 
 /// The data set and the callbacks of a run.
 template <class Run, class Data, class... Callbacks>
@@ -61,12 +78,14 @@ constexpr Sentence wrong_run() {
 /// A call of train().
 template <class Runner, class Run, class Data, class... Callbacks>
 struct CheckedTrain {
-  template <class... C> static CheckedGraph<typename Runner::template TrainGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
+  template <class... C>
+  static CheckedGraph<typename Runner::template TrainGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
   static constexpr Sentence find() {
     constexpr Sentence wrong = wrong_run<Run, Data, Callbacks...>();
     if constexpr (!Runner::trains) return Sentence{} << "this Model has no optimizer: give it one to train it";
     else if constexpr (!wrong.empty()) return wrong;
-    else if constexpr (!decltype(graph(typename Data::columns{}))::ok) return decltype(graph(typename Data::columns{}))::sentence;
+    else if constexpr (!decltype(graph(typename Data::columns{}))::ok)
+      return decltype(graph(typename Data::columns{}))::sentence;
     else return {};
   }
   static constexpr Sentence sentence = find();
@@ -76,12 +95,15 @@ struct CheckedTrain {
 /// A call of eval().
 template <class Runner, class Metrics, class Run, class Data, class... Callbacks>
 struct CheckedEval {
-  template <class... C> static CheckedGraph<typename Runner::template EvalGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
+  template <class... C>
+  static CheckedGraph<typename Runner::template EvalGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
   static constexpr Sentence find() {
     constexpr Sentence wrong = wrong_run<Run, Data, Callbacks...>();
-    if constexpr (std::tuple_size_v<Metrics> == 0) return Sentence{} << "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it";
+    if constexpr (std::tuple_size_v<Metrics> == 0)
+      return Sentence{} << "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it";
     else if constexpr (!wrong.empty()) return wrong;
-    else if constexpr (!decltype(graph(typename Data::columns{}))::ok) return decltype(graph(typename Data::columns{}))::sentence;
+    else if constexpr (!decltype(graph(typename Data::columns{}))::ok)
+      return decltype(graph(typename Data::columns{}))::sentence;
     else return wrong_metrics<Runner>(static_cast<Metrics*>(nullptr), typename Data::columns{});
   }
   static constexpr Sentence sentence = find();

@@ -9,19 +9,23 @@ namespace detail {
 [[gnu::cold]] inline void check_checkpoint_path(std::string_view act, const std::string& path) {
   constexpr std::string_view suffix = ".safetensors";
   if (path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix) return;
-  throw_error<ValueError>("Cannot ", act, " '", path, "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
+  throw_error<ValueError>(
+      "Cannot ", act, " '", path,
+      "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
 }
 }  // namespace detail
 
 /// Views of all parameters of a network, trainable or not, in the order of their declaration, with the names that
-/// checkpoints use: "conv1.weight". They are valid as long as the network. Binds the parameters if that has not been done.
+/// checkpoints use: "conv1.weight". They are valid as long as the network. Binds the parameters if that has not been
+/// done.
 template <AnyCell Net>
 std::vector<io::NamedTensor> named_parameters(const Net& net) {
   const ParameterList list(net);
   list.bind();
   std::vector<io::NamedTensor> result;
   for (int e = 0; e < list.entries(); ++e)
-    if (list.table()[e].parameter && !list.table()[e].setting) result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
+    if (list.table()[e].parameter && !list.table()[e].setting)
+      result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
   return result;
 }
 
@@ -37,16 +41,16 @@ template <AnyCell Net>
 ///
 /// strict   also refuse names that are only in the file or only in the network; false loads what matches
 /// result   the names without a counterpart; both lists are empty with strict
-/// throws   KeyError with the nearest names (strict), TypeError for another dtype, ValueError for another shape or suffix,
-///          RuntimeError for a file that is missing or damaged
+/// throws   KeyError with the nearest names (strict), TypeError for another dtype, ValueError for another shape or
+///          suffix, RuntimeError for a file that is missing or damaged
 template <AnyCell Net>
 [[gnu::noinline]] io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
   detail::check_checkpoint_path("load", path);
   return io::load_safetensors(path, named_parameters(net), strict);
 }
 
-/// Reads a checkpoint without a network: `load_checkpoint(path).find("conv1.weight")` is an AnyTensor or null, `.tensors()` has
-/// all of them. The views are valid as long as the result. Throws as above.
+/// Reads a checkpoint without a network: `load_checkpoint(path).find("conv1.weight")` is an AnyTensor or null,
+/// `.tensors()` has all of them. The views are valid as long as the result. Throws as above.
 [[gnu::noinline]] inline io::Safetensors load_checkpoint(const std::string& path) {
   detail::check_checkpoint_path("load", path);
   return io::Safetensors(path);

@@ -18,7 +18,8 @@ class EvalResult {
       if (known == name) return value;
       names.push_back(std::string(known));
     }
-    throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".", did_you_mean(name, names));
+    throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".",
+                          did_you_mean(name, names));
   }
   void add(std::string_view name, double value) { values_.emplace_back(name, value); }
   /// Pairs of name and value.

@@ -18,17 +18,22 @@ struct NoOptimizer {
 
 namespace detail {
 
-template <class V> struct IsTuple : std::false_type {};
-template <class... V> struct IsTuple<std::tuple<V...>> : std::true_type {};
+template <class V>
+struct IsTuple : std::false_type {};
+template <class... V>
+struct IsTuple<std::tuple<V...>> : std::true_type {};
 
-/// What a model computes from a row: the prediction, and the loss or losses. The call of the network has no place in the source, for
-/// random streams depend on it: they shall be the same whatever stands in this file.
+/// What a model computes from a row: the prediction, and the loss or losses. The call of the network has no place in
+/// the source, for random streams depend on it: they shall be the same whatever stands in this file.
 template <class Net, class Loss, Precision precision = Precision{}, class... X>
 constexpr auto predicted(const Net& net, const X&... x) {
   constexpr std::source_location nowhere;
   if constexpr (is_half_dtype(precision.values)) {
     if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)..., nowhere));
-    else return [&](const auto& first, const auto&...) { return leaving<precision>(net(entering<precision>(first), nowhere)); }(x...);
+    else
+      return [&](const auto& first, const auto&...) {
+        return leaving<precision>(net(entering<precision>(first), nowhere));
+      }(x...);
   } else {
     if constexpr (std::is_same_v<Loss, NoLoss>) return net(x..., nowhere);
     else return [&](const auto& first, const auto&...) { return net(first, nowhere); }(x...);
@@ -41,14 +46,19 @@ constexpr auto loss_of(const P& prediction, const X&... x) {
 }
 
 template <class A>
-constexpr auto total_of(const A& a) { return a; }
+constexpr auto total_of(const A& a) {
+  return a;
+}
 template <class A, class B, class... C>
-constexpr auto total_of(const A& a, const B& b, const C&... c) { return total_of(ops::add(a, b), c...); }
+constexpr auto total_of(const A& a, const B& b, const C&... c) {
+  return total_of(ops::add(a, b), c...);
+}
 
 /// Each loss brought to one number and all of them added: the root of the backward pass.
 template <class L>
 constexpr auto total_loss(const L& loss) {
-  if constexpr (IsTuple<L>::value) return detail::spread([](const auto&... one) { return total_of(total_loss(one)...); }, loss);
+  if constexpr (IsTuple<L>::value)
+    return detail::spread([](const auto&... one) { return total_of(total_loss(one)...); }, loss);
   else if constexpr (is_broken<L>) return loss;
   else if constexpr (L::dims.rank == 0) return loss;
   else return ops::reduce_sum(loss);
@@ -59,9 +69,11 @@ constexpr void output_losses(Builder& b, const L& loss) {
   if constexpr (IsTuple<L>::value) detail::spread([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
   else if constexpr (!is_broken<L>) {
     if (int(b.outputs.size()) < max_outputs) {  // a parameter that is an output is copied: the step changes it
-      b.outputs.push_back(b.nodes[std::size_t(loss.id)].op->leaf ? b.template call<ops::Identity>(NoConfig{}, loss.id) : loss.id);
+      b.outputs.push_back(b.nodes[std::size_t(loss.id)].op->leaf ? b.template call<ops::Identity>(NoConfig{}, loss.id)
+                                                                 : loss.id);
     } else {
-      b.fail(Sentence{} << "a model has at most " << max_outputs << " outputs, losses and predictions together: return fewer");
+      b.fail(Sentence{} << "a model has at most " << max_outputs
+                        << " outputs, losses and predictions together: return fewer");
     }
   }
 }
@@ -79,9 +91,11 @@ constexpr Builder builder_for(bool training) {
 template <class Step, class Loss, class... Keys, std::size_t... I>
 constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
   if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2)
-    Step::trace_step(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+    Step::trace_step(
+        b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
   else
-    b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys)) << " columns, a model with a loss function needs 2: data and label");
+    b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys))
+                      << " columns, a model with a loss function needs 2: data and label");
 }
 
 /// A network of a 16-bit precision in which nothing has 16 bits is a mistake.
@@ -90,8 +104,9 @@ constexpr void check_precision(Builder& b) {
   if constexpr (is_half_dtype(precision.values)) {
     for (const Node& node : b.nodes)
       if (node.type.dtype == precision.values) return;
-    b.fail(Sentence{} << "the amp level has no effect: the network has no floating-point input, and no embedding that it looks up by an integer one: cast<" << tenon::name(precision.values)
-                      << "> in construct what it shall compute with");
+    b.fail(Sentence{} << "the amp level has no effect: the network has no floating-point input, and no embedding that "
+                         "it looks up by an integer one: cast<"
+                      << tenon::name(precision.values) << "> in construct what it shall compute with");
   }
 }
 
@@ -116,7 +131,10 @@ struct TrainStepIn {
     } else b.fail(Sentence{} << "construct returned no value");  // kept only if nothing has failed before
   }
   static constexpr void append_training(Builder& b, int loss) {
-    if (Structure<Net>::table.trainable == 0) return b.fail(Sentence{} << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
+    if (Structure<Net>::table.trainable == 0)
+      return b.fail(
+          Sentence{}
+          << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
     std::vector<char> wanted(b.nodes.size(), 0);
     for (std::size_t id = 0; id < b.nodes.size(); ++id)
       wanted[id] = is<ops::ParameterLeaf>(b.nodes[id]) && entries[b.nodes[id].immediate].trainable;
@@ -124,7 +142,8 @@ struct TrainStepIn {
     const auto each_gradient = [&](auto f) {
       for (int e = 0; e < b.entry_count; ++e) {
         const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
-        if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0) f(e, parameter, gradient[std::size_t(parameter)]);
+        if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0)
+          f(e, parameter, gradient[std::size_t(parameter)]);
       }
     };
     int flag = -1;
@@ -140,7 +159,8 @@ struct TrainStepIn {
     }
   }
 };
-template <class Net, class Loss, class Optimizer, class... Keys> using TrainStep = TrainStepIn<Net, Loss, Optimizer, Precision{}, Keys...>;
+template <class Net, class Loss, class Optimizer, class... Keys>
+using TrainStep = TrainStepIn<Net, Loss, Optimizer, Precision{}, Keys...>;
 
 /// Forward and loss in evaluation. Outputs: the losses (not with NoLoss), then the prediction.
 template <class Net, class Loss, Precision precision, class... Keys>
@@ -160,7 +180,8 @@ struct EvalStepIn {
     output_losses(b, prediction);
   }
 };
-template <class Net, class Loss, class... Keys> using EvalStep = EvalStepIn<Net, Loss, Precision{}, Keys...>;
+template <class Net, class Loss, class... Keys>
+using EvalStep = EvalStepIn<Net, Loss, Precision{}, Keys...>;
 
 /// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode.
 template <class Net, class Optimizer, bool drops_overflow = false>
@@ -172,7 +193,8 @@ struct UpdateStep {
     int flag = -1;
     if constexpr (drops_overflow)
       for (int e = 0; e < b.entry_count; ++e)
-        if (entries[e].trainable) flag = append_check(b, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
+        if (entries[e].trainable)
+          flag = append_check(b, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
     for (int e = 0; e < b.entry_count; ++e) {
       if (!entries[e].trainable) continue;
       const int parameter = b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e));

@@ -13,8 +13,9 @@ struct LabelledLogits {
   TensorType of[columns]{};
 };
 
-/// Finds them in a trace: a softmax cross entropy whose labels are a column, or one under another shape. Class numbers that the
-/// network makes of a column are its own affair. If a column labels several logits, those with the fewest classes count.
+/// Finds them in a trace: a softmax cross entropy whose labels are a column, or one under another shape. Class numbers
+/// that the network makes of a column are its own affair. If a column labels several logits, those with the fewest
+/// classes count.
 template <int columns, int N>
 constexpr LabelledLogits<columns> labelled_logits(const Graph<N>& g) {
   LabelledLogits<columns> result;
@@ -36,8 +37,10 @@ constexpr LabelledLogits<columns> labelled_logits(const Graph<N>& g) {
   place << "step " << run.step_in_epoch();
   if (run.training) place << " (epoch " << run.cur_epoch_num << ")";
   shape << logits;
-  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": label ", label, " in sample ", sample, " of ", place.view(), " is outside of 0 .. ", logits.last() - 1, ", the ",
-                        logits.last(), " classes of the prediction ", shape.view(), ". Correct the label, or give the last layer more outputs.");
+  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": label ", label, " in sample ", sample, " of ",
+                          place.view(), " is outside of 0 .. ", logits.last() - 1, ", the ", logits.last(),
+                          " classes of the prediction ", shape.view(),
+                          ". Correct the label, or give the last layer more outputs.");
 }
 
 /// Throws ValueError for the first class number of a row that its logits do not have. Samples count from 0 in the row.
@@ -48,10 +51,13 @@ void check_labels(const dataset::Row<List>& row, const RunInfo& run) {
     if constexpr (labelled.of[K].rank > 0) {
       const auto labels = row.template values<K>();
       for (std::size_t i = 0; i < labels.size(); ++i)
-        if (labels[i] < 0 || labels[i] >= labelled.of[K].last()) refuse_label(labels[i], long(i) / (long(labels.size()) / row.n), labelled.of[K], run);
+        if (labels[i] < 0 || labels[i] >= labelled.of[K].last())
+          refuse_label(labels[i], long(i) / (long(labels.size()) / row.n), labelled.of[K], run);
     }
   };
-  [&]<int... K>(std::integer_sequence<int, K...>) { (check_column(std::integral_constant<int, K>{}), ...); }(std::make_integer_sequence<int, List::count>{});
+  [&]<int... K>(std::integer_sequence<int, K...>) {
+    (check_column(std::integral_constant<int, K>{}), ...);
+  }(std::make_integer_sequence<int, List::count>{});
 }
 
 }  // namespace tenon::detail

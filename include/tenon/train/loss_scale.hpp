@@ -20,14 +20,17 @@ class LossScale {
     check("FixedLossScaleManager: loss_scale", manager.loss_scale);
     if (drop) check_divided_once("FixedLossScaleManager", divisor);
     else if (divisor != manager.loss_scale)
-      throw_error<ValueError>("FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the gradients, its loss_scale must be ",
-                            manager.loss_scale, ", too, got ", divisor, ".");
+      throw_error<ValueError>("FixedLossScaleManager<false>: without drop_overflow_update the optimizer divides the "
+                              "gradients, its loss_scale must be ",
+                              manager.loss_scale, ", too, got ", divisor, ".");
   }
   LossScale(const DynamicLossScaleManager& manager, float divisor)
       : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
     check("DynamicLossScaleManager: init_loss_scale", manager.init_loss_scale);
     check("DynamicLossScaleManager: scale_factor", manager.scale_factor);
-    if (manager.scale_window < 1) throw_error<ValueError>("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window, ".");
+    if (manager.scale_window < 1)
+      throw_error<ValueError>("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window,
+                              ".");
     check_divided_once("DynamicLossScaleManager", divisor);
   }
 
@@ -42,22 +45,28 @@ class LossScale {
       value_ = std::max(value_ / factor_, 1.0f);
       last_overflow_ = step_;
       if (++in_a_row_ > most_overflows)
-        throw_error<RuntimeError>("Model.train: the gradients overflowed in ", in_a_row_, " steps in a row, the loss scale is ", value_,
-                                ". Lower the learning rate, or look for bad input or an operator that leaves the range of the 16-bit type.");
+        throw_error<RuntimeError>("Model.train: the gradients overflowed in ", in_a_row_,
+                                  " steps in a row, the loss scale is ", value_,
+                                  ". Lower the learning rate, or look for bad input or an operator that leaves the "
+                                  "range of the 16-bit type.");
     } else {
       in_a_row_ = 0;
-      if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger)) value_ = larger;
+      if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger))
+        value_ = larger;
     }
   }
 
  private:
   static void check(std::string_view what, float value) {
-    if (!(value >= 1 && std::isfinite(value))) throw_error<ValueError>(what, " must be a finite number, 1 or more, got ", value, ".");
+    if (!(value >= 1 && std::isfinite(value)))
+      throw_error<ValueError>(what, " must be a finite number, 1 or more, got ", value, ".");
   }
   static void check_divided_once(std::string_view manager, float divisor) {
     if (divisor != 1)
-      throw_error<ValueError>(manager, " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ", divisor,
-                            ": leave that at 1.");
+      throw_error<ValueError>(
+          manager,
+          " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ",
+          divisor, ": leave that at 1.");
   }
 
   float value_ = 1, factor_ = 1;

@@ -28,7 +28,9 @@ namespace detail {
 class Busy {
  public:
   Busy(bool& flag, std::string_view what) : flag_(flag) {
-    if (flag) throw_error<RuntimeError>(what, " was called by a callback of ", what, " of the same Model: run it before or after.");
+    if (flag)
+      throw_error<RuntimeError>(what, " was called by a callback of ", what,
+                                " of the same Model: run it before or after.");
     flag = true;
   }
   ~Busy() { flag_ = false; }
@@ -43,12 +45,17 @@ class Busy {
 template <class Loss>
 void check_loss(const Loss& loss) {
   if constexpr (!std::is_empty_v<Loss>) {
-    static_assert(Structure<Loss>::table.parameters == 0, "a loss function with parameters is not trained: make it a part of the network, which then returns the loss, and give the Model NoLoss{}");
+    static_assert(Structure<Loss>::table.parameters == 0,
+                  "a loss function with parameters is not trained: make it a part of the network, which then returns "
+                  "the loss, and give the Model NoLoss{}");
     for_each_member(loss, [&]<class M>(const M& mine, int i) {
       if constexpr (std::is_arithmetic_v<M>)
         for_each_member(prototype<Loss>, [&]<class P>(const P& initial, int k) {
           if constexpr (std::is_same_v<P, M>)
-            if (i == k && mine != initial) throw_error<ValueError>("Model: the loss function got a number ", mine, " at run time, its graph knows the initial ", initial, ": make it a template argument.");
+            if (i == k && mine != initial)
+              throw_error<ValueError>("Model: the loss function got a number ", mine,
+                                      " at run time, its graph knows the initial ", initial,
+                                      ": make it a template argument.");
         });
     });
   }
@@ -59,28 +66,43 @@ void check_loss(const Loss& loss) {
 /// A network with what trains and judges it.
 ///
 /// net        a cell; the Model refers to it, so it must live as long. Its parameters are bound and initialised here
-/// loss       a cell of (prediction, label), or NoLoss when the network returns the loss itself from all columns of a row.
-///            Either may return a std::tuple of losses: their sum is trained, RunInfo::net_outputs has each of them
+/// loss       a cell of (prediction, label), or NoLoss when the network returns the loss itself from all columns of a
+///            row. Either may return a std::tuple of losses: their sum is trained, RunInfo::net_outputs has each of
+///            them
 /// optimizer  nn::Momentum, ..., or NoOptimizer. Throws ValueError, KeyError, RuntimeError for its numbers and groups
-/// parts      metrics for eval(), and, for mixed precision, amp<AmpLevel::O2> and a loss scale manager (train/amp.hpp), in any order
+/// parts      metrics for eval(), and, for mixed precision, amp<AmpLevel::O2> and a loss scale manager (train/amp.hpp),
+///            in any order
 ///
 /// The mode of the context at construction decides how steps run, for the life of the Model: as one compiled graph, or
-/// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and predict().
+/// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and
+/// predict().
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
 class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  static constexpr bool are_metrics = ((nn::Metric<Parts> || detail::is_precision<Parts>) && ...), is_optimizer = !trains || nn::Optimizer<Optimizer>;
-  static constexpr bool is_loss = !has_loss || !(nn::Optimizer<Loss> || nn::Metric<Loss> || std::is_same_v<Loss, NoOptimizer>);
-  static constexpr int scales = (int(detail::is_loss_scale<Parts>) + ... + int(detail::is_loss_scale<Optimizer>)), levels = (int(detail::is_precision<Parts>) + ... + 0) - scales;
-  static constexpr bool scale_has_optimizer = scales == 0 || (trains && !detail::is_loss_scale<Optimizer>), one_of_each = scales < 2 && levels < 2;
+  static constexpr bool are_metrics = ((nn::Metric<Parts> || detail::is_precision<Parts>) && ...),
+                        is_optimizer = !trains || nn::Optimizer<Optimizer>;
+  static constexpr bool is_loss =
+      !has_loss || !(nn::Optimizer<Loss> || nn::Metric<Loss> || std::is_same_v<Loss, NoOptimizer>);
+  static constexpr int scales = (int(detail::is_loss_scale<Parts>) + ... + int(detail::is_loss_scale<Optimizer>)),
+                       levels = (int(detail::is_precision<Parts>) + ... + 0) - scales;
+  static constexpr bool scale_has_optimizer = scales == 0 || (trains && !detail::is_loss_scale<Optimizer>),
+                        one_of_each = scales < 2 && levels < 2;
   static constexpr bool is_level = !(detail::PartOfPrecision<Parts>::automatic || ...);
-  static_assert(is_level, "amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write amp<AmpLevel::O2>");
-  static_assert(scale_has_optimizer, "a loss scale manager of a Model needs an optimizer in front of it: Model model{net, loss, optimizer, DynamicLossScaleManager{}}");
+  static_assert(
+      is_level,
+      "amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write amp<AmpLevel::O2>");
+  static_assert(scale_has_optimizer, "a loss scale manager of a Model needs an optimizer in front of it: Model "
+                                     "model{net, loss, optimizer, DynamicLossScaleManager{}}");
   static_assert(one_of_each, "a Model takes one amp level and one loss scale manager");
-  static_assert(is_loss, "the second argument of a Model is a loss, such as nn::MSELoss{}; use NoLoss{} if the network returns it");
-  static_assert(are_metrics, "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()");
-  static_assert(is_optimizer || !scale_has_optimizer, "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that only evaluates; nn/optim/optimizer.hpp says what one has");
+  static_assert(
+      is_loss,
+      "the second argument of a Model is a loss, such as nn::MSELoss{}; use NoLoss{} if the network returns it");
+  static_assert(are_metrics,
+                "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()");
+  static_assert(is_optimizer || !scale_has_optimizer,
+                "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a "
+                "Model that only evaluates; nn/optim/optimizer.hpp says what one has");
 
  public:
   using network_type = Net;
@@ -88,29 +110,33 @@ class Model {
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
   [[gnu::noinline]] Model(Net& net, Loss loss, Optimizer optimizer, Parts... parts)
-      : net_(&net), optimizer_(std::move(optimizer)), runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...)),
+      : net_(&net),
+        optimizer_(std::move(optimizer)),
+        runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...)),
         metrics_(detail::metrics_among<Parts...>(std::move(parts)...)) {
     detail::check_loss(loss);
   }
   template <ModelOptions o, class... More>
   Model(WithOptions<o>, Net& net, More... parts) : Model(net, std::move(parts)...) {}
 
-  /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin, step,
-  /// step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set go on where the last
-  /// train() of this Model ended.
+  /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin,
+  /// step, step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set go on
+  /// where the last train() of this Model ended.
   ///
   /// data       batched, with two columns (data and label) if there is a loss function
   /// callbacks  objects with hooks, or ranges of AnyCallback. TrainOptions may stand anywhere among them, or, as
   ///            {.dataset_sink_mode = true}, in front of them
-  /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy does not
-  ///            have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the update
-  ///            of that step is done by then), unless a loss scale skipped the update, and after 1000 skipped ones in a row; what a hook throws ends the run, without end()
+  /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy
+  ///            does not have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the
+  ///            update of that step is done by then), unless a loss scale skipped the update, and after 1000 skipped
+  ///            ones in a row; what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
-    // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and prints few
-    // lines for an ordinary error in there.
+    // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and
+    // prints few lines for an ordinary error in there.
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
+    else
+      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (Checked::ok) train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -121,7 +147,8 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
+    else
+      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
@@ -130,19 +157,24 @@ class Model {
       if (epochs < 1) throw_error<ValueError>("Model.train: epoch must be 1 or more, got ", epochs, ".");
       check_size("Model.train", data.size());
       auto rows = data.open();
-      run_epochs<typename Data::columns>(epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); }, [&](const auto*& row) { row = rows.next(); }, callbacks...);
+      run_epochs<typename Data::columns>(
+          epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
+          [&](const auto*& row) { row = rows.next(); }, callbacks...);
     }
   }
 
   /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
   ///
-  /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first output.
-  /// throws     ValueError for empty data, or a class number as in train(); RuntimeError if a callback of eval() calls eval()
+  /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
+  /// output.
+  /// throws     ValueError for empty data, or a class number as in train(); RuntimeError if a callback of eval() calls
+  ///            eval()
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
+    else
+      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     if constexpr (Checked::ok) return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
     else {
@@ -153,7 +185,8 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
+    else
+      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
     if constexpr (!Checked::ok) {
@@ -163,7 +196,8 @@ class Model {
       check_size("Model.eval", data.size());
       auto rows = data.open();
       rows.start(0);
-      run_evaluation<typename Data::columns>(result, data.size(), [&](const auto*& row) { row = rows.next(); }, callbacks...);
+      run_evaluation<typename Data::columns>(
+          result, data.size(), [&](const auto*& row) { row = rows.next(); }, callbacks...);
     }
     return result;
   }
@@ -172,7 +206,8 @@ class Model {
   /// Throws ValueError if the inputs' batch sizes differ.
   template <class... X>
   auto predict(const X&... x) {
-    static_cast<void>(requires(const Net& net, const detail::TracedAs<X, precision>&... traced) { net.construct(traced...); });
+    static_cast<void>(
+        requires(const Net& net, const detail::TracedAs<X, precision>&... traced) { net.construct(traced...); });
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
@@ -190,8 +225,8 @@ class Model {
       return result;
     }
   }
-  /// The same into tensors of the caller, without a copy of its own: `predict_into(result, x)`, or std::tie(a, b) for several.
-  /// Throws ValueError if a result has another batch size than the inputs.
+  /// The same into tensors of the caller, without a copy of its own: `predict_into(result, x)`, or std::tie(a, b) for
+  /// several. Throws ValueError if a result has another batch size than the inputs.
   template <class Result, class... X>
   void predict_into(Result&& result, const X&... x) {
     using Graph = PredictGraph<X...>;
@@ -213,7 +248,8 @@ class Model {
   }
   /// Steps trained so far.
   long global_step() const { return runner_.state().step(); }
-  /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long as the Model.
+  /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long
+  /// as the Model.
   std::vector<io::NamedTensor> optimizer_state() const {
     using Layout = StateLayout<Net, Optimizer>;
     std::vector<io::NamedTensor> result;
@@ -222,7 +258,8 @@ class Model {
         for (int e = 0; e < Layout::entries; ++e) {
           if (!Layout::table.numbers[e]) continue;
           const Entry* table = Structure<Net>::table.entry;
-          result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)), AnyTensor(table[e].dims, 1, runner_.state().data() + Layout::table.slot[e][s])});
+          result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)),
+                            AnyTensor(table[e].dims, 1, runner_.state().data() + Layout::table.slot[e][s])});
         }
     return result;
   }
@@ -236,16 +273,20 @@ class Model {
   using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
   template <class Data, class... C>
   using CheckedEval = detail::CheckedEval<Runner, Metrics, Run<Model>, Data, std::remove_reference_t<C>...>;
-  template <class... X> using PredictGraph = typename Runner::template PredictGraph<X...>;
-  template <class... X> using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
+  template <class... X>
+  using PredictGraph = typename Runner::template PredictGraph<X...>;
+  template <class... X>
+  using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
   static void check_size(const char* what, long batches) {
     if (batches == 0) throw_error<ValueError>(what, ": there is no valid data in the data set: it has no batch.");
   }
   // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
-  template <class Columns> using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
+  template <class Columns>
+  using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
   template <class Columns, class... Callbacks>
-  [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows, NextRow<Columns> next_row, Callbacks&... callbacks) {
+  [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows,
+                                    NextRow<Columns> next_row, Callbacks&... callbacks) {
     const detail::Busy busy(training_, "Model.train");
     runner_.bind();
     Run<Model> run(*this);
@@ -278,7 +319,8 @@ class Model {
     list.end();
   }
   template <class Columns, class... Callbacks>
-  [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, NextRow<Columns> next_row, Callbacks&... callbacks) {
+  [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, NextRow<Columns> next_row,
+                                        Callbacks&... callbacks) {
     const detail::Busy busy(evaluating_, "Model.eval");
     runner_.bind();
     Run<Model> run(*this);
@@ -309,16 +351,20 @@ class Model {
   template <class Graph, class... R, class... X>
   void write_results(const std::tuple<R&...>& results, const X&... x) {
     using Wanted = typename detail::OutputTensors<Graph>::type;
-    constexpr bool fits = std::is_same_v<Wanted, std::tuple<R...>> || std::is_same_v<std::tuple<Wanted>, std::tuple<R...>>;
-    static_assert(fits, "predict_into: the results must have the types that predict returns: auto result = model.predict(x); model.predict_into(result, x);");
+    constexpr bool fits =
+        std::is_same_v<Wanted, std::tuple<R...>> || std::is_same_v<std::tuple<Wanted>, std::tuple<R...>>;
+    static_assert(fits, "predict_into: the results must have the types that predict returns: auto result = "
+                        "model.predict(x); model.predict_into(result, x);");
     if constexpr (fits) {
       const long n = detail::batch_size_of(x...);
       const auto check = [&](const auto& one) {
         if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
-          throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()), ", the inputs' batch size is ", n, ": make it with empty(n).");
+          throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()),
+                                  ", the inputs' batch size is ", n, ": make it with empty(n).");
       };
       detail::spread([&](const auto&... one) { (check(one), ...); }, results);
-      const auto into = detail::spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+      const auto into =
+          detail::spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
       runner_.predict(into.data(), n, x...);
     }
   }
@@ -327,8 +373,9 @@ class Model {
     if (run.overflow) return;  // nothing came of it, and the loss scale counts how often
     for (const AnyTensor& output : run.net_outputs)
       if (const double loss = mean_of(output); !std::isfinite(loss))
-        throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                                "). Lower the learning rate, or look for bad input.");
+        throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
+                                  run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
+                                  "). Lower the learning rate, or look for bad input.");
   }
   template <class M, class Row>
   void update_metric(M& metric, const Row& row) {

@@ -11,17 +11,21 @@ struct ModelOptions {
   bool graph = true, pynative = true;
   Passes passes{};
 };
-template <ModelOptions options> struct WithOptions {};
+template <ModelOptions options>
+struct WithOptions {};
 /// Tag for a Model that knows one mode only.
-template <Mode mode> inline constexpr WithOptions<ModelOptions{mode == Mode::graph, mode == Mode::pynative, {}}> pinned{};
+template <Mode mode>
+inline constexpr WithOptions<ModelOptions{mode == Mode::graph, mode == Mode::pynative, {}}> pinned{};
 /// Tag for a Model with other passes; none of them changes a bit.
-template <Passes passes> inline constexpr WithOptions<ModelOptions{true, true, passes}> with_passes{};
+template <Passes passes>
+inline constexpr WithOptions<ModelOptions{true, true, passes}> with_passes{};
 
-/// Options of one train() or eval() with the names that MindSpore gives them: `model.train(10, data, {.dataset_sink_mode = true})`.
+/// Options of one train() or eval() with the names that MindSpore gives them: `model.train(10, data,
+/// {.dataset_sink_mode = true})`.
 struct TrainOptions {
-  /// Accepted, and without effect: data never leaves this process, so there is nothing to sink. Events come for every step in
-  /// either case. MindSpore on a device gives one step_begin and step_end per sink, so that LossMonitor prints once per epoch
-  /// and a stop waits for its end; both are not imitated.
+  /// Accepted, and without effect: data never leaves this process, so there is nothing to sink. Events come for every
+  /// step in either case. MindSpore on a device gives one step_begin and step_end per sink, so that LossMonitor prints
+  /// once per epoch and a stop waits for its end; both are not imitated.
   bool dataset_sink_mode = false;
 };
 

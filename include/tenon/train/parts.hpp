@@ -12,7 +12,8 @@ struct SortedParts {
 };
 template <class... M, class P, class... Parts>
 struct SortedParts<std::tuple<M...>, P, Parts...>
-    : std::conditional_t<is_precision<P>, SortedParts<std::tuple<M...>, Parts...>, SortedParts<std::tuple<M..., P>, Parts...>> {};
+    : std::conditional_t<is_precision<P>, SortedParts<std::tuple<M...>, Parts...>,
+                         SortedParts<std::tuple<M..., P>, Parts...>> {};
 /// The metrics among the parts of a Model, a tuple.
 template <class... Parts>
 using MetricsAmong = typename SortedParts<std::tuple<>, Parts...>::type;

@@ -8,8 +8,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Byte offsets of a training state: [seed, step], loss scale and overflow flag (graph/guard.hpp), then numbers and moments per trained
-/// parameter.
+/// Byte offsets of a training state: [seed, step], loss scale and overflow flag (graph/guard.hpp), then numbers and
+/// moments per trained parameter.
 template <class Net, class Optimizer>
 struct StateLayout {
   static constexpr int entries = Structure<Net>::count;
@@ -42,13 +42,16 @@ constexpr int append_check(Builder& b, int flag, int gradient) {
   return b.template call<ops::OverflowCheck>(NoConfig{}, flag, gradient);
 }
 
-/// Appends the optimizer's update of one parameter. It waits for `flag` and does not happen if that is set; -1: no flag.
+/// Appends the optimizer's update of one parameter. It waits for `flag` and does not happen if that is set; -1: no
+/// flag.
 template <class Net, class Optimizer>
 constexpr void append_update(Builder& b, int entry, int parameter, int gradient, int flag = -1) {
   using Layout = StateLayout<Net, Optimizer>;
   int slot[nn::max_slots]{};
   b.scope = entry;
-  for (int s = 0; s < Optimizer::slots; ++s) slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims, std::uint64_t(Layout::table.slot[entry][s]));
+  for (int s = 0; s < Optimizer::slots; ++s)
+    slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims,
+                     std::uint64_t(Layout::table.slot[entry][s]));
   int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
   if (flag >= 0) numbers = b.template call<ops::Guard>(NoConfig{}, numbers, flag);
   Optimizer::update(b, parameter, gradient, slot, numbers);

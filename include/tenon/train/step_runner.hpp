@@ -12,8 +12,12 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-template <class C> struct ColumnKey;
-template <class T, int... E> struct ColumnKey<dataset::Column<T, Shape<E...>>> { using type = TypeKey<dtype_of<T>, E...>; };
+template <class C>
+struct ColumnKey;
+template <class T, int... E>
+struct ColumnKey<dataset::Column<T, Shape<E...>>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
 
 /// An executor per compiled graph, made at first use.
 class ExecutorCache {
@@ -45,12 +49,20 @@ template <class Graph, int K>
 struct OutputType {
   static constexpr TensorType result_type = Graph::graph[Graph::graph.output[K]].type;
 };
-template <class Graph, int K> using OutputTensor = Tensor<ResultElement<OutputType<Graph, K>>, ResultShape<OutputType<Graph, K>>>;
+template <class Graph, int K>
+using OutputTensor = Tensor<ResultElement<OutputType<Graph, K>>, ResultShape<OutputType<Graph, K>>>;
 
 /// All outputs of a graph: a tensor, or a tuple of tensors.
-template <class Graph, class Index = std::make_integer_sequence<int, Graph::graph.outputs>> struct OutputTensors;
-template <class Graph, int... K> struct OutputTensors<Graph, std::integer_sequence<int, K...>> { using type = std::tuple<OutputTensor<Graph, K>...>; };
-template <class Graph> struct OutputTensors<Graph, std::integer_sequence<int, 0>> { using type = OutputTensor<Graph, 0>; };
+template <class Graph, class Index = std::make_integer_sequence<int, Graph::graph.outputs>>
+struct OutputTensors;
+template <class Graph, int... K>
+struct OutputTensors<Graph, std::integer_sequence<int, K...>> {
+  using type = std::tuple<OutputTensor<Graph, K>...>;
+};
+template <class Graph>
+struct OutputTensors<Graph, std::integer_sequence<int, 0>> {
+  using type = OutputTensor<Graph, 0>;
+};
 
 /// The batch size that all inputs of a prediction share. Throws ValueError if they differ, or one has no elements.
 template <class... X>
@@ -59,7 +71,8 @@ long batch_size_of(const X&... x) {
   const auto take = [&](const auto& v) {
     if (!v.storage()) throw_error<ValueError>("Model.predict got a tensor without elements: assign to it first.");
     if (!std::remove_cvref_t<decltype(v)>::dims.batched()) return;
-    if (n >= 0 && n != v.n()) throw_error<ValueError>("Model.predict got inputs of batch size ", n, " and ", v.n(), ": they must agree.");
+    if (n >= 0 && n != v.n())
+      throw_error<ValueError>("Model.predict got inputs of batch size ", n, " and ", v.n(), ": they must agree.");
     n = v.n();
   };
   (take(x), ...);
@@ -73,7 +86,9 @@ template <class Net>
   const auto* const original = reinterpret_cast<const std::byte*>(&prototype<Net>);
 #pragma GCC unroll 8
   for (int i = 0; i < Structure<Net>::count; ++i)
-    if (const Entry& entry = Structure<Net>::table.entry[i]; entry.parameter && handle_of(entry, own, original)->data != base + entry.offset) return false;
+    if (const Entry& entry = Structure<Net>::table.entry[i];
+        entry.parameter && handle_of(entry, own, original)->data != base + entry.offset)
+      return false;
   return true;
 }
 
@@ -83,13 +98,22 @@ class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  template <class... C> using TrainGraph = TriedGraph<TrainStepIn<Net, Loss, Optimizer, precision, typename ColumnKey<C>::type...>, options.passes>;
-  template <class... C> using EvalGraph = TriedGraph<EvalStepIn<Net, Loss, precision, typename ColumnKey<C>::type...>, options.passes>;
-  template <class... X> using Predicted = decltype(predicted<Net, Loss, precision>(std::declval<const Net&>(), std::declval<const X&>()...));
-  template <class... X> using PredictGraph = TriedGraph<EvalStepIn<Net, NoLoss, precision, typename KeyFor<X>::type...>, options.passes>;
+  template <class... C>
+  using TrainGraph =
+      TriedGraph<TrainStepIn<Net, Loss, Optimizer, precision, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... C>
+  using EvalGraph = TriedGraph<EvalStepIn<Net, Loss, precision, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... X>
+  using Predicted = decltype(predicted<Net, Loss, precision>(std::declval<const Net&>(), std::declval<const X&>()...));
+  template <class... X>
+  using PredictGraph = TriedGraph<EvalStepIn<Net, NoLoss, precision, typename KeyFor<X>::type...>, options.passes>;
 
   StepRunner(Net& net, const Optimizer& optimizer, Mode mode, ScaleOf<precision> scale = {})
-      : net_(&net), mode_(mode), state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed), scale_(scale), rules_(make_rules(optimizer)) {
+      : net_(&net),
+        mode_(mode),
+        state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed),
+        scale_(scale),
+        rules_(make_rules(optimizer)) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
     if constexpr (!options.pynative) mode_ = Mode::graph;
     check_exact_rounding();
@@ -103,7 +127,8 @@ class StepRunner {
   const TrainState& state() const { return state_; }
 
   template <class List, class... C>
-  [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer, RunInfo& run, StepOutputs& outputs) {
+  [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
+                               RunInfo& run, StepOutputs& outputs) {
     check_labels<TrainGraph<C...>>(row, run);
     write_numbers(optimizer);
     if constexpr (options.pynative)
@@ -118,7 +143,8 @@ class StepRunner {
     }
   }
   template <class List, class... C>
-  [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run, StepOutputs& outputs) {
+  [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
+                              StepOutputs& outputs) {
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
@@ -171,9 +197,11 @@ class StepRunner {
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
         find_parameters();
-        Executor& executor = bound(PredictGraph<X...>::program, predictors_);  // of its own: an evaluation in progress keeps its outputs
+        // of its own: an evaluation in progress keeps its outputs
+        Executor& executor = bound(PredictGraph<X...>::program, predictors_);
         executor.run(inputs, n);
-        for (int k = 0; k < executor.program().outputs; ++k) std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+        for (int k = 0; k < executor.program().outputs; ++k)
+          std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
       }
   }
   Executor& bound(const Program& program) { return bound(program, executors_); }
@@ -187,7 +215,8 @@ class StepRunner {
   template <class Graph, class Memory, int... K>
   static void view_outputs(StepOutputs& outputs, const Memory& memory, std::integer_sequence<int, K...>) {
     outputs.clear();  // one by one: nvcc loses the pack of a braced list
-    (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))), ...);
+    (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))),
+     ...);
   }
   void find_parameters() {
     if (!parameters_at(*net_, base_)) find_again();
@@ -251,7 +280,9 @@ class StepRunner {
     bound(Update::program).run(gradients_, 1);
   }
   template <class T, class S>
-  Tensor<T, S> scaled_one(const Tensor<T, S>&) const { return Tensor<T, S>::full(static_cast<T>(state_.loss_scale())); }
+  Tensor<T, S> scaled_one(const Tensor<T, S>&) const {
+    return Tensor<T, S>::full(static_cast<T>(state_.loss_scale()));
+  }
   template <class... C, class List>
   void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) {
     const FlushDenormals flush;

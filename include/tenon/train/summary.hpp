@@ -5,8 +5,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// nn::summary for a training step: `training_summary(net, loss, optimizer, x, label)`. The memory is that of parameters,
-/// of the optimizer's state, and of the scratch that the plan of the compiled step has for this batch.
+/// nn::summary for a training step: `training_summary(net, loss, optimizer, x, label)`. The memory is that of
+/// parameters, of the optimizer's state, and of the scratch that the plan of the compiled step has for this batch.
 template <class Net, class Loss, class Optimizer, class X, class Y>
 std::string training_summary(const Net& net, const Loss&, const Optimizer&, const X& x, const Y& label) {
   using KeyX = typename detail::KeyFor<X>::type;
@@ -17,7 +17,9 @@ std::string training_summary(const Net& net, const Loss&, const Optimizer&, cons
     const std::vector<Node> nodes = detail::SummaryTrace<Net, KeyX>::nodes();
     const long n = detail::common_batch_size("training_summary", x, label);
     const int threads = get_context().num_threads;
-    return detail::summary_text({parameters, nodes, n,
+    return detail::summary_text({parameters,
+                                 nodes,
+                                 n,
                                  {{"parameters", parameters.bytes()},
                                   {"optimizer state", StateLayout<Net, Optimizer>::table.bytes},
                                   {"scratch of a training step", Step::program.bytes(n, threads)}}});

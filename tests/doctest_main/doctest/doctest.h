@@ -1,5 +1,6 @@
-// Found before doctest's own header. Every test asks for doctest's main, which takes 4 s to compile: here it is compiled once, in
-// main.cpp, and linked. A test compiled by hand, without this folder in its include path, still gets its own.
+// Found before doctest's own header. Every test asks for doctest's main, which takes 4 s to compile: here it is
+// compiled once, in main.cpp, and linked. A test compiled by hand, without this folder in its include path, still gets
+// its own.
 #pragma once
 #undef DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include_next <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// expects: construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, call constexpr functions only
+// expects: construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, call
+// constexpr functions only
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

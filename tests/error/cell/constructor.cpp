@@ -1,4 +1,5 @@
-// expects: a cell has only public members, no constructor and no virtual function: give members their values by initialisers, options as template arguments
+// expects: a cell has only public members, no constructor and no virtual function: give members their values by
+// initialisers, options as template arguments
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -2,6 +2,4 @@
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
-void f(int k) {
-  nn::Conv2d<1, 6, k> conv;
-}
+void f(int k) { nn::Conv2d<1, 6, k> conv; }

@@ -5,7 +5,9 @@ using namespace tenon;
 struct Net : nn::Cell<Net> {
   nn::Dense<784, 10> fc;
   nn::SoftmaxCrossEntropyWithLogits<> loss;
-  constexpr auto construct(auto x, auto label) const { return loss(fc(flatten(x))) + 0 * reduce_mean(cast<float>(label)); }
+  constexpr auto construct(auto x, auto label) const {
+    return loss(fc(flatten(x))) + 0 * reduce_mean(cast<float>(label));
+  }
 };
 
 void f(Net& net, dataset::Digits digits) {

@@ -4,7 +4,10 @@ using namespace tenon;
 
 TENON_EXACT_BEGIN
 struct Sign : ops::Elementwise<Sign, "Sign"> {
-  template <class V> static constexpr V eval(V x) { return x > V(0) ? V(1) : V(-1); }
+  template <class V>
+  static constexpr V eval(V x) {
+    return x > V(0) ? V(1) : V(-1);
+  }
   static constexpr None derivative{};
 };
 TENON_EXACT_END

@@ -1,13 +1,19 @@
-// expects: network: Sign declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr None derivative{};`
+// expects: network: Sign declares no derivative: write `static constexpr void derivative(Derivative&)` or `static
+// constexpr None derivative{};`
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
 TENON_EXACT_BEGIN
 struct Sign : ops::Elementwise<Sign, "Sign"> {
-  template <class V> static constexpr V eval(V x) { return x > V(0) ? V(1) : V(-1); }
+  template <class V>
+  static constexpr V eval(V x) {
+    return x > V(0) ? V(1) : V(-1);
+  }
 };
 TENON_EXACT_END
-constexpr auto sign(const ops::Operand auto& x, std::source_location at = std::source_location::current()) { return apply<Sign>(at, x); }
+constexpr auto sign(const ops::Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Sign>(at, x);
+}
 struct Net : nn::Cell<Net> {
   nn::Dense<784, 10> fc;
   constexpr auto construct(auto x) const { return sign(fc(flatten(x))); }

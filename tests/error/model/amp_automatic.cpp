@@ -1,5 +1,5 @@
-// expects: amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write amp<AmpLevel::O2>
-// lines: nvcc 24
+// expects: amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write
+// amp<AmpLevel::O2> lines: nvcc 24
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
@@ -8,6 +8,4 @@ struct Net : nn::Cell<Net> {
   constexpr auto construct(auto x) const { return fc(flatten(x)); }
 };
 
-void f(Net& net) {
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{}, amp<AmpLevel::automatic>};
-}
+void f(Net& net) { Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{}, amp<AmpLevel::automatic>}; }

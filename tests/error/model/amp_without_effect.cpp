@@ -1,4 +1,5 @@
-// expects: the amp level has no effect: the network has no floating-point input, and no embedding that it looks up by an integer one: cast<bfloat16> in construct what it shall compute with
+// expects: the amp level has no effect: the network has no floating-point input, and no embedding that it looks up by
+// an integer one: cast<bfloat16> in construct what it shall compute with
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -1,4 +1,5 @@
-// expects: a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one parameter for the run
+// expects: a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one
+// parameter for the run
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

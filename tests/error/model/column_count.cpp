@@ -8,7 +8,8 @@ struct Net : nn::Cell<Net> {
 };
 
 void f(Net& net, std::vector<float> images, std::vector<int> labels) {
-  auto data = dataset::from_arrays(dataset::column<Shape<28, 28>>(images), dataset::column<Shape<>>(labels), dataset::column<Shape<>>(labels));
+  auto data = dataset::from_arrays(dataset::column<Shape<28, 28>>(images), dataset::column<Shape<>>(labels),
+                                   dataset::column<Shape<>>(labels));
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
   model.train(1, data | dataset::batch(32));
 }

@@ -1,4 +1,5 @@
-// expects: a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is
+// expects: a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are public,
+// take one parameter for the run (auto& or RunInfo&), and are const if the callback is
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -1,4 +1,5 @@
-// expects: network: SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or float32 (distributions), got uint8 [n]
+// expects: network: SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or float32 (distributions), got
+// uint8 [n]
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -7,7 +7,9 @@ struct Net : nn::Cell<Net> {
   constexpr auto construct(auto x) const { return fc(flatten(x)); }
 };
 struct MyLoss : nn::Cell<MyLoss> {
-  constexpr auto construct(auto logits, auto labels) const { return reduce_mean(softmax_cross_entropy(logits, labels)); }
+  constexpr auto construct(auto logits, auto labels) const {
+    return reduce_mean(softmax_cross_entropy(logits, labels));
+  }
 };
 
 void f(Net& net, dataset::Digits digits) {

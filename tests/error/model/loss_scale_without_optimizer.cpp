@@ -1,5 +1,5 @@
-// expects: a loss scale manager of a Model needs an optimizer in front of it: Model model{net, loss, optimizer, DynamicLossScaleManager{}}
-// lines: g++ 9, nvcc 24
+// expects: a loss scale manager of a Model needs an optimizer in front of it: Model model{net, loss, optimizer,
+// DynamicLossScaleManager{}} lines: g++ 9, nvcc 24
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
@@ -8,6 +8,4 @@ struct Net : nn::Cell<Net> {
   constexpr auto construct(auto x) const { return fc(flatten(x)); }
 };
 
-void f(Net& net) {
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, DynamicLossScaleManager{}};
-}
+void f(Net& net) { Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, DynamicLossScaleManager{}}; }

@@ -7,6 +7,4 @@ struct Net : nn::Cell<Net> {
   constexpr auto construct(auto x) const { return fc(flatten(x)); }
 };
 
-void f(Net& net) {
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{}, DynamicLossScaleManager{}};
-}
+void f(Net& net) { Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{}, DynamicLossScaleManager{}}; }

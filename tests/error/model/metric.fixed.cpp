@@ -15,5 +15,6 @@ struct Right {
 };
 
 void f(Net& net) {
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, Right{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
+              Right{}};
 }

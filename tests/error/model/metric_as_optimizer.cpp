@@ -1,5 +1,5 @@
-// expects: the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that only evaluates
-// lines: g++ 9, nvcc 24
+// expects: the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that
+// only evaluates lines: g++ 9, nvcc 24
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
@@ -8,6 +8,4 @@ struct Net : nn::Cell<Net> {
   constexpr auto construct(auto x) const { return fc(flatten(x)); }
 };
 
-void f(Net& net) {
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Accuracy{}};
-}
+void f(Net& net) { Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Accuracy{}}; }

@@ -1,4 +1,5 @@
-// expects: a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin, step_begin, step_end, epoch_end, end
+// expects: a callback has a method whose name is close to a hook's, but never called: the hooks are begin, epoch_begin,
+// step_begin, step_end, epoch_end, end
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -8,6 +8,7 @@ struct Net : nn::Cell<Net> {
 };
 
 void f(Net& net, dataset::Digits digits) {
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, nn::Accuracy{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
+              nn::Accuracy{}};
   model.eval(digits | dataset::batch(32));
 }

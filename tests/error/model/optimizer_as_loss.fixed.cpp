@@ -7,6 +7,4 @@ struct Net : nn::Cell<Net> {
   constexpr auto construct(auto x) const { return fc(flatten(x)); }
 };
 
-void f(Net& net) {
-  Model model{net, NoLoss{}, nn::SGD{.learning_rate = 0.01f}};
-}
+void f(Net& net) { Model model{net, NoLoss{}, nn::SGD{.learning_rate = 0.01f}}; }

@@ -7,10 +7,12 @@ struct Piece {
     for (int i = 0; i < N; ++i) text[i] = from[i];
   }
 };
-template <Piece...> inline constexpr bool shapes_fit = false;
+template <Piece...>
+inline constexpr bool shapes_fit = false;
 template <Piece... Sentence>
 struct Report {
   static_assert(shapes_fit<Sentence...>, "shapes do not fit");
 };
 
-Report<"network.conv1: Conv2d got an i", "nput of 3 channels [n,3,28,28]", ", its \"weight\" [6,1,5,5] needs ", "1"> report;
+Report<"network.conv1: Conv2d got an i", "nput of 3 channels [n,3,28,28]", ", its \"weight\" [6,1,5,5] needs ", "1">
+    report;

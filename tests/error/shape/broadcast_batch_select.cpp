@@ -3,4 +3,6 @@
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
-auto f(const Tensor<float, Shape<dyn, 1>>& x, const Tensor<float, Shape<dyn>>& other) { return select(x > 0, x, other); }
+auto f(const Tensor<float, Shape<dyn, 1>>& x, const Tensor<float, Shape<dyn>>& other) {
+  return select(x > 0, x, other);
+}

@@ -3,4 +3,6 @@
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
-auto f(const Tensor<float, Shape<100, 16>>& table, const Tensor<float, Shape<dyn, 7>>& numbers) { return gather(table, numbers); }
+auto f(const Tensor<float, Shape<100, 16>>& table, const Tensor<float, Shape<dyn, 7>>& numbers) {
+  return gather(table, numbers);
+}

@@ -13,7 +13,8 @@ Graph<N> delayed(const Graph<N>& graph) {
   CHECK(after.count == graph.count);
   CHECK(in_order(after));
   CHECK(interpret(after) == interpret(graph));
-  for (Region region : {Region::sample, Region::fixed}) CHECK(independent_bound(after, region) <= independent_bound(graph, region));
+  for (Region region : {Region::sample, Region::fixed})
+    CHECK(independent_bound(after, region) <= independent_bound(graph, region));
   return after;
 }
 }  // namespace
@@ -55,7 +56,8 @@ TEST_CASE("delay: a gradient of a short cut waits until the gradient of its inpu
 TEST_CASE("delay: a node stays in front of what changes one of its operands, and effects stay where they are") {
   Maker<16> make;
   const int x = make.input(vector4), p = make.parameter(vector4);
-  const int reader = make.call<Product>(p, x), first = make.call<Mix>(x), update = make.call<Update>(p, first), second = make.call<Mix>(x);
+  const int reader = make.call<Product>(p, x), first = make.call<Mix>(x), update = make.call<Update>(p, first),
+            second = make.call<Mix>(x);
   make.output(make.call<Mix>(second, reader));
   const Graph<16> after = delayed(make.graph);
   CHECK(find<Product>(after) < update);

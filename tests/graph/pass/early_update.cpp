@@ -93,7 +93,8 @@ TEST_CASE("early_update: an update that follows another and a later node stands 
 
 TEST_CASE("early_update: a training state that two updates share orders them") {
   Maker<16> make;
-  const int x = make.input(vector4), p = make.parameter(vector4), q = make.parameter(vector4, 1), moments = make.state(vector4);
+  const int x = make.input(vector4), p = make.parameter(vector4), q = make.parameter(vector4, 1),
+            moments = make.state(vector4);
   const int early = make.call<ops::Mul>(x, x), late = make.call<Mix>(early);
   make.call<Update>(p, late, moments);
   make.call<Update>(q, early, moments);
@@ -102,7 +103,8 @@ TEST_CASE("early_update: a training state that two updates share orders them") {
 
 TEST_CASE("early_update: updates that need nothing but leaves stay where they are") {
   Maker<16> make;
-  const int p = make.parameter(vector4), q = make.parameter(vector4, 1), g = make.input(vector4), h = make.input(vector4, 1);
+  const int p = make.parameter(vector4), q = make.parameter(vector4, 1), g = make.input(vector4),
+            h = make.input(vector4, 1);
   make.call<Update>(p, g);
   make.call<Update>(q, h);
   const Graph<16> after = ordered(make.graph);

@@ -93,7 +93,8 @@ TEST_CASE("fuse: a kernel has at most max_operands operands") {
   make.output(sum);
   const Graph<32> after = fused(make.graph);
   int kernels = 0, steps = 0;
-  for (int id = 0; id < after.count; ++id) kernels += !after[id].op->leaf, steps += is<Fused>(after[id]) ? after[id].steps : !after[id].op->leaf;
+  for (int id = 0; id < after.count; ++id)
+    kernels += !after[id].op->leaf, steps += is<Fused>(after[id]) ? after[id].steps : !after[id].op->leaf;
   CHECK(steps == 11);
   CHECK(kernels == 3);  // 5 + 5 + 1 steps: each kernel reads 6 operands
 }
@@ -127,7 +128,8 @@ TEST_CASE("fuse: a long chain reuses its room in the program pool") {
 
 TEST_CASE("fuse: bias, residual, number, and relu become the epilogue of a product") {
   Maker<16> make;
-  const int x = make.input(rows), w = make.input(vector4, 1), bias = make.parameter(vector4), residual = make.input(rows, 2), half = make.constant(0.5);
+  const int x = make.input(rows), w = make.input(vector4, 1), bias = make.parameter(vector4),
+            residual = make.input(rows, 2), half = make.constant(0.5);
   const int product = make.call<Product>(x, w);
   const int sum = make.call<Add>(residual, make.call<Mul>(make.call<Add>(product, bias), half));
   make.output(make.call<Relu>(sum));
@@ -153,8 +155,8 @@ TEST_CASE("fuse: an epilogue takes operands until it has max_operands, the rest 
 }
 
 TEST_CASE("fuse: what has neither the shape of the product nor one value per channel is no operand of its epilogue") {
-  constexpr TensorType images{{dyn, 3, 2, 3}, 4, Dtype::float32}, per_channel{{3, 1, 1}, 3, Dtype::float32}, per_column{{3}, 1, Dtype::float32},
-      per_row{{2, 1}, 2, Dtype::float32};
+  constexpr TensorType images{{dyn, 3, 2, 3}, 4, Dtype::float32}, per_channel{{3, 1, 1}, 3, Dtype::float32},
+      per_column{{3}, 1, Dtype::float32}, per_row{{2, 1}, 2, Dtype::float32};
   const auto steps_with = [&]<class Op>(Op, const TensorType& operand) {
     Maker<8> make;
     const int product = make.call<Op>(make.input(images), make.input(vector4, 1));
@@ -187,7 +189,9 @@ namespace {
 struct Pooling {
   Maker<16> make;
   int convolution = 0, result = 0;
-  constexpr explicit Pooling(int height, const ops::Pool2dAttributes& window, const TensorType& bias = {{4, 1, 1}, 3, Dtype::float32}, Dtype dtype = Dtype::float32, int width = 6) {
+  constexpr explicit Pooling(int height, const ops::Pool2dAttributes& window,
+                             const TensorType& bias = {{4, 1, 1}, 3, Dtype::float32}, Dtype dtype = Dtype::float32,
+                             int width = 6) {
     const int x = make.input({{dyn, 2, height + 2, width + 2}, 4, dtype}), w = make.parameter({{4, 2, 3, 3}, 4, dtype});
     TensorType added = bias;
     added.dtype = dtype;
@@ -199,7 +203,8 @@ struct Pooling {
   }
   // The gradient of it, up to the ReLU's operand.
   constexpr int gradient(const ops::Pool2dAttributes& window) {
-    return make.call<ops::ReluGrad>(convolution, make.call_with<ops::MaxPool2dGrad>(window, convolution, make.input(make.graph[result].type, 2)));
+    return make.call<ops::ReluGrad>(
+        convolution, make.call_with<ops::MaxPool2dGrad>(window, convolution, make.input(make.graph[result].type, 2)));
   }
 };
 }  // namespace
@@ -216,10 +221,14 @@ TEST_CASE("fuse: a maximum over windows of 2 x 2 joins the convolution before it
 }
 
 TEST_CASE("fuse: other windows, dtypes, and operands keep the convolution's result, and so does a second reader") {
-  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {3, 3, 2, 2, 1, 1, 3, 3}).make.graph)) >= 0);                                       // windows that overlap
-  CHECK(find<ops::MaxPool2d>(fused(Pooling(7, {2, 2, 2, 2, 0, 0, 4, 3}).make.graph)) >= 0);                                       // a cut one
-  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {2, 2, 2, 2, 0, 0, 3, 3}, {{4, 1, 1}, 3}, Dtype::bfloat16).make.graph)) >= 0);
-  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {2, 2, 2, 2, 0, 0, 3, 3}, {{dyn, 4, 6, 6}, 4}).make.graph)) >= 0);                   // an image is added
+  // windows that overlap
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {3, 3, 2, 2, 1, 1, 3, 3}).make.graph)) >= 0);
+  // a cut one
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(7, {2, 2, 2, 2, 0, 0, 4, 3}).make.graph)) >= 0);
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {2, 2, 2, 2, 0, 0, 3, 3}, {{4, 1, 1}, 3}, Dtype::bfloat16).make.graph)) >=
+        0);
+  // an image is added
+  CHECK(find<ops::MaxPool2d>(fused(Pooling(6, {2, 2, 2, 2, 0, 0, 3, 3}, {{dyn, 4, 6, 6}, 4}).make.graph)) >= 0);
   Pooling read_twice(6, {2, 2, 2, 2, 0, 0, 3, 3});
   read_twice.make.output(read_twice.convolution);
   CHECK(find<ops::MaxPool2d>(fused(read_twice.make.graph)) >= 0);
@@ -240,7 +249,8 @@ TEST_CASE("fuse: where the gradient is asked for, numbers of winners take the pl
   narrow.make.output(narrow.gradient({2, 2, 2, 2, 0, 0, 3, 3}));
   CHECK(find<ops::MaxPoolSpread>(fused(narrow.make.graph)) < 0);
   Pooling linear(6, window, {{4, 1, 1}, 3, Dtype::float32}, Dtype::float32, 8);  // a gradient that no ReLU clips
-  linear.make.output(linear.make.call_with<ops::MaxPool2dGrad>(window, linear.convolution, linear.make.input(linear.make.graph[linear.result].type, 2)));
+  linear.make.output(linear.make.call_with<ops::MaxPool2dGrad>(
+      window, linear.convolution, linear.make.input(linear.make.graph[linear.result].type, 2)));
   CHECK(find<ops::MaxPoolSpread>(fused(linear.make.graph)) < 0);
 }
 
@@ -252,12 +262,17 @@ struct Convolution {
   int x = 0, w = 0, gradient = 0;
   explicit Convolution(int channels, int size = 8, int groups = 1, int dilation = 1) {
     const int height = size + 2 * dilation;
-    x = make.input({{dyn, channels, height, height}, 4, Dtype::float32}), w = make.parameter({{4, channels / groups, 3, 3}, 4, Dtype::float32});
-    settings.first = settings.second = size, settings.groups = groups, settings.dilation_h = settings.dilation_w = dilation;
-    const int y = make.call<Relu>(make.call<Add>(make.call_with<ops::Conv2d>(settings, x, w), make.input({{4, 1, 1}, 3, Dtype::float32}, 1)));
+    x = make.input({{dyn, channels, height, height}, 4, Dtype::float32}),
+    w = make.parameter({{4, channels / groups, 3, 3}, 4, Dtype::float32});
+    settings.first = settings.second = size, settings.groups = groups,
+    settings.dilation_h = settings.dilation_w = dilation;
+    const int y = make.call<Relu>(
+        make.call<Add>(make.call_with<ops::Conv2d>(settings, x, w), make.input({{4, 1, 1}, 3, Dtype::float32}, 1)));
     const ops::Pool2dAttributes window{2, 2, 2, 2, 0, 0, size / 2, size / 2};
     make.output(make.call_with<ops::MaxPool2d>(window, y));
-    gradient = make.call<ops::ReluGrad>(y, make.call_with<ops::MaxPool2dGrad>(window, y, make.input({{dyn, 4, size / 2, size / 2}, 4, Dtype::float32}, 2)));
+    gradient =
+        make.call<ops::ReluGrad>(y, make.call_with<ops::MaxPool2dGrad>(
+                                        window, y, make.input({{dyn, 4, size / 2, size / 2}, 4, Dtype::float32}, 2)));
   }
   void add_weight() {
     settings.first = settings.second = 3;
@@ -274,7 +289,8 @@ struct Convolution {
     const bool spread = find<ops::MaxPoolSpread>(after) >= 0;
     int count = 0;
     for (int id = 0; id < after.count; ++id)
-      count += is<ops::MaxPoolList>(after[id]) || is<ops::WinnerConv2dWeight>(after[id]) || is<ops::WinnerConv2dInput>(after[id]) || is<ops::SumOfLists>(after[id]);
+      count += is<ops::MaxPoolList>(after[id]) || is<ops::WinnerConv2dWeight>(after[id]) ||
+               is<ops::WinnerConv2dInput>(after[id]) || is<ops::SumOfLists>(after[id]);
     CHECK(spread == (count == 0));
     return count;
   }
@@ -287,7 +303,8 @@ TEST_CASE("fuse: the gradients of a convolution take a list of winners if all of
   CHECK(all.lists() == 4);
   const Graph<24> after = fused(all.make.graph);
   CHECK(after[find<ops::WinnerConv2dInput>(after)].steps == 1);  // its epilogue stays
-  const ops::MaxPoolList::Config steps = unpack<ops::MaxPoolList::Config>(after[find<ops::MaxPoolList>(after)].attributes);
+  const ops::MaxPoolList::Config steps =
+      unpack<ops::MaxPoolList::Config>(after[find<ops::MaxPoolList>(after)].attributes);
   CHECK(steps.row == 10 * 8);  // six channels take eight lanes
   CHECK(steps.column == 8);
   Convolution only_weight(1);
@@ -315,7 +332,8 @@ TEST_CASE("layout: lists of winners are row-major, of winners in blocks, too") {
   all.add_weight(), all.add_bias(), all.add_input();
   const Graph<24> after = fused(all.make.graph);
   const Layouts<24> layouts = choose_layouts(after);
-  const int list = find<ops::MaxPoolList>(after), weight = find<ops::WinnerConv2dWeight>(after), input = find<ops::WinnerConv2dInput>(after);
+  const int list = find<ops::MaxPoolList>(after), weight = find<ops::WinnerConv2dWeight>(after),
+            input = find<ops::WinnerConv2dInput>(after);
   CHECK((layouts.row[list] && layouts.value[after[list].operand[0]]));
   CHECK_FALSE(layouts.value[list]);
   CHECK_FALSE((layouts.row[input] || layouts.value[input]));

@@ -12,12 +12,14 @@ using namespace graph_test;
 namespace {
 using ops::ApplyMomentum, ops::MatMul, ops::ProductUpdate, ops::Relu, ops::Transposed;
 
-constexpr TensorType weight_type{{5, 4}, 2, Dtype::float32}, samples{{dyn, 5}, 2, Dtype::float32}, numbers{{8}, 1, Dtype::float32};
+constexpr TensorType weight_type{{5, 4}, 2, Dtype::float32}, samples{{dyn, 5}, 2, Dtype::float32},
+    numbers{{8}, 1, Dtype::float32};
 
 /// weight [5,4] with the gradient gᵀ x, of g [n,5] and x [n,4].
 struct Training {
   Maker<16> make;
-  int x = make.input(rows), g = make.input(samples, 1), weight = make.parameter(weight_type), velocity = make.state(weight_type, 64), number = make.state(numbers, 256);
+  int x = make.input(rows), g = make.input(samples, 1), weight = make.parameter(weight_type),
+      velocity = make.state(weight_type, 64), number = make.state(numbers, 256);
   int product = 0;
 
   int gradient() { return product = make.call_with<MatMul>({Transposed::first}, g, x); }
@@ -79,14 +81,16 @@ TEST_CASE("fuse update: what the product reads must be unchanged at the update, 
   constexpr TensorType square{{4, 4}, 2, Dtype::float32};
   for (const int changed_first : {0, 1}) {
     Maker<16> make;
-    const int x = make.input(square), other = make.parameter(square), weight = make.parameter(square, 1), velocity = make.state(square), number = make.state(numbers, 64);
+    const int x = make.input(square), other = make.parameter(square), weight = make.parameter(square, 1),
+              velocity = make.state(square), number = make.state(numbers, 64);
     const int gradient = make.call_with<MatMul>({Transposed::first}, x, other);
     if (changed_first) make.call<Update>(other, x);
     make.call<ApplyMomentum>(weight, gradient, velocity, number);
     CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 1 - changed_first);
   }
   Maker<16> make;
-  const int x = make.input(square), weight = make.parameter(square), velocity = make.state(square), number = make.state(numbers, 64);
+  const int x = make.input(square), weight = make.parameter(square), velocity = make.state(square),
+            number = make.state(numbers, 64);
   make.call<ApplyMomentum>(weight, make.call<MatMul>(x, weight), velocity, number);
   make.call<ApplyMomentum>(weight, make.call<MatMul>(velocity, x), velocity, number);
   CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 0);
@@ -96,7 +100,8 @@ TEST_CASE("fuse update: a gradient that was widened is read in 16 bits, unless i
   constexpr TensorType square{{4, 4}, 2, Dtype::float32};
   const auto casts_after = [&](Dtype before, bool changes, bool shown) {
     Maker<16> make;
-    const int half = make.input(square.with(before)), weight = make.parameter(square), velocity = make.state(square), number = make.state(numbers, 64);
+    const int half = make.input(square.with(before)), weight = make.parameter(square), velocity = make.state(square),
+              number = make.state(numbers, 64);
     const int gradient = make.call_with<ops::Cast>({Dtype::float32}, half);
     if (changes) make.call<Update>(half, half);
     if (shown) make.output(gradient);

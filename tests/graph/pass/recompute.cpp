@@ -51,16 +51,21 @@ TEST_CASE("recompute: what is cheap is not kept beside what it comes from") {
   CHECK(independent_bound(after, Region::sample) == (8 + 3) * 256);
 }
 
-TEST_CASE("recompute: what is not cheap is kept") { CHECK(recomputed(layers<64, Mix>(8)).count == layers<64, Mix>(8).count); }
+TEST_CASE("recompute: what is not cheap is kept") {
+  CHECK(recomputed(layers<64, Mix>(8)).count == layers<64, Mix>(8).count);
+}
 
-TEST_CASE("recompute: without room for more nodes nothing happens") { CHECK(recomputed(layers<36>(8)).count == layers<36>(8).count); }
+TEST_CASE("recompute: without room for more nodes nothing happens") {
+  CHECK(recomputed(layers<36>(8)).count == layers<36>(8).count);
+}
 
 TEST_CASE("recompute: nothing that has changed meanwhile is read again") {
   for (bool changes : {false, true}) {
     CAPTURE(changes);
     Maker<64> make;
     const int x = make.input(samples_of(64)), p = make.parameter(vector4);
-    const int product = node<Mix>(make, 64, x), norm = node<Cheap>(make, 64, product, p), wide = node<Mix>(make, 256, norm);
+    const int product = node<Mix>(make, 64, x), norm = node<Cheap>(make, 64, product, p),
+              wide = node<Mix>(make, 256, norm);
     if (changes) make.call<Update>(p, p);
     const int narrow = node<Mix>(make, 16, wide);
     make.output(node<Mix>(make, 16, narrow, norm, product));
@@ -82,11 +87,14 @@ TEST_CASE("recompute: outputs and what is seen through an earlier view are kept"
   }
 }
 
-TEST_CASE("recompute: a chain of cheap nodes is computed again from its begin, also what died before memory was fullest") {
+TEST_CASE(
+    "recompute: a chain of cheap nodes is computed again from its begin, also what died before memory was fullest") {
   Maker<64> make;
   const int x = make.input(samples_of(64));
-  const int product = node<Mix>(make, 64, x), helper = node<Cheap>(make, 64, product), first = node<Cheap>(make, 64, helper);
-  const int second = node<Cheap>(make, 64, first), wide = node<Mix>(make, 512, second), narrow = node<Mix>(make, 16, wide);
+  const int product = node<Mix>(make, 64, x), helper = node<Cheap>(make, 64, product),
+            first = node<Cheap>(make, 64, helper);
+  const int second = node<Cheap>(make, 64, first), wide = node<Mix>(make, 512, second),
+            narrow = node<Mix>(make, 16, wide);
   const int back = node<Mix>(make, 16, narrow, second);
   make.output(node<Mix>(make, 16, back, first, product));
   const Graph<64> after = recomputed(make.graph);
@@ -102,11 +110,14 @@ TEST_CASE("recompute: random training steps compute the same in less memory") {
     Maker<128> make;
     std::vector<int> values{make.input(samples_of(16))};
     const int p[2]{make.parameter(vector4, 0), make.parameter(vector4, 1)};
-    const auto any = [&] { return values[values.size() - 1 - random.below(std::min<std::uint64_t>(values.size(), 4))]; };
+    const auto any = [&] {
+      return values[values.size() - 1 - random.below(std::min<std::uint64_t>(values.size(), 4))];
+    };
     const int count = 4 + int(random.below(12));
     for (int i = 0; i < count; ++i) {
       const int size = 16 << random.below(3), x = any(), y = any();
-      values.push_back(random.below(2) ? node<Cheap>(make, size, x, y, p[random.below(2)]) : node<Mix>(make, size, x, p[random.below(2)]));
+      values.push_back(random.below(2) ? node<Cheap>(make, size, x, y, p[random.below(2)])
+                                       : node<Mix>(make, size, x, p[random.below(2)]));
       if (random.below(12) == 0) make.call<Update>(values.back(), x);
       if (random.below(12) == 0) values.push_back(make.reshape(make.graph[values.back()].type, values.back()));
     }

@@ -13,7 +13,9 @@ struct Total : Operator<Total, "TestTotal"> {
   static constexpr bool block_sums = true;
   static constexpr bool fits_blocks(const TensorType&, const TensorType* x, int) { return x[0].batched(); }
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return {{in[0].last()}, 1, in[0].dtype}; }
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) {
+    return {{in[0].last()}, 1, in[0].dtype};
+  }
 };
 
 // As if the layout pass had put everything in blocks.
@@ -40,9 +42,11 @@ std::string wrong(const Staged<N>& s) {
     }
     if (id < s.stages.first(stage) || id > s.stages.last(stage)) return text("node ", id, " is apart from its stage");
     const bool sum = s.stages.sums[id], samples = (node.op->per_sample || node.op->view) && node.type.batched();
-    if (node.op->leaf || node.op->effect || sum == samples || (sum && (!node.op->block_sums || node.type.batched()))) return text("node ", id, " cannot run for a block");
+    if (node.op->leaf || node.op->effect || sum == samples || (sum && (!node.op->block_sums || node.type.batched())))
+      return text("node ", id, " cannot run for a block");
     for (int k = 0; k < node.operands; ++k)
-      if (s.stages.of[node.operand[k]] == stage && s.stages.sums[node.operand[k]]) return text("node ", id, " reads a sum that is not complete");
+      if (s.stages.of[node.operand[k]] == stage && s.stages.sums[node.operand[k]])
+        return text("node ", id, " reads a sum that is not complete");
   }
   for (int stage = 1; stage <= s.stages.count; ++stage)
     for (int id = s.stages.first(stage); id <= s.stages.last(stage); ++id)
@@ -55,9 +59,9 @@ TEST_CASE("stages: nodes that work sample by sample come together, what needs th
   Maker<16> make;
   const int x = make.input(rows), w = make.parameter(vector4), y = make.input(vector4, 1);
   const int a = make.call<ops::Relu>(x);
-  const int scale = make.call<Mix>(y);      // needs nothing of the stage
-  const int total = make.call<Total>(a);    // a sum, block by block
-  const int whole = make.call<Mix>(a);      // needs all samples
+  const int scale = make.call<Mix>(y);    // needs nothing of the stage
+  const int total = make.call<Total>(a);  // a sum, block by block
+  const int whole = make.call<Mix>(a);    // needs all samples
   const int b = make.call<ops::Mul>(a, scale), c = make.call<ops::Add>(b, w);
   make.call<Update>(w, total);
   make.output(make.call<Total>(c)), make.output(whole);
@@ -146,7 +150,8 @@ TEST_CASE("stages of random graphs: nothing changes what they compute, every nod
     CAPTURE(seed);
     Graph<size> graph = RandomGraph<size>(seed).make();
     for (int id = 0; id < graph.count; ++id)  // some of the nodes for the whole batch become sums
-      if (Node& node = graph[id]; is<Mix>(node) && node.operands == 2 && node.type == vector4 && graph[node.operand[1]].type == rows) {
+      if (Node& node = graph[id];
+          is<Mix>(node) && node.operands == 2 && node.type == vector4 && graph[node.operand[1]].type == rows) {
         node.operand[0] = node.operand[1], node.operands = 1;
         node.op = &info<Total>;
       }
@@ -175,7 +180,8 @@ TEST_CASE("stages of random graphs: nothing changes what they compute, every nod
     }
     saved += joint_bound(after.graph, lives, 256) < joint_bound(before, lifetimes(before), 256);
   }
-  MESSAGE(with_stages, " of ", graphs, " graphs have stages, ", several, " several, with ", sums, " sums; ", saved, " need less memory for it");
+  MESSAGE(with_stages, " of ", graphs, " graphs have stages, ", several, " several, with ", sums, " sums; ", saved,
+          " need less memory for it");
   CHECK(with_stages > graphs / 10);
   CHECK(several > graphs / 100);
   CHECK(sums > graphs / 100);

@@ -1,8 +1,8 @@
 // flags: -mamx-tile -mamx-bf16
 // only: x86_64 AMD64
 // timeout: 600
-// Products of bfloat16 by AMX: all that gemm.cpp says of products, in the order of the tiles, which are emulated where the processor
-// or the system has none; and the same program where they are refused.
+// Products of bfloat16 by AMX: all that gemm.cpp says of products, in the order of the tiles, which are emulated where
+// the processor or the system has none; and the same program where they are refused.
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // illegal instructions are for the emulator
 #include <doctest/doctest.h>
@@ -45,7 +45,8 @@ std::vector<bfloat16> product(long m, long n, long k, int form, std::uint64_t se
   Random random(seed);
   const auto a = reference::numbers<bfloat16>(m * k, random), b = reference::numbers<bfloat16>(k * n, random);
   std::vector<bfloat16> c(static_cast<std::size_t>(m * n));
-  const Gemm<bfloat16> g{m, n, k, a.data(), form & 1 ? 1 : k, form & 1 ? m : 1, b.data(), form & 2 ? 1 : n, form & 2 ? k : 1, c.data(), n};
+  const Gemm<bfloat16> g{
+      m, n, k, a.data(), form & 1 ? 1 : k, form & 1 ? m : 1, b.data(), form & 2 ? 1 : n, form & 2 ? k : 1, c.data(), n};
   reference::Workspace workspace(kernel::gemm_workspace(g));
   kernel::gemm(g, 0, kernel::gemm_items(g), workspace.data());
   return c;

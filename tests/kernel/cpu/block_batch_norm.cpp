@@ -1,4 +1,5 @@
-// Sums of images per channel: the same bits in both layouts, and in the order that kernel/cpu/sample_blocks.hpp promises.
+// Sums of images per channel: the same bits in both layouts, and in the order that kernel/cpu/sample_blocks.hpp
+// promises.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -19,7 +20,8 @@ using Numbers = std::vector<float>;
 Numbers in_blocks_of(const Numbers& x, long n, long features) {
   Numbers blocks(std::size_t(whole_blocks(n) * features), std::numeric_limits<float>::quiet_NaN());
   for (long s = 0; s < n; ++s)
-    for (long f = 0; f < features; ++f) blocks[std::size_t(block_place(s, f, features))] = x[std::size_t(s * features + f)];
+    for (long f = 0; f < features; ++f)
+      blocks[std::size_t(block_place(s, f, features))] = x[std::size_t(s * features + f)];
   return blocks;
 }
 
@@ -31,7 +33,8 @@ float channel_sum(const ImageBatch& b, long channel, Term term) {
   for (long first = 0; first < b.n; first += 16) {
     float sample[16]{};
     for (long s = first; s < b.n && s < first + 16; ++s)
-      for (long p = 0; p < b.pixels; ++p) sample[s - first] = sample[s - first] + term((s * b.channels + channel) * b.pixels + p);
+      for (long p = 0; p < b.pixels; ++p)
+        sample[s - first] = sample[s - first] + term((s * b.channels + channel) * b.pixels + p);
     float eight[8], four[4];
     for (int i = 0; i < 8; ++i) eight[i] = sample[2 * i] + sample[2 * i + 1];
     for (int i = 0; i < 4; ++i) four[i] = eight[2 * i] + eight[2 * i + 1];
@@ -45,7 +48,8 @@ void check(long n, long channels, long pixels) {
   CAPTURE(channels);
   CAPTURE(pixels);
   Random random(std::uint64_t(n * 1000 + channels * 100 + pixels));
-  const Numbers x = reference::numbers<float>(n * channels * pixels, random), dy = reference::numbers<float>(n * channels * pixels, random);
+  const Numbers x = reference::numbers<float>(n * channels * pixels, random),
+                dy = reference::numbers<float>(n * channels * pixels, random);
   const Numbers x_blocks = in_blocks_of(x, n, channels * pixels), dy_blocks = in_blocks_of(dy, n, channels * pixels);
   const ImageBatch b{n, channels, pixels, false};
   Numbers sum, mean, deviation, product;

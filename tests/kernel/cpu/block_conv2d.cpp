@@ -1,4 +1,5 @@
-// Convolution on blocks of samples: the bits of the row-major kernels, for any shape, batch, weights, and division into parts.
+// Convolution on blocks of samples: the bits of the row-major kernels, for any shape, batch, weights, and division into
+// parts.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -33,16 +34,23 @@ struct Case {
   void check() const {
     CAPTURE(s);
     std::vector<float> y(std::size_t(s.n * out)), dx(std::size_t(s.n * in)), dw(weight.size());
-    reference::Workspace forward(kernel::conv2d_workspace<float>(s)), input(kernel::conv2d_backward_input_workspace<float>(s)), gradient(kernel::conv2d_backward_weight_workspace<float>(s));
-    kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), [](long, long, long) {});
-    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), input.data(), [](long, long, long) {});
-    kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), gradient.data());
+    reference::Workspace forward(kernel::conv2d_workspace<float>(s)),
+        input(kernel::conv2d_backward_input_workspace<float>(s)),
+        gradient(kernel::conv2d_backward_weight_workspace<float>(s));
+    kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(),
+                   [](long, long, long) {});
+    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
+                                  input.data(), [](long, long, long) {});
+    kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s),
+                                   gradient.data());
 
     const std::vector<float> x_blocks = in_blocks_of(x, s.n, in), dy_blocks = in_blocks_of(dy, s.n, out);
-    reference::Workspace block_forward(kernel::block_conv2d_workspace(s)), block_input(kernel::block_conv2d_backward_input_workspace(s)),
+    reference::Workspace block_forward(kernel::block_conv2d_workspace(s)),
+        block_input(kernel::block_conv2d_backward_input_workspace(s)),
         block_gradient(kernel::block_conv2d_backward_weight_workspace(s));
     for (long parts = 1; parts <= 3; ++parts) {
-      std::vector<float> y_blocks(std::size_t(whole_blocks(s.n) * out), 77.0f), dx_blocks(std::size_t(whole_blocks(s.n) * in), 77.0f), dw_blocks(dw.size(), 77.0f);
+      std::vector<float> y_blocks(std::size_t(whole_blocks(s.n) * out), 77.0f),
+          dx_blocks(std::size_t(whole_blocks(s.n) * in), 77.0f), dw_blocks(dw.size(), 77.0f);
       std::vector<int> done(y_blocks.size()), dx_done(dx_blocks.size());
       const auto count = [&](long first, long, long elements) {
         for (long i = first; i < first + elements; ++i) ++done[std::size_t(i)];
@@ -51,12 +59,18 @@ struct Case {
         CHECK(first / (s.h * s.w * block_samples) % s.c == channel);
         for (long i = first; i < first + elements; ++i) ++dx_done[std::size_t(i)];
       };
-      reference::in_parts(kernel::block_conv2d_items(s), parts,
-                          [&](long begin, long end) { kernel::block_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, block_forward.data(), count); });
-      reference::in_parts(kernel::block_conv2d_backward_input_items(s), parts,
-                          [&](long begin, long end) { kernel::block_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end, block_input.data(), count_dx); });
-      reference::in_parts(kernel::block_conv2d_backward_weight_items(s), parts,
-                          [&](long begin, long end) { kernel::block_conv2d_backward_weight(s, x_blocks.data(), dy_blocks.data(), dw_blocks.data(), begin, end, block_gradient.data()); });
+      reference::in_parts(kernel::block_conv2d_items(s), parts, [&](long begin, long end) {
+        kernel::block_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, block_forward.data(),
+                             count);
+      });
+      reference::in_parts(kernel::block_conv2d_backward_input_items(s), parts, [&](long begin, long end) {
+        kernel::block_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end,
+                                            block_input.data(), count_dx);
+      });
+      reference::in_parts(kernel::block_conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
+        kernel::block_conv2d_backward_weight(s, x_blocks.data(), dy_blocks.data(), dw_blocks.data(), begin, end,
+                                             block_gradient.data());
+      });
       CHECK(same(from_blocks(y_blocks, s.n, out), y));
       CHECK(same(from_blocks(dx_blocks, s.n, in), dx));
       CHECK(same(dw_blocks, dw));
@@ -72,8 +86,10 @@ struct Case {
   }
 };
 
-Conv2dSizes sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride_h, int stride_w, int dilation_h, int dilation_w, int groups, int top, int bottom, int left, int right) {
-  const long oh = (h + top + bottom - (kh - 1) * dilation_h - 1) / stride_h + 1, ow = (w + left + right - (kw - 1) * dilation_w - 1) / stride_w + 1;
+Conv2dSizes sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride_h, int stride_w, int dilation_h,
+                  int dilation_w, int groups, int top, int bottom, int left, int right) {
+  const long oh = (h + top + bottom - (kh - 1) * dilation_h - 1) / stride_h + 1,
+             ow = (w + left + right - (kw - 1) * dilation_w - 1) / stride_w + 1;
   return {n, c, h, w, o, oh, ow, kh, kw, stride_h, stride_w, top, left, dilation_h, dilation_w, groups};
 }
 }  // namespace
@@ -82,14 +98,18 @@ TEST_CASE("block_conv2d: random shapes") {
   Random random(1);
   const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
   for (int i = 0; i < 120; ++i) {
-    const int groups = pick(0, 2) ? 1 : pick(2, 3), kh = pick(1, 5), kw = pick(1, 5), dh = pick(1, 2), dw = pick(1, 2), top = pick(0, 3), left = pick(0, 3);
+    const int groups = pick(0, 2) ? 1 : pick(2, 3), kh = pick(1, 5), kw = pick(1, 5), dh = pick(1, 2), dw = pick(1, 2),
+              top = pick(0, 3), left = pick(0, 3);
     const long h = (kh - 1) * dh + pick(1, 7), w = (kw - 1) * dw + pick(1, 9);
-    Case(sizes(pick(1, 35), groups * pick(1, 4), h, w, groups * pick(1, 9), kh, kw, pick(1, 3), pick(1, 3), dh, dw, groups, top, pick(0, 2), left, pick(0, 2)), std::uint64_t(i)).check();
+    Case(sizes(pick(1, 35), groups * pick(1, 4), h, w, groups * pick(1, 9), kh, kw, pick(1, 3), pick(1, 3), dh, dw,
+               groups, top, pick(0, 2), left, pick(0, 2)),
+         std::uint64_t(i))
+        .check();
   }
 }
 
 TEST_CASE("block_conv2d: the layers of networks") {
-  Case(sizes(16, 1, 28, 28, 6, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 1).check();    // LeNet
+  Case(sizes(16, 1, 28, 28, 6, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 1).check();  // LeNet
   Case(sizes(32, 6, 14, 14, 16, 5, 5, 1, 1, 1, 1, 1, 0, 0, 0, 0), 2).check();
   Case(sizes(16, 70, 12, 12, 7, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 3).check();   // several bands
   Case(sizes(16, 90, 10, 11, 8, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 4).check();   // an image larger than the cache
@@ -108,7 +128,7 @@ TEST_CASE("block_conv2d: weight gradients of many planes") {
   Case(sizes(16, 30, 33, 30, 22, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 2).check();  // several row blocks share them
   Case(sizes(31, 15, 21, 19, 6, 3, 5, 2, 3, 2, 1, 1, 3, 1, 2, 2), 3).check();
   Case(sizes(16, 9, 3, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 4).check();
-  Case(sizes(16, 40, 2, 2, 10, 5, 5, 1, 1, 1, 1, 2, 4, 4, 4, 4), 5).check();     // taps that meet few pixels, groups
+  Case(sizes(16, 40, 2, 2, 10, 5, 5, 1, 1, 1, 1, 2, 4, 4, 4, 4), 5).check();  // taps that meet few pixels, groups
   Case(sizes(16, 10, 4, 4, 3, 3, 3, 1, 1, 4, 4, 1, 4, 4, 4, 4), 6).check();
 }
 

@@ -29,7 +29,8 @@ bool same(const std::vector<float>& blocks, const std::vector<float>& x, long n,
 
 /// Some numbers are ties, zeros of either sign, infinite, or NaN.
 void spoil(std::vector<float>& x, Random& random, bool odd) {
-  constexpr float infinity = std::numeric_limits<float>::infinity(), values[]{0.0f, -0.0f, 0.5f, 0.5f, -infinity, infinity, not_a_number};
+  constexpr float infinity = std::numeric_limits<float>::infinity(),
+                  values[]{0.0f, -0.0f, 0.5f, 0.5f, -infinity, infinity, not_a_number};
   for (float& v : x)
     if (random.below(3) == 0) v = values[random.below(odd ? 7 : 4)];
 }
@@ -62,14 +63,20 @@ void check(long n, const Pool2dSizes& s, bool count_include_pad, bool odd, std::
   const long items = whole_blocks(n) / block_samples * s.planes;
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<float> y(dyb.size(), 77.0f), dx(xb.size(), 77.0f);
-    reference::in_parts(items, parts, [&](long begin, long end) { kernel::block_max_pool2d(s, xb.data(), y.data(), begin, end); });
-    CHECK(same(y, maximum, n, out));
-    reference::in_parts(items, parts, [&](long begin, long end) { kernel::block_avg_pool2d(s, xb.data(), y.data(), count_include_pad, begin, end); });
-    CHECK(same(y, average, n, out));
-    reference::in_parts(items, parts, [&](long begin, long end) { kernel::block_max_pool2d_backward(s, xb.data(), dyb.data(), dx.data(), begin, end); });
-    CHECK(same(dx, from_maximum, n, in));
     reference::in_parts(items, parts,
-                        [&](long begin, long end) { kernel::block_avg_pool2d_backward(s, dyb.data(), dx.data(), count_include_pad, begin, end); });
+                        [&](long begin, long end) { kernel::block_max_pool2d(s, xb.data(), y.data(), begin, end); });
+    CHECK(same(y, maximum, n, out));
+    reference::in_parts(items, parts, [&](long begin, long end) {
+      kernel::block_avg_pool2d(s, xb.data(), y.data(), count_include_pad, begin, end);
+    });
+    CHECK(same(y, average, n, out));
+    reference::in_parts(items, parts, [&](long begin, long end) {
+      kernel::block_max_pool2d_backward(s, xb.data(), dyb.data(), dx.data(), begin, end);
+    });
+    CHECK(same(dx, from_maximum, n, in));
+    reference::in_parts(items, parts, [&](long begin, long end) {
+      kernel::block_avg_pool2d_backward(s, dyb.data(), dx.data(), count_include_pad, begin, end);
+    });
     CHECK(same(dx, from_average, n, in));
   }
 }
@@ -79,10 +86,12 @@ TEST_CASE("block_pool2d: random shapes") {
   Random random(1);
   const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
   for (int i = 0; i < 150; ++i) {
-    const int kh = pick(1, 5), kw = pick(1, 5), sh = pick(1, 3), sw = pick(1, 3), top = pick(0, kh / 2), left = pick(0, kw / 2);
+    const int kh = pick(1, 5), kw = pick(1, 5), sh = pick(1, 3), sw = pick(1, 3), top = pick(0, kh / 2),
+              left = pick(0, kw / 2);
     const long h = kh + pick(0, 9), w = kw + pick(0, 20);
     const long oh = (h + top + pick(0, kh / 2) - kh) / sh + 1, ow = (w + left + pick(0, kw / 2) - kw) / sw + 1;
-    check(pick(1, 35), {pick(1, 4), h, w, oh, ow, kh, kw, sh, sw, top, left}, pick(0, 1) == 1, pick(0, 1) == 1, std::uint64_t(i));
+    check(pick(1, 35), {pick(1, 4), h, w, oh, ow, kh, kw, sh, sw, top, left}, pick(0, 1) == 1, pick(0, 1) == 1,
+          std::uint64_t(i));
   }
 }
 

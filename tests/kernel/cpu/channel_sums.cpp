@@ -33,9 +33,12 @@ TEST_CASE("channel_sums: few samples, whole blocks, and what is left of one") {
         CAPTURE(channels);
         CAPTURE(pixels);
         const std::vector<float> x = reference::numbers<float>(n * channels * pixels, random);
-        std::vector<float> blocks(std::size_t(whole_blocks(n) * channels * pixels)), rows(std::size_t(channels), 7.0f), from_blocks = rows, expected;
+        std::vector<float> blocks(std::size_t(whole_blocks(n) * channels * pixels)), rows(std::size_t(channels), 7.0f),
+            from_blocks = rows, expected;
         kernel::pack_samples(x.data(), blocks.data(), n, channels * pixels, 0, whole_blocks(n) / block_samples);
-        reference::in_parts(channels, 2, [&](long begin, long end) { kernel::channel_sums(x.data(), rows.data(), n, channels, pixels, begin, end); });
+        reference::in_parts(channels, 2, [&](long begin, long end) {
+          kernel::channel_sums(x.data(), rows.data(), n, channels, pixels, begin, end);
+        });
         kernel::block_channel_sums(blocks.data(), from_blocks.data(), n, channels, pixels, 0, channels);
         for (long c = 0; c < channels; ++c) expected.push_back(expected_sum(x, n, channels, pixels, c));
         CHECK(reference::same_bits(rows, expected));

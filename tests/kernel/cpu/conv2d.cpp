@@ -17,9 +17,10 @@ TEST_CASE("conv2d: random shapes, every element type") {
 TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(2, 1, 28, 28, 6, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 10);  // LeNet
   check<float>(sizes(3, 6, 14, 14, 16, 5, 5, 1, 1, 1, 1, 1, 0, 0, 0, 0), 11);
-  check<float>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 12);    // several bands
-  check<float>(sizes(1, 33, 9, 9, 70, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 13);     // several blocks of output channels
-  check<float>(sizes(1, 70, 5, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 14);      // several passes over the taps of the weight
+  check<float>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 12);  // several bands
+  check<float>(sizes(1, 33, 9, 9, 70, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 13);   // several blocks of output channels
+  // several passes over the taps of the weight
+  check<float>(sizes(1, 70, 5, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 14);
   check<float>(sizes(2, 19, 8, 8, 21, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 15);     // pointwise with stride
   check<float>(sizes(2, 13, 40, 41, 13, 3, 3, 1, 1, 1, 1, 13, 1, 1, 1, 1), 16);  // depthwise
   check<float>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 17);    // a row that is wider than a band
@@ -28,7 +29,8 @@ TEST_CASE("conv2d: the layers of networks") {
 
 TEST_CASE("conv2d: images that lie there once for each column of taps") {
   const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
-    CHECK((kernel::detail::forward<float>(s, false).image.copy_step > 0 || kernel::detail::backward_input<float>(s, false).image.copy_step > 0));
+    CHECK((kernel::detail::forward<float>(s, false).image.copy_step > 0 ||
+           kernel::detail::backward_input<float>(s, false).image.copy_step > 0));
     check<float, false>(s, seed);
   };
   copied(sizes(2, 33, 4, 4, 34, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 80);
@@ -36,7 +38,7 @@ TEST_CASE("conv2d: images that lie there once for each column of taps") {
   copied(sizes(2, 34, 8, 7, 68, 5, 3, 1, 3, 2, 2, 2, 4, 4, 2, 1), 82);
   copied(sizes(1, 100, 14, 11, 96, 3, 4, 1, 1, 1, 1, 1, 1, 1, 3, 0), 83);
   copied(sizes(1, 260, 14, 17, 60, 3, 5, 1, 1, 1, 1, 1, 1, 1, 2, 2), 84);  // several bands
-  copied(sizes(1, 40, 4, 4, 50, 2, 2, 1, 1, 1, 1, 1, 2, 0, 3, 0), 85);    // more padding than kernel
+  copied(sizes(1, 40, 4, 4, 50, 2, 2, 1, 1, 1, 1, 1, 2, 0, 3, 0), 85);     // more padding than kernel
 }
 
 TEST_CASE("conv2d: images that are read where they are") {
@@ -52,22 +54,27 @@ TEST_CASE("conv2d: images that are read where they are") {
 }
 
 TEST_CASE("conv2d: layers of bfloat16") {
-  check<bfloat16>(sizes(3, 3, 11, 10, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 40);    // odd channels and samples
-  check<bfloat16>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 41);    // several bands
-  check<bfloat16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 42);   // weights that are packed in several parts
-  check<bfloat16>(sizes(3, 90, 3, 3, 1101, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 43);   // so, for the input's gradient
-  check<bfloat16>(sizes(5, 70, 5, 7, 41, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 44);     // several passes over the taps of the weight
+  check<bfloat16>(sizes(3, 3, 11, 10, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 40);  // odd channels and samples
+  check<bfloat16>(sizes(1, 3, 64, 65, 17, 7, 7, 2, 2, 1, 1, 1, 3, 3, 3, 3), 41);  // several bands
+  // weights that are packed in several parts
+  check<bfloat16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 42);
+  check<bfloat16>(sizes(3, 90, 3, 3, 1101, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 43);  // so, for the input's gradient
+  // several passes over the taps of the weight
+  check<bfloat16>(sizes(5, 70, 5, 7, 41, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 44);
   check<bfloat16>(sizes(2, 20, 8, 8, 21, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 45);     // pointwise with stride
   check<bfloat16>(sizes(2, 13, 10, 11, 13, 3, 3, 1, 1, 1, 1, 13, 1, 1, 1, 1), 46);  // depthwise
   check<bfloat16>(sizes(1, 2, 3, 1300, 2, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 47);    // a row that is wider than a band
   check<bfloat16>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 48);
-  check<bfloat16>(sizes(3, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 60);   // small images: channels in lanes
+  check<bfloat16>(sizes(3, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 60);  // small images: channels in lanes
   check<bfloat16>(sizes(2, 130, 8, 8, 67, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 61);
   check<bfloat16>(sizes(2, 140, 7, 5, 110, 3, 5, 1, 2, 1, 1, 2, 1, 1, 2, 2), 62);
   check<bfloat16>(sizes(1, 1500, 3, 3, 100, 3, 3, 1, 1, 2, 1, 1, 2, 2, 1, 1), 63);
-  for (long n : {1, 9, 24, 31}) check<bfloat16>(sizes(n, 3, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 64 + std::uint64_t(n));  // several samples at once
+  // several samples at once
+  for (long n : {1, 9, 24, 31})
+    check<bfloat16>(sizes(n, 3, 4, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 64 + std::uint64_t(n));
   check<bfloat16>(sizes(3, 70, 5, 4, 270, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 66);  // several blocks of channels at once
-  check<bfloat16>(sizes(2, 9, 8, 9, 64, 5, 3, 1, 1, 2, 1, 1, 4, 4, 1, 1), 67);     // rows of taps that meet padding alone
+  // rows of taps that meet padding alone
+  check<bfloat16>(sizes(2, 9, 8, 9, 64, 5, 3, 1, 1, 2, 1, 1, 4, 4, 1, 1), 67);
   check<bfloat16>(sizes(2, 9, 2, 5, 64, 2, 3, 1, 1, 1, 1, 1, 5, 3, 1, 1), 68);
   check<bfloat16>(sizes(2, 40, 12, 12, 40, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 69);
   for (long n : {4, 7}) {  // samples that are computed together
@@ -77,10 +84,12 @@ TEST_CASE("conv2d: layers of bfloat16") {
   }
   check<bfloat16>(sizes(2, 9, 19, 35, 10, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 150);  // every second pixel of wide rows
   check<bfloat16>(sizes(2, 9, 20, 36, 10, 3, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1), 151);
-  check<bfloat16>(sizes(2, 9, 33, 34, 10, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 152);  // most pixels of the gradient are zero
+  // most pixels of the gradient are zero
+  check<bfloat16>(sizes(2, 9, 33, 34, 10, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 152);
   check<float>(sizes(2, 9, 33, 34, 10, 1, 2, 2, 3, 1, 1, 1, 0, 0, 0, 0), 153);
   check<bfloat16>(sizes(2, 30, 17, 16, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 65);
-  for (long n : {1, 2, 7, 16, 17}) check<bfloat16>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 50 + std::uint64_t(n));
+  for (long n : {1, 2, 7, 16, 17})
+    check<bfloat16>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 50 + std::uint64_t(n));
   check<float16>(sizes(2, 1101, 2, 3, 90, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 49);
 }
 
@@ -92,7 +101,7 @@ TEST_CASE_TEMPLATE("conv2d: the weight's gradient leaves out pixels in the paddi
   leaving_out(sizes(3, 20, 40, 41, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 220);  // several bands
   leaving_out(sizes(35, 70, 4, 4, 19, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 221);   // several passes, groups of samples
   leaving_out(sizes(6, 50, 9, 8, 70, 3, 5, 2, 1, 1, 2, 2, 1, 1, 4, 3), 222);
-  leaving_out(sizes(2, 16, 5, 5, 9, 3, 3, 1, 1, 1, 1, 1, 6, 1, 5, 2), 223);     // results that meet nothing but padding
+  leaving_out(sizes(2, 16, 5, 5, 9, 3, 3, 1, 1, 1, 1, 1, 6, 1, 5, 2), 223);  // results that meet nothing but padding
 }
 
 TEST_CASE_TEMPLATE("conv2d: an infinite gradient meets the padding, too", T, float, bfloat16) {
@@ -103,7 +112,8 @@ TEST_CASE_TEMPLATE("conv2d: an infinite gradient meets the padding, too", T, flo
   std::vector<T> dy(size_t(2 * 3 * side * side), T(1.0f)), dw(size_t(3 * c * taps));
   dy[size_t(side * side)] = T(__builtin_inff());  // the top left pixel of channel 1
   reference::Workspace workspace(kernel::conv2d_backward_weight_workspace<T>(s));
-  kernel::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s), workspace.data());
+  kernel::conv2d_backward_weight<T>(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s),
+                                    workspace.data());
   for (long i = 0; i < 3 * c * taps; ++i) {
     const long o = i / (c * taps), r = i % taps / 3, k = i % 3;
     const float own = static_cast<float>(dw[size_t(i)]);
@@ -122,18 +132,23 @@ TEST_CASE("conv2d: depthwise, several vectors of channels, samples, tiles of tap
 }
 
 TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
-  for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37}) check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
+  for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37})
+    check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
   const auto in_groups = [](const Conv2dSizes& s, std::uint64_t seed) {  // of samples, as many as fit
     const long group = kernel::detail::weight_plan<float>(s).group;
     CHECK((group > 1 && group < 16));
     check<float>(s, seed);
   };
-  for (long n : {3, 4, 11, 21}) in_groups(sizes(n, 40, 16, 15, 56, 2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 100 + std::uint64_t(n));
-  for (long n : {2, 9, 17, 34}) in_groups(sizes(n, 30, 21, 20, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 130 + std::uint64_t(n));
+  for (long n : {3, 4, 11, 21})
+    in_groups(sizes(n, 40, 16, 15, 56, 2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 100 + std::uint64_t(n));
+  for (long n : {2, 9, 17, 34})
+    in_groups(sizes(n, 30, 21, 20, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 130 + std::uint64_t(n));
 }
 
 TEST_CASE("conv2d: the weight's gradient of pointwise convolutions to more channels") {
-  for (int groups : {1, 2}) check<float>(sizes(3, 16 * groups, 5, 7, 21 * groups, 1, 1, 1, 1, 1, 1, groups, 0, 0, 0, 0), 110 + std::uint64_t(groups));
+  for (int groups : {1, 2})
+    check<float>(sizes(3, 16 * groups, 5, 7, 21 * groups, 1, 1, 1, 1, 1, 1, groups, 0, 0, 0, 0),
+                 110 + std::uint64_t(groups));
   check<float>(sizes(17, 64, 4, 3, 130, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 113);
   check<bfloat16>(sizes(3, 32, 5, 7, 41, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 114);
 }
@@ -147,9 +162,11 @@ TEST_CASE_TEMPLATE("conv2d: a sample alone and in a batch has the same bits", T,
   const long in = batch.c * batch.h * batch.w, out = batch.o * batch.oh * batch.ow;
   std::vector<T> y(size_t(batch.n * out)), alone(y.size());
   const auto nothing = [](long, long, long) {};
-  kernel::conv2d(batch, data.x.data(), data.weight.data(), y.data(), 0, kernel::conv2d_items(batch), workspace.data(), nothing);
+  kernel::conv2d(batch, data.x.data(), data.weight.data(), y.data(), 0, kernel::conv2d_items(batch), workspace.data(),
+                 nothing);
   for (long n = 0; n < batch.n; ++n)
-    kernel::conv2d(single, data.x.data() + n * in, data.weight.data(), alone.data() + n * out, 0, kernel::conv2d_items(single), workspace.data(), nothing);
+    kernel::conv2d(single, data.x.data() + n * in, data.weight.data(), alone.data() + n * out, 0,
+                   kernel::conv2d_items(single), workspace.data(), nothing);
   CHECK(reference::same_bits(y, alone));
 }
 
@@ -157,7 +174,8 @@ TEST_CASE("conv2d: a weight's gradient over no samples is zero") {
   Conv2dSizes s = sizes(0, 3, 5, 5, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1);
   std::vector<float> dw(size_t(4 * 3 * 9), 5.0f);
   reference::Workspace workspace(kernel::conv2d_backward_weight_workspace<float>(s));
-  kernel::conv2d_backward_weight<float>(s, nullptr, nullptr, dw.data(), 0, kernel::conv2d_backward_weight_items(s), workspace.data());
+  kernel::conv2d_backward_weight<float>(s, nullptr, nullptr, dw.data(), 0, kernel::conv2d_backward_weight_items(s),
+                                        workspace.data());
   CHECK(reference::same_bits(dw, std::vector<float>(dw.size(), 0.0f)));
   CHECK(kernel::conv2d_items(s) == 0);
 }
@@ -167,7 +185,8 @@ TEST_CASE("conv2d: an infinity in the image meets all weights, also in columns t
   std::vector<float> x(9, 1.0f), weight(9, 1.0f), y(9);
   x[0] = __builtin_inff();
   reference::Workspace workspace(kernel::conv2d_workspace<float>(s));
-  kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(), [](long, long, long) {});
+  kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(),
+                 [](long, long, long) {});
   for (int i = 0; i < 9; ++i) CHECK((y[size_t(i)] > 100) == (i % 3 < 2 && i / 3 < 2));
 }
 
@@ -176,7 +195,8 @@ TEST_CASE("conv2d: an infinite weight of bfloat16 meets the padding, too") {
   std::vector<bfloat16> x(32, 1.0f), weight(64 * 18, 1.0f), y(64 * 16);
   weight[0] = __builtin_inff();  // top left: NaN where it meets padding, infinite elsewhere
   reference::Workspace workspace(kernel::conv2d_workspace<bfloat16>(s));
-  kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(), [](long, long, long) {});
+  kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(),
+                 [](long, long, long) {});
   for (int i = 0; i < 16; ++i) CHECK((float(y[size_t(i)]) > 100) == (i % 4 > 0 && i / 4 > 0));
   CHECK(float(y[16]) == 8);
 }

@@ -16,7 +16,8 @@ struct Case {
   Conv2dSizes s;
   std::vector<T> x, weight, dy;
   bool near = true;
-  static constexpr long unit = kernel::steps_per_unit<T>;  // channels, or samples, that a chain meets at each tap: the last one first
+  // channels, or samples, that a chain meets at each tap: the last one first
+  static constexpr long unit = kernel::steps_per_unit<T>;
 
   Case(const Conv2dSizes& sizes, std::uint64_t seed) : s(sizes) {
     Random random(seed);
@@ -26,7 +27,9 @@ struct Case {
   }
   long cg() const { return s.group_inputs(); }
   long og() const { return s.group_outputs(); }
-  T image(long n, long c, long y, long x1) const { return y < 0 || y >= s.h || x1 < 0 || x1 >= s.w ? T(0) : x[size_t(((n * s.c + c) * s.h + y) * s.w + x1)]; }
+  T image(long n, long c, long y, long x1) const {
+    return y < 0 || y >= s.h || x1 < 0 || x1 >= s.w ? T(0) : x[size_t(((n * s.c + c) * s.h + y) * s.w + x1)];
+  }
   T gradient(long n, long o, long y, long x1) const {
     return y < 0 || y >= s.oh || x1 < 0 || x1 >= s.ow ? T(0) : dy[size_t(((n * s.o + o) * s.oh + y) * s.ow + x1)];
   }
@@ -49,7 +52,8 @@ struct Case {
                   for (long c = pair + unit - 1; c >= pair; --c)
                     if (c < cg())
                       chain.add(tap(o, c, r, k),
-                                image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left));
+                                image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
+                                      j * s.stride_w + k * s.dilation_w - s.pad_left));
             y.push_back(take(chain, cg() * s.taps()));
           }
     return y;
@@ -67,7 +71,8 @@ struct Case {
                 for (long k = 0; k < s.kw; ++k) {
                   const long y = i + s.pad_top - r * s.dilation_h, x1 = j + s.pad_left - k * s.dilation_w;
                   for (long o = pair + unit - 1; o >= pair; --o)
-                    if (o < end && y % s.stride_h == 0 && x1 % s.stride_w == 0) chain.add(tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
+                    if (o < end && y % s.stride_h == 0 && x1 % s.stride_w == 0)
+                      chain.add(tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
                 }
             dx.push_back(take(chain, og() * s.taps()));
           }
@@ -87,7 +92,8 @@ struct Case {
                 for (long j = 0; j < s.ow; ++j)
                   for (long n = pair + unit - 1; n >= pair; --n) {
                     if (n >= s.n) continue;
-                    const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top, j * s.stride_w + k * s.dilation_w - s.pad_left);
+                    const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
+                                      j * s.stride_w + k * s.dilation_w - s.pad_left);
                     chain.add(x, gradient(n, o, i, j)), sample.add(x, gradient(n, o, i, j));
                   }
               if constexpr (std::is_same_v<T, float>) samples.add(sample.rounded());
@@ -121,7 +127,8 @@ template <class T, bool lanes = true>
 void check(const Conv2dSizes& s, std::uint64_t seed) {
   CAPTURE(s);
   Case<T> data(s, seed);
-  const std::vector<T> y_expected = data.forward(), dx_expected = data.backward_input(), dw_expected = data.backward_weight();
+  const std::vector<T> y_expected = data.forward(), dx_expected = data.backward_input(),
+                       dw_expected = data.backward_weight();
   CHECK(data.near);
   Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_backward_input_workspace<T>(s)),
       weight(kernel::conv2d_backward_weight_workspace<T>(s));
@@ -130,15 +137,18 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
     std::vector<T> y(y_expected.size(), T(77)), dx(dx_expected.size(), T(77)), dw(dw_expected.size(), T(77));
     std::vector<int> finished(size_t(s.n * s.o));
     in_parts(kernel::conv2d_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d<T, lanes>(s, data.x.data(), data.weight.data(), y.data(), begin, end, forward.data(), [&](long sample, long o0, long count) {
-        for (long o = o0; o < o0 + count; ++o) ++finished[size_t(sample * s.o + o)];
-      });
+      kernel::conv2d<T, lanes>(s, data.x.data(), data.weight.data(), y.data(), begin, end, forward.data(),
+                               [&](long sample, long o0, long count) {
+                                 for (long o = o0; o < o0 + count; ++o) ++finished[size_t(sample * s.o + o)];
+                               });
     });
     in_parts(kernel::conv2d_backward_input_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d_backward_input<T, lanes>(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data(), [](long, long, long) {});
+      kernel::conv2d_backward_input<T, lanes>(s, data.weight.data(), data.dy.data(), dx.data(), begin, end,
+                                              input.data(), [](long, long, long) {});
     });
-    in_parts(kernel::conv2d_backward_weight_items(s), parts,
-                        [&](long begin, long end) { kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data()); });
+    in_parts(kernel::conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
+      kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data());
+    });
     CHECK(same_bits(y, y_expected));
     CHECK(same_bits(dx, dx_expected));
     CHECK(same_bits(dw, dw_expected));
@@ -147,9 +157,10 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
 }
 
 /// Output extents for padding on four sides.
-inline Conv2dSizes sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride_h, int stride_w, int dilation_h, int dilation_w, int groups, int top,
-                  int bottom, int left, int right) {
-  const long oh = (h + top + bottom - (kh - 1) * dilation_h - 1) / stride_h + 1, ow = (w + left + right - (kw - 1) * dilation_w - 1) / stride_w + 1;
+inline Conv2dSizes sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride_h, int stride_w,
+                         int dilation_h, int dilation_w, int groups, int top, int bottom, int left, int right) {
+  const long oh = (h + top + bottom - (kh - 1) * dilation_h - 1) / stride_h + 1,
+             ow = (w + left + right - (kw - 1) * dilation_w - 1) / stride_w + 1;
   return {n, c, h, w, o, oh, ow, kh, kw, stride_h, stride_w, top, left, dilation_h, dilation_w, groups};
 }
 
@@ -158,11 +169,12 @@ void random_shapes(int count, std::uint64_t seed) {
   Random random(seed);
   const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
   for (int i = 0; i < count; ++i) {
-    const int groups = pick(0, 2) ? 1 : pick(2, 3), kh = pick(1, 5), kw = pick(1, 5), dh = pick(1, 2), dw = pick(1, 2), top = pick(0, 3), left = pick(0, 3);
+    const int groups = pick(0, 2) ? 1 : pick(2, 3), kh = pick(1, 5), kw = pick(1, 5), dh = pick(1, 2), dw = pick(1, 2),
+              top = pick(0, 3), left = pick(0, 3);
     const long h = (kh - 1) * dh + pick(1, 9), w = (kw - 1) * dw + pick(1, 19);
-    check<T>(
-        sizes(pick(1, 3), groups * pick(1, 4), h, w, groups * pick(1, 11), kh, kw, pick(1, 3), pick(1, 3), dh, dw, groups, top, pick(0, 2), left, pick(0, 2)),
-        seed + std::uint64_t(i));
+    check<T>(sizes(pick(1, 3), groups * pick(1, 4), h, w, groups * pick(1, 11), kh, kw, pick(1, 3), pick(1, 3), dh, dw,
+                   groups, top, pick(0, 2), left, pick(0, 2)),
+             seed + std::uint64_t(i));
   }
 }
 

@@ -12,15 +12,16 @@ TEST_CASE_TEMPLATE("conv2d: channels as lanes", T, float, bfloat16) {
     others += !kernel::detail::forward<T>(s).lanes && !kernel::detail::backward_input<T>(s).lanes;
     check<T>(s, seed);
   };
-  in_lanes(sizes(9, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 200);   // samples together, tiles of two widths
-  in_lanes(sizes(5, 70, 7, 7, 203, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 201);   // planes in several parts
+  in_lanes(sizes(9, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 200);  // samples together, tiles of two widths
+  in_lanes(sizes(5, 70, 7, 7, 203, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 201);  // planes in several parts
   in_lanes(sizes(4, 33, 14, 14, 72, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 202);
   in_lanes(sizes(4, 96, 13, 11, 80, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 203);
-  in_lanes(sizes(4, 40, 7, 7, 56, 7, 7, 1, 1, 1, 1, 1, 3, 3, 3, 3), 204);    // rows of pixels go together, columns do not
+  // rows of pixels go together, columns do not
+  in_lanes(sizes(4, 40, 7, 7, 56, 7, 7, 1, 1, 1, 1, 1, 3, 3, 3, 3), 204);
   in_lanes(sizes(6, 42, 11, 9, 35, 11, 9, 1, 1, 1, 1, 1, 5, 5, 4, 4), 205);  // more parts than are told apart
   in_lanes(sizes(8, 64, 9, 8, 68, 3, 5, 2, 1, 1, 1, 1, 1, 1, 2, 2), 206);
   in_lanes(sizes(8, 64, 9, 8, 66, 3, 3, 1, 3, 1, 1, 1, 1, 1, 1, 1), 207);
-  in_lanes(sizes(8, 64, 9, 9, 64, 2, 2, 3, 3, 1, 1, 1, 0, 0, 0, 0), 208);    // pixels that no tap meets
+  in_lanes(sizes(8, 64, 9, 9, 64, 2, 2, 3, 3, 1, 1, 1, 0, 0, 0, 0), 208);  // pixels that no tap meets
   in_lanes(sizes(8, 64, 7, 7, 70, 3, 3, 1, 1, 3, 2, 1, 3, 3, 2, 2), 209);
   in_lanes(sizes(8, 128, 7, 5, 140, 3, 5, 1, 1, 1, 1, 2, 1, 1, 2, 2), 210);
   in_lanes(sizes(8, 130, 7, 7, 67, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 211);
@@ -40,7 +41,8 @@ TEST_CASE_TEMPLATE("conv2d: with channels as lanes, infinite weights meet the pa
   weight[size_t((5 * c + 3) * 9)] = T(__builtin_inff());  // top left: NaN where it meets padding, infinite elsewhere
   reference::Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_backward_input_workspace<T>(s));
   kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), {});
-  kernel::conv2d_backward_input(s, weight.data(), x.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s), input.data(), {});
+  kernel::conv2d_backward_input(s, weight.data(), x.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
+                                input.data(), {});
   const auto expected = [&](const std::vector<T>& result, long plane, long met, bool nan_first) {
     for (long k = 0; k < n; ++k)
       for (long p = 0; p < o; ++p)

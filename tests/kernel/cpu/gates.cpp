@@ -13,7 +13,8 @@ namespace {
 
 using V = Simd<float>;
 
-/// The largest error of f in units of the last place of the reference, over the numbers of (-limit, limit) of which every `step`th is taken.
+/// The largest error of f in units of the last place of the reference, over the numbers of (-limit, limit) of which
+/// every `step`th is taken.
 template <class F, class Reference>
 double worst_ulp(float limit, std::uint32_t step, F f, Reference reference) {
   double worst = 0;
@@ -47,7 +48,8 @@ TEST_CASE("gate_sigmoid and gate_tanh: ends, zero, NaN") {
   CHECK((std::isnan(sigmoid_of(NAN)) && std::isnan(tanh_of(NAN))));
 }
 
-TEST_CASE("gate_sigmoid and gate_tanh: each lane has its own number, with the bits that the number has in a vector of half the width") {
+TEST_CASE("gate_sigmoid and gate_tanh: each lane has its own number, with the bits that the number has in a vector of "
+          "half the width") {
   constexpr int width = V::width, half = width / 2;
   float x[width], tanh_x[width], sigmoid_x[width];
   for (int i = 0; i < width; ++i) x[i] = float(i) * 0.77f - 6;
@@ -57,6 +59,7 @@ TEST_CASE("gate_sigmoid and gate_tanh: each lane has its own number, with the bi
   }
   for (int i = 0; i < width; ++i) {
     CHECK(std::bit_cast<std::uint32_t>(tanh_x[i]) == std::bit_cast<std::uint32_t>(kernel::gate_tanh(V::load(x))[i]));
-    CHECK(std::bit_cast<std::uint32_t>(sigmoid_x[i]) == std::bit_cast<std::uint32_t>(kernel::gate_sigmoid(V::load(x))[i]));
+    CHECK(std::bit_cast<std::uint32_t>(sigmoid_x[i]) ==
+          std::bit_cast<std::uint32_t>(kernel::gate_sigmoid(V::load(x))[i]));
   }
 }

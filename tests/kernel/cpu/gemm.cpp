@@ -23,18 +23,29 @@ void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
   CAPTURE(form);
   CAPTURE(gap);
   Random random(seed);
-  const long a_rows = form & 1 ? k : m, a_columns = (form & 1 ? m : k) + gap, b_rows = form & 2 ? n : k, b_columns = (form & 2 ? k : n) + gap,
-             c_columns = n + gap;
-  const std::vector<T> a = reference::numbers<T>(a_rows * a_columns, random), b = reference::numbers<T>(b_rows * b_columns, random);
-  Gemm<T> g{m,       n,        k, a.data(), form & 1 ? 1 : a_columns, form & 1 ? a_columns : 1, b.data(), form & 2 ? 1 : b_columns, form & 2 ? b_columns : 1,
-            nullptr, c_columns};
+  const long a_rows = form & 1 ? k : m, a_columns = (form & 1 ? m : k) + gap, b_rows = form & 2 ? n : k,
+             b_columns = (form & 2 ? k : n) + gap, c_columns = n + gap;
+  const std::vector<T> a = reference::numbers<T>(a_rows * a_columns, random),
+                       b = reference::numbers<T>(b_rows * b_columns, random);
+  Gemm<T> g{m,
+            n,
+            k,
+            a.data(),
+            form & 1 ? 1 : a_columns,
+            form & 1 ? a_columns : 1,
+            b.data(),
+            form & 2 ? 1 : b_columns,
+            form & 2 ? b_columns : 1,
+            nullptr,
+            c_columns};
 
   std::vector<T> expected(size_t(m * c_columns), T(55));
   bool near = true;
   for (long i = 0; i < m; ++i)
     for (long j = 0; j < n; ++j) {
       reference::Chain<T> chain;
-      for (long p = 0; p < k; ++p) chain.add_in_pairs(a[size_t(i * g.a_row + p * g.a_col)], b[size_t(p * g.b_row + j * g.b_col)]);
+      for (long p = 0; p < k; ++p)
+        chain.add_in_pairs(a[size_t(i * g.a_row + p * g.a_col)], b[size_t(p * g.b_row + j * g.b_col)]);
       chain.finish();
       expected[size_t(i * c_columns + j)] = chain.rounded();
       near = near && chain.near(chain.rounded(), k);
@@ -52,7 +63,8 @@ void check(long m, long n, long k, int form, long gap, std::uint64_t seed) {
         for (long i = row0; i < row0 + rows; ++i)
           for (long j = column0; j < column0 + columns; ++j) {
             ++finished[size_t(i * n + j)];
-            complete = complete && std::memcmp(&c[size_t(i * c_columns + j)], &expected[size_t(i * c_columns + j)], sizeof(T)) == 0;
+            complete = complete &&
+                       std::memcmp(&c[size_t(i * c_columns + j)], &expected[size_t(i * c_columns + j)], sizeof(T)) == 0;
           }
       });
     });
@@ -72,7 +84,17 @@ void check_rows(long m, long n, long k, int form, std::uint64_t seed) {
   Random random(seed);
   const std::vector<T> a = reference::numbers<T>(m * k, random), b = reference::numbers<T>(k * n, random);
   std::vector<T> expected(size_t(m * n), T(55));
-  Gemm<T> g{m, n, k, a.data(), form & 1 ? 1 : k, form & 1 ? m : 1, b.data(), form & 2 ? 1 : n, form & 2 ? k : 1, expected.data(), n};
+  Gemm<T> g{m,
+            n,
+            k,
+            a.data(),
+            form & 1 ? 1 : k,
+            form & 1 ? m : 1,
+            b.data(),
+            form & 2 ? 1 : n,
+            form & 2 ? k : 1,
+            expected.data(),
+            n};
   reference::Workspace whole(kernel::gemm_workspace<T>(m, n, k)), workspace(kernel::gemm_rows_workspace<T>(m, n, k));
   kernel::gemm(g, 0, kernel::gemm_items(g), whole.data(), [](long, long, long, long) {});
   g.c = nullptr;
@@ -81,10 +103,13 @@ void check_rows(long m, long n, long k, int form, std::uint64_t seed) {
     std::vector<T> c(expected.size(), T(55));
     std::vector<int> finished(c.size());
     reference::in_parts(kernel::gemm_rows_items(g), parts, [&](long begin, long end) {
-      kernel::gemm_rows(g, begin, end, workspace.data(), [&](long row0, long rows, long column0, long columns, const T* elements, long pitch) {
-        for (long i = 0; i < rows; ++i)
-          for (long j = 0; j < columns; ++j) c[size_t((row0 + i) * n + column0 + j)] = elements[i * pitch + j], ++finished[size_t((row0 + i) * n + column0 + j)];
-      });
+      kernel::gemm_rows(g, begin, end, workspace.data(),
+                        [&](long row0, long rows, long column0, long columns, const T* elements, long pitch) {
+                          for (long i = 0; i < rows; ++i)
+                            for (long j = 0; j < columns; ++j)
+                              c[size_t((row0 + i) * n + column0 + j)] = elements[i * pitch + j],
+                                                                  ++finished[size_t((row0 + i) * n + column0 + j)];
+                        });
     });
     CHECK(reference::same_bits(c, expected));
     CHECK(finished == std::vector<int>(size_t(m * n), 1));
@@ -113,7 +138,8 @@ TEST_CASE("gemm: random shapes, every element type") {
 
 TEST_CASE("gemm: sizes around the borders of tiles, blocks and packing") {
   for (long rows : {1L, 2L, long(kernel::tile_rows), long(kernel::tile_rows) + 1, 3L * kernel::tile_rows - 1})
-    for (long columns : {1L, long(simd_width<float>), 2L * simd_width<float> + 1, 8L * simd_width<float> - 1, 8L * simd_width<float>, 257L})
+    for (long columns : {1L, long(simd_width<float>), 2L * simd_width<float> + 1, 8L * simd_width<float> - 1,
+                         8L * simd_width<float>, 257L})
       for (int form = 0; form < 4; ++form) check<float>(rows, columns, 70, form, 0, 8);
   for (int form = 0; form < 4; ++form) {
     check<float>(200, 300, 520, form, 1, 9);  // more than one block in each direction
@@ -139,7 +165,7 @@ TEST_CASE("gemm: one row or one column, steps of the other operand next to each 
       check<bfloat16>(columns, 1, k, 0, columns % 3, 15);
       check<double>(1, columns, k, 2, 0, 17);
     }
-  check<float>(1, 77, 510, 2, 2, 18);  // rows 2 KB apart
+  check<float>(1, 77, 510, 2, 2, 18);   // rows 2 KB apart
   check<float>(1, 77, 1021, 2, 3, 19);  // 4 KB
   check<float>(50, 1, 1024, 0, 0, 20);
   check<bfloat16>(1, 77, 1022, 2, 2, 18);
@@ -210,5 +236,6 @@ TEST_CASE("gemm: a few rows at a time, without a C: the same bits") {
     check_rows<float>(m, n, k, i % 4, std::uint64_t(i));
     check_rows<double>(m, n, k, i % 4, std::uint64_t(i));
   }
-  for (const long k : {1l, 64l, 256l, 257l}) check_rows<float>(512, 784, k, 1, 5), check_rows<float>(10, 512, k, 1, 5), check_rows<float>(3, 512, k, 0, 5);
+  for (const long k : {1l, 64l, 256l, 257l})
+    check_rows<float>(512, 784, k, 1, 5), check_rows<float>(10, 512, k, 1, 5), check_rows<float>(3, 512, k, 0, 5);
 }

@@ -27,14 +27,26 @@ void check_form(bool first) {
     const long rows = m ? m : 3, depth = k ? k : 21;
     const std::vector<T> a = reference::numbers<T>(rows * depth, random), b = reference::numbers<T>(depth * n, random);
     std::vector<T> c(std::size_t(rows * n), T(55)), expected = c;
-    const kernel::Gemm<T> g{rows, n, depth, a.data(), first ? 1 : depth, first ? rows : 1, b.data(), transposed ? 1 : n, transposed ? depth : 1, c.data(), n};
+    const kernel::Gemm<T> g{rows,
+                            n,
+                            depth,
+                            a.data(),
+                            first ? 1 : depth,
+                            first ? rows : 1,
+                            b.data(),
+                            transposed ? 1 : n,
+                            transposed ? depth : 1,
+                            c.data(),
+                            n};
     for (long i = 0; i < rows; ++i)
       for (long j = 0; j < n; ++j) {
         reference::Chain<T> chain;
-        for (long p = 0; p < depth; ++p) chain.add(a[std::size_t(i * g.a_row + p * g.a_col)], b[std::size_t(p * g.b_row + j * g.b_col)]);
+        for (long p = 0; p < depth; ++p)
+          chain.add(a[std::size_t(i * g.a_row + p * g.a_col)], b[std::size_t(p * g.b_row + j * g.b_col)]);
         expected[std::size_t(i * n + j)] = chain.rounded();
       }
-    if constexpr (Small::by_rows) reference::in_parts(rows, 2, [&](long begin, long end) { Small::rows(g, begin, end); });
+    if constexpr (Small::by_rows)
+      reference::in_parts(rows, 2, [&](long begin, long end) { Small::rows(g, begin, end); });
     else Small::tiles(g);
     CHECK(reference::same_bits(c, expected));
   }
@@ -46,9 +58,11 @@ void check() {
 template <class T>
 void check_all() {
   checked = 0;
-  check<T, 0, 1, 1>(), check<T, 0, 2, 8>(), check<T, 0, 3, 5>(), check<T, 0, 8, 4>(), check<T, 0, 11, 4>(), check<T, 0, 8, 5>(), check<T, 0, 29, 4>(), check<T, 1, 16, 8>();
+  check<T, 0, 1, 1>(), check<T, 0, 2, 8>(), check<T, 0, 3, 5>(), check<T, 0, 8, 4>(), check<T, 0, 11, 4>(),
+      check<T, 0, 8, 5>(), check<T, 0, 29, 4>(), check<T, 1, 16, 8>();
   CHECK(checked == 32);
-  check<T, 1, 10, 512>(), check<T, 4, 4, 4>(), check<T, 8, 8, 8>(), check<T, 9, 5, 3>(), check<T, 6, 64, 25>(), check<T, 17, 70, 33>(), check<T, 12, 56, 1>(), check<T, 32, 10, 84>();
+  check<T, 1, 10, 512>(), check<T, 4, 4, 4>(), check<T, 8, 8, 8>(), check<T, 9, 5, 3>(), check<T, 6, 64, 25>(),
+      check<T, 17, 70, 33>(), check<T, 12, 56, 1>(), check<T, 32, 10, 84>();
   check<T, 8, 4, 0>(), check<T, 10, 25, 0>(), check<T, 15, 16, 0>();
   CHECK(checked == 32 + 22);  // those whose right operand is transposed are left to the others
 }
@@ -59,7 +73,8 @@ TEST_CASE("small products: rows one by one, tiles, vectors that overlap, sums ov
   check_all<double>();
 }
 
-TEST_CASE("small products: too many elements, too few columns for a vector, and other types are left to the general product") {
+TEST_CASE("small products: too many elements, too few columns for a vector, and other types are left to the general "
+          "product") {
   const auto small = []<class S>(S) { return S::by_rows || S::by_tiles; };
   CHECK(!small(SmallProduct<float, 64, 513, 64, false>()));
   CHECK(!small(SmallProduct<float, 32, 2, 84, false>()));

@@ -12,7 +12,8 @@
 using namespace tenon;
 
 namespace {
-constexpr long samples = 41, steps = 32, features = 5, hidden = 64, states_of_one = steps * 6 * hidden, gates_of_one = steps * 4 * hidden + hidden;
+constexpr long samples = 41, steps = 32, features = 5, hidden = 64, states_of_one = steps * 6 * hidden,
+               gates_of_one = steps * 4 * hidden + hidden;
 
 std::vector<float> numbers(long count, double size) {
   Random random(7);
@@ -28,27 +29,34 @@ struct Aligned {
 }  // namespace
 
 TEST_CASE("lstm: many samples have the bits that each has alone, whatever place the result has") {
-  const auto input_weight = numbers(4 * hidden * features, 0.3), weight = numbers(4 * hidden * hidden, 0.2), bias = numbers(4 * hidden, 0.2);
-  const auto first = numbers(samples * 2 * hidden, 0.5), x = numbers(samples * steps * features, 1), dh = numbers(samples * steps * hidden, 1);
-  const Aligned scratch(long((kernel::lstm_workspace<float>(features, hidden) + kernel::lstm_grad_workspace<float>(hidden)) / sizeof(float)));
-  const Aligned states(samples * states_of_one + 1), gates(samples * gates_of_one + 1), one_states(samples * states_of_one), one_gates(samples * gates_of_one);
+  const auto input_weight = numbers(4 * hidden * features, 0.3), weight = numbers(4 * hidden * hidden, 0.2),
+             bias = numbers(4 * hidden, 0.2);
+  const auto first = numbers(samples * 2 * hidden, 0.5), x = numbers(samples * steps * features, 1),
+             dh = numbers(samples * steps * hidden, 1);
+  const Aligned scratch(long(
+      (kernel::lstm_workspace<float>(features, hidden) + kernel::lstm_grad_workspace<float>(hidden)) / sizeof(float)));
+  const Aligned states(samples * states_of_one + 1), gates(samples * gates_of_one + 1),
+      one_states(samples * states_of_one), one_gates(samples * gates_of_one);
   const auto bytes = [](long of_one) { return std::size_t(samples * of_one) * sizeof(float); };
   REQUIRE(kernel::detail::goes_past_caches(gates.data(), hidden, samples * gates_of_one));
   REQUIRE_FALSE(kernel::detail::goes_past_caches(gates.data() + 1, hidden, samples * gates_of_one));
   REQUIRE_FALSE(kernel::detail::goes_past_caches(states.data(), hidden, states_of_one));
   REQUIRE_FALSE(kernel::detail::goes_past_caches(gates.data(), hidden + 1, samples * gates_of_one));
   for (const bool reverse : {false, true}) {
-    const kernel::Lstm<float> layer{steps, features, hidden, reverse, input_weight.data(), weight.data(), bias.data(), first.data()};
+    const kernel::Lstm<float> layer{steps,         features,    hidden,      reverse, input_weight.data(),
+                                    weight.data(), bias.data(), first.data()};
     for (long i = 0; i < samples; ++i) {
       kernel::lstm(layer, x.data(), one_states.data(), i, i + 1, scratch.data());
-      kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), one_gates.data(), i, i + 1, scratch.data());
+      kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), one_gates.data(), i,
+                        i + 1, scratch.data());
     }
     CHECK(one_gates.data()[3] != 0);
     for (const long offset : {0, 1}) {
       CAPTURE(offset);
       kernel::lstm(layer, x.data(), states.data() + offset, 0, samples, scratch.data());
       CHECK(std::memcmp(states.data() + offset, one_states.data(), bytes(states_of_one)) == 0);
-      kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), gates.data() + offset, 0, samples, scratch.data());
+      kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), gates.data() + offset,
+                        0, samples, scratch.data());
       CHECK(std::memcmp(gates.data() + offset, one_gates.data(), bytes(gates_of_one)) == 0);
     }
   }

@@ -1,4 +1,5 @@
-// Elementary functions in float against the C library in double: error in units of the last place, and the special values.
+// Elementary functions in float against the C library in double: error in units of the last place, and the special
+// values.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -20,12 +21,14 @@ constexpr float infinity = std::numeric_limits<float>::infinity(), smallest = 0x
 template <class F, class G>
 double worst_ulp(F f, G exact, float low, float high, std::uint32_t stride) {
   double worst = 0;
-  const std::uint32_t from = std::bit_cast<std::uint32_t>(low < 0 ? high : low), to = std::bit_cast<std::uint32_t>(low < 0 ? low : high);
+  const std::uint32_t from = std::bit_cast<std::uint32_t>(low < 0 ? high : low),
+                      to = std::bit_cast<std::uint32_t>(low < 0 ? low : high);
   for (std::uint64_t bits = from; bits <= to; bits += stride) {
     const float x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
     const double expected = exact(static_cast<double>(x)), size = std::fabs(expected);
     if (size < smallest || size > std::numeric_limits<float>::max()) continue;
-    const double ulp = std::ldexp(1.0, std::ilogb(size) - 23), error = std::fabs(static_cast<double>(f(x)) - expected) / ulp;
+    const double ulp = std::ldexp(1.0, std::ilogb(size) - 23),
+                 error = std::fabs(static_cast<double>(f(x)) - expected) / ulp;
     if (!(error <= worst)) worst = error;
   }
   return worst;
@@ -109,7 +112,8 @@ TEST_CASE("sqrt_all has the bits of sqrt") {
   Random random(5);
   float x[kernel::block_length];
   double y[kernel::block_length];
-  for (int i = 0; i < kernel::block_length; ++i) x[i] = i ? random.uniform(0, 9) : -0.0f, y[i] = double(random.uniform(0, 9)) / 3;
+  for (int i = 0; i < kernel::block_length; ++i)
+    x[i] = i ? random.uniform(0, 9) : -0.0f, y[i] = double(random.uniform(0, 9)) / 3;
   float roots[kernel::block_length];
   double wide[kernel::block_length];
   std::memcpy(roots, x, sizeof x);

@@ -43,7 +43,8 @@ struct Expected {
             if (best < 0 || Value<T>(from[at]) > Value<T>(from[best])) best = at;
             sum = Value<T>(sum + Value<T>(from[at])), ++count;
           });
-          const Value<T> gradient = dy[size_t((plane * s.oh + i) * s.ow + j)], divisor = Value<T>(count_include_pad ? s.kh * s.kw : count);
+          const Value<T> gradient = dy[size_t((plane * s.oh + i) * s.ow + j)],
+                         divisor = Value<T>(count_include_pad ? s.kh * s.kw : count);
           maximum.push_back(from[best]);
           average.push_back(T(sum / divisor));
           to_maximum[size_t(best)] = Value<T>(to_maximum[size_t(best)] + gradient);
@@ -56,7 +57,8 @@ struct Expected {
 };
 
 std::string described(const Pool2dSizes& s) {
-  return text(s.planes, " planes ", s.h, "x", s.w, " to ", s.oh, "x", s.ow, ", windows ", s.kh, "x", s.kw, ", strides ", s.stride_h, " ", s.stride_w, ", padding ", s.pad_top, " ", s.pad_left);
+  return text(s.planes, " planes ", s.h, "x", s.w, " to ", s.oh, "x", s.ow, ", windows ", s.kh, "x", s.kw, ", strides ",
+              s.stride_h, " ", s.stride_w, ", padding ", s.pad_top, " ", s.pad_left);
 }
 
 template <class T>
@@ -72,16 +74,21 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
   reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
-    reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
-    CHECK(reference::same_bits(y, expected.maximum));
     reference::in_parts(s.planes, parts,
-                        [&](long begin, long end) { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data()); });
+                        [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
+    CHECK(reference::same_bits(y, expected.maximum));
+    reference::in_parts(s.planes, parts, [&](long begin, long end) {
+      kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data());
+    });
     CHECK(reference::same_bits(dx, expected.from_maximum));
     if constexpr (!std::is_integral_v<T>) {
-      reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::avg_pool2d(s, x.data(), y.data(), count_include_pad, begin, end); });
+      reference::in_parts(s.planes, parts, [&](long begin, long end) {
+        kernel::avg_pool2d(s, x.data(), y.data(), count_include_pad, begin, end);
+      });
       CHECK(reference::same_bits(y, expected.average));
-      reference::in_parts(s.planes, parts,
-                          [&](long begin, long end) { kernel::avg_pool2d_backward(s, dy.data(), dx.data(), count_include_pad, begin, end, workspace.data()); });
+      reference::in_parts(s.planes, parts, [&](long begin, long end) {
+        kernel::avg_pool2d_backward(s, dy.data(), dx.data(), count_include_pad, begin, end, workspace.data());
+      });
       CHECK(reference::same_bits(dx, expected.from_average));
     }
   }
@@ -94,7 +101,8 @@ void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
   Random random(seed);
   std::vector<T> x = reference::numbers<T>(s.planes * s.h * s.w, random);
   const std::vector<T> dy = reference::numbers<T>(s.planes * s.oh * s.ow, random);
-  constexpr float infinity = std::numeric_limits<float>::infinity(), special[]{-infinity, infinity, std::numeric_limits<float>::quiet_NaN(), 0.0f, -0.0f};
+  constexpr float infinity = std::numeric_limits<float>::infinity(),
+                  special[]{-infinity, infinity, std::numeric_limits<float>::quiet_NaN(), 0.0f, -0.0f};
   const std::uint64_t rare = 1 + random.below(2000);
   for (T& v : x)
     if (const std::uint64_t drawn = random.below(rare); drawn < 2) v = T(special[random.below(5)]);
@@ -103,10 +111,12 @@ void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
   reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
-    reference::in_parts(s.planes, parts, [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
-    CHECK(reference::same_bits(y, expected.maximum));
     reference::in_parts(s.planes, parts,
-                        [&](long begin, long end) { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data()); });
+                        [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
+    CHECK(reference::same_bits(y, expected.maximum));
+    reference::in_parts(s.planes, parts, [&](long begin, long end) {
+      kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data());
+    });
     CHECK(reference::same_bits(dx, expected.from_maximum));
   }
 }
@@ -116,8 +126,8 @@ void random_maxima(int count, std::uint64_t seed) {
   Random random(seed);
   const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
   for (int i = 0; i < count; ++i) {
-    const int most = pick(0, 3) ? 3 : 6, kh = pick(1, most), kw = pick(1, most), sh = pick(1, 3), sw = pick(0, 1) ? kw : pick(1, 4), top = pick(0, kh / 2),
-              left = pick(0, kw / 2);
+    const int most = pick(0, 3) ? 3 : 6, kh = pick(1, most), kw = pick(1, most), sh = pick(1, 3),
+              sw = pick(0, 1) ? kw : pick(1, 4), top = pick(0, kh / 2), left = pick(0, kw / 2);
     const long h = kh + pick(0, 60), w = kw + pick(0, pick(0, 1) ? 15 : 90);
     const long oh = (h + top + pick(0, kh / 2) - kh) / sh + 1, ow = (w + left + pick(0, kw / 2) - kw) / sw + 1;
     check_maxima<T>({pick(1, 40), h, w, oh, ow, kh, kw, sh, sw, top, left}, seed + std::uint64_t(i));
@@ -129,7 +139,8 @@ void random_shapes(int count, std::uint64_t seed) {
   Random random(seed);
   const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
   for (int i = 0; i < count; ++i) {
-    const int kh = pick(1, 4), kw = pick(1, 4), sh = pick(1, 3), sw = pick(1, 3), top = pick(0, kh / 2), left = pick(0, kw / 2);
+    const int kh = pick(1, 4), kw = pick(1, 4), sh = pick(1, 3), sw = pick(1, 3), top = pick(0, kh / 2),
+              left = pick(0, kw / 2);
     const long h = kh + pick(0, 12), w = kw + pick(0, 40);
     const long oh = (h + top + pick(0, kh / 2) - kh) / sh + 1, ow = (w + left + pick(0, kw / 2) - kw) / sw + 1;
     check<T>({pick(1, 5), h, w, oh, ow, kh, kw, sh, sw, top, left}, pick(0, 1) == 1, seed + std::uint64_t(i));
@@ -161,8 +172,8 @@ TEST_CASE("pool2d: the layers of networks") {
   check<float>({12, 28, 28, 14, 14, 2, 2, 2, 2, 0, 0}, false, 10);
   check<float>({12, 10, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 11);
   check<float>({3, 112, 112, 56, 56, 3, 3, 2, 2, 1, 1}, true, 12);
-  check<float>({8, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 13);  // "same": the last row of windows hangs over
-  check<float>({5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, 14);   // global
+  check<float>({8, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 13);    // "same": the last row of windows hangs over
+  check<float>({5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, 14);     // global
   check<float>({2, 61, 97, 12, 19, 5, 5, 5, 5, 0, 0}, true, 15);  // side by side: one sum for the rows of a window
   check<float>({3, 29, 97, 29, 33, 1, 3, 1, 3, 0, 1}, true, 16);
   check<float>({2, 40, 101, 10, 34, 2, 2, 4, 3, 0, 0}, false, 17);  // with gaps

@@ -30,10 +30,12 @@ std::vector<T> numbers(long count, tenon::Random& random) {
   return v;
 }
 
-/// Exactly the bytes that a kernel asks for, so that the address sanitizer sees one byte more; filled with a NaN pattern.
+/// Exactly the bytes that a kernel asks for, so that the address sanitizer sees one byte more; filled with a NaN
+/// pattern.
 class Workspace {
  public:
-  explicit Workspace(std::size_t bytes) : memory_(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free) {
+  explicit Workspace(std::size_t bytes)
+      : memory_(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free) {
     std::memset(memory_.get(), 0xff, bytes);
   }
   void* data() { return memory_.get(); }
@@ -64,8 +66,8 @@ struct Chain {
     const double product = double(a) * double(b);
     exact += product, magnitude += product < 0 ? -product : product;
   }
-  /// The next step of a matrix product, whose steps pair up in bfloat16: the second of a pair comes first. With tiles of AMX, 32 steps
-  /// are two chains, of the first and the second of each pair. `finish` says that no step follows.
+  /// The next step of a matrix product, whose steps pair up in bfloat16: the second of a pair comes first. With tiles
+  /// of AMX, 32 steps are two chains, of the first and the second of each pair. `finish` says that no step follows.
   void add_in_pairs(T a, T b) {
     if constexpr (!std::is_same_v<T, tenon::bfloat16>) return add(a, b);
     if (tenon::kernel::amx_permitted()) {
@@ -89,13 +91,15 @@ struct Chain {
   T rounded() const { return narrowed<T>(sum); }
   /// Is `value` as near to the exact sum as the format allows?
   bool near(T value, long steps) const {
-    if constexpr (std::is_integral_v<T>) return value == static_cast<T>(static_cast<std::int64_t>(exact));  // modulo the range of T
+    // modulo the range of T
+    if constexpr (std::is_integral_v<T>) return value == static_cast<T>(static_cast<std::int64_t>(exact));
     const double epsilon = std::is_same_v<T, tenon::float16>    ? 0x1p-11
                            : std::is_same_v<T, tenon::bfloat16> ? 0x1p-8
                            : std::is_same_v<T, float>           ? 0x1p-24
                                                                 : 0x1p-50;
     const double carried = std::is_same_v<T, double> ? 0x1p-50 : 0x1p-24, error = double(value) - exact;
-    return (error < 0 ? -error : error) <= magnitude * (epsilon + double(steps + 2) * carried) + (std::is_same_v<T, tenon::float16> ? 0x1p-25 : 0);
+    return (error < 0 ? -error : error) <=
+           magnitude * (epsilon + double(steps + 2) * carried) + (std::is_same_v<T, tenon::float16> ? 0x1p-25 : 0);
   }
 };
 }  // namespace reference

@@ -31,7 +31,8 @@ void check() {
     const T most = kernel::row_maximum<T>(x.data(), count);
     CHECK(same(kernel::row_maximum<T, reached>(x.data(), count), most));
     T all[count], few[count];
-    const T sum = kernel::exponentials<true>(x.data(), all, count, most), other = kernel::exponentials<true, reached>(x.data(), few, count, most);
+    const T sum = kernel::exponentials<true>(x.data(), all, count, most),
+            other = kernel::exponentials<true, reached>(x.data(), few, count, most);
     CHECK((std::isnan(sum) ? std::isnan(other) : same(sum, other)));
     for (int i = 0; i < count; ++i) CHECK((std::isnan(all[i]) ? std::isnan(few[i]) : same(all[i], few[i])));
   }
@@ -62,8 +63,12 @@ TEST_CASE("rows that are computed together have the bits of single ones, however
         }
         for (long r = 0; r < rows; ++r) {
           const float* const row = x.data() + r * count;
-          const float most = kernel::row_maximum<float>(row, count), sum = kernel::exponentials<false>(row, static_cast<float*>(nullptr), count, most), log_sum = kernel::log(sum);
-          for (long i = 0; i < count; ++i) CHECK(same(y[std::size_t(r * count + i)], logarithm ? row[i] - most - log_sum : kernel::exp(row[i] - most) / sum));
+          const float most = kernel::row_maximum<float>(row, count),
+                      sum = kernel::exponentials<false>(row, static_cast<float*>(nullptr), count, most),
+                      log_sum = kernel::log(sum);
+          for (long i = 0; i < count; ++i)
+            CHECK(same(y[std::size_t(r * count + i)],
+                       logarithm ? row[i] - most - log_sum : kernel::exp(row[i] - most) / sum));
         }
       }
     }

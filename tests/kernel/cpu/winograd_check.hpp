@@ -1,4 +1,5 @@
-// What the tests of Winograd's convolutions share: sizes, transforms of one square in plain loops, numbers, and distances from float64.
+// What the tests of Winograd's convolutions share: sizes, transforms of one square in plain loops, numbers, and
+// distances from float64.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -12,7 +13,8 @@ namespace reference {
 using namespace tenon;
 using kernel::Conv2dSizes;
 
-inline Conv2dSizes sizes(long n, long c, long h, long w, long o, int top = 1, int left = 1, int bottom = 1, int right = 1) {
+inline Conv2dSizes sizes(long n, long c, long h, long w, long o, int top = 1, int left = 1, int bottom = 1,
+                         int right = 1) {
   return {n, c, h, w, o, h + top + bottom - 2, w + left + right - 2, 3, 3, 1, 1, top, left, 1, 1, 1};
 }
 
@@ -37,7 +39,9 @@ std::vector<float> transformed(const std::vector<float>& from) {
 /// Pseudo-random numbers of a normal distribution.
 inline std::vector<float> normal_numbers(long count, Random& random) {
   std::vector<float> v;
-  while (long(v.size()) < count) v.push_back(float(std::sqrt(-2 * std::log(1 - double(random.uniform(0, 1)))) * std::cos(6.283185307179586 * double(random.uniform(0, 1)))));
+  while (long(v.size()) < count)
+    v.push_back(float(std::sqrt(-2 * std::log(1 - double(random.uniform(0, 1)))) *
+                      std::cos(6.283185307179586 * double(random.uniform(0, 1)))));
   return v;
 }
 

@@ -1,6 +1,6 @@
 // flags: -O2
-// Convolution by Winograd's F(4 x 4, 3 x 3): the bits of its contract written as plain loops, in both layouts, in any parts, for any
-// batch; and how far they are from float64.
+// Convolution by Winograd's F(4 x 4, 3 x 3): the bits of its contract written as plain loops, in both layouts, in any
+// parts, for any batch; and how far they are from float64.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -13,7 +13,8 @@
 
 using namespace tenon;
 using kernel::Conv2dSizes;
-using reference::from_blocks, reference::in_blocks_of, reference::pixel, reference::sizes, reference::transformed, reference::Error, reference::error_of;
+using reference::from_blocks, reference::in_blocks_of, reference::pixel, reference::sizes, reference::transformed,
+    reference::Error, reference::error_of;
 namespace winograd = kernel::winograd;
 
 namespace {
@@ -21,13 +22,17 @@ struct Case {
   Conv2dSizes s;
   long in, out;
   std::vector<float> x, weight, dy;
-  Case(const Conv2dSizes& s, std::uint64_t seed, bool normal = false) : s(s), in(s.c * s.h * s.w), out(s.o * s.oh * s.ow) {
+  Case(const Conv2dSizes& s, std::uint64_t seed, bool normal = false)
+      : s(s), in(s.c * s.h * s.w), out(s.o * s.oh * s.ow) {
     Random random(seed);
-    const auto numbers = [&](long count) { return normal ? reference::normal_numbers(count, random) : reference::numbers<float>(count, random); };
+    const auto numbers = [&](long count) {
+      return normal ? reference::normal_numbers(count, random) : reference::numbers<float>(count, random);
+    };
     x = numbers(s.n * in), weight = numbers(s.o * s.c * 9), dy = numbers(s.n * out);
   }
 
-  // A result channel of a sample and the planes it comes from, tile by tile: image(plane, row, column), kernel(plane, row, column).
+  // A result channel of a sample and the planes it comes from, tile by tile: image(plane, row, column), kernel(plane,
+  // row, column).
   template <class Image, class Kernel>
   static void by_tiles(long planes, long height, long width, Image&& image, Kernel&& kernel, float* to) {
     std::vector<std::vector<float>> weights;
@@ -56,7 +61,8 @@ struct Case {
     for (long n = 0; n < s.n; ++n)
       for (long o = 0; o < s.o; ++o)
         by_tiles(
-            s.c, s.oh, s.ow, [&](long c, long i, long j) { return pixel(x, n * s.c + c, i - s.pad_top, j - s.pad_left, s.h, s.w); },
+            s.c, s.oh, s.ow,
+            [&](long c, long i, long j) { return pixel(x, n * s.c + c, i - s.pad_top, j - s.pad_left, s.h, s.w); },
             [&](long c, long r, long k) { return tap(o, c, r, k); }, &y[std::size_t((n * s.o + o) * s.oh * s.ow)]);
     return y;
   }
@@ -65,8 +71,12 @@ struct Case {
     for (long n = 0; n < s.n; ++n)
       for (long c = 0; c < s.c; ++c)
         by_tiles(
-            s.o, s.h, s.w, [&](long o, long i, long j) { return pixel(dy, n * s.o + o, i - 2 + s.pad_top, j - 2 + s.pad_left, s.oh, s.ow); },
-            [&](long o, long r, long k) { return tap(o, c, 2 - r, 2 - k); }, &dx[std::size_t((n * s.c + c) * s.h * s.w)]);
+            s.o, s.h, s.w,
+            [&](long o, long i, long j) {
+              return pixel(dy, n * s.o + o, i - 2 + s.pad_top, j - 2 + s.pad_left, s.oh, s.ow);
+            },
+            [&](long o, long r, long k) { return tap(o, c, 2 - r, 2 - k); },
+            &dx[std::size_t((n * s.c + c) * s.h * s.w)]);
     return dx;
   }
 
@@ -80,11 +90,18 @@ struct Case {
       CHECK(first / (plane * (blocks ? block_samples : 1)) % channels == channel);
       for (long i = first; i < first + elements; ++i) ++done[std::size_t(i)];
     };
-    reference::Workspace scratch(std::size_t(input ? kernel::winograd_conv2d_backward_input_workspace(s, blocks) : kernel::winograd_conv2d_workspace(s, blocks)));
-    reference::in_parts(input ? kernel::winograd_conv2d_backward_input_items(s, blocks) : kernel::winograd_conv2d_items(s, blocks), parts, [&](long begin, long end) {
-      if (input) kernel::winograd_conv2d_backward_input(s, blocks, weight.data(), image.data(), result.data(), begin, end, scratch.data(), count);
-      else kernel::winograd_conv2d(s, blocks, image.data(), weight.data(), result.data(), begin, end, scratch.data(), count);
-    });
+    reference::Workspace scratch(std::size_t(input ? kernel::winograd_conv2d_backward_input_workspace(s, blocks)
+                                                   : kernel::winograd_conv2d_workspace(s, blocks)));
+    reference::in_parts(
+        input ? kernel::winograd_conv2d_backward_input_items(s, blocks) : kernel::winograd_conv2d_items(s, blocks),
+        parts, [&](long begin, long end) {
+          if (input)
+            kernel::winograd_conv2d_backward_input(s, blocks, weight.data(), image.data(), result.data(), begin, end,
+                                                   scratch.data(), count);
+          else
+            kernel::winograd_conv2d(s, blocks, image.data(), weight.data(), result.data(), begin, end, scratch.data(),
+                                    count);
+        });
     CHECK(std::vector<int>(done.size(), 1) == done);
     return blocks ? from_blocks(result, s.n, to) : result;
   }
@@ -133,21 +150,27 @@ TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolut
     const long column = i % 16, row = i / 16 % 16, own = i / 256 % 64, n = i / 256 / 64;
     for (long k = 0; k < 64 * 9; ++k) {
       const long other = k / 9, r = k / 3 % 3, s = k % 3;
-      y[std::size_t(i)] += double(c.tap(own, other, r, s)) * pixel(c.x, n * 64 + other, row - 1 + r, column - 1 + s, 16, 16);
-      dx[std::size_t(i)] += double(c.tap(other, own, r, s)) * pixel(c.dy, n * 64 + other, row + 1 - r, column + 1 - s, 16, 16);
+      y[std::size_t(i)] +=
+          double(c.tap(own, other, r, s)) * pixel(c.x, n * 64 + other, row - 1 + r, column - 1 + s, 16, 16);
+      dx[std::size_t(i)] +=
+          double(c.tap(other, own, r, s)) * pixel(c.dy, n * 64 + other, row + 1 - r, column + 1 - s, 16, 16);
     }
   }
   std::vector<float> direct(y.size());
   const std::vector<float> x = in_blocks_of(c.x, 16, c.in), dy = in_blocks_of(c.dy, 16, c.out);
-  reference::Workspace forward(kernel::block_conv2d_workspace(c.s)), input(kernel::block_conv2d_backward_input_workspace(c.s));
+  reference::Workspace forward(kernel::block_conv2d_workspace(c.s)),
+      input(kernel::block_conv2d_backward_input_workspace(c.s));
   const auto compare = [&](const std::vector<float>& found, const std::vector<double>& exact) {
     const Error own = error_of(found, exact), other = error_of(from_blocks(direct, 16, c.out), exact);
-    MESSAGE("relative to the root mean square of the results: Winograd " << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
+    MESSAGE("relative to the root mean square of the results: Winograd "
+            << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
     CHECK(own.rms < 2.5 * other.rms);
     CHECK(own.most < 2.5 * other.most);
   };
-  kernel::block_conv2d(c.s, x.data(), c.weight.data(), direct.data(), 0, kernel::block_conv2d_items(c.s), forward.data(), {});
+  kernel::block_conv2d(c.s, x.data(), c.weight.data(), direct.data(), 0, kernel::block_conv2d_items(c.s),
+                       forward.data(), {});
   compare(c.run(false, true, 1), y);
-  kernel::block_conv2d_backward_input(c.s, c.weight.data(), dy.data(), direct.data(), 0, kernel::block_conv2d_backward_input_items(c.s), input.data(), {});
+  kernel::block_conv2d_backward_input(c.s, c.weight.data(), dy.data(), direct.data(), 0,
+                                      kernel::block_conv2d_backward_input_items(c.s), input.data(), {});
   compare(c.run(true, true, 1), dx);
 }

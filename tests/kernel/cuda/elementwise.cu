@@ -1,5 +1,5 @@
-// Compiled by nvcc where it is there: every distinct element-wise kernel of two graphs is instantiated for the device. Where a GPU
-// is, each computes the bits of its counterpart on the CPU.
+// Compiled by nvcc where it is there: every distinct element-wise kernel of two graphs is instantiated for the device.
+// Where a GPU is, each computes the bits of its counterpart on the CPU.
 #include <cstdio>
 #include <cstring>
 

@@ -100,7 +100,8 @@ TEST_CASE("words of a group are those of Philox") {
   std::uint32_t word[4][kernel::random_lanes];
   kernel::draw_words(0x123456789abcdefull, 0x1234567890ull, 0xfedcba9876543210ull, word);
   for (int l = 0; l < kernel::random_lanes; ++l) {
-    const Philox4 expected = philox(0x123456789abcdefull, 0x1234567890ull * kernel::random_lanes + unsigned(l), 0xfedcba9876543210ull);
+    const Philox4 expected =
+        philox(0x123456789abcdefull, 0x1234567890ull * kernel::random_lanes + unsigned(l), 0xfedcba9876543210ull);
     for (int k = 0; k < 4; ++k) CHECK(word[k][l] == expected.word[k]);
   }
 }

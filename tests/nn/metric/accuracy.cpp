@@ -15,7 +15,9 @@ AnyTensor view(std::vector<T>& values, std::vector<std::int64_t> extents) {
 }
 constexpr TensorType batch_of(Dtype dtype) { return {{dyn}, 1, dtype}; }
 constexpr TensorType batch_of(Dtype dtype, int classes) { return {{dyn, classes}, 2, dtype}; }
-constexpr bool judged(const TensorType& prediction, const TensorType& label) { return nn::Accuracy::check(prediction, label).empty(); }
+constexpr bool judged(const TensorType& prediction, const TensorType& label) {
+  return nn::Accuracy::check(prediction, label).empty();
+}
 }  // namespace
 
 TEST_CASE("accuracy: class numbers and one-hot labels give the same share") {
@@ -49,10 +51,14 @@ TEST_CASE("accuracy: by hand it throws what a Model says at compile time") {
   std::vector<std::int32_t> label(10, 0);
   nn::Accuracy accuracy;
   CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {10, 1}), view(target, {10, 1})),
-                       "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got float32 [10,1] and labels float32 [10,1]; nn::Loss{} judges a regression.", ValueError);
+                       "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got "
+                       "float32 [10,1] and labels float32 [10,1]; nn::Loss{} judges a regression.",
+                       ValueError);
   CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 5, 2}), view(label, {1, 5})), ValueError);
   CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 1, 1, 1, 1, 1, 5, 2}), view(label, {5})), ValueError);
   CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {5, 2}), view(label, {4})),
-                       "Accuracy got predictions [5,2] and labels int32 [4], which must be int32 or int64 [n], or one-hot like the predictions.", ValueError);
+                       "Accuracy got predictions [5,2] and labels int32 [4], which must be int32 or int64 [n], or "
+                       "one-hot like the predictions.",
+                       ValueError);
   CHECK_THROWS_AS(accuracy.eval(), RuntimeError);  // nothing was counted
 }

@@ -27,7 +27,9 @@ TEST_CASE("loss: the mean over batches of their means") {
 }
 
 TEST_CASE("loss: a float64 model evaluates in both modes") {
-  const auto data = dataset::from_arrays(dataset::column<Shape<1>>(std::vector<double>{1, 2, 3}), dataset::column<Shape<1>>(std::vector<double>{2, 4, 6})) | dataset::batch(2);
+  const auto data = dataset::from_arrays(dataset::column<Shape<1>>(std::vector<double>{1, 2, 3}),
+                                         dataset::column<Shape<1>>(std::vector<double>{2, 4, 6})) |
+                    dataset::batch(2);
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode});
     Factor net;

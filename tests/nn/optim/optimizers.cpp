@@ -23,7 +23,9 @@ template <class T>
 struct Linear : nn::Cell<Linear<T>> {
   Parameter<T, Shape<features>, nn::Zero{}> weight;
   Parameter<T, Shape<features>, nn::Zero{}> gamma;
-  constexpr auto construct(auto x) const { return ops::add(ops::reduce_sum(ops::mul(x, weight)), ops::reduce_sum(ops::mul(x, gamma))); }
+  constexpr auto construct(auto x) const {
+    return ops::add(ops::reduce_sum(ops::mul(x, weight)), ops::reduce_sum(ops::mul(x, gamma)));
+  }
 };
 template <class T>
 auto rows() {
@@ -41,7 +43,8 @@ using Rule = std::function<void(State&, double gradient, double rate, int t)>;
 
 /// Trains 4 steps with the optimizer and with the rule, and compares every element. `decays` says whether gamma decays.
 template <class T, class Optimizer>
-void check_rule(const Optimizer& optimizer, double weight_decay, bool coupled, const Rule& rule, double tolerance = 1e-6, bool gamma_decays = false) {
+void check_rule(const Optimizer& optimizer, double weight_decay, bool coupled, const Rule& rule,
+                double tolerance = 1e-6, bool gamma_decays = false) {
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode});
     Linear<T> net;
@@ -59,13 +62,16 @@ void check_rule(const Optimizer& optimizer, double weight_decay, bool coupled, c
       for (int i = 0; i < 2 * features; ++i) {
         State& s = expected[std::size_t(i)];
         const double decay = i < features || gamma_decays ? weight_decay : 0, before = s.p;
-        rule(s, static_cast<double>(row.template values<0>()[std::size_t(i % features)]) + (coupled ? decay * before : 0), optimizer.learning_rate.at(t - 1), t);
+        rule(s,
+             static_cast<double>(row.template values<0>()[std::size_t(i % features)]) + (coupled ? decay * before : 0),
+             optimizer.learning_rate.at(t - 1), t);
         if (!coupled) s.p -= optimizer.learning_rate.at(t - 1) * decay * before;
       }
     }
     for (int i = 0; i < 2 * features; ++i) {
       CAPTURE(i);
-      CHECK(std::fabs(static_cast<double>((i < features ? net.weight : net.gamma).values()[std::size_t(i % features)]) - expected[std::size_t(i)].p) <= tolerance);
+      CHECK(std::fabs(static_cast<double>((i < features ? net.weight : net.gamma).values()[std::size_t(i % features)]) -
+                      expected[std::size_t(i)].p) <= tolerance);
     }
   }
 }
@@ -99,32 +105,41 @@ std::string named_bits(const Net& net) {
 
 TEST_CASE("momentum: its rule, with Nesterov's look-ahead, decay, and loss scale") {
   check_rule<float>(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f}, 0, true, momentum_rule(0.9f, false));
-  check_rule<float>(nn::Momentum<true>{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f}, 0.25, true, momentum_rule(0.9f, true));
-  check_rule<double>(nn::Momentum{.learning_rate = 0.125, .momentum = 0.5f, .weight_decay = 0.25f}, 0.25, true, momentum_rule(0.5, false), 1e-13);
+  check_rule<float>(nn::Momentum<true>{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f}, 0.25, true,
+                    momentum_rule(0.9f, true));
+  check_rule<double>(nn::Momentum{.learning_rate = 0.125, .momentum = 0.5f, .weight_decay = 0.25f}, 0.25, true,
+                     momentum_rule(0.5, false), 1e-13);
   check_rule<float>(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .loss_scale = 4}, 0, true,
                     [](State& s, double g, double rate, int t) { momentum_rule(0.9f, false)(s, g / 4, rate, t); });
 }
 
 TEST_CASE("sgd: its rule; the first step takes the whole gradient") {
   check_rule<float>(nn::SGD{.learning_rate = 0.1}, 0, true, sgd_rule(0, 0, false));
-  check_rule<float>(nn::SGD{.learning_rate = 0.1, .dampening = 0.5f, .weight_decay = 0.25f}, 0.25, true, sgd_rule(0, 0, false));
-  check_rule<float>(nn::SGD{.learning_rate = 0.1, .momentum = 0.9f, .dampening = 0.25f, .weight_decay = 0.25f}, 0.25, true, sgd_rule(0.9f, 0.25, false));
+  check_rule<float>(nn::SGD{.learning_rate = 0.1, .dampening = 0.5f, .weight_decay = 0.25f}, 0.25, true,
+                    sgd_rule(0, 0, false));
+  check_rule<float>(nn::SGD{.learning_rate = 0.1, .momentum = 0.9f, .dampening = 0.25f, .weight_decay = 0.25f}, 0.25,
+                    true, sgd_rule(0.9f, 0.25, false));
   check_rule<float>(nn::SGD<true>{.learning_rate = 0.1, .momentum = 0.9f}, 0, true, sgd_rule(0.9f, 0, true));
-  check_rule<double>(nn::SGD{.learning_rate = 0.125, .momentum = 0.5f, .dampening = 0.25f}, 0, true, sgd_rule(0.5, 0.25, false), 1e-13);
+  check_rule<double>(nn::SGD{.learning_rate = 0.125, .momentum = 0.5f, .dampening = 0.25f}, 0, true,
+                     sgd_rule(0.5, 0.25, false), 1e-13);
 }
 
 TEST_CASE("adam: its rule and variants") {
   check_rule<float>(nn::Adam{.learning_rate = 0.1}, 0, true, adam_rule(false, false, true, 1e-8), 1e-5);
-  check_rule<float>(nn::Adam{.learning_rate = 0.1, .weight_decay = 0.25f}, 0.25, true, adam_rule(false, false, true, 1e-8), 1e-5);
-  check_rule<float>(nn::Adam<nn::AdamConfig{.use_nesterov = true}>{.learning_rate = 0.1}, 0, true, adam_rule(true, false, true, 1e-8), 1e-5);
+  check_rule<float>(nn::Adam{.learning_rate = 0.1, .weight_decay = 0.25f}, 0.25, true,
+                    adam_rule(false, false, true, 1e-8), 1e-5);
+  check_rule<float>(nn::Adam<nn::AdamConfig{.use_nesterov = true}>{.learning_rate = 0.1}, 0, true,
+                    adam_rule(true, false, true, 1e-8), 1e-5);
   // A short memory, or the largest square is always the last one.
-  check_rule<float>(nn::Adam<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 0.1, .beta2 = 0.5f}, 0, true, adam_rule(false, true, true, 1e-8, 0.5), 1e-5);
+  check_rule<float>(nn::Adam<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 0.1, .beta2 = 0.5f}, 0, true,
+                    adam_rule(false, true, true, 1e-8, 0.5), 1e-5);
   check_rule<double>(nn::Adam{.learning_rate = 0.125}, 0, true, adam_rule(false, false, true, 1e-8), 1e-7);
 }
 
 TEST_CASE("adam with decoupled decay: no bias correction, and the decay does not enter the moments") {
   check_rule<float>(nn::AdamWeightDecay{.learning_rate = 0.1}, 0, false, adam_rule(false, false, false, 1e-6), 1e-5);
-  check_rule<float>(nn::AdamWeightDecay{.learning_rate = 0.1, .weight_decay = 0.25f}, 0.25, false, adam_rule(false, false, false, 1e-6), 1e-5);
+  check_rule<float>(nn::AdamWeightDecay{.learning_rate = 0.1, .weight_decay = 0.25f}, 0.25, false,
+                    adam_rule(false, false, false, 1e-6), 1e-5);
 }
 
 TEST_CASE("optimizers: 16-bit parameters compute in float and round once per step") {
@@ -134,13 +149,16 @@ TEST_CASE("optimizers: 16-bit parameters compute in float and round once per ste
 }
 
 TEST_CASE("weight decay: without groups it skips beta and gamma, with groups it skips nothing") {
-  nn::Momentum grouped{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f, .groups = {{.params = {"weight"}}}};
+  nn::Momentum grouped{
+      .learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f, .groups = {{.params = {"weight"}}}};
   check_rule<float>(grouped, 0.25, true, momentum_rule(0.9f, false), 1e-6, true);
 }
 
 TEST_CASE("groups: own rates and decays, patterns, and the optimizer's values outside") {
   Net net;
-  nn::SGD sgd{.learning_rate = 0, .groups = {{.params = {"fc1.*"}, .learning_rate = 0.5}, {.params = {"*2.bias"}, .learning_rate = 0, .weight_decay = 0.5f}}};
+  nn::SGD sgd{.learning_rate = 0,
+              .groups = {{.params = {"fc1.*"}, .learning_rate = 0.5},
+                         {.params = {"*2.bias"}, .learning_rate = 0, .weight_decay = 0.5f}}};
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, sgd};
   const auto copy = [](auto& p) { return std::vector<float>(p.values().begin(), p.values().end()); };
   const auto w1 = copy(net.fc1.weight), b1 = copy(net.fc1.bias), w2 = copy(net.fc2.weight), b2 = copy(net.fc2.bias);
@@ -162,14 +180,23 @@ TEST_CASE("groups: own rates and decays, patterns, and the optimizer's values ou
 TEST_CASE("groups: what does not fit the network is refused when the Model is made") {
   Net net;
   using Groups = std::vector<nn::ParameterGroup>;
-  const auto make = [&](Groups groups) { Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .groups = std::move(groups)}); };
+  const auto make = [&](Groups groups) {
+    Model(net, nn::SoftmaxCrossEntropyWithLogits{},
+          nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .groups = std::move(groups)});
+  };
   CHECK_NOTHROW(make({{.params = {"fc1.weight", "fc1.*"}}, {.params = {"fc2.*"}}}));
-  CHECK_THROWS_WITH_AS(make({{.params = {"fc1.wieght"}}}), "Momentum: 'fc1.wieght' in group 0 matches no trainable parameter of the network. Did you mean 'fc1.weight'?", KeyError);
+  CHECK_THROWS_WITH_AS(
+      make({{.params = {"fc1.wieght"}}}),
+      "Momentum: 'fc1.wieght' in group 0 matches no trainable parameter of the network. Did you mean 'fc1.weight'?",
+      KeyError);
   CHECK_THROWS_AS(make({{.params = {"conv*"}}}), KeyError);
-  CHECK_THROWS_WITH_AS(make({{.params = {"fc1.*"}}, {.params = {"*.bias"}}}), "Momentum: parameter 'fc1.bias' is in the groups 0 and 1; it may be in one.", RuntimeError);
+  CHECK_THROWS_WITH_AS(make({{.params = {"fc1.*"}}, {.params = {"*.bias"}}}),
+                       "Momentum: parameter 'fc1.bias' is in the groups 0 and 1; it may be in one.", RuntimeError);
   CHECK_THROWS_AS(make({{.params = {}}}), ValueError);
   CHECK_THROWS_AS(make({{.params = {"*"}, .weight_decay = -1.0f}}), ValueError);
-  CHECK_THROWS_AS(make({{.params = {"fc1.*"}, .learning_rate = std::vector<float>(3, 0.1f)}, {.params = {"fc2.*"}, .learning_rate = std::vector<float>(4, 0.1f)}}), ValueError);
+  CHECK_THROWS_AS(make({{.params = {"fc1.*"}, .learning_rate = std::vector<float>(3, 0.1f)},
+                        {.params = {"fc2.*"}, .learning_rate = std::vector<float>(4, 0.1f)}}),
+                  ValueError);
 }
 
 TEST_CASE("patterns: a star stands for any text") {
@@ -186,14 +213,20 @@ TEST_CASE("patterns: a star stands for any text") {
 
 TEST_CASE("learning rate: a list, a function, and their mistakes") {
   Net net;
-  const auto train = [&](nn::LearningRate rate) { Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = std::move(rate)}).train(1, ten()); };
+  const auto train = [&](nn::LearningRate rate) {
+    Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = std::move(rate)}).train(1, ten());
+  };
   const std::string before = named_bits(net);
   CHECK_NOTHROW(train(std::vector<float>{0, 0, 0}));
   CHECK(named_bits(net) == before);
   CHECK_NOTHROW(train([](long step) { return step == 2 ? 0.5 : 0; }));
   CHECK(named_bits(net) != before);
-  CHECK_THROWS_WITH_AS(train(std::vector<float>{0.1f, 0.1f}), "The learning rate list has 2 values, step 2 needs one more: make it as long as the training.", ValueError);
-  CHECK_THROWS_WITH_AS(train({0.1f, 0.1f}), "The learning rate list has 2 values, step 2 needs one more: make it as long as the training.", ValueError);
+  CHECK_THROWS_WITH_AS(train(std::vector<float>{0.1f, 0.1f}),
+                       "The learning rate list has 2 values, step 2 needs one more: make it as long as the training.",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(train({0.1f, 0.1f}),
+                       "The learning rate list has 2 values, step 2 needs one more: make it as long as the training.",
+                       ValueError);
   CHECK_NOTHROW(train({0.1, 0.1f, 0}));
   CHECK_THROWS_AS(train([](long step) { return step == 1 ? -1 : 0.1; }), ValueError);
   CHECK_THROWS_AS(nn::LearningRate(-0.1), ValueError);
@@ -207,30 +240,38 @@ TEST_CASE("learning rate: a list in braces, and what is none") {
   const nn::SGD listed{.learning_rate = {0.1f, 0.05f}};
   CHECK(listed.learning_rate.length() == 2);
   CHECK(listed.learning_rate.at(1) == 0.05f);
-  const nn::SGD mixed{.learning_rate = {1, 0.5, 0.25f}, .groups = {{.params = {"fc1.*"}, .learning_rate = {{0.5, 0.25, 0.125}}}}};
+  const nn::SGD mixed{.learning_rate = {1, 0.5, 0.25f},
+                      .groups = {{.params = {"fc1.*"}, .learning_rate = {{0.5, 0.25, 0.125}}}}};
   CHECK(mixed.learning_rate.at(0) == 1);
   CHECK(mixed.groups[0].learning_rate->length() == 3);
   const nn::SGD one{.learning_rate = {0.1f}};
   CHECK(one.learning_rate.length() == 0);
   CHECK(one.learning_rate.at(1000) == 0.1f);
   static_assert(!std::is_default_constructible_v<nn::LearningRate>);
-  CHECK_THROWS_WITH_AS((nn::LearningRate{0.1, -0.1}), "A learning rate must be a finite number, 0 or more, got -0.1.", ValueError);
+  CHECK_THROWS_WITH_AS((nn::LearningRate{0.1, -0.1}), "A learning rate must be a finite number, 0 or more, got -0.1.",
+                       ValueError);
 }
 
 TEST_CASE("numbers: illegal ones are refused when the Model is made, with their names") {
   Net net;
   const auto make = [&](auto optimizer) { Model(net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer); };
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = -0.5f}), "Momentum: momentum must be a finite number, 0 or more, got -0.5.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = -0.5f}),
+                       "Momentum: momentum must be a finite number, 0 or more, got -0.5.", ValueError);
   CHECK_THROWS_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = nan}), ValueError);
   CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1}),
-                       "Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, or nn::SGD to do without.", ValueError);
-  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = -1}), "Momentum: weight_decay must be a finite number, 0 or more, got -1.", ValueError);
-  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .loss_scale = 0}), "Momentum: loss_scale must be a finite number above 0, got 0.", ValueError);
+                       "Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, "
+                       ".momentum = 0.9f}, or nn::SGD to do without.",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = -1}),
+                       "Momentum: weight_decay must be a finite number, 0 or more, got -1.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .loss_scale = 0}),
+                       "Momentum: loss_scale must be a finite number above 0, got 0.", ValueError);
   CHECK_THROWS_AS(make(nn::SGD{.dampening = -1}), ValueError);
   CHECK_THROWS_AS(make(nn::SGD<true>{.momentum = 0}), ValueError);
   CHECK_THROWS_AS((make(nn::SGD<true>{.momentum = 0.9f, .dampening = 0.5f})), ValueError);
-  CHECK_THROWS_WITH_AS(make(nn::Adam{.beta1 = 1}), "Adam: beta1 must be between 0 and 1, both excluded, got 1.", ValueError);
+  CHECK_THROWS_WITH_AS(make(nn::Adam{.beta1 = 1}), "Adam: beta1 must be between 0 and 1, both excluded, got 1.",
+                       ValueError);
   CHECK_THROWS_AS(make(nn::Adam{.beta2 = 0}), ValueError);
   CHECK_THROWS_AS(make(nn::Adam{.eps = 0}), ValueError);
   CHECK_THROWS_AS(make(nn::AdamWeightDecay{.beta1 = -0.5f}), ValueError);

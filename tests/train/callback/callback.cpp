@@ -37,7 +37,8 @@ struct WrongHook {
   void step_end(RunInfo&, int) {}
 };
 struct TemplateHook {
-  template <class R> void step_end(R&) {}
+  template <class R>
+  void step_end(R&) {}
 };
 struct Misspelt {
   void begin(RunInfo&) {}
@@ -136,7 +137,8 @@ TEST_CASE("run info: the loss is the mean of the first output") {
   std::vector<float> losses{1, 2, 6};
   std::vector<double> second{9};
   const std::int64_t three[]{3}, one[]{1};
-  const AnyTensor outputs[]{AnyTensor(Dtype::float32, three, losses.data()), AnyTensor(Dtype::float64, one, second.data())};
+  const AnyTensor outputs[]{AnyTensor(Dtype::float32, three, losses.data()),
+                            AnyTensor(Dtype::float64, one, second.data())};
   run.net_outputs = outputs;
   CHECK(run.loss() == 3);
   run.batch_num = 4;

@@ -18,7 +18,8 @@ std::string lines(long every) {
 }  // namespace
 
 TEST_CASE("loss monitor: epoch, step within the epoch, and loss, every so many steps of the run") {
-  CHECK(lines(2) == "epoch: 1 step: 2, loss is 0.5\nepoch: 2 step: 1, loss is 0.25\nepoch: 2 step: 3, loss is 0.1666667\n");
+  CHECK(lines(2) ==
+        "epoch: 1 step: 2, loss is 0.5\nepoch: 2 step: 1, loss is 0.25\nepoch: 2 step: 3, loss is 0.1666667\n");
   CHECK(lines(6) == "epoch: 2 step: 3, loss is 0.1666667\n");
   CHECK(lines(7).empty());
   CHECK(lines(0).empty());

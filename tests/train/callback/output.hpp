@@ -25,7 +25,8 @@ std::string printed(F f) {
   return result;
 }
 
-/// Events of a training of `epochs` epochs with `batches` steps, whose losses are 1/1, 1/2, 1/3, ... `wait(step)` runs in each step.
+/// Events of a training of `epochs` epochs with `batches` steps, whose losses are 1/1, 1/2, 1/3, ... `wait(step)` runs
+/// in each step.
 template <class C, class Wait>
 void play(C& callback, long epochs, long batches, Wait wait, long stop_at = 0) {
   using namespace tenon;

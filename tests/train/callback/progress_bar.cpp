@@ -23,7 +23,8 @@ TEST_CASE("progress bar: in a file one line per epoch") {
   long epoch = 0, epochs = 0, steps = 0;
   double pace = 0, seconds = 0, loss = 0;
   for (int e = 1; e <= 2; ++e) {
-    REQUIRE(std::fscanf(file, "epoch %ld/%ld: %ld steps, %lf ms/step, %lf s, loss %lf\n", &epoch, &epochs, &steps, &pace, &seconds, &loss) == 6);
+    REQUIRE(std::fscanf(file, "epoch %ld/%ld: %ld steps, %lf ms/step, %lf s, loss %lf\n", &epoch, &epochs, &steps,
+                        &pace, &seconds, &loss) == 6);
     CHECK((epoch == e && epochs == 2 && steps == 5));
     CHECK((pace >= 2 && pace < 1000));
     double mean = 0;
@@ -61,7 +62,8 @@ std::string shown_on_terminal(unsigned short columns, long epochs, long steps, l
   std::string shown;
   ::fcntl(master, F_SETFL, O_NONBLOCK);
   char part[4096];
-  for (ssize_t n; (n = ::read(master, part, sizeof part)) > 0;) shown.append(part, std::size_t(n));  // a terminal hands out what it has in pieces
+  // a terminal hands out what it has in pieces
+  for (ssize_t n; (n = ::read(master, part, sizeof part)) > 0;) shown.append(part, std::size_t(n));
   std::fclose(terminal);
   ::close(master);
   return shown;
@@ -85,8 +87,9 @@ TEST_CASE("progress bar: on a terminal a bar, at most ten times a second") {
   CHECK(shown.find("\repoch 1/2 [====================]  100/100") != shown.npos);
   CHECK(shown.find("\repoch 2/2 [====================]  100/100") != shown.npos);
   CHECK(shown.find("ETA 0:0") != shown.npos);
-  CHECK(shown.find("loss 0.0519\x1b[K\r\n") != shown.npos);  // the mean of 1/1 .. 1/100; a terminal makes "\r\n" of "\n"
-  CHECK(shown.find("loss 0.0069\x1b[K\r\n") != shown.npos);  // and of 1/101 .. 1/200
+  // the mean of 1/1 .. 1/100; a terminal makes "\r\n" of "\n"
+  CHECK(shown.find("loss 0.0519\x1b[K\r\n") != shown.npos);
+  CHECK(shown.find("loss 0.0069\x1b[K\r\n") != shown.npos);            // and of 1/101 .. 1/200
   const auto drawn = std::count(shown.begin(), shown.end(), '[') / 2;  // each drawing has "[" of the bar and "\x1b[K"
   const auto epochs = 2;
   CHECK(drawn >= 2 * epochs);

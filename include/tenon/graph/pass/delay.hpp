@@ -4,14 +4,15 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Moves every node in front of the first that reads its result, that is the last to read one of its operands, or that changes one.
-/// So no value lives longer, and weight gradients of short cuts wait until their inputs' do. Effects, and nodes that read a value last,
-/// stay where they are; nodes that meet in one place keep their order. O(nodes).
+/// Moves every node in front of the first that reads its result, that is the last to read one of its operands, or that
+/// changes one. So no value lives longer, and weight gradients of short cuts wait until their inputs' do. Effects, and
+/// nodes that read a value last, stay where they are; nodes that meet in one place keep their order. O(nodes).
 template <int N>
 constexpr Graph<N> delay(const Graph<N>& graph) {
   const Buffers<N> buffers = buffers_of(graph);
-  int last[N + 1]{};                   // of each buffer: the last reader
-  int next[N + 1]{}, change[N + 1]{};  // behind the node at hand: the first reader of each node, the first effect that writes each buffer
+  int last[N + 1]{};  // of each buffer: the last reader
+  // behind the node at hand: the first reader of each node, the first effect that writes each buffer
+  int next[N + 1]{}, change[N + 1]{};
   for (int id = 0; id < graph.count; ++id) {
     next[id] = change[id] = graph.count;
     for (int k = 0; k < graph[id].operands; ++k) last[buffers.owner[graph[id].operand[k]]] = id;

@@ -6,7 +6,8 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 /// Where each effect can stand: right behind the last of the nodes that compute its operands, that read or change a
-/// buffer which it changes, or that change one which it reads. An effect that follows no node stays; others stay anyway.
+/// buffer which it changes, or that change one which it reads. An effect that follows no node stays; others stay
+/// anyway.
 template <int N>
 struct EarliestPlaces {
   int behind[N + 1]{};
@@ -38,8 +39,9 @@ constexpr EarliestPlaces<N> earliest_places(const Graph<N>& graph) {
 }
 }  // namespace detail
 
-/// Moves every effect right behind the last node that it must follow, leaves to the front. On deep networks this shrinks
-/// the memory of gradients 10 to 37 times. All other nodes keep their order, and so do effects at one place. O(nodes).
+/// Moves every effect right behind the last node that it must follow, leaves to the front. On deep networks this
+/// shrinks the memory of gradients 10 to 37 times. All other nodes keep their order, and so do effects at one place.
+/// O(nodes).
 template <int N>
 constexpr Graph<N> early_update(const Graph<N>& graph) {
   const detail::EarliestPlaces<N> places = detail::earliest_places(graph);

@@ -15,7 +15,8 @@ constexpr Graph<N> fold(Graph<N> graph) {
     bool constant = true;
     for (int k = 0; k < node.operands; ++k) constant &= is<ops::Constant>(graph[node.operand[k]]);
     if (!constant) continue;
-    const double a = constant_value(graph[node.operand[0]]), b = node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;
+    const double a = constant_value(graph[node.operand[0]]),
+                 b = node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;
     const double value = rules_of(node.op).fold(node.type.dtype, a, b);
     if (value != value) continue;
     Node folded = constant_node(node.type.dtype, value);

@@ -62,8 +62,8 @@ constexpr bool one_dtype(const Graph<N>& graph, const Node& node) {
     if (graph[node.operand[k]].type.dtype != node.type.dtype) return false;
   return true;
 }
-// True if an epilogue can read the operand: a number, the result's shape, or one value per channel, where `channel` is the
-// axis of the result along which the product has its channels.
+// True if an epilogue can read the operand: a number, the result's shape, or one value per channel, where `channel` is
+// the axis of the result along which the product has its channels.
 constexpr bool epilogue_operand(const TensorType& t, const TensorType& result, int channel) {
   if (t.same_shape(result) || (t.count(1) == 1 && !t.batched())) return true;
   for (int axis = 0; axis < t.rank; ++axis) {
@@ -87,7 +87,8 @@ class Fuser {
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
       if (graph_[id].op->id == max_pool) into_convolution(id);
-      if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id)) into_chain(id);
+      if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id))
+        into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
@@ -99,7 +100,8 @@ class Fuser {
   }
 
  private:
-  // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change between.
+  // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change
+  // between.
   constexpr bool merges(int id, int operand) const {
     return uses_[operand] == 1 && graph_[operand].type == graph_[id].type && unchanged(operand);
   }
@@ -112,7 +114,8 @@ class Fuser {
   // The step of an element-wise node; operand `replaced` comes from source `from`.
   constexpr void append(FusedProgram<N>& program, const Node& node, int replaced, int from) const {
     Step s{node.op->id, {no_source, no_source, no_source}};
-    for (int k = 0; k < node.operands; ++k) s.source[k] = node.operand[k] == replaced ? from : program.source(node.operand[k]);
+    for (int k = 0; k < node.operands; ++k)
+      s.source[k] = node.operand[k] == replaced ? from : program.source(node.operand[k]);
     program.add(s);
   }
   constexpr bool into_epilogue(int id) {
@@ -126,10 +129,13 @@ class Fuser {
       program.base = 2;  // operators with an epilogue have two operands of their own
       bool readable = true;
       for (int other = 0; other < node.operands; ++other)
-        if (node.operand[other] != product) readable &= epilogue_operand(graph_[node.operand[other]].type, node.type, normalized_axis(p.op->channel_axis, node.type.rank));
+        if (node.operand[other] != product)
+          readable &= epilogue_operand(graph_[node.operand[other]].type, node.type,
+                                       normalized_axis(p.op->channel_axis, node.type.rank));
       if (!readable) continue;
       int from = 0;  // the operator's own result
-      for (int i = 0; i < p.steps; ++i) from = program.add(Step::unpack(graph_.program[p.program + 2 * i], graph_.program[p.program + 2 * i + 1]));
+      for (int i = 0; i < p.steps; ++i)
+        from = program.add(Step::unpack(graph_.program[p.program + 2 * i], graph_.program[p.program + 2 * i + 1]));
       append(program, node, product, from);
       if (!program.fits) continue;
       store(id, program, product);
@@ -184,7 +190,8 @@ class Fuser {
     }
     joins_[id] = uses_[product] == 3;  // the gradient reads it twice
   }
-  // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool goes.
+  // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool
+  // goes.
   constexpr void store(int id, FusedProgram<N>& program, int dropped) {
     const Node& before = graph_[dropped];
     int at = graph_.program_length;
@@ -206,12 +213,13 @@ class Fuser {
   Buffers<N> buffers_;
   int to_[N + 1]{}, uses_[N + 1]{};
   int changed_[N + 1]{};  // of each buffer: the last effect so far that wrote it
-  bool keep_[N + 1]{}, joins_[N + 1]{};  // joins: a maximum over windows that can be computed with its operand, a convolution
+  // joins: a maximum over windows that can be computed with its operand, a convolution
+  bool keep_[N + 1]{}, joins_[N + 1]{};
 };
 }  // namespace detail
 
-/// Merges an element-wise node with the nodes that only it reads, if they are element-wise or products with an epilogue.
-/// Every step still rounds to its dtype, so no bit changes. O(nodes x steps).
+/// Merges an element-wise node with the nodes that only it reads, if they are element-wise or products with an
+/// epilogue. Every step still rounds to its dtype, so no bit changes. O(nodes x steps).
 template <int N, class Fused = ops::Fused>
 constexpr Graph<N> fuse(const Graph<N>& graph) {
   return detail::Fuser<Fused, N>(graph).run();

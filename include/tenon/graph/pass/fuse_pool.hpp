@@ -6,14 +6,16 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-inline constexpr int max_pool = operator_id("MaxPool"), max_pool_gradient = operator_id("MaxPoolGrad"), convolution = operator_id("Conv2D"), relu_gradient = operator_id("ReluGrad");
-inline constexpr int weight_gradient = operator_id("Conv2DBackpropFilter"), input_gradient = operator_id("Conv2DBackpropInput"), sum_to = operator_id("SumTo");
+inline constexpr int max_pool = operator_id("MaxPool"), max_pool_gradient = operator_id("MaxPoolGrad"),
+                     convolution = operator_id("Conv2D"), relu_gradient = operator_id("ReluGrad");
+inline constexpr int weight_gradient = operator_id("Conv2DBackpropFilter"),
+                     input_gradient = operator_id("Conv2DBackpropInput"), sum_to = operator_id("SumTo");
 
 /// The settings of a maximum over windows of 2 x 2 side by side: in the order of ops::Pool2dAttributes.
 constexpr Attributes halving_pool(int height, int width) { return {{2, 2, 2, 2, 0, 0, height, width}}; }
 
-/// True if the maximum over windows `pool` of node `product` can be computed with it: if that is a convolution, a pair of rows at a time,
-/// and its epilogue reads numbers and values per channel only.
+/// True if the maximum over windows `pool` of node `product` can be computed with it: if that is a convolution, a pair
+/// of rows at a time, and its epilogue reads numbers and values per channel only.
 template <int N>
 constexpr bool joins_pool(const Graph<N>& graph, const Node& pool, const Node& product) {
   if (pool.op->id != max_pool || product.op->id != convolution || product.type.dtype != Dtype::float32) return false;
@@ -30,25 +32,31 @@ constexpr Node with_pool(const Node& pool, Node product) {
   return product;
 }
 
-/// True if node `gradient` is that of a maximum over windows of `product` and of the ReLU between: all that it reads of the convolution is
-/// which element of a window won, and whether it is greater than 0.
+/// True if node `gradient` is that of a maximum over windows of `product` and of the ReLU between: all that it reads of
+/// the convolution is which element of a window won, and whether it is greater than 0.
 template <int N>
 constexpr bool reads_winners(const Graph<N>& graph, const Node& gradient, int product, const Attributes& window) {
-  if (gradient.op->id != max_pool_gradient || gradient.operand[0] != product || gradient.attributes != window || gradient.steps != 1 || gradient.operand[2] != product) return false;
+  if (gradient.op->id != max_pool_gradient || gradient.operand[0] != product || gradient.attributes != window ||
+      gradient.steps != 1 || gradient.operand[2] != product)
+    return false;
   const Step step = Step::unpack(graph.program[gradient.program], graph.program[gradient.program + 1]);
   return step.op == relu_gradient && step.source[0] == 1 && step.source[1] == 0;
 }
-/// Windows in a row from which on the gradient is put in its place. In shorter ones it is added to 0, which can change the sign of a zero.
+/// Windows in a row from which on the gradient is put in its place. In shorter ones it is added to 0, which can change
+/// the sign of a zero.
 inline constexpr int least_windows = 4;
 
 /// Bytes of the image that a list's readers make of each sample: more would not stay in the cache.
 inline constexpr long most_image_bytes = 40 << 10;
 
-/// Where the pixels of `spread` stand in that image, if a convolution's gradient reads it that can do so by a list of winners; else nothing.
+/// Where the pixels of `spread` stand in that image, if a convolution's gradient reads it that can do so by a list of
+/// winners; else nothing.
 template <int N>
 constexpr WinnerPlaces places_of(const Graph<N>& graph, const Node& reader, int spread) {
   const bool weight = reader.op->id == weight_gradient, input = reader.op->id == input_gradient;
-  if ((!weight && !input) || reader.operand[1] != spread || reader.operand[0] == spread || reader.type.dtype != Dtype::float32) return {};
+  if ((!weight && !input) || reader.operand[1] != spread || reader.operand[0] == spread ||
+      reader.type.dtype != Dtype::float32)
+    return {};
   for (int k = 2; k < reader.operands; ++k)
     if (reader.operand[k] == spread) return {};
   const TensorType &kernel = weight ? reader.type : graph[reader.operand[0]].type, &y = graph[spread].type;
@@ -56,10 +64,13 @@ constexpr WinnerPlaces places_of(const Graph<N>& graph, const Node& reader, int 
   if (setting[4] != 1 || setting[5] != 1 || setting[6] != 1) return {};
   const WinnerPlaces places = winner_places(kernel[1], kernel[3], y[3], setting[0], setting[1]);
   const long rows = long(y[2] - 1) * setting[0] + kernel[2];
-  return (weight || whole_pixels(places)) && rows * places.line * long(sizeof(float)) <= most_image_bytes ? places : WinnerPlaces{};
+  return (weight || whole_pixels(places)) && rows * places.line * long(sizeof(float)) <= most_image_bytes
+             ? places
+             : WinnerPlaces{};
 }
 
-/// Makes a list of the winners' gradient `spread` if all that read it take one: the gradients of one convolution, and of its bias.
+/// Makes a list of the winners' gradient `spread` if all that read it take one: the gradients of one convolution, and
+/// of its bias.
 template <int N>
 constexpr void list_winners(Graph<N>& graph, int spread) {
   WinnerPlaces places{};
@@ -75,7 +86,9 @@ constexpr void list_winners(Graph<N>& graph, int spread) {
     if (!reads(node)) continue;
     if (node.op->id == sum_to && rules_of(node.op).fits_blocks(node.type, &graph[spread].type, 1)) continue;
     const WinnerPlaces own = places_of(graph, node, spread);
-    if (own.column == 0 || (places.column != 0 && (own.row != places.row || own.column != places.column || own.split != places.split))) return;
+    if (own.column == 0 ||
+        (places.column != 0 && (own.row != places.row || own.column != places.column || own.split != places.split)))
+      return;
     places = own;
   }
   if (places.column == 0) return;
@@ -84,8 +97,8 @@ constexpr void list_winners(Graph<N>& graph, int spread) {
   graph[spread].attributes = {{places.row, places.column, places.split}};
 }
 
-/// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: in place of the result there will be
-/// room for the winners' numbers.
+/// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: in place of
+/// the result there will be room for the winners' numbers.
 template <int N>
 constexpr void keep_winners(Graph<N>& graph, int pool) {
   const int product = graph[pool].operand[0];
@@ -106,14 +119,16 @@ constexpr void keep_winners(Graph<N>& graph, int pool) {
   list_winners(graph, gradient);
 }
 
-/// Puts gradients of weights in front of the sums of the same lists, which find there what those add up anyway (kernel/cpu/winner_lists.hpp).
+/// Puts gradients of weights in front of the sums of the same lists, which find there what those add up anyway
+/// (kernel/cpu/winner_lists.hpp).
 template <int N>
 constexpr void sum_lists_late(Graph<N>& graph) {
   constexpr int sum_of_lists = operator_id("SumOfLists"), by_list = operator_id("WinnerConv2DFilter");
   for (int sum = 0; sum < graph.count; ++sum) {
     if (graph[sum].op->id != sum_of_lists) continue;
     int from = sum + 1;
-    while (from < graph.count && !(graph[from].op->id == by_list && graph[from].operand[1] == graph[sum].operand[0])) ++from;
+    while (from < graph.count && !(graph[from].op->id == by_list && graph[from].operand[1] == graph[sum].operand[0]))
+      ++from;
     if (from == graph.count) continue;
     const Node node = graph[from];
     bool moves = true;

@@ -16,7 +16,8 @@ constexpr bool pack_update(Node& fused, const Node& product, const Node& update)
   fused.attributes.word[0] = product.attributes.word[0];
   fused.attributes.word[1] = update.op->id;
   for (int i = 0; i < max_attributes; ++i)
-    if (i + update_attributes < max_attributes) fused.attributes.word[i + update_attributes] = update.attributes.word[i];
+    if (i + update_attributes < max_attributes)
+      fused.attributes.word[i + update_attributes] = update.attributes.word[i];
     else if (update.attributes.word[i]) return false;
   for (int i = 1; i < max_attributes; ++i)
     if (product.attributes.word[i]) return false;
@@ -24,9 +25,10 @@ constexpr bool pack_update(Node& fused, const Node& product, const Node& update)
 }
 }  // namespace detail
 
-/// Merges an update (operands: parameter, gradient, moments, numbers) with the product that computes the gradient, if nothing else
-/// reads it and nothing that the product reads changes between. The update gets the same gradient, so no bit changes. O(nodes).
-/// A gradient that was widened from 16 bits is read as it was before, if its reader can do that: widening is exact.
+/// Merges an update (operands: parameter, gradient, moments, numbers) with the product that computes the gradient, if
+/// nothing else reads it and nothing that the product reads changes between. The update gets the same gradient, so no
+/// bit changes. O(nodes). A gradient that was widened from 16 bits is read as it was before, if its reader can do that:
+/// widening is exact.
 template <int N, class Cast = ops::Cast>
 constexpr Graph<N> fuse_update(Graph<N> graph) {
   const Buffers<N> buffers = buffers_of(graph);
@@ -64,8 +66,9 @@ constexpr Graph<N> fuse_update(Graph<N> graph) {
     const Node& product = graph[gradient];
     const auto is_matrix = [&](int operand) { return graph[operand].type.rank == 2; };
     Node fused = update;
-    if (gradient != id && product.op->takes_update && product.steps == 0 && uses[gradient] == 1 && product.type == update.type && is_matrix(gradient) &&
-        is_matrix(product.operand[0]) && is_matrix(product.operand[1]) && (update.type.dtype == Dtype::float32 || update.type.dtype == Dtype::float64) &&
+    if (gradient != id && product.op->takes_update && product.steps == 0 && uses[gradient] == 1 &&
+        product.type == update.type && is_matrix(gradient) && is_matrix(product.operand[0]) &&
+        is_matrix(product.operand[1]) && (update.type.dtype == Dtype::float32 || update.type.dtype == Dtype::float64) &&
         update.operands < max_operands && still_there(id, gradient) && detail::pack_update(fused, product, update)) {
       fused.op = rules_of(product.op).with_update;
       fused.operands = update.operands + 1;

@@ -9,7 +9,8 @@ struct ToBlocks;
 struct FromBlocks;
 }
 
-/// What the layout pass decides. It holds for batches that fill blocks (in_blocks(n)); others are computed row-major by the same rows.
+/// What the layout pass decides. It holds for batches that fill blocks (in_blocks(n)); others are computed row-major by
+/// the same rows.
 template <int N>
 struct Layouts {
   bool row[N + 1]{};    // the node's kernel runs in blocks
@@ -22,12 +23,13 @@ namespace detail {
 template <int N>
 constexpr bool converts(const Graph<N>& graph, const Layouts<N>& layouts, int id, int k) {
   const int operand = graph[id].operand[k];
-  return is_image(graph[operand].type) && layouts.value[operand] != (layouts.row[id] && (k == 0 || graph[id].op->blocks != InBlocks::first));
+  return is_image(graph[operand].type) &&
+         layouts.value[operand] != (layouts.row[id] && (k == 0 || graph[id].op->blocks != InBlocks::first));
 }
 }  // namespace detail
 
-/// An operator that wants blocks gets them, one that follows does as its operands; everything else is row-major. A value changes its
-/// layout at most once. O(nodes).
+/// An operator that wants blocks gets them, one that follows does as its operands; everything else is row-major. A
+/// value changes its layout at most once. O(nodes).
 template <int N>
 constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
   Layouts<N> layouts;
@@ -36,8 +38,10 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
     TensorType operand[max_operands]{};
     bool wanted = node.op->blocks == InBlocks::wants;
     const bool first = node.op->blocks == InBlocks::first;
-    for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]] && (k == 0 || !first);
-    layouts.row[id] = wanted && node.op->blocks != InBlocks::never && rules_of(node.op).fits_blocks(node.type, operand, node.operands);
+    for (int k = 0; k < node.operands; ++k)
+      operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]] && (k == 0 || !first);
+    layouts.row[id] = wanted && node.op->blocks != InBlocks::never &&
+                      rules_of(node.op).fits_blocks(node.type, operand, node.operands);
     layouts.value[id] = layouts.row[id] && !first && is_image(node.type);
   }
   bool converted[N + 1]{};
@@ -58,7 +62,8 @@ struct LaidOut {
   Stages<M> stages{};
 };
 
-/// Puts a conversion before the first reader of each value that has the other layout, into the reader's stage. O(nodes).
+/// Puts a conversion before the first reader of each value that has the other layout, into the reader's stage.
+/// O(nodes).
 template <int M, int N, class To = ops::ToBlocks, class From = ops::FromBlocks>
 constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, const Stages<N>& stages = {}) {
   LaidOut<M> result;
@@ -82,14 +87,17 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, c
   for (int id = 0; id < graph.count; ++id) {
     Node node = graph[id];
     stage = stages.of[id];
-    for (int k = 0; k < node.operands; ++k) node.operand[k] = detail::converts(graph, layouts, id, k) ? convert(graph[id].operand[k]) : position[graph[id].operand[k]];
+    for (int k = 0; k < node.operands; ++k)
+      node.operand[k] =
+          detail::converts(graph, layouts, id, k) ? convert(graph[id].operand[k]) : position[graph[id].operand[k]];
     position[id] = emit(node, layouts.row[id], layouts.value[id]);
     result.stages.sums[position[id]] = stages.sums[id];
   }
   stage = 0;
   result.stages.count = stages.count;
   g.outputs = graph.outputs;
-  for (int k = 0; k < graph.outputs; ++k) g.output[k] = layouts.value[graph.output[k]] ? convert(graph.output[k]) : position[graph.output[k]];
+  for (int k = 0; k < graph.outputs; ++k)
+    g.output[k] = layouts.value[graph.output[k]] ? convert(graph.output[k]) : position[graph.output[k]];
   for (int i = 0; i < graph.program_length; ++i) g.program[i] = graph.program[i];
   g.program_length = graph.program_length;
   return result;

@@ -9,7 +9,8 @@ namespace detail {
 template <int N>
 class Recomputer {
  public:
-  constexpr explicit Recomputer(const Graph<N>& graph) : graph_(graph), lives_(lifetimes(graph)), full_(fullest(graph, lives_, Region::sample)) {}
+  constexpr explicit Recomputer(const Graph<N>& graph)
+      : graph_(graph), lives_(lifetimes(graph)), full_(fullest(graph, lives_, Region::sample)) {}
 
   constexpr Graph<N> run() {
     find_readers();
@@ -35,7 +36,9 @@ class Recomputer {
       }
     for (int k = 0; k < graph_.outputs; ++k) kept_[buffers.owner[graph_.output[k]]] = true;
   }
-  constexpr bool is_cheap(int id) const { return graph_[id].op->cheap && lives_.region[id] == Region::sample && !kept_[id] && !changed_[id]; }
+  constexpr bool is_cheap(int id) const {
+    return graph_[id].op->cheap && lives_.region[id] == Region::sample && !kept_[id] && !changed_[id];
+  }
   // True if node `id` can be computed again at a moment: what it reads is as it was, alive, or computed again as well.
   constexpr bool operands_there(int id, int moment) {
     for (int k = 0; k < graph_[id].operands; ++k) {
@@ -70,10 +73,11 @@ class Recomputer {
   const Lifetimes<N> lives_;
   const Fullest full_;
   Graph<N> result_{};
-  int next_[N + 1]{};                     // the first reader of a node behind the fullest moment; 0: none
-  int changed_[N + 1]{};                  // of each buffer: the last effect that writes it
-  bool kept_[N + 1]{};                    // buffers that a second value cannot replace
-  bool again_[N + 1]{}, helps_[N + 1]{};  // computed a second time: for readers behind the fullest moment; for such nodes alone
+  int next_[N + 1]{};     // the first reader of a node behind the fullest moment; 0: none
+  int changed_[N + 1]{};  // of each buffer: the last effect that writes it
+  bool kept_[N + 1]{};    // buffers that a second value cannot replace
+  // computed a second time: for readers behind the fullest moment; for such nodes alone
+  bool again_[N + 1]{}, helps_[N + 1]{};
   int first_[N + 1]{}, second_[N + 1]{};  // where a node is in the result
 };
 }  // namespace detail
@@ -86,8 +90,8 @@ constexpr bool any_cheap(const Graph<N>& graph) {
   return false;
 }
 
-/// Computes values again that are alive at the fullest moment and needed behind it, where that takes no longer than to read and write
-/// them, instead of keeping them. The second values are the same, so no bit changes. O(nodes).
+/// Computes values again that are alive at the fullest moment and needed behind it, where that takes no longer than to
+/// read and write them, instead of keeping them. The second values are the same, so no bit changes. O(nodes).
 template <int N>
 constexpr Graph<N> recompute(const Graph<N>& graph) {
   return detail::Recomputer<N>(graph).run();

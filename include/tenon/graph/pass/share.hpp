@@ -6,15 +6,17 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 constexpr bool same_call(const Node& a, const Node& b) {
-  if (a.op->id != b.op->id || a.operands != b.operands || a.immediate != b.immediate || !(a.type == b.type) || !(a.attributes == b.attributes)) return false;
+  if (a.op->id != b.op->id || a.operands != b.operands || a.immediate != b.immediate || !(a.type == b.type) ||
+      !(a.attributes == b.attributes))
+    return false;
   for (int k = 0; k < a.operands; ++k)
     if (a.operand[k] != b.operand[k]) return false;
   return a.steps == 0 && b.steps == 0;
 }
 }  // namespace detail
 
-/// Of all nodes that compute the same value, the first one stays. Effects are never merged, nor is what stands before and
-/// behind a change of an operand. O(nodes), by hashing.
+/// Of all nodes that compute the same value, the first one stays. Effects are never merged, nor is what stands before
+/// and behind a change of an operand. O(nodes), by hashing.
 template <int N>
 constexpr Graph<N> share_common(Graph<N> graph) {
   constexpr int slots = N < 200 ? 512 : N < 2000 ? 8192 : 65536;
@@ -23,7 +25,8 @@ constexpr Graph<N> share_common(Graph<N> graph) {
   bool keep[N + 1]{}, changes[N + 1]{};  // changes: some effect writes the node's own buffer
   int to[N + 1]{}, changed[N + 1]{};     // changed: the last effect so far that did
   for (int id = 0; id < graph.count; ++id)
-    for (int k = 0; k < graph[id].operands; ++k) changes[buffers.owner[graph[id].operand[k]]] |= writes(graph, buffers, graph[id], k);
+    for (int k = 0; k < graph[id].operands; ++k)
+      changes[buffers.owner[graph[id].operand[k]]] |= writes(graph, buffers, graph[id], k);
   const auto stale = [&](int earlier) {
     for (int k = 0; k < graph[earlier].operands; ++k)
       if (changed[buffers.owner[graph[earlier].operand[k]]] > earlier) return true;

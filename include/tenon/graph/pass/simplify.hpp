@@ -25,7 +25,9 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
     for (int k = 0; k < 2; ++k) {
       const Node& one = graph[node.operand[k]];
       const int other = node.operand[1 - k];
-      if (is<ops::Constant>(one) && constant_value(one) == 1 && graph[other].type == node.type && changes.allow(id, other)) return other;
+      if (is<ops::Constant>(one) && constant_value(one) == 1 && graph[other].type == node.type &&
+          changes.allow(id, other))
+        return other;
     }
   }
   return id;
@@ -33,9 +35,12 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
 }  // namespace detail
 
 /// Removes copies, reshapes to the same shape, and multiplications by one, joins reshapes. O(nodes).
-template <int N, class Reshape = ops::Reshape, class Identity = ops::Identity, class StopGradient = ops::StopGradient, class Mul = ops::Mul>
+template <int N, class Reshape = ops::Reshape, class Identity = ops::Identity, class StopGradient = ops::StopGradient,
+          class Mul = ops::Mul>
 constexpr Graph<N> simplify(Graph<N> graph) {
-  const detail::Changes<N> changes(graph, [](const Node& node) { return node.op->view || node.op->effect || is<Identity>(node) || is<StopGradient>(node) || is<Mul>(node); });
+  const detail::Changes<N> changes(graph, [](const Node& node) {
+    return node.op->view || node.op->effect || is<Identity>(node) || is<StopGradient>(node) || is<Mul>(node);
+  });
   bool keep[N + 1]{};
   int to[N + 1]{};
   for (int id = 0; id < graph.count; ++id) {

@@ -18,20 +18,22 @@ struct StageChoice {
 };
 
 namespace detail {
-// What a stage reads again for every block, such as a weight, has to stay in the cache beside the block's values: no more bytes than this.
+// What a stage reads again for every block, such as a weight, has to stay in the cache beside the block's values: no
+// more bytes than this.
 inline constexpr long most_read_again = 256 << 10;
 // A sum over the batch is added up once per block: no more bytes than this.
 inline constexpr long most_summed = 64 << 10;
 // The values of a block: no more bytes per sample than this, or they do not stay in any cache.
 inline constexpr long most_per_sample = 256 << 10;
 
-/// Looks for the nodes of one stage after the other. Between the first node of a stage and its last there can be nodes that need
-/// the whole batch. Those that need nothing of the stage run before it, the others behind it; a node of blocks that needs one of the
-/// others begins the next stage.
+/// Looks for the nodes of one stage after the other. Between the first node of a stage and its last there can be nodes
+/// that need the whole batch. Those that need nothing of the stage run before it, the others behind it; a node of
+/// blocks that needs one of the others begins the next stage.
 template <int N>
 class StageFinder {
  public:
-  constexpr StageFinder(const Graph<N>& graph, const Layouts<N>& layouts) : graph_(graph), layouts_(layouts), buffers_(buffers_of(graph)) {
+  constexpr StageFinder(const Graph<N>& graph, const Layouts<N>& layouts)
+      : graph_(graph), layouts_(layouts), buffers_(buffers_of(graph)) {
     for (int id = 0; id < graph.count; ++id)
       for (int k = 0; k < graph[id].operands; ++k) last_use_[buffers_.owner[graph[id].operand[k]]] = id;
     for (int k = 0; k < graph.outputs; ++k) last_use_[buffers_.owner[graph.output[k]]] = graph.count;
@@ -57,7 +59,8 @@ class StageFinder {
   constexpr StagePart part(int id) const { return choice_.part[id]; }
   constexpr bool fits(int id) const {
     for (int k = 0; k < graph_[id].operands; ++k)
-      if (const TensorType& t = graph_[graph_[id].operand[k]].type; !t.batched() && t.bytes(1) > most_read_again) return false;
+      if (const TensorType& t = graph_[graph_[id].operand[k]].type; !t.batched() && t.bytes(1) > most_read_again)
+        return false;
     return true;
   }
   constexpr bool is_sum(int id) const {
@@ -88,7 +91,9 @@ class StageFinder {
   constexpr bool waits(int id) const {
     if (needs_behind(id)) return true;
     for (int k = 0; k < graph_[id].operands; ++k)
-      if (in_stage(graph_[id].operand[k]) || (writes(graph_, buffers_, graph_[id], k) && read_[buffers_.owner[graph_[id].operand[k]]] > begin_)) return true;
+      if (in_stage(graph_[id].operand[k]) ||
+          (writes(graph_, buffers_, graph_[id], k) && read_[buffers_.owner[graph_[id].operand[k]]] > begin_))
+        return true;
     return false;
   }
   constexpr void note(int id) {
@@ -101,8 +106,8 @@ class StageFinder {
     }
   }
 
-  // True if it pays to run the nodes of the stage block by block: some are for images in blocks, and most of what they compute
-  // nothing else needs.
+  // True if it pays to run the nodes of the stage block by block: some are for images in blocks, and most of what they
+  // compute nothing else needs.
   constexpr bool pays(int end) const {
     bool blocks = false;
     long all = 0, kept = 0;
@@ -126,12 +131,14 @@ class StageFinder {
   const Buffers<N> buffers_;
   StageChoice<N> choice_{};
   int begin_ = 0;
-  int last_use_[N + 1]{};                                        // of each buffer
-  int read_[N + 1]{}, written_[N + 1]{}, used_behind_[N + 1]{};  // of each buffer, 1 + the last node of the stage or behind it that does so
+  int last_use_[N + 1]{};  // of each buffer
+  // of each buffer, 1 + the last node of the stage or behind it that does so
+  int read_[N + 1]{}, written_[N + 1]{}, used_behind_[N + 1]{};
 };
 }  // namespace detail
 
-/// Finds the nodes that work sample by sample, and sums over the batch of images, that are better off in a stage. O(nodes).
+/// Finds the nodes that work sample by sample, and sums over the batch of images, that are better off in a stage.
+/// O(nodes).
 template <int N>
 constexpr StageChoice<N> choose_stages(const Graph<N>& graph, const Layouts<N>& layouts) {
   return detail::StageFinder<N>(graph, layouts).find();
@@ -159,7 +166,8 @@ constexpr Staged<N> make_stages(const Graph<N>& graph, const Layouts<N>& layouts
   };
   int id = 0;
   for (int c = 0; c <= choice.count; ++c) {
-    const int begin = c < choice.count ? choice.begin[c] : graph.count, end = c < choice.count ? choice.end[c] : graph.count;
+    const int begin = c < choice.count ? choice.begin[c] : graph.count,
+              end = c < choice.count ? choice.end[c] : graph.count;
     while (id < begin) emit(id++, 0);
     if (begin == end) break;
     for (id = begin; id < end; ++id)

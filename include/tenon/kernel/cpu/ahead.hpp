@@ -4,7 +4,8 @@
 
 namespace tenon::inline TENON_ABI::kernel::detail {
 
-// Memory that will be needed soon and is fetched little by little meanwhile: `count` pieces of `length` bytes, each `step` further.
+// Memory that will be needed soon and is fetched little by little meanwhile: `count` pieces of `length` bytes, each
+// `step` further.
 struct Ahead {
   const char* at = nullptr;
   long length = 0, step = 0, count = 0;

@@ -9,11 +9,17 @@
 
 namespace tenon::inline TENON_ABI::kernel {
 
-/// True if all numbers are finite: then their exponents have a bit that is 0, so that one added to the exponent does not reach the sign.
+/// True if all numbers are finite: then their exponents have a bit that is 0, so that one added to the exponent does
+/// not reach the sign.
 template <class T>
 [[gnu::noinline]] bool all_finite(const T* x, long count) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  constexpr int fraction = sizeof(T) == 8 ? 52 : sizeof(T) == 4 ? 23 : std::is_same_v<T, float16> ? 10 : 7, sign = int(sizeof(T)) * 8 - 1;
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+  constexpr int fraction = sizeof(T) == 8               ? 52
+                           : sizeof(T) == 4             ? 23
+                           : std::is_same_v<T, float16> ? 10
+                                                        : 7,
+                sign = int(sizeof(T)) * 8 - 1;
   constexpr Bits one = Bits(Bits(1) << fraction), exponent = Bits((Bits(1) << sign) - one);
   using V = Simd<Bits>;
   constexpr int vectors = 4;  // chains that hide each other's latency

@@ -1,4 +1,5 @@
-// Tiles of AMX: eight matrix registers that multiply 16 rows by 16 columns over 32 steps of bfloat16 in one instruction.
+// Tiles of AMX: eight matrix registers that multiply 16 rows by 16 columns over 32 steps of bfloat16 in one
+// instruction.
 #pragma once
 #include <tenon/core/config.hpp>
 
@@ -13,7 +14,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Rows, and columns of float32 or pairs, of a tile; steps of a product that one instruction takes; rows and columns of four tiles.
+/// Rows, and columns of float32 or pairs, of a tile; steps of a product that one instruction takes; rows and columns of
+/// four tiles.
 inline constexpr long amx_side = 16, amx_steps = 2 * amx_side, amx_square = 2 * amx_side;
 
 #if defined(TENON_HAS_AMX)
@@ -21,8 +23,8 @@ inline constexpr long amx_side = 16, amx_steps = 2 * amx_side, amx_square = 2 * 
 inline constexpr bool has_amx = true;
 
 namespace detail {
-/// Linux gives tiles to a process that asks for them, because they make what it saves of a thread 8 KB larger. It refuses where the
-/// processor has none, or where it is older than 5.16.
+/// Linux gives tiles to a process that asks for them, because they make what it saves of a thread 8 KB larger. It
+/// refuses where the processor has none, or where it is older than 5.16.
 enum class AmxPermission { not_asked, refused, granted };
 inline constinit std::atomic<AmxPermission> amx_permission{AmxPermission::not_asked};
 
@@ -40,9 +42,10 @@ inline bool amx_permitted() {
   return known == detail::AmxPermission::not_asked ? detail::ask_for_amx() : known == detail::AmxPermission::granted;
 }
 
-/// Up to 2 x 2 tiles of sums side by side: out[i][j] = sum over groups of 32 steps of a's rows times b's columns, from +0 or, to resume,
-/// from out. Row i of a: 16 pairs at a + i * a_row + group * a_group for `groups` groups, then, if there is a `last` one, at last + i * 64.
-/// Pair p of steps of b: pairs of 16 or 32 columns at b + group * b_group + p * b_row. All distances in bytes.
+/// Up to 2 x 2 tiles of sums side by side: out[i][j] = sum over groups of 32 steps of a's rows times b's columns, from
+/// +0 or, to resume, from out. Row i of a: 16 pairs at a + i * a_row + group * a_group for `groups` groups, then, if
+/// there is a `last` one, at last + i * 64. Pair p of steps of b: pairs of 16 or 32 columns at b + group * b_group + p
+/// * b_row. All distances in bytes.
 struct AmxProduct {
   const char* a;
   long a_row, a_group, groups;
@@ -55,14 +58,21 @@ struct AmxProduct {
 };
 
 namespace detail {
-// By their names: the compilers' own functions are in a large header. Tiles 0 .. 3 hold sums, 4 and 5 rows of a, 6 and 7 columns of b.
+// By their names: the compilers' own functions are in a large header. Tiles 0 .. 3 hold sums, 4 and 5 rows of a, 6 and
+// 7 columns of b.
 template <int tile>
 [[gnu::always_inline]] inline void amx_load(const char* from, long row) {
-  asm volatile("{tileloadd (%0,%1,1), %%tmm%c2|tileloadd tmm%c2, [%0+%1*1]}" : : "r"(from), "r"(row), "i"(tile) : "memory");
+  asm volatile("{tileloadd (%0,%1,1), %%tmm%c2|tileloadd tmm%c2, [%0+%1*1]}"
+               :
+               : "r"(from), "r"(row), "i"(tile)
+               : "memory");
 }
 template <int tile>
 [[gnu::always_inline]] inline void amx_store(char* to, long row) {
-  asm volatile("{tilestored %%tmm%c2, (%0,%1,1)|tilestored [%0+%1*1], tmm%c2}" : : "r"(to), "r"(row), "i"(tile) : "memory");
+  asm volatile("{tilestored %%tmm%c2, (%0,%1,1)|tilestored [%0+%1*1], tmm%c2}"
+               :
+               : "r"(to), "r"(row), "i"(tile)
+               : "memory");
 }
 template <int tile>
 [[gnu::always_inline]] inline void amx_clear() {
@@ -70,7 +80,9 @@ template <int tile>
 }
 template <int sum, int a, int b>
 [[gnu::always_inline]] inline void amx_multiply() {
-  asm volatile("{tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps tmm%c0, tmm%c1, tmm%c2}" : : "i"(sum), "i"(a), "i"(b));
+  asm volatile("{tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps tmm%c0, tmm%c1, tmm%c2}"
+               :
+               : "i"(sum), "i"(a), "i"(b));
 }
 
 template <int tile>
@@ -110,7 +122,8 @@ template <int Rows, int Columns>
 }
 }  // namespace detail
 
-/// The tiles of one thread, from the first shape to the end of the scope. Then they are empty again, so that nobody has to save them.
+/// The tiles of one thread, from the first shape to the end of the scope. Then they are empty again, so that nobody has
+/// to save them.
 class AmxTiles {
  public:
   AmxTiles() = default;
@@ -135,8 +148,10 @@ class AmxTiles {
     std::uint8_t rows[16];
   };
   void shape(long rows) {
-    const auto upper = std::uint8_t(rows < amx_side ? rows : amx_side), lower = std::uint8_t(rows > amx_side ? rows - amx_side : amx_side);
-    const Shape s{1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {upper, upper, lower, lower, upper, lower, amx_side, amx_side}};
+    const auto upper = std::uint8_t(rows < amx_side ? rows : amx_side),
+               lower = std::uint8_t(rows > amx_side ? rows - amx_side : amx_side);
+    const Shape s{
+        1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {upper, upper, lower, lower, upper, lower, amx_side, amx_side}};
     asm volatile("ldtilecfg %0" : : "m"(s));
     rows_ = rows;
   }

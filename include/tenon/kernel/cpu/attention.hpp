@@ -8,7 +8,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// What the heads of a call have in common: queries, keys, features of a head. Causal: query i sees the keys 0 .. i only.
+/// What the heads of a call have in common: queries, keys, features of a head. Causal: query i sees the keys 0 .. i
+/// only.
 struct AttentionShape {
   long queries, keys, width;
   bool causal;
@@ -25,14 +26,16 @@ namespace detail {
 /// Queries whose scores are held at a time by the backward pass, and by one item of the forward pass.
 inline constexpr long attention_block = 8L * tile_rows;
 
-/// Rows of `columns` elements that tiles may read and write: room for the last tile, and an odd number of cache lines, so
-/// that rows do not compete for the same places of a cache.
+/// Rows of `columns` elements that tiles may read and write: room for the last tile, and an odd number of cache lines,
+/// so that rows do not compete for the same places of a cache.
 template <class A>
 constexpr long tiled_pitch(long columns) {
-  constexpr long line = 64 / long(sizeof(A)), room = tile_columns<A>(2) > reduce_lanes ? tile_columns<A>(2) : reduce_lanes;
+  constexpr long line = 64 / long(sizeof(A)),
+                 room = tile_columns<A>(2) > reduce_lanes ? tile_columns<A>(2) : reduce_lanes;
   return (ceil_div(columns + room, line) | 1) * line;
 }
-/// Columns of a panel: the transposed keys and values are packed in panels, so that a tile reads them one after the other.
+/// Columns of a panel: the transposed keys and values are packed in panels, so that a tile reads them one after the
+/// other.
 template <class A>
 inline constexpr long attention_panel = tile_columns<A>(2);
 /// Rows that are too far apart for many of them to be read again and again are copied side by side.
@@ -68,8 +71,8 @@ constexpr AttentionScratch attention_scratch(const AttentionShape& s, bool backw
   return at;
 }
 
-/// out = a · b, or out + a · b to resume: element (i, j) is the chain of fmadd over the taps of a[i * a_row + tap.a] * b[tap.b + j],
-/// or with panels b[j / panel * panel * count + tap.b + j % panel].
+/// out = a · b, or out + a · b to resume: element (i, j) is the chain of fmadd over the taps of a[i * a_row + tap.a] *
+/// b[tap.b + j], or with panels b[j / panel * panel * count + tap.b + j % panel].
 template <class A>
 struct AttentionProduct {
   const Tap* taps;
@@ -88,7 +91,8 @@ template <class A>
   for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * p.a_row);
   Tile<A> tile{p.taps, p.count, p.a, row, p.b, p.out, p.out_row, p.resume};
   for (long j = 0; j < columns;) {
-    const long left = columns - j, width = p.panels && left > attention_panel<A> ? attention_panel<A> : covered_columns<A>(left);
+    const long left = columns - j,
+               width = p.panels && left > attention_panel<A> ? attention_panel<A> : covered_columns<A>(left);
     run_tile(tile, rows, width);
     tile.b += p.panels ? width * p.count : width;
     tile.out += width, j += width;
@@ -109,7 +113,8 @@ class AttentionHead {
     by_key_ = by_feature_ + shape.width;
     by_query_ = by_key_ + shape.keys;
     by_gradient_ = by_query_ + attention_block;
-    keys_ = array(at.keys), values_ = array(at.values), weights_ = array(at.weights), slopes_ = array(at.slopes), copies_ = array(at.copies);
+    keys_ = array(at.keys), values_ = array(at.values), weights_ = array(at.weights), slopes_ = array(at.slopes),
+    copies_ = array(at.copies);
   }
 
   /// What all rows of a head share: call it before forward().
@@ -127,18 +132,22 @@ class AttentionHead {
     for (long i = begin; i < end; i += tile_rows) {
       const int rows = int(smaller(end - i, tile_rows));
       weigh(i, rows, weights_);
-      run_product<A>({by_key_, seen(i + rows), weights_, pitch_, v_.data, out.data + i * out.pitch, out.pitch, false, false}, rows, shape_.width);
+      run_product<A>(
+          {by_key_, seen(i + rows), weights_, pitch_, v_.data, out.data + i * out.pitch, out.pitch, false, false}, rows,
+          shape_.width);
     }
     give(out, y, begin, end);
     free_ = before;
   }
 
   /// Gradients of all operands for the gradient dy.
-  void backward(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, HeadRows<const T> dy, HeadRows<T> dq, HeadRows<T> dk, HeadRows<T> dv) {
+  void backward(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, HeadRows<const T> dy, HeadRows<T> dq,
+                HeadRows<T> dk, HeadRows<T> dv) {
     free_ = copies_;
     q_ = readable(q, shape_.queries), dy_ = readable(dy, shape_.queries);
     const HeadRows<const A> rows_of_k = readable(k, shape_.keys, near());
-    const HeadRows<A> to_q = writable(dq, shape_.queries), to_k = writable(dk, shape_.keys), to_v = writable(dv, shape_.keys);
+    const HeadRows<A> to_q = writable(dq, shape_.queries), to_k = writable(dk, shape_.keys),
+                      to_v = writable(dv, shape_.keys);
     pack(k, keys_), pack(v, values_);
     fill(by_feature_, shape_.width, 1, attention_panel<A>);
     fill(by_key_, shape_.keys, 1, rows_of_k.pitch);
@@ -150,9 +159,15 @@ class AttentionHead {
         const int rows = int(smaller(last - i, tile_rows));
         A *const weights = weights_ + (i - first) * pitch_, *const slopes = slopes_ + (i - first) * pitch_;
         weigh(i, rows, weights);
-        run_product<A>({by_feature_, shape_.width, dy_.data + i * dy_.pitch, dy_.pitch, values_, slopes, pitch_, false, true}, rows, seen(i + rows));
-        for (int r = 0; r < rows; ++r) attention_slopes(weights + r * pitch_, slopes + r * pitch_, seen(i + r + 1), round_up(seen(i + rows), reduce_lanes), scale_);
-        run_product<A>({by_key_, seen(i + rows), slopes, pitch_, rows_of_k.data, to_q.data + i * to_q.pitch, to_q.pitch, false, false}, rows, shape_.width);
+        run_product<A>(
+            {by_feature_, shape_.width, dy_.data + i * dy_.pitch, dy_.pitch, values_, slopes, pitch_, false, true},
+            rows, seen(i + rows));
+        for (int r = 0; r < rows; ++r)
+          attention_slopes(weights + r * pitch_, slopes + r * pitch_, seen(i + r + 1),
+                           round_up(seen(i + rows), reduce_lanes), scale_);
+        run_product<A>({by_key_, seen(i + rows), slopes, pitch_, rows_of_k.data, to_q.data + i * to_q.pitch, to_q.pitch,
+                        false, false},
+                       rows, shape_.width);
       }
       gather_keys(first, last, slopes_, by_query_, q_, to_k);
       gather_keys(first, last, weights_, by_gradient_, dy_, to_v);
@@ -180,7 +195,8 @@ class AttentionHead {
   void pack(HeadRows<const T> x, A* to) const {
     constexpr long panel = attention_panel<A>;
     for (long j = 0; j < shape_.keys; j += panel)
-      copy_matrix(x.data + j * x.pitch, 1, x.pitch, to + j * shape_.width, panel, shape_.width, smaller(shape_.keys - j, panel), panel);
+      copy_matrix(x.data + j * x.pitch, 1, x.pitch, to + j * shape_.width, panel, shape_.width,
+                  smaller(shape_.keys - j, panel), panel);
   }
   // An operand as it lies, or a copy with room for whole tiles.
   HeadRows<const A> readable(HeadRows<const T> x, long rows) { return readable(x, rows, in_place()); }
@@ -197,20 +213,25 @@ class AttentionHead {
     return {take(rows), width_pitch_};
   }
   void give(HeadRows<A> from, HeadRows<T> to, long begin, long end) const {
-    if (!in_place()) copy_matrix(from.data + begin * from.pitch, from.pitch, 1, to.data + begin * to.pitch, to.pitch, end - begin, shape_.width, 0);
+    if (!in_place())
+      copy_matrix(from.data + begin * from.pitch, from.pitch, 1, to.data + begin * to.pitch, to.pitch, end - begin,
+                  shape_.width, 0);
   }
 
   // The softmax of the scores of queries i .. i + rows - 1.
   void weigh(long i, int rows, A* to) const {
-    run_product<A>({by_feature_, shape_.width, q_.data + i * q_.pitch, q_.pitch, keys_, to, pitch_, false, true}, rows, seen(i + rows));
-    for (int r = 0; r < rows; ++r) attention_weights(to + r * pitch_, seen(i + r + 1), round_up(seen(i + rows), reduce_lanes), scale_);
+    run_product<A>({by_feature_, shape_.width, q_.data + i * q_.pitch, q_.pitch, keys_, to, pitch_, false, true}, rows,
+                   seen(i + rows));
+    for (int r = 0; r < rows; ++r)
+      attention_weights(to + r * pitch_, seen(i + r + 1), round_up(seen(i + rows), reduce_lanes), scale_);
   }
   // Adds what queries first .. last - 1 give to the gradient of each key (or value): the transposed factors times x.
-  void gather_keys(long first, long last, const A* factors, const Tap* taps, HeadRows<const A> x, HeadRows<A> to) const {
+  void gather_keys(long first, long last, const A* factors, const Tap* taps, HeadRows<const A> x,
+                   HeadRows<A> to) const {
     for (long j = 0; j < seen(last); j += tile_rows) {
       const long from = shape_.causal && j > first ? j : first;  // queries before see none of these keys
-      run_product<A>({taps, last - from, factors + (from - first) * pitch_ + j, 1, x.data + from * x.pitch, to.data + j * to.pitch, to.pitch,
-                      first > 0 && !(shape_.causal && j >= first), false},
+      run_product<A>({taps, last - from, factors + (from - first) * pitch_ + j, 1, x.data + from * x.pitch,
+                      to.data + j * to.pitch, to.pitch, first > 0 && !(shape_.causal && j >= first), false},
                      int(smaller(seen(last) - j, tile_rows)), shape_.width);
     }
   }

@@ -5,8 +5,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
-/// x = softmax(scale x) over the first `seen` elements, zeros from there to `padded`, a multiple of reduce_lanes. The bits
-/// are those of mul and softmax: a term that is zero changes no sum.
+/// x = softmax(scale x) over the first `seen` elements, zeros from there to `padded`, a multiple of reduce_lanes. The
+/// bits are those of mul and softmax: a term that is zero changes no sum.
 template <class A>
 [[gnu::noinline]] void attention_weights(A* x, long seen, long padded, A scale) {
   constexpr A lowest = -std::numeric_limits<A>::infinity();
@@ -25,7 +25,8 @@ template <class A>
     for (long l = 0; l < reduce_lanes; ++l) x[i + l] /= total;
 }
 
-/// g = scale y (g - sum of y g) for a row y of weights and the gradient g of it, over `seen` elements, zeros up to `padded`.
+/// g = scale y (g - sum of y g) for a row y of weights and the gradient g of it, over `seen` elements, zeros up to
+/// `padded`.
 template <class A>
 [[gnu::noinline]] void attention_slopes(const A* __restrict y, A* __restrict g, long seen, long padded, A scale) {
   for (long i = seen; i < padded; ++i) g[i] = 0;

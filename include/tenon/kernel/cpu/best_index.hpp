@@ -19,7 +19,8 @@ inline bool is_better(C v, C best) {
 template <class C, bool smallest, class T>
 inline std::int32_t best_in_row(const T* x, long count) {
   const C best = reduce_runs<C>(
-      x, 1, count, [](long) { return 0l; }, static_cast<C>(x[0]), [](C a, C b) { return is_better<smallest>(b, a) ? b : a; });
+      x, 1, count, [](long) { return 0l; }, static_cast<C>(x[0]),
+      [](C a, C b) { return is_better<smallest>(b, a) ? b : a; });
   std::int32_t at = 0;
   while (static_cast<C>(x[at]) != best && best == best) ++at;
   while (best != best && static_cast<C>(x[at]) == static_cast<C>(x[at])) ++at;
@@ -47,7 +48,9 @@ template <class C, bool smallest, class T>
 inline void best_index(const AxisSplit& s, const T* x, std::int32_t* y, long begin, long end) {
   for_each_columns(s, begin, end, [&](long offset, long columns) {
     if (s.inner == 1) y[offset / s.count] = best_in_row<C, smallest>(x + offset, s.count);
-    else best_in_columns<C, smallest>(x + offset, y + offset / (s.count * s.inner) * s.inner + offset % s.inner, s.count, s.inner, columns);
+    else
+      best_in_columns<C, smallest>(x + offset, y + offset / (s.count * s.inner) * s.inner + offset % s.inner, s.count,
+                                   s.inner, columns);
   });
 }
 

@@ -7,7 +7,8 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// mean[c], and deviation[c] = the sum of (x - mean[c])^2, for the channels begin .. end - 1. x: [n, channels, pixels]
-[[gnu::noinline]] inline void image_statistics(const ImageBatch& b, const float* x, float* mean, float* deviation, long begin, long end) {
+[[gnu::noinline]] inline void image_statistics(const ImageBatch& b, const float* x, float* mean, float* deviation,
+                                               long begin, long end) {
   using V = Simd<float, block_width>;
   const float elements = float(b.n * b.pixels);
   for (long c = begin; c < end; c += detail::sum_channels) {
@@ -26,7 +27,8 @@ namespace tenon::inline TENON_ABI::kernel {
 }
 
 /// sum[c] = the sum of dy, and product[c] = the sum of dy (x - mean[c]), for the channels begin .. end - 1.
-[[gnu::noinline]] inline void image_gradient_sums(const ImageBatch& b, const float* x, const float* dy, const float* mean, float* sum, float* product, long begin, long end) {
+[[gnu::noinline]] inline void image_gradient_sums(const ImageBatch& b, const float* x, const float* dy,
+                                                  const float* mean, float* sum, float* product, long begin, long end) {
   using V = Simd<float, block_width>;
   for (long c = begin; c < end; c += detail::sum_channels) {
     const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;

@@ -1,4 +1,5 @@
-// Convolution and its gradient for the input on blocks of samples (core/sample_blocks.hpp): the same chains as conv2d.hpp.
+// Convolution and its gradient for the input on blocks of samples (core/sample_blocks.hpp): the same chains as
+// conv2d.hpp.
 #pragma once
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/block_tile.hpp>
@@ -14,39 +15,47 @@ struct BlockTap {
   std::int32_t weight, row, column;
 };
 
-// The correlation of conv2d.hpp as seen from blocks: rows of the result are computed in bands whose image fits the cache.
+// The correlation of conv2d.hpp as seen from blocks: rows of the result are computed in bands whose image fits the
+// cache.
 struct BlockCorrelation {
-  long planes, h, w, top, left;      // of the image of one group; top, left: zeros before it
-  long pixel_h, pixel_w;             // distance of the pixels of neighbouring results
-  int step_h, step_w;                // phases of the result
-  long height, width;                // of the result
-  long grid_h, grid_w;               // of one phase, the larger ones
-  long reach_h, reach_w;             // the largest tap
-  long rows, row_step, plane_step;   // result channels of one group; distances of their weights
-  long taps;                         // of all phases, of one plane
-  long row_blocks;                   // items per block and group
-  bool copied;                       // with zeros around it, or since it is larger than the cache
-  long band, image_rows, pitch;      // rows of the grid per pass; of the copy
-  long pass;                         // planes at a time; the chains of small results go on from pass to pass
-  bool packed;                       // weights are copied: those of one row block lie far apart in each plane
-  bool pooled;                       // only two rows of the result are kept, one channel behind the other: those that are complete
-  bool cut;                          // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
+  long planes, h, w, top, left;     // of the image of one group; top, left: zeros before it
+  long pixel_h, pixel_w;            // distance of the pixels of neighbouring results
+  int step_h, step_w;               // phases of the result
+  long height, width;               // of the result
+  long grid_h, grid_w;              // of one phase, the larger ones
+  long reach_h, reach_w;            // the largest tap
+  long rows, row_step, plane_step;  // result channels of one group; distances of their weights
+  long taps;                        // of all phases, of one plane
+  long row_blocks;                  // items per block and group
+  bool copied;                      // with zeros around it, or since it is larger than the cache
+  long band, image_rows, pitch;     // rows of the grid per pass; of the copy
+  long pass;                        // planes at a time; the chains of small results go on from pass to pass
+  bool packed;                      // weights are copied: those of one row block lie far apart in each plane
+  // only two rows of the result are kept, one channel behind the other: those that are complete
+  bool pooled;
+  // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
+  bool cut;
 };
 
 inline constexpr long block_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
-// Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would load a weight per product.
+// Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would
+// load a weight per product.
 inline constexpr long worth_cutting = block_pixels == 4 ? 64 : 1L << 30;
-inline constexpr long worth_listing = 4;   // planes from which on a list of taps for the tile at a left or right border pays
-inline constexpr int cut_rows = 4;         // a tile of one pixel has a chain per row: fewer would wait for each other
-inline constexpr long small_result = 64;  // pixels up to which it costs less to load and store the result again than to cut the image in bands
+// planes from which on a list of taps for the tile at a left or right border pays
+inline constexpr long worth_listing = 4;
+inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: fewer would wait for each other
+// pixels up to which it costs less to load and store the result again than to cut the image in bands
+inline constexpr long small_result = 64;
 
 constexpr void finish(BlockCorrelation& c) {
   const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
   c.row_blocks = ceil_div(c.rows, block_rows);
-  c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w || c.planes * c.h * c.w * block_pixel > block_image_bytes;
+  c.copied =
+      c.top > 0 || c.left > 0 || rows > c.h || columns > c.w || c.planes * c.h * c.w * block_pixel > block_image_bytes;
   c.pitch = c.copied ? columns : c.w;
   c.band = c.grid_h, c.pass = c.planes;
-  if (c.copied && !c.pooled && c.height * c.width <= small_result) c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, block_image_bytes));
+  if (c.copied && !c.pooled && c.height * c.width <= small_result)
+    c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, block_image_bytes));
   if (c.copied) {
     const long fitting = (block_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
@@ -68,7 +77,8 @@ constexpr BlockCorrelation block_forward(const Conv2dSizes& s, bool pooled = fal
 
 constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
   BlockCorrelation c{};
-  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
+  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
+              w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.planes = s.group_outputs(), c.h = s.oh, c.w = s.ow, c.top = h.before, c.left = w.before;
   c.pixel_h = c.pixel_w = 1, c.step_h = s.stride_h, c.step_w = s.stride_w;
   c.height = s.h, c.width = s.w;
@@ -82,7 +92,9 @@ constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
 
 // Without the copy that only padding asks for.
 constexpr BlockCorrelation without_copy(BlockCorrelation c) {
-  if (!c.copied || c.rows < cut_rows || c.planes * c.taps < worth_cutting || c.planes * c.h * c.w * block_pixel > block_image_bytes) return c;
+  if (!c.copied || c.rows < cut_rows || c.planes * c.taps < worth_cutting ||
+      c.planes * c.h * c.w * block_pixel > block_image_bytes)
+    return c;
   c.cut = true, c.copied = false;
   c.pitch = c.w, c.image_rows = c.h, c.band = c.grid_h, c.pass = c.planes;
   return c;
@@ -103,7 +115,8 @@ struct BlockScratch {
 }
 
 // The rows of some planes from `first` on, with zeros around, as the correlation wants them.
-[[gnu::noinline]] inline void fill_blocks(const BlockCorrelation& c, long planes, const float* from, long first, float* to) {
+[[gnu::noinline]] inline void fill_blocks(const BlockCorrelation& c, long planes, const float* from, long first,
+                                          float* to) {
   const long row = c.pitch * block_samples, right = c.pitch - c.left, left = c.left * block_samples;
   const long copied = (right < c.w ? right : c.w) * block_samples;
   for (long p = 0; p < planes; ++p)
@@ -134,7 +147,9 @@ class BlockCorrelator {
     starts_[0] = 0;
   }
   /// Appends a tap of the phase that is being described.
-  void add(long weight, long row, long column) { taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)}; }
+  void add(long weight, long row, long column) {
+    taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)};
+  }
   void end_phase() { starts_[++phase_] = count_; }
   /// The taps of a convolution.
   [[gnu::noinline]] void add_forward(const Conv2dSizes& s) {
@@ -143,11 +158,13 @@ class BlockCorrelator {
     end_phase();
   }
 
-  /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps that meet only
-  /// padding are left out if `finite`: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
+  /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps
+  /// that meet only padding are left out if `finite`: with finite weights they change nothing but the sign of a zero,
+  /// which the final + 0 clears.
   [[gnu::noinline]] void run(const float* weight, const float* from, float* to, long rows, bool finite, RowsDone done) {
     const long blocks = ceil_div(rows, block_rows);
-    for (long p = 0; p < c_.planes; p += c_.pass, weight += c_.pass * c_.plane_step, from += c_.pass * c_.h * c_.w * block_samples) {
+    for (long p = 0; p < c_.planes;
+         p += c_.pass, weight += c_.pass * c_.plane_step, from += c_.pass * c_.h * c_.w * block_samples) {
       const Planes planes{p > 0, c_.pass < c_.planes - p ? c_.pass : c_.planes - p, finite};
       const RowsDone last = p + c_.pass < c_.planes ? RowsDone() : done;
       for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
@@ -158,7 +175,8 @@ class BlockCorrelator {
           const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
           const float* const weights = packed(weight + r * c_.row_step, planes.count, count);
           for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
-            run_phase(weights, image, to + (c_.pooled ? 0 : r) * out_plane(), r, int(count), i0, band, phase, planes, last);
+            run_phase(weights, image, to + (c_.pooled ? 0 : r) * out_plane(), r, int(count), i0, band, phase, planes,
+                      last);
         }
       }
     }
@@ -174,7 +192,8 @@ class BlockCorrelator {
   // The weights of some rows, side by side in each plane and the planes one after the other.
   const float* packed(const float* weight, long planes, long rows) const {
     if (!c_.packed) return weight;
-    for (long p = 0; p < planes; ++p) kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
+    for (long p = 0; p < planes; ++p)
+      kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
     return weights_;
   }
   long out_plane() const { return (c_.pooled ? 2 : c_.height) * c_.width * block_samples; }
@@ -183,7 +202,8 @@ class BlockCorrelator {
   };
   // True if pixels `first` and `last` need different taps.
   [[gnu::noinline]] static bool differ(long first, long last, long pixel, long before, long extent, long reach) {
-    return !same(needed(first, first, pixel, before, extent, true), needed(last, last, pixel, before, extent, true), reach);
+    return !same(needed(first, first, pixel, before, extent, true), needed(last, last, pixel, before, extent, true),
+                 reach);
   }
   // True if both are the same taps.
   static bool same(const Range& a, const Range& b, long reach) {
@@ -198,29 +218,63 @@ class BlockCorrelator {
   struct Phase {
     BlockTile tile;
     int rows, number, phase_h, phase_w;
-    long i0, out0;  // out0: the first row of the result that is kept
+    long i0, out0;      // out0: the first row of the result that is kept
     bool some, finite;  // only some taps are needed
     Range rows_before, columns_before;
   };
-  Range rows_of(const Phase& p, long first, long last) const { return needed(p.i0 + first, p.i0 + last, c_.pixel_h, c_.top, c_.h, p.some); }
-  Range columns_of(const Phase& p, long first, long last) const { return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && (c_.cut || p.tile.planes >= worth_listing)); }
+  Range rows_of(const Phase& p, long first, long last) const {
+    return needed(p.i0 + first, p.i0 + last, c_.pixel_h, c_.top, c_.h, p.some);
+  }
+  Range columns_of(const Phase& p, long first, long last) const {
+    return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && (c_.cut || p.tile.planes >= worth_listing));
+  }
 
-  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band, int phase, const Planes& planes, RowsDone done) {
+  void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band,
+                 int phase, const Planes& planes, RowsDone done) {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     if (band > grid_h - i0) band = grid_h - i0;
     if (band <= 0 || grid_w <= 0) return;
-    // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper and lower border.
+    // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper
+    // and lower border.
     constexpr long half = block_pixels / 2;
-    const long tile_h = c_.pooled || (grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels)) ? 2 : 1, tile_w = block_pixels / tile_h;
-    Phase p{{list_, 0, planes.count, c_.packed ? rows * c_.taps : c_.plane_step, c_.image_rows * c_.pitch * block_samples, weight, c_.row_step, image, to, out_plane(), {}, {}, planes.begun},
-            rows, phase, phase_h, phase_w, i0, 0, planes.finite || c_.cut, planes.finite, {0, -1}, {0, -1}};
-    const bool cuts = c_.cut || (c_.copied && rows >= cut_rows && planes.count * (starts_[phase + 1] - starts_[phase]) >= worth_cutting);
+    const long tile_h = c_.pooled || (grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) <
+                                                         band * ceil_div(grid_w, block_pixels))
+                            ? 2
+                            : 1,
+               tile_w = block_pixels / tile_h;
+    Phase p{{list_,
+             0,
+             planes.count,
+             c_.packed ? rows * c_.taps : c_.plane_step,
+             c_.image_rows * c_.pitch * block_samples,
+             weight,
+             c_.row_step,
+             image,
+             to,
+             out_plane(),
+             {},
+             {},
+             planes.begun},
+            rows,
+            phase,
+            phase_h,
+            phase_w,
+            i0,
+            0,
+            planes.finite || c_.cut,
+            planes.finite,
+            {0, -1},
+            {0, -1}};
+    const bool cuts = c_.cut || (c_.copied && rows >= cut_rows &&
+                                 planes.count * (starts_[phase + 1] - starts_[phase]) >= worth_cutting);
     for (long i = 0; i < band; i += tile_h) {
       if (c_.pooled) p.out0 = i0 + i;
       for (long j = 0; j < grid_w; j += tile_w) {
-        const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;  // a second pass must meet each pixel once
-        const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1, x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
+        // a second pass must meet each pixel once
+        const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;
+        const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1,
+                   x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
         if (cuts) {
           run_tile(p, i, y1, x0, x1, tile_w);
         } else {
@@ -232,10 +286,14 @@ class BlockCorrelator {
       if (done) done(channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
     }
   }
-  // The pixels y0 .. y1 by x0 .. x1. At a border they may need different taps: then each is a tile of its own, so that none is computed in vain.
+  // The pixels y0 .. y1 by x0 .. x1. At a border they may need different taps: then each is a tile of its own, so that
+  // none is computed in vain.
   [[gnu::noinline]] void run_tile(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
     const bool one = y0 == y1 && x0 == x1;
-    if (!one && (differ(p.i0 + y0, p.i0 + y1, c_.pixel_h, c_.top, c_.h, c_.reach_h) || differ(x0, x1, c_.pixel_w, c_.left, c_.w, c_.reach_w)) && p.some) {
+    if (!one &&
+        (differ(p.i0 + y0, p.i0 + y1, c_.pixel_h, c_.top, c_.h, c_.reach_h) ||
+         differ(x0, x1, c_.pixel_w, c_.left, c_.w, c_.reach_w)) &&
+        p.some) {
       for (long y = y0; y <= y1; ++y)
         for (long x = x0; x <= x1; ++x) run_tile(p, y, y, x, x, 1);
       return;
@@ -251,20 +309,24 @@ class BlockCorrelator {
   [[gnu::always_inline]] void run_pixels(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
     const long top = c_.cut ? c_.top : 0, left = c_.cut ? c_.left : 0;
     for (long q = 0; q < Pixels; ++q) {
-      const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1, x = x0 + right < x1 ? x0 + right : x1;
+      const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1,
+                 x = x0 + right < x1 ? x0 + right : x1;
       p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * block_samples;
-      p.tile.out_pixel[q] = (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
+      p.tile.out_pixel[q] =
+          (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
     run_block_tile<Pixels>(p.tile, p.rows);
   }
   // The taps that meet only padding, for weights that are not finite: 0 times infinity is not 0.
-  [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns, long pixels) const {
+  [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns,
+                                                 long pixels) const {
     const BlockTile& t = p.tile;
     for (int i = 0; i < p.rows; ++i) {
       float sum = 0;
       for (const BlockTap *tap = taps_ + starts_[p.number], *end = taps_ + starts_[p.number + 1]; tap != end; ++tap)
         if (!is_in(*tap, rows, columns))
-          for (long plane = 0; plane < t.planes; ++plane) sum += 0.0f * t.weight[i * t.weight_row + plane * t.weight_plane + tap->weight];
+          for (long plane = 0; plane < t.planes; ++plane)
+            sum += 0.0f * t.weight[i * t.weight_row + plane * t.weight_plane + tap->weight];
       if (sum == 0) continue;
       for (long q = 0; q < pixels; ++q)
         for (long lane = 0; lane < block_samples; ++lane) t.out[i * t.out_row + t.out_pixel[q] + lane] += sum;
@@ -274,7 +336,8 @@ class BlockCorrelator {
     return tap.row >= rows.begin && tap.row < rows.end && tap.column >= columns.begin && tap.column < columns.end;
   }
   // The taps whose rows and columns are needed; most tiles need those of the tile before.
-  void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before, Range& columns_before) const {
+  void list_taps(BlockTile& tile, int phase, const Range& rows, const Range& columns, Range& rows_before,
+                 Range& columns_before) const {
     if (same(rows, rows_before, c_.reach_h) && same(columns, columns_before, c_.reach_w)) return;
     rows_before = rows, columns_before = columns;
     tile.count = 0;
@@ -295,12 +358,21 @@ class BlockCorrelator {
 }  // namespace detail
 
 /// Items and bytes of scratch per thread, as for conv2d.
-constexpr long block_conv2d_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows); }
-constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::without_copy(detail::block_forward(s))).total; }
-constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) { return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows); }
-constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) { return detail::block_scratch(detail::without_copy(detail::block_backward_input(s))).total; }
+constexpr long block_conv2d_items(const Conv2dSizes& s) {
+  return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows);
+}
+constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s) {
+  return detail::block_scratch(detail::without_copy(detail::block_forward(s))).total;
+}
+constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) {
+  return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows);
+}
+constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) {
+  return detail::block_scratch(detail::without_copy(detail::block_backward_input(s))).total;
+}
 
-/// Called with the place of the first element, its channel, and the number of elements of the channel that are complete.
+/// Called with the place of the first element, its channel, and the number of elements of the channel that are
+/// complete.
 using ChannelDone = FunctionRef<long, long, long>;
 
 namespace detail {
@@ -310,13 +382,15 @@ struct EachChannel {
   long plane, first, channel;  // elements of a channel; of the first channel: the first element, its number
 
   void operator()(long row, long rows, long pixel, long pixels) const {
-    for (long r = row; r < row + rows; ++r) done(first + r * plane + pixel * block_samples, channel + r, pixels * block_samples);
+    for (long r = row; r < row + rows; ++r)
+      done(first + r * plane + pixel * block_samples, channel + r, pixels * block_samples);
   }
 };
 }  // namespace detail
 
 /// y as by conv2d, x and y in blocks. `done` hears of rows of channels as soon as they are complete.
-[[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end, void* workspace, ChannelDone done) {
+[[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y,
+                                           long begin, long end, void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::without_copy(detail::block_forward(s));
   detail::BlockCorrelator correlator(c, workspace);
   correlator.add_forward(s);
@@ -325,12 +399,15 @@ struct EachChannel {
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.o + o) * plane, o};
-    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows, finite, done ? detail::RowsDone(channels) : detail::RowsDone());
+    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first,
+                   rows, finite, done ? detail::RowsDone(channels) : detail::RowsDone());
   });
 }
 
 /// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
-[[gnu::noinline]] inline void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin, long end, void* workspace, ChannelDone done) {
+[[gnu::noinline]] inline void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy,
+                                                          float* dx, long begin, long end, void* workspace,
+                                                          ChannelDone done) {
   const detail::BlockCorrelation c = detail::without_copy(detail::block_backward_input(s));
   detail::BlockCorrelator correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
@@ -338,14 +415,17 @@ struct EachChannel {
       for (long r = 0; r < s.kh; ++r)
         for (long k = 0; k < s.kw; ++k) {
           const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
-          if (y % s.stride_h == 0 && x % s.stride_w == 0) correlator.add(r * s.kw + k, y / s.stride_h + c.top, x / s.stride_w + c.left);
+          if (y % s.stride_h == 0 && x % s.stride_w == 0)
+            correlator.add(r * s.kw + k, y / s.stride_h + c.top, x / s.stride_w + c.left);
         }
-  const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples, plane = s.h * s.w * block_samples;
+  const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples,
+             plane = s.h * s.w * block_samples;
   const bool finite = all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long first = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.c + first) * plane, first};
-    correlator.run(weight + group * group_weights + row0 * c.row_step, dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
+    correlator.run(weight + group * group_weights + row0 * c.row_step,
+                   dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
                    done && by_rows ? detail::RowsDone(channels) : detail::RowsDone());
     if (done && !by_rows) channels(0, rows, 0, s.h * s.w);
   });

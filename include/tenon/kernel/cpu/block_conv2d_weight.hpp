@@ -32,7 +32,8 @@ template <int Rows, int Taps>
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) sum[i][k] = t.begun ? V::load(t.lanes + (i * Taps + k) * block_samples + lane) : V(0.0f);
+      for (int k = 0; k < Taps; ++k)
+        sum[i][k] = t.begun ? V::load(t.lanes + (i * Taps + k) * block_samples + lane) : V(0.0f);
     const float *const first_dy = t.dy + lane, *const first_image = t.image + lane;
     const long dy_plane = t.dy_plane;
     for (const WeightPixel *at = t.pixels, *const end = t.end; at != end; ++at) {
@@ -65,7 +66,8 @@ constexpr auto block_weight_tiles(std::integer_sequence<int, Row...>) {
   return Table{{&run_block_weight_tile<Row + 1, Taps>...}};
 }
 template <int Taps>
-inline constexpr auto block_weight_table = block_weight_tiles<Taps>(std::make_integer_sequence<int, block_weight_rows>());
+inline constexpr auto block_weight_table =
+    block_weight_tiles<Taps>(std::make_integer_sequence<int, block_weight_rows>());
 
 // Input channels of a group whose padded images are held together.
 constexpr long block_weight_planes(const BlockCorrelation& c) {
@@ -86,7 +88,9 @@ constexpr BlockCorrelation block_weight_image(const Conv2dSizes& s) {
 // The pixels of dy, and where the first tap meets the image.
 inline void list_pixels(const Conv2dSizes& s, const BlockCorrelation& c, WeightPixel* to) {
   for (long y = 0; y < s.oh; ++y)
-    for (long x = 0; x < s.ow; ++x) *to++ = {std::int32_t((y * s.ow + x) * block_samples), std::int32_t((y * c.pixel_h * c.pitch + x * c.pixel_w) * block_samples)};
+    for (long x = 0; x < s.ow; ++x)
+      *to++ = {std::int32_t((y * s.ow + x) * block_samples),
+               std::int32_t((y * c.pixel_h * c.pitch + x * c.pixel_w) * block_samples)};
 }
 
 // The taps of one plane after the other.
@@ -101,11 +105,14 @@ struct TapWalk {
 };
 
 // Adds the gradient of one block of samples for some planes of the image and some output channels.
-inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const float* image, const float* dy, float* dw, long planes, long channels, long count, const WeightPixel* pixels) {
-  constexpr int tiles = 4, most = (tiles * block_weight_rows * block_weight_taps + block_width - 1) / block_width * block_width;
+inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const float* image, const float* dy, float* dw,
+                      long planes, long channels, long count, const WeightPixel* pixels) {
+  constexpr int tiles = 4,
+                most = (tiles * block_weight_rows * block_weight_taps + block_width - 1) / block_width * block_width;
   alignas(64) float lanes[most * block_samples]{}, sums[most];
   BlockWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels + s.oh * s.ow, false, lanes};
-  const long taps = planes * s.taps(), width = taps < block_weight_taps ? 1 : block_weight_taps, row_blocks = ceil_div(channels, block_weight_rows);
+  const long taps = planes * s.taps(), width = taps < block_weight_taps ? 1 : block_weight_taps,
+             row_blocks = ceil_div(channels, block_weight_rows);
   const auto& table = width == 1 ? block_weight_table<1>.kernel : block_weight_table<block_weight_taps>.kernel;
   for (long r = 0; r < row_blocks; ++r) {
     const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
@@ -113,10 +120,12 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
     tile.dy = dy + row * tile.dy_plane;
     TapWalk tap;
     for (long begin = 0; begin < taps; begin += tiles * width) {  // the lanes of a few tiles are added up at once
-      const long end = begin + tiles * width < taps ? begin + tiles * width : taps, count_here = ceil_div(end - begin, width);
+      const long end = begin + tiles * width < taps ? begin + tiles * width : taps,
+                 count_here = ceil_div(end - begin, width);
       for (long t = 0; t < count_here; ++t) {
         for (long k = 0; k < width; ++k) {  // beyond the last tap it is repeated, for nothing
-          tile.tap[k] = ((tap.plane * c.image_rows + tap.row * s.dilation_h) * c.pitch + tap.column * s.dilation_w) * block_samples;
+          tile.tap[k] = ((tap.plane * c.image_rows + tap.row * s.dilation_h) * c.pitch + tap.column * s.dilation_w) *
+                        block_samples;
           if (begin + t * width + k + 1 < taps) tap.step(s);
         }
         tile.lanes = lanes + t * rows * width * block_samples;
@@ -125,20 +134,21 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
       add_samples(lanes, count_here * rows * width, count, sums);
       for (long t = 0; t < count_here; ++t)
         for (long i = 0; i < rows; ++i)
-          for (long k = 0, first = begin + t * width; k < width && first + k < end; ++k) to[i * s.group_inputs() * s.taps() + first + k] += sums[(t * rows + i) * width + k];
+          for (long k = 0, first = begin + t * width; k < width && first + k < end; ++k)
+            to[i * s.group_inputs() * s.taps() + first + k] += sums[(t * rows + i) * width + k];
     }
   }
 }
 
-// The other way, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy for which the tap meets
-// padding, and nothing is copied. Rows of dy are walked in bands; the chains of several
+// The other way, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy for
+// which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several
 // tiles go on from band to band, so that large planes come from memory once for all of them.
 struct WeightPlanes {
   bool used;
-  long band;                  // rows of dy
-  long tiles;                 // of neighbouring planes, whose chains are held
-  long row_blocks;            // that share them
-  long tile_lanes;            // numbers of one tile, all taps of it
+  long band;        // rows of dy
+  long tiles;       // of neighbouring planes, whose chains are held
+  long row_blocks;  // that share them
+  long tile_lanes;  // numbers of one tile, all taps of it
 };
 struct WeightRange {
   long begin, end;
@@ -154,7 +164,8 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
   long pixels = 0, all = ceil_div(s.group_inputs(), block_weight_taps);
   for (long r = 0; r < s.kh; ++r)
     for (long k = 0; k < s.kw; ++k) {
-      const WeightRange y = meets_image(r * s.dilation_h, s.stride_h, s.pad_top, s.h, s.oh), x = meets_image(k * s.dilation_w, s.stride_w, s.pad_left, s.w, s.ow);
+      const WeightRange y = meets_image(r * s.dilation_h, s.stride_h, s.pad_top, s.h, s.oh),
+                        x = meets_image(k * s.dilation_w, s.stride_w, s.pad_left, s.w, s.ow);
       pixels += (y.end - y.begin) * (x.end - x.begin);
     }
   WeightPlanes p{};
@@ -169,7 +180,8 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
   }
   return p;
 }
-// Where they stand in the scratch memory of a thread, in floats; add_samples goes through whole groups of block_width vectors.
+// Where they stand in the scratch memory of a thread, in floats; add_samples goes through whole groups of block_width
+// vectors.
 struct WeightPlanesScratch {
   long sums, dy, pixels, starts, total;
 };
@@ -185,7 +197,8 @@ constexpr WeightPlanesScratch weight_planes_scratch(const Conv2dSizes& s, const 
 }
 
 // 0 * dy of the pixels that a tap leaves out: NaN or 0, as the chain would have met it.
-inline float left_out(const Conv2dSizes& s, const WeightRange& rows, const WeightRange& columns, const float* dy, long count) {
+inline float left_out(const Conv2dSizes& s, const WeightRange& rows, const WeightRange& columns, const float* dy,
+                      long count) {
   float sum = 0;
   for (long y = 0; y < s.oh; ++y)
     for (long x = 0; x < s.ow; ++x, dy += block_samples)
@@ -198,19 +211,26 @@ inline float left_out(const Conv2dSizes& s, const WeightRange& rows, const Weigh
 class WeightByPlanes {
  public:
   WeightByPlanes(const Conv2dSizes& s, const WeightPlanes& p, void* workspace)
-      : s_(s), p_(p), at_(weight_planes_scratch(s, p)), chains_(static_cast<float*>(workspace)), pixels_(reinterpret_cast<WeightPixel*>(chains_ + at_.pixels)),
+      : s_(s),
+        p_(p),
+        at_(weight_planes_scratch(s, p)),
+        chains_(static_cast<float*>(workspace)),
+        pixels_(reinterpret_cast<WeightPixel*>(chains_ + at_.pixels)),
         starts_(reinterpret_cast<long*>(chains_ + at_.starts)) {
     if (p.band >= s.oh) list(0);
   }
 
   [[gnu::noinline]] void add(const float* x, const float* dy, float* dw, long channels, long count) {
-    const long row_blocks = ceil_div(channels, block_weight_rows), tiles = ceil_div(s_.group_inputs(), block_weight_taps);
+    const long row_blocks = ceil_div(channels, block_weight_rows),
+               tiles = ceil_div(s_.group_inputs(), block_weight_taps);
     for (long r = 0; r < row_blocks; r += p_.row_blocks)
       for (long t = 0; t < tiles; t += p_.tiles) {
-        const long rows = row_blocks - r < p_.row_blocks ? row_blocks - r : p_.row_blocks, columns = tiles - t < p_.tiles ? tiles - t : p_.tiles;
+        const long rows = row_blocks - r < p_.row_blocks ? row_blocks - r : p_.row_blocks,
+                   columns = tiles - t < p_.tiles ? tiles - t : p_.tiles;
         const long row = border(channels, row_blocks, r), first = t * block_weight_taps;
-        add_group(x + first * s_.h * s_.w * block_samples, dy + row * s_.oh * s_.ow * block_samples, dw + (row * s_.group_inputs() + first) * s_.taps(), border(channels, row_blocks, r + rows) - row, rows,
-                  s_.group_inputs() - first, columns, count);
+        add_group(x + first * s_.h * s_.w * block_samples, dy + row * s_.oh * s_.ow * block_samples,
+                  dw + (row * s_.group_inputs() + first) * s_.taps(), border(channels, row_blocks, r + rows) - row,
+                  rows, s_.group_inputs() - first, columns, count);
       }
     add_left_out(dy, dw, channels, count);
   }
@@ -223,17 +243,22 @@ class WeightByPlanes {
     for (long r = 0; r < s_.kh; ++r)
       for (long k = 0; k < s_.kw; ++k) {
         *start++ = to - pixels_;
-        const WeightRange rows = meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh), columns = meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow);
+        const WeightRange rows = meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh),
+                          columns = meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow);
         const long end = rows.end < band + p_.band ? rows.end : band + p_.band;
         for (long y = rows.begin > band ? rows.begin : band; y < end; ++y) {
-          const long image = (y * s_.stride_h - s_.pad_top + r * s_.dilation_h) * s_.w - s_.pad_left + k * s_.dilation_w;
-          for (long x = columns.begin; x < columns.end; ++x) *to++ = {std::int32_t(((y - band) * s_.ow + x) * block_samples), std::int32_t((image + x * s_.stride_w) * block_samples)};
+          const long image =
+              (y * s_.stride_h - s_.pad_top + r * s_.dilation_h) * s_.w - s_.pad_left + k * s_.dilation_w;
+          for (long x = columns.begin; x < columns.end; ++x)
+            *to++ = {std::int32_t(((y - band) * s_.ow + x) * block_samples),
+                     std::int32_t((image + x * s_.stride_w) * block_samples)};
         }
       }
     *start = to - pixels_;
   }
   // `channels` of dy in row blocks, and `planes` of the image, of which so many tiles are taken.
-  void add_group(const float* x, const float* dy, float* dw, long channels, long row_blocks, long planes, long tiles, long count) {
+  void add_group(const float* x, const float* dy, float* dw, long channels, long row_blocks, long planes, long tiles,
+                 long count) {
     const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
     const bool whole = p_.band >= s_.oh;
     BlockWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, nullptr};
@@ -241,7 +266,9 @@ class WeightByPlanes {
       if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
         const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;
         tile.dy_plane = p_.band * s_.ow * block_samples;
-        for (long o = 0; o < channels; ++o) kernel::copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane, rows * s_.ow * block_samples);
+        for (long o = 0; o < channels; ++o)
+          kernel::copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane,
+                           rows * s_.ow * block_samples);
         list(band);
       }
       tile.begun = band > 0;
@@ -250,7 +277,8 @@ class WeightByPlanes {
         tile.dy = (whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
         for (long t = 0; t < tiles; ++t) {
           const long first = t * block_weight_taps;
-          for (long k = 0; k < block_weight_taps; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;  // beyond the last plane, for nothing
+          // beyond the last plane, for nothing
+          for (long k = 0; k < block_weight_taps; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;
           tile.image = x + first * plane;
           tile.lanes = chains_ + (r * tiles + t) * p_.tile_lanes;
           for (long i = 0; i < taps; ++i, tile.lanes += rows * block_weight_taps * block_samples) {
@@ -264,7 +292,9 @@ class WeightByPlanes {
     for (long r = 0; r < row_blocks; ++r) {
       const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
       for (long t = 0; t < tiles; ++t) {
-        const long first = t * block_weight_taps, width = planes - first < block_weight_taps ? planes - first : block_weight_taps, step = rows * block_weight_taps;
+        const long first = t * block_weight_taps,
+                   width = planes - first < block_weight_taps ? planes - first : block_weight_taps,
+                   step = rows * block_weight_taps;
         add_samples(chains_ + (r * tiles + t) * p_.tile_lanes, taps * step, count, sums);
         for (long i = 0; i < rows; ++i) {
           float* to = dw + ((row + i) * s_.group_inputs() + first) * taps;
@@ -280,7 +310,9 @@ class WeightByPlanes {
     for (long r = 0, t = 0; r < s_.kh; ++r)
       for (long k = 0; k < s_.kw; ++k, ++t)
         for (long o = 0; o < channels; ++o) {
-          const float rest = left_out(s_, meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh), meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow), dy + o * gradient, count);
+          const float rest =
+              left_out(s_, meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh),
+                       meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow), dy + o * gradient, count);
           for (long c = 0; c < inputs; ++c) dw[(o * inputs + c) * taps + t] += rest;
         }
   }
@@ -295,32 +327,41 @@ class WeightByPlanes {
 }  // namespace detail
 
 /// Items are blocks of output channels; a thread should take neighbouring ones.
-constexpr long block_conv2d_backward_weight_items(const Conv2dSizes& s) { return s.groups * ceil_div(s.group_outputs(), detail::block_weight_rows); }
+constexpr long block_conv2d_backward_weight_items(const Conv2dSizes& s) {
+  return s.groups * ceil_div(s.group_outputs(), detail::block_weight_rows);
+}
 constexpr std::size_t block_conv2d_backward_weight_workspace(const Conv2dSizes& s) {
-  if (const detail::WeightPlanes p = detail::weight_planes(s); p.used) return std::size_t(detail::weight_planes_scratch(s, p).total) * sizeof(float);
+  if (const detail::WeightPlanes p = detail::weight_planes(s); p.used)
+    return std::size_t(detail::weight_planes_scratch(s, p).total) * sizeof(float);
   const detail::BlockCorrelation c = detail::block_weight_image(s);
-  return std::size_t(s.oh * s.ow) * sizeof(detail::WeightPixel) + (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
+  return std::size_t(s.oh * s.ow) * sizeof(detail::WeightPixel) +
+         (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
 }
 
-/// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0, padding counts as 0;
-/// the samples of a block as a tree, then the blocks (kernel/cpu/sample_blocks.hpp).
-[[gnu::noinline]] inline void block_conv2d_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin, long end, void* workspace) {
+/// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0,
+/// padding counts as 0; the samples of a block as a tree, then the blocks (kernel/cpu/sample_blocks.hpp).
+[[gnu::noinline]] inline void block_conv2d_backward_weight(const Conv2dSizes& s, const float* x, const float* dy,
+                                                           float* dw, long begin, long end, void* workspace) {
   const detail::BlockCorrelation c = detail::block_weight_image(s);
   const detail::WeightPlanes by_planes = detail::weight_planes(s);
-  const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples, gradient = s.oh * s.ow * block_samples;
+  const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples,
+             gradient = s.oh * s.ow * block_samples;
   const auto each_block = [&](auto body) {  // body(image of the group, dy and dw of some channels, channels, samples)
     detail::each_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
       const long o = group * c.rows + first;
       for (long i = 0; i < channels * weights; ++i) dw[o * weights + i] = 0;
       for (long b = 0; b < ceil_div(s.n, block_samples); ++b) {
         const long left = s.n - b * block_samples;
-        body(x + (b * s.c + group * inputs) * image, dy + (b * s.o + o) * gradient, dw + o * weights, channels, left < block_samples ? left : block_samples);
+        body(x + (b * s.c + group * inputs) * image, dy + (b * s.o + o) * gradient, dw + o * weights, channels,
+             left < block_samples ? left : block_samples);
       }
     });
   };
   if (by_planes.used) {
     detail::WeightByPlanes sums(s, by_planes, workspace);
-    each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) { sums.add(from, gradients, to, channels, count); });
+    each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) {
+      sums.add(from, gradients, to, channels, count);
+    });
     return;
   }
   detail::WeightPixel* const pixels = static_cast<detail::WeightPixel*>(workspace);

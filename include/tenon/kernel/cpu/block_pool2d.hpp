@@ -13,12 +13,14 @@ using BlockVector = Simd<float, block_width>;
 template <class Body>
 [[gnu::always_inline]] inline void each_block_plane(const Pool2dSizes& s, long begin, long end, Body body) {
   for (long plane = begin; plane < end; ++plane)
-    for (int lane = 0; lane < block_samples; lane += block_width) body(plane * s.h * s.w * block_samples + lane, plane * s.oh * s.ow * block_samples + lane);
+    for (int lane = 0; lane < block_samples; lane += block_width)
+      body(plane * s.h * s.w * block_samples + lane, plane * s.oh * s.ow * block_samples + lane);
 }
 
 // The fold of each window; last(value, window) makes the result of it.
 template <class Fold, class Last>
-[[gnu::always_inline]] inline void block_pool(const Pool2dSizes& s, const float* x, float* y, long begin, long end, Last last) {
+[[gnu::always_inline]] inline void block_pool(const Pool2dSizes& s, const float* x, float* y, long begin, long end,
+                                              Last last) {
   each_block_plane(s, begin, end, [&](long from, long to) {
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
@@ -47,14 +49,16 @@ inline void block_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, l
     }
   });
 }
-inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin, long end) {
+inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin,
+                                        long end) {
   const BlockVector zero(0.0f);
   each_block_plane(s, begin, end, [&](long from, long to) {
     if (2 * s.oh < s.h || 2 * s.ow < s.w)  // pixels outside of every window
       for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
-        const long at = from + (2 * i * s.w + 2 * j) * block_samples, place[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
+        const long at = from + (2 * i * s.w + 2 * j) * block_samples,
+                   place[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
         const BlockVector gradient = BlockVector::load(dy + to + (i * s.ow + j) * block_samples);
         BlockVector best = BlockVector::load(x + place[0]), out[4]{gradient, zero, zero, zero};
 #pragma GCC unroll 4
@@ -79,7 +83,8 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
 }
 
 /// As max_pool2d_backward.
-[[gnu::noinline]] inline void block_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin, long end) {
+[[gnu::noinline]] inline void block_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy,
+                                                        float* dx, long begin, long end) {
   using V = detail::BlockVector;
   if (detail::are_2x2<float>(s)) return detail::block_max_pool_2x2_backward(s, x, dy, dx, begin, end);
   detail::each_block_plane(s, begin, end, [&](long from, long to) {
@@ -101,7 +106,8 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
         for (long r = at.top; r < at.bottom; ++r)
           for (long k = at.left; k < at.right; ++k, ++number) {
             const V difference = winner - V(number);  // 0 where this element won
-            const V share = choose_greater(difference, V(0.0f), V(0.0f), choose_greater(V(0.0f), difference, V(0.0f), gradient));
+            const V share =
+                choose_greater(difference, V(0.0f), V(0.0f), choose_greater(V(0.0f), difference, V(0.0f), gradient));
             (V::load(dx + place(r, k)) + share).store(dx + place(r, k));
           }
       }
@@ -109,21 +115,24 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
 }
 
 /// As avg_pool2d.
-[[gnu::noinline]] inline void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end) {
+[[gnu::noinline]] inline void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad,
+                                               long begin, long end) {
   detail::block_pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::Window& at) {
     return value / detail::BlockVector(float(detail::divisor(s, at, count_include_pad)));
   });
 }
 
 /// As avg_pool2d_backward.
-[[gnu::noinline]] inline void block_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx, bool count_include_pad, long begin, long end) {
+[[gnu::noinline]] inline void block_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx,
+                                                        bool count_include_pad, long begin, long end) {
   using V = detail::BlockVector;
   detail::each_block_plane(s, begin, end, [&](long from, long to) {
     for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
         const detail::Window at = detail::window(s, i, j);
-        const V share = V::load(dy + to + (i * s.ow + j) * block_samples) / V(float(detail::divisor(s, at, count_include_pad)));
+        const V share =
+            V::load(dy + to + (i * s.ow + j) * block_samples) / V(float(detail::divisor(s, at, count_include_pad)));
         for (long r = at.top; r < at.bottom; ++r)
           for (long k = at.left; k < at.right; ++k) {
             float* const sum = dx + from + (r * s.w + k) * block_samples;

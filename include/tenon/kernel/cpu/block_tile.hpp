@@ -1,4 +1,5 @@
-// The inner loops of convolutions on blocks of samples: lanes are samples, so every pixel is a vector and no tap needs a shuffle.
+// The inner loops of convolutions on blocks of samples: lanes are samples, so every pixel is a vector and no tap needs
+// a shuffle.
 #pragma once
 #include <tenon/kernel/cpu/sample_blocks.hpp>
 
@@ -8,7 +9,8 @@ namespace tenon::inline TENON_ABI::kernel {
 /// Result channels and pixels of one tile: 24 chains with 32 registers of 512 bits, 12 with 16 registers.
 inline constexpr int block_rows = 6, block_pixels = simd_bytes == 64 ? 4 : 2;
 
-/// One tile: out[i][q] = chain of fmadd over planes, then taps, of weight * image, from +0 or from what stands there, at last + 0.
+/// One tile: out[i][q] = chain of fmadd over planes, then taps, of weight * image, from +0 or from what stands there,
+/// at last + 0.
 struct BlockTile {
   const Tap* taps;  // of one plane; a: weight, b: element of the image
   long count, planes;
@@ -34,7 +36,8 @@ template <int Rows, int Pixels>
     for (int i = 0; i < Rows; ++i) {
       row[i] = t.weight + i * t.weight_row;
 #pragma GCC unroll 8
-      for (int q = 0; q < Pixels; ++q) sum[i][q] = t.begun ? V::load(t.out + lane + i * t.out_row + t.out_pixel[q]) : V(0.0f);
+      for (int q = 0; q < Pixels; ++q)
+        sum[i][q] = t.begun ? V::load(t.out + lane + i * t.out_row + t.out_pixel[q]) : V(0.0f);
     }
     long pixel[Pixels];
 #pragma GCC unroll 8

@@ -54,8 +54,8 @@ struct Operand {
 };
 }  // namespace detail
 
-/// y[i] = f(i) for i = 0 .. count - 1. A block is complete before it is stored: f may read y[i], and the compiler need not
-/// ask whether y overlaps what else f reads.
+/// y[i] = f(i) for i = 0 .. count - 1. A block is complete before it is stored: f may read y[i], and the compiler need
+/// not ask whether y overlaps what else f reads.
 template <class T, class F>
 inline void store_in_blocks(T* y, long count, F f) {
   const long whole = count - count % block_length;
@@ -67,8 +67,8 @@ inline void store_in_blocks(T* y, long count, F f) {
   for (long i = whole; i < count; ++i) y[i] = static_cast<T>(f(i));
 }
 
-/// Calls f(i, length) for neighbouring parts of begin .. end - 1: first parts of a constant length, which f has as `length()`,
-/// then single elements.
+/// Calls f(i, length) for neighbouring parts of begin .. end - 1: first parts of a constant length, which f has as
+/// `length()`, then single elements.
 template <class F>
 inline void each_block(long begin, long end, F f) {
   const long whole = end - (end - begin) % block_length;
@@ -84,8 +84,8 @@ template <class T, class C, int length>
     for (int l = 0; l < length; ++l) values[l] = static_cast<C>(from[l]);
 }
 
-/// out[i] = f(in[i]...) for i = 0 .. count - 1; operands whose Moves is false stay at their first element. In vectors also at -O2, and out
-/// may be one of the operands. f gets 16-bit floats as float32, and may return them so.
+/// out[i] = f(in[i]...) for i = 0 .. count - 1; operands whose Moves is false stay at their first element. In vectors
+/// also at -O2, and out may be one of the operands. f gets 16-bit floats as float32, and may return them so.
 template <bool... Moves, class Result, class F, class... T>
 [[gnu::always_inline]] inline void map_in_blocks(Result* out, long count, F f, const T*... in) {
   if constexpr ((is_half<T> || ...) || is_half<Result>) {
@@ -101,7 +101,9 @@ template <bool... Moves, class Result, class F, class... T>
       for (long i = whole; i < count; ++i) out[i] = static_cast<Result>(f(operand.one(i)...));
     }(detail::Operand<Moves, T>{in, {static_cast<typename detail::Operand<Moves, T>::Value>(in[0])}}...);
   } else {
-    store_in_blocks(out, count, [&](long i) __attribute__((always_inline)) { return static_cast<Result>(f(in[Moves ? i : 0]...)); });
+    store_in_blocks(out, count, [&](long i) __attribute__((always_inline)) {
+      return static_cast<Result>(f(in[Moves ? i : 0]...));
+    });
   }
 }
 

@@ -20,21 +20,26 @@ namespace detail {
   return sample[0];
 }
 
-/// Channels whose chains hide each other's latency; pixels of row-major images that are turned into vectors over samples at a time.
+/// Channels whose chains hide each other's latency; pixels of row-major images that are turned into vectors over
+/// samples at a time.
 inline constexpr int sum_channels = 4, sum_pixels = 32;
 
-// Pixels p .. p + count - 1 of a channel in a block of samples, as vectors over its samples. Row-major ones are copied to `copy`.
-[[gnu::always_inline]] inline const float* sample_vectors(const ImageBatch& b, const float* x, long block, long c, long p, long count, float* copy) {
+// Pixels p .. p + count - 1 of a channel in a block of samples, as vectors over its samples. Row-major ones are copied
+// to `copy`.
+[[gnu::always_inline]] inline const float* sample_vectors(const ImageBatch& b, const float* x, long block, long c,
+                                                          long p, long count, float* copy) {
   if (b.blocks) return x + ((block * b.channels + c) * b.pixels + p) * block_samples;
   const long first = block * block_samples, samples = b.n - first < block_samples ? b.n - first : block_samples;
-  copy_matrix(x + (first * b.channels + c) * b.pixels + p, 1, b.channels * b.pixels, copy, block_samples, count, samples, block_samples);
+  copy_matrix(x + (first * b.channels + c) * b.pixels + p, 1, b.channels * b.pixels, copy, block_samples, count,
+              samples, block_samples);
   return copy;
 }
 
-// to[k][i] = sum k of channel c + i, for channels of which count are wanted, in the order of sample_blocks.hpp. term(sums, x, dy, i)
-// adds a vector of x (and of dy, if there are two sums) of channel i to its sums.
+// to[k][i] = sum k of channel c + i, for channels of which count are wanted, in the order of sample_blocks.hpp.
+// term(sums, x, dy, i) adds a vector of x (and of dy, if there are two sums) of channel i to its sums.
 template <int Sums, class Term>
-[[gnu::always_inline]] inline void add_images(const ImageBatch& b, const float* x, const float* dy, long c, long count, float (&to)[Sums][sum_channels], Term term) {
+[[gnu::always_inline]] inline void add_images(const ImageBatch& b, const float* x, const float* dy, long c, long count,
+                                              float (&to)[Sums][sum_channels], Term term) {
   using V = Simd<float, block_width>;
   constexpr int N = sum_channels;
   alignas(64) float copy[Sums * N][sum_pixels * block_samples], sample[Sums][N][block_samples];
@@ -51,7 +56,9 @@ template <int Sums, class Term>
       for (int i = 0; i < N; ++i) {
         const long channel = c + (i < count ? i : 0);
         at[i] = sample_vectors(b, x, first / block_samples, channel, p, pixels, copy[i]);
-        gradient[i] = Sums == 2 ? sample_vectors(b, dy, first / block_samples, channel, p, pixels, copy[(Sums - 1) * N + i]) : at[i];
+        gradient[i] = Sums == 2
+                          ? sample_vectors(b, dy, first / block_samples, channel, p, pixels, copy[(Sums - 1) * N + i])
+                          : at[i];
       }
       for (int lane = 0; lane < block_samples; lane += block_width) {
         V sum[N][Sums];
@@ -73,7 +80,8 @@ template <int Sums, class Term>
   }
 }
 
-// The sums of `count` channels of a few row-major samples: too few for vectors over samples, so the chains of the channels go side by side.
+// The sums of `count` channels of a few row-major samples: too few for vectors over samples, so the chains of the
+// channels go side by side.
 inline constexpr int few_samples = 4, side_channels = 8;
 inline void add_few_samples(const ImageBatch& b, const float* x, long c, long count, float* to) {
   float sample[side_channels][block_samples]{};
@@ -94,7 +102,8 @@ inline void add_few_samples(const ImageBatch& b, const float* x, long c, long co
 [[gnu::noinline]] inline void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end) {
   using V = Simd<float, block_width>;
   const bool few = !b.blocks && b.n > 0 && b.n <= detail::few_samples;
-  for (long c = begin; few && c < end; c += detail::side_channels) detail::add_few_samples(b, x, c, end - c < detail::side_channels ? end - c : detail::side_channels, y + c);
+  for (long c = begin; few && c < end; c += detail::side_channels)
+    detail::add_few_samples(b, x, c, end - c < detail::side_channels ? end - c : detail::side_channels, y + c);
   for (long c = begin; !few && c < end; c += detail::sum_channels) {
     const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;
     float total[1][detail::sum_channels];
@@ -102,9 +111,13 @@ inline void add_few_samples(const ImageBatch& b, const float* x, long c, long co
     for (long i = 0; i < count; ++i) y[c + i] = total[0][i];
   }
 }
-inline void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) { channel_sums({n, channels, pixels, false}, x, y, begin, end); }
+inline void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {
+  channel_sums({n, channels, pixels, false}, x, y, begin, end);
+}
 /// The same with x in blocks of samples.
-inline void block_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) { channel_sums({n, channels, pixels, true}, x, y, begin, end); }
+inline void block_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {
+  channel_sums({n, channels, pixels, true}, x, y, begin, end);
+}
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,4 +1,5 @@
-// Convolution in two dimensions, its gradient for the input, and (conv2d_weight.hpp) its gradient for the weight. No im2col.
+// Convolution in two dimensions, its gradient for the input, and (conv2d_weight.hpp) its gradient for the weight. No
+// im2col.
 #pragma once
 #include <cstddef>
 
@@ -12,19 +13,24 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Independent parts of the convolution: the unit in which threads divide it. A thread should take neighbouring parts.
 constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
-constexpr long conv2d_backward_input_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows); }
+constexpr long conv2d_backward_input_items(const Conv2dSizes& s) {
+  return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows);
+}
 
-/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 3 MB) unless one row of all channels of a group is larger.
+/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 3 MB) unless one
+/// row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
   return detail::conv_bytes<T>(detail::forward<T>(s, false), detail::forward<T>(s.of(detail::many_samples)));
 }
 template <class T>
 constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
-  return detail::conv_bytes<T>(detail::backward_input<T>(s, false), detail::backward_input<T>(s.of(detail::many_samples)));
+  return detail::conv_bytes<T>(detail::backward_input<T>(s, false),
+                               detail::backward_input<T>(s.of(detail::many_samples)));
 }
 
-/// Whether a convolution, or its gradient for the input, has channels as the lanes of vectors, if samples are many enough.
+/// Whether a convolution, or its gradient for the input, has channels as the lanes of vectors, if samples are many
+/// enough.
 template <class T>
 constexpr bool conv2d_has_lanes(const Conv2dSizes& s) {
   return detail::forward<T>(s.of(detail::many_samples)).lanes;
@@ -49,7 +55,8 @@ template <class Worker>
       for (long r = 0; r < s.kh; ++r)
         for (long k = 0; k < s.kw; ++k) {
           const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
-          if (y % s.stride_h == 0 && x % s.stride_w == 0) worker.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
+          if (y % s.stride_h == 0 && x % s.stride_w == 0)
+            worker.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
         }
 }
 
@@ -63,27 +70,38 @@ struct Correlated {
 };
 // Computes the parts [begin, end).
 template <class T, class Worker>
-[[gnu::always_inline]] inline void correlate(const detail::Correlation& c, Worker& worker, const Correlated<T>& o, int groups, long begin, long end) {
-  const long from_step = groups * o.planes * o.plane, to_plane = c.height * c.width, to_step = groups * c.rows * to_plane;
-  const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0, long samples = 1) {
+[[gnu::always_inline]] inline void correlate(const detail::Correlation& c, Worker& worker, const Correlated<T>& o,
+                                             int groups, long begin, long end) {
+  const long from_step = groups * o.planes * o.plane, to_plane = c.height * c.width,
+             to_step = groups * c.rows * to_plane;
+  const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0,
+                       long samples = 1) {
     const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
     T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
-    if constexpr (std::is_same_v<Worker, LaneCorrelator<T>>) worker.run(from, to, rows, packed, {samples, from_step, to_step}, sample + samples < o.n ? from + samples * from_step : nullptr);
-    else worker.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed, sample + 1 < o.n ? from + from_step : nullptr);
+    if constexpr (std::is_same_v<Worker, LaneCorrelator<T>>)
+      worker.run(from, to, rows, packed, {samples, from_step, to_step},
+                 sample + samples < o.n ? from + samples * from_step : nullptr);
+    else
+      worker.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed,
+                 sample + 1 < o.n ? from + from_step : nullptr);
     for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
   };
-  const auto pack = [&](long group, long row0, long rows) { worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows); };
+  const auto pack = [&](long group, long row0, long rows) {
+    worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows);
+  };
   if constexpr (Worker::packs) each_packed_run<T>(c, groups, begin, end, pack, run);
   else each_run(c, groups, begin, end, run);
 }
 }  // namespace detail
 
-/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to T, float32 (and bfloat16 with lanes) + 0 at last.
-/// bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a zero where an odd last one has no partner.
-/// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
+/// T, float32 (and bfloat16 with lanes) + 0 at last. bfloat16 goes over pairs of c: at each (pair, r, k) the second
+/// channel comes first, with a zero where an odd last one has no partner. Computes the parts [begin, end) of
+/// conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 /// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it.
 template <class T, bool lanes = true>
-[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
+[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
+                              void* workspace, FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::forward<T>(s, lanes);
   const detail::Correlated<T> operands{x, weight, y, s.n, s.group_inputs(), s.h * s.w, c.rows * c.row_step, finish};
   if constexpr (lanes && detail::may_have_lanes<T>)
@@ -98,13 +116,16 @@ template <class T, bool lanes = true>
   detail::correlate(c, correlator, operands, s.groups, begin, end);
 }
 
-/// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o, y, x) with
-/// y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one of the zeros that a stride
-/// inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies outside dy is included with a zero; float32 + 0 at last. Parts, finish, and lanes as for conv2d.
+/// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
+/// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
+/// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
+/// outside dy is included with a zero; float32 + 0 at last. Parts, finish, and lanes as for conv2d.
 template <class T, bool lanes = true>
-[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end, void* workspace, FunctionRef<long, long, long> finish) {
+[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
+                                             long end, void* workspace, FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::backward_input<T>(s, lanes);
-  const detail::Correlated<T> operands{dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
+  const detail::Correlated<T> operands{
+      dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
   if constexpr (lanes && detail::may_have_lanes<T>)
     if (c.lanes) {
       detail::LaneCorrelator<T> correlator(c, workspace);

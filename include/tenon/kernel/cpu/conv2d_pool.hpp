@@ -1,4 +1,5 @@
-// Convolution with the maximum over windows of 2 x 2 behind it: what is between never reaches memory but a row of windows at a time.
+// Convolution with the maximum over windows of 2 x 2 behind it: what is between never reaches memory but a row of
+// windows at a time.
 #pragma once
 #include <tenon/kernel/cpu/block_conv2d.hpp>
 #include <tenon/kernel/cpu/conv2d.hpp>
@@ -24,7 +25,7 @@ constexpr Correlation pooled_forward(const Conv2dSizes& s) {
 // Channels in lanes: small images fill vectors badly, their channels often well.
 struct LanePlan {
   bool pays;
-  Padded image;        // without padding it is x itself
+  Padded image;  // without padding it is x itself
   bool copied;
   long pixels, steps;  // of one plane that belong to a window; of a chain
   long rows, row_blocks;
@@ -33,10 +34,13 @@ struct LanePlan {
 inline constexpr long most_lane_pixels = 256, lane_columns = 3L * simd_width<float>;
 constexpr LanePlan lane_plan(const Conv2dSizes& s) {
   constexpr long width = simd_width<float>;
-  const long oh = whole_windows(s.oh), ow = whole_windows(s.ow), rows = (oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h + 1, columns = (ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w + 1;
+  const long oh = whole_windows(s.oh), ow = whole_windows(s.ow),
+             rows = (oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h + 1,
+             columns = (ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w + 1;
   LanePlan p{};
   p.copied = s.pad_top > 0 || s.pad_left > 0 || rows > s.h || columns > s.w;
-  p.image = {s.group_inputs(), s.h, s.w, s.pad_top, s.pad_left, 1, 1, 1, 1, p.copied ? rows : s.h, p.copied ? columns : s.w};
+  p.image = {s.group_inputs(),        s.h, s.w, s.pad_top, s.pad_left, 1, 1, 1, 1, p.copied ? rows : s.h,
+             p.copied ? columns : s.w};
   p.pixels = oh * ow, p.steps = s.group_inputs() * s.taps();
   p.rows = s.group_outputs(), p.row_blocks = p.rows / width;
   const Correlation c = pooled_forward(s);
@@ -47,7 +51,8 @@ constexpr LanePlan lane_plan(const Conv2dSizes& s) {
   p.weights = p.taps + bytes(p.steps, sizeof(Tap));
   p.sums = p.weights + bytes(p.steps * p.rows, sizeof(float));
   p.pooled = p.sums + bytes(p.pixels * lane_columns, sizeof(float));
-  p.total = p.pooled + bytes(2 * (p.pixels / 4) * lane_columns, sizeof(float)) + (p.copied ? bytes(p.image.elements(), sizeof(float)) : 0);
+  p.total = p.pooled + bytes(2 * (p.pixels / 4) * lane_columns, sizeof(float)) +
+            (p.copied ? bytes(p.image.elements(), sizeof(float)) : 0);
   return p;
 }
 
@@ -68,12 +73,17 @@ class LaneConvolution {
     long step = 0;
     for (long p = 0; p < plan.image.planes; ++p)
       for (long r = 0; r < s.kh; ++r)
-        for (long k = 0; k < s.kw; ++k, ++step) taps_[step] = {std::int32_t(p * plan.image.plane() + r * s.dilation_h * pitch + k * s.dilation_w), std::int32_t(step * plan.rows)};
+        for (long k = 0; k < s.kw; ++k, ++step)
+          taps_[step] = {std::int32_t(p * plan.image.plane() + r * s.dilation_h * pitch + k * s.dilation_w),
+                         std::int32_t(step * plan.rows)};
   }
   /// Weights of `rows` result channels, lane by lane.
-  void pack(const float* weight, long rows) { copy_matrix(weight, 1, plan_.steps, weights_, plan_.rows, plan_.steps, rows, 0); }
+  void pack(const float* weight, long rows) {
+    copy_matrix(weight, 1, plan_.steps, weights_, plan_.rows, plan_.steps, rows, 0);
+  }
   /// Those channels of one sample and group, from number `channel` on.
-  [[gnu::noinline]] void run(const float* x, float* y, float* winners, long rows, long channel, const PoolSums& pool) const {
+  [[gnu::noinline]] void run(const float* x, float* y, float* winners, long rows, long channel,
+                             const PoolSums& pool) const {
     const long columns = whole_windows(s_.ow), across = columns / 2, windows = plan_.pixels / 4;
     float* const chosen = pooled_ + windows * lane_columns;
     const float* image = x;
@@ -83,10 +93,13 @@ class LaneConvolution {
       for (long i = 0, count; i < plan_.pixels; i += count) {
         const long left = plan_.pixels - i;  // few chains at a time would wait for each other
         count = left <= tile_rows ? left : left < tile_rows + 3 ? tile_rows - 2 : tile_rows;
-        kernel::run_tile(Tile<float>{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false}, int(count), width);
+        kernel::run_tile(
+            Tile<float>{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false},
+            int(count), width);
       }
       for (long i = 0; i < windows / across; ++i)
-        pool({PoolLanes::channels, sums_ + 2 * i * columns * width, columns * width, width, across, width, pooled_ + i * across * width, chosen + i * across * width, width, channel + j});
+        pool({PoolLanes::channels, sums_ + 2 * i * columns * width, columns * width, width, across, width,
+              pooled_ + i * across * width, chosen + i * across * width, width, channel + j});
       copy_matrix(pooled_, 1, width, y + j * windows, windows, width, windows, 0);
       if (winners) copy_matrix(chosen, 1, width, winners + j * windows, windows, width, windows, 0);
     }
@@ -111,9 +124,11 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   return lanes.pays ? lanes.total : detail::conv_scratch<float>(detail::pooled_forward(s)).total;
 }
 
-/// y [n, o, oh / 2, ow / 2] = the maxima, as by max_pool2d, over windows of 2 x 2 side by side of what `pool` makes of the sums of conv2d,
-/// whose sizes these are. `winners`: as PooledSums says, of the extents of y; null if they are not kept.
-[[gnu::noinline]] inline void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* winners, long begin, long end, void* workspace,
+/// y [n, o, oh / 2, ow / 2] = the maxima, as by max_pool2d, over windows of 2 x 2 side by side of what `pool` makes of
+/// the sums of conv2d, whose sizes these are. `winners`: as PooledSums says, of the extents of y; null if they are not
+/// kept.
+[[gnu::noinline]] inline void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y,
+                                              float* winners, long begin, long end, void* workspace,
                                               const PoolSums& pool) {
   const long plane = s.oh / 2 * (s.ow / 2), image = s.h * s.w;
   const auto source = [&](long sample, long group) { return x + (sample * s.c + group * s.group_inputs()) * image; };
@@ -122,7 +137,8 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
     long packed = -1, packed_rows = 0;
     return detail::each_run(plan, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
       const long o = group * plan.rows + row0;
-      if (packed != o || packed_rows != rows) convolution.pack(weight + o * plan.steps, rows), packed = o, packed_rows = rows;
+      if (packed != o || packed_rows != rows)
+        convolution.pack(weight + o * plan.steps, rows), packed = o, packed_rows = rows;
       const long first = (sample * s.o + o) * plane;
       convolution.run(source(sample, group), y + first, winners ? winners + first : nullptr, rows, o, pool);
     });
@@ -137,7 +153,8 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
       for (long r = 0; r < count; ++r)
         for (long i = 0; i < band; i += 2) {
           const long at = (sample * s.o + o + first + r) * plane + (i0 + i) / 2 * (s.ow / 2);
-          pool({PoolLanes::pixels, sums + r * pitch + i * c.image.pitch, c.image.pitch, 1, s.ow / 2, 1, y + at, winners ? winners + at : nullptr, 1, o + first + r});
+          pool({PoolLanes::pixels, sums + r * pitch + i * c.image.pitch, c.image.pitch, 1, s.ow / 2, 1, y + at,
+                winners ? winners + at : nullptr, 1, o + first + r});
         }
     };
     correlator.run_into(take, weight + o * c.row_step, source(sample, group), rows);
@@ -151,27 +168,32 @@ constexpr BlockCorrelation block_pooled_forward(Conv2dSizes s) {
 }
 }  // namespace detail
 constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s) {
-  return detail::block_scratch(detail::block_pooled_forward(s)).total + std::size_t(2 * block_rows * s.ow * detail::block_pixel);
+  return detail::block_scratch(detail::block_pooled_forward(s)).total +
+         std::size_t(2 * block_rows * s.ow * detail::block_pixel);
 }
 
 /// The same, x and y in blocks; items are those of block_conv2d.
-[[gnu::noinline]] inline void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* winners, long begin, long end, void* workspace,
+[[gnu::noinline]] inline void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y,
+                                                    float* winners, long begin, long end, void* workspace,
                                                     const PoolSums& pool) {
   const detail::BlockCorrelation c = detail::block_pooled_forward(s);
   detail::BlockCorrelator correlator(c, workspace);
   float* const sums = reinterpret_cast<float*>(static_cast<char*>(workspace) + detail::block_scratch(c).total);
   correlator.add_forward(s);
   const bool finite = all_finite(weight, s.o * c.row_step);
-  const long image = s.h * s.w * block_samples, across = c.width / 2, row = c.width * block_samples, plane = c.height / 2 * across * block_samples;
+  const long image = s.h * s.w * block_samples, across = c.width / 2, row = c.width * block_samples,
+             plane = c.height / 2 * across * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const auto take = [&](long first, long count, long pixel, long) {
       for (long r = 0; r < count; ++r) {
         const long at = (block * s.o + o + first + r) * plane + pixel / 4 * block_samples;
-        pool({PoolLanes::samples, sums + r * 2 * row, row, block_samples, across, block_samples, y + at, winners ? winners + at : nullptr, block_samples, o + first + r});
+        pool({PoolLanes::samples, sums + r * 2 * row, row, block_samples, across, block_samples, y + at,
+              winners ? winners + at : nullptr, block_samples, o + first + r});
       }
     };
-    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, sums, rows, finite, take);
+    correlator.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, sums, rows, finite,
+                   take);
   });
 }
 

@@ -11,9 +11,11 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10, most_lists = 32;
+inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10,
+                      most_lists = 32;
 
-// The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over pixels.
+// The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over
+// pixels.
 struct WeightPlan {
   Padded image;                    // planes: as many input channels as one pass needs at most
   long rows, columns;              // c * kh * kw and o of one group
@@ -22,16 +24,19 @@ struct WeightPlan {
   long band;                       // output rows per visit of an image
   long together;                   // column blocks that are computed together: an image is packed once for them
   long images;                     // visited at once: several pairs of small images make longer chains
-  long group;                      // samples, a power of two, whose sums a tile joins before they are stored: images and panels of so many lie there
-  bool in_place;                   // no tap meets padding: the image is read where it is, all of its rows
-  bool leaves_out;                 // rows of the same tap go together and leave out pixels for which it meets padding
+  // samples, a power of two, whose sums a tile joins before they are stored: images and panels of so many lie there
+  long group;
+  bool in_place;    // no tap meets padding: the image is read where it is, all of its rows
+  bool leaves_out;  // rows of the same tap go together and leave out pixels for which it meets padding
 };
 
-// Of a pointwise convolution x and dy lie alike and may change places: lanes are those channels that are fewer, because they are transposed.
+// Of a pointwise convolution x and dy lie alike and may change places: lanes are those channels that are fewer, because
+// they are transposed.
 [[gnu::noinline]] constexpr Conv2dSizes fewer_lanes(Conv2dSizes s) {
   const bool alike = s.taps() == 1 && s.oh == s.h && s.ow == s.w && s.stride_h * s.stride_w == 1;
   const long lanes = s.group_inputs();
-  if (alike && lanes < s.group_outputs() && lanes <= weight_columns && lanes % simd_width<float> == 0) std::swap(s.c, s.o);
+  if (alike && lanes < s.group_outputs() && lanes <= weight_columns && lanes % simd_width<float> == 0)
+    std::swap(s.c, s.o);
   return s;
 }
 
@@ -49,7 +54,8 @@ template <class T>
   p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
   const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h;
   const long row_bytes = p.image.planes * p.image.phases_h * p.image.phases_w * p.image.pitch * long(sizeof(A));
-  const long panel_row = round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_step<A>) * long(sizeof(A));
+  const long panel_row =
+      round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_step<A>) * long(sizeof(A));
   long band = weight_panel / panel_row / s.ow;
   if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
   if (band > s.oh) band = s.oh;
@@ -58,14 +64,18 @@ template <class T>
   p.images = 1;
   if (steps_per_unit<T> > 1 && p.band == s.oh) {
     constexpr long enough = 128;  // steps of a chain
-    const long fitting = weight_panel / 2 / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow), most = fitting < wanted ? fitting : wanted;
+    const long fitting = weight_panel / 2 / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow),
+               most = fitting < wanted ? fitting : wanted;
     p.images = most < 1 ? 1 : most;
   }
-  const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top, right = (s.ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w - s.pad_left;
+  const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top,
+             right = (s.ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w - s.pad_left;
   p.in_place = std::is_same_v<T, Packed<T>> && s.pad_top == 0 && s.pad_left == 0 && below < s.h && right < s.w;
   if (p.in_place) p.image = {p.image.planes, s.h, s.w, 0, 0, 1, 1, 1, 1, s.h, s.w};
-  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) * pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
-  p.leaves_out = may_have_lanes<T> && !p.in_place && p.image.planes >= 2 * tile_rows && s.taps() <= most_lists && met * 34 < s.oh * s.ow * s.taps() * 33;
+  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
+                   pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+  p.leaves_out = may_have_lanes<T> && !p.in_place && p.image.planes >= 2 * tile_rows && s.taps() <= most_lists &&
+                 met * 34 < s.oh * s.ow * s.taps() * 33;
   p.group = 1;
   if (std::is_same_v<T, float> && p.band == s.oh) {
     const long sample_bytes = s.oh * s.ow * panel_row + (p.in_place ? 0 : p.image.elements() * long(sizeof(A)));
@@ -74,7 +84,8 @@ template <class T>
   return p;
 }
 
-// Partial sums of float32: those of a group of samples, of 2, 4, ... groups as long as they are less than 16 samples, and those of all blocks.
+// Partial sums of float32: those of a group of samples, of 2, 4, ... groups as long as they are less than 16 samples,
+// and those of all blocks.
 inline constexpr int sample_levels = 6;
 template <class A>
 constexpr int weight_levels(const WeightPlan& p, long n) {
@@ -84,7 +95,9 @@ constexpr int weight_levels(const WeightPlan& p, long n) {
   return levels;
 }
 
-constexpr long images_at_once(const WeightPlan& p, long n) { return p.group == 1 ? p.images : p.group < n ? p.group : n; }
+constexpr long images_at_once(const WeightPlan& p, long n) {
+  return p.group == 1 ? p.images : p.group < n ? p.group : n;
+}
 
 struct WeightScratch {
   std::size_t row, sums, panel, image, total;
@@ -93,7 +106,8 @@ template <class A>
 constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& sizes) {
   const long n = sizes.n, ow = sizes.ow;
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  const long widest = p.together * weight_columns, columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
+  const long widest = p.together * weight_columns,
+             columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
   const long at_once = images_at_once(p, n);
   WeightScratch s{};
   s.row = bytes((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * ow, sizeof(Tap));
@@ -104,8 +118,10 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& s
   return s;
 }
 
-// to[j * pitch + i] = the pair of first[i * row + j] and second[i * row + j] for i < rows, and zero up to the pitch; no second: zero.
-[[gnu::noinline]] inline void transpose_pairs(const bfloat16* first, const bfloat16* second, long row, Bfloat16Pair* to, long pitch, long rows, long columns) {
+// to[j * pitch + i] = the pair of first[i * row + j] and second[i * row + j] for i < rows, and zero up to the pitch; no
+// second: zero.
+[[gnu::noinline]] inline void transpose_pairs(const bfloat16* first, const bfloat16* second, long row, Bfloat16Pair* to,
+                                              long pitch, long rows, long columns) {
   constexpr int side = simd_width<float> < 8 ? simd_width<float> : 8;
   long i = 0;
   for (; i + side <= rows; i += side) {
@@ -113,16 +129,19 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& s
     for (; j + side <= columns; j += side) {
       Simd<Bfloat16Pair, side> square[side];
 #pragma GCC unroll 8
-      for (int s = 0; s < side; ++s) square[s] = load_pairs<side>(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
+      for (int s = 0; s < side; ++s)
+        square[s] = load_pairs<side>(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
       transpose(square);
 #pragma GCC unroll 8
       for (int s = 0; s < side; ++s) square[s].store(to + (j + s) * pitch + i);
     }
     for (; j < columns; ++j)
-      for (int s = 0; s < side; ++s) to[j * pitch + i + s] = one_pair(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
+      for (int s = 0; s < side; ++s)
+        to[j * pitch + i + s] = one_pair(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
   }
   for (long j = 0; j < columns; ++j) {
-    for (long k = i; k < rows; ++k) to[j * pitch + k] = one_pair(first + k * row + j, second ? second + k * row + j : nullptr);
+    for (long k = i; k < rows; ++k)
+      to[j * pitch + k] = one_pair(first + k * row + j, second ? second + k * row + j : nullptr);
     for (long k = rows; k < pitch; ++k) to[j * pitch + k] = 0;
   }
 }
@@ -135,21 +154,26 @@ class WeightGradient {
 
  public:
   WeightGradient(const Conv2dSizes& s, const WeightPlan& plan, const T* dy, void* workspace)
-      : s_(s), plan_(plan), leaves_out_(plan.leaves_out && all_finite(dy, s.n * s.o * s.oh * s.ow)), lists_(leaves_out_ ? s.taps() : 1) {
+      : s_(s),
+        plan_(plan),
+        leaves_out_(plan.leaves_out && all_finite(dy, s.n * s.o * s.oh * s.ow)),
+        lists_(leaves_out_ ? s.taps() : 1) {
     const WeightScratch scratch = weight_scratch<A>(plan, s);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
     const int levels = weight_levels<A>(plan, s.n);
     for (int level = 0; level < levels; ++level)
-      level_[level] = reinterpret_cast<A*>(base + scratch.sums + std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(levels));
+      level_[level] = reinterpret_cast<A*>(base + scratch.sums +
+                                           std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(levels));
     blocks_ = levels - 1;
     panel_ = reinterpret_cast<P*>(base + scratch.panel);
     pixels_ = image_ = reinterpret_cast<P*>(base + scratch.image);
   }
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
-  [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns, bool swapped) {
+  [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns,
+                             bool swapped) {
     const long first_plane = row0 / s_.taps(), planes = (row0 + rows - 1) / s_.taps() - first_plane + 1;
     Padded image = plan_.image;
     image.planes = planes;
@@ -170,7 +194,8 @@ class WeightGradient {
     for (long sample = 0; sample < s_.n; sample += visited) {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh)) clear(image_, images_at_once(plan_, s_.n) * image.elements());
+        if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh))
+          clear(image_, images_at_once(plan_, s_.n) * image.elements());
         if (plan_.band < s_.oh || (sample == 0 && y == 0)) list_pixels(image.elements(), y, band, pixel_h, pitch);
         long count = 0;
         for (long own = sample; own < sample + visited && own < s_.n; ++count, own += unit) {
@@ -178,8 +203,11 @@ class WeightGradient {
           const T* const from = images + own * s_.c * s_.h * s_.w;
           if constexpr (std::is_same_v<T, P>)
             if (count == 0) pixels_ = plan_.in_place ? from + y * pixel_h : image_;
-          if (!plan_.in_place) fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, from, y * image.step_h, image_ + count * image.elements());
-          fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch, band * s_.ow, columns);
+          if (!plan_.in_place)
+            fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, from, y * image.step_h,
+                        image_ + count * image.elements());
+          fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch,
+                     band * s_.ow, columns);
         }
         if (plan_.group > 1) add_group(count, rows, pitch, plan_.in_place ? s_.c * s_.h * s_.w : image.elements());
         else add(count, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
@@ -187,17 +215,20 @@ class WeightGradient {
       if constexpr (std::is_same_v<T, float>) join_group(sample, sample + visited >= s_.n, rows * pitch);
     }
     if (!std::is_same_v<T, float> && plan_.leaves_out) clear_signs(rows * pitch);
-    if (swapped) copy_matrix(level_[0], pitch, 1, dw + (group * plan_.rows + row0) * plan_.columns + o0, plan_.columns, rows, columns, 0);
+    if (swapped)
+      copy_matrix(level_[0], pitch, 1, dw + (group * plan_.rows + row0) * plan_.columns + o0, plan_.columns, rows,
+                  columns, 0);
     else copy_matrix(level_[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
   }
 
  private:
   void fill_panel(const T* from, [[maybe_unused]] bool second, P* to, long pitch, long pixels, long columns) const {
-    if constexpr (unit == 2) transpose_pairs(from, second ? from + s_.o * s_.oh * s_.ow : nullptr, s_.oh * s_.ow, to, pitch, columns, pixels);
+    if constexpr (unit == 2)
+      transpose_pairs(from, second ? from + s_.o * s_.oh * s_.ow : nullptr, s_.oh * s_.ow, to, pitch, columns, pixels);
     else copy_matrix(from, 1, s_.oh * s_.ow, to, pitch, pixels, columns, pitch);
   }
-  // Joins sums[0], the part number `index` of a block of samples, with those before it, in the order of kernel/cpu/sample_blocks.hpp:
-  // sums[1 + l] holds 2^l parts until their neighbours are there as well.
+  // Joins sums[0], the part number `index` of a block of samples, with those before it, in the order of
+  // kernel/cpu/sample_blocks.hpp: sums[1 + l] holds 2^l parts until their neighbours are there as well.
   static void join(A** sums, long index, bool last, long count) {
     int level = 0;
     for (long bits = index; bits & 1; bits >>= 1) add_sums(sums[++level], sums[0], count);
@@ -233,7 +264,8 @@ class WeightGradient {
   }
   // The first row of a list; those of a list are lists_ apart if there are several.
   long first_row(long list) const { return leaves_out_ ? (list + lists_ - row0_ % lists_) % lists_ : 0; }
-  // The pixels of rows y0 .. y0 + band - 1 of the result, those of several images one behind the other: all, or for each tap those for which it meets no padding.
+  // The pixels of rows y0 .. y0 + band - 1 of the result, those of several images one behind the other: all, or for
+  // each tap those for which it meets no padding.
   [[gnu::noinline]] void list_pixels(long image, long y0, long band, long pixel_h, long pitch) {
     const long pixels = band * s_.ow, pixel_w = plan_.in_place ? s_.stride_w : 1;
     for (long list = 0; list < lists_; ++list) {
@@ -244,7 +276,8 @@ class WeightGradient {
         for (long y = 0; y < band; ++y)
           for (long x = 0; x < s_.ow; ++x)
             if (!leaves_out_ || (meets((y0 + y) * s_.stride_h + row, s_.h) && meets(x * s_.stride_w + column, s_.w)))
-              *to++ = {std::int32_t(k * image + y * pixel_h + x * pixel_w), std::int32_t((k * pixels + y * s_.ow + x) * pitch)};
+              *to++ = {std::int32_t(k * image + y * pixel_h + x * pixel_w),
+                       std::int32_t((k * pixels + y * s_.ow + x) * pitch)};
         if (k == 0) each_[list] = to - begin;
       }
     }
@@ -255,7 +288,8 @@ class WeightGradient {
     const std::int32_t* row = sorted_;
     const long apart = leaves_out_ ? lists_ : 1;
     for (long list = 0; list < lists_; ++list) {
-      const long first = first_row(list), of_list = first < rows ? ceil_div(rows - first, apart) : 0, blocks = ceil_div(of_list, tile_rows);
+      const long first = first_row(list), of_list = first < rows ? ceil_div(rows - first, apart) : 0,
+                 blocks = ceil_div(of_list, tile_rows);
       for (long block = 0; block < blocks; ++block) {
         const long i = border(of_list, blocks, block), own = border(of_list, blocks, block + 1) - i;
         body(taps_ + list * plan_.images * plan_.band * s_.ow, each_[list], row + i, first + i * apart, own, apart);
@@ -275,7 +309,9 @@ class WeightGradient {
           A* level[sample_levels];
           for (int l = 0; l < sample_levels; ++l) level[l] = sums[l];
           for (long k = 0; k < count; ++k) {
-            run_tile(Tile<A, P>{list, steps, pixels_ + k * distance, row, panel_ + k * pixels * pitch + j, level[0], width, false}, int(own), width);
+            run_tile(Tile<A, P>{list, steps, pixels_ + k * distance, row, panel_ + k * pixels * pitch + j, level[0],
+                                width, false},
+                     int(own), width);
             join(level, k, k + 1 == count, own * width);
           }
           copy_matrix(level[0], width, 1, level_[0] + i * pitch + j, apart * pitch, own, width, 0);
@@ -287,7 +323,8 @@ class WeightGradient {
   void add(long count, long rows, long pitch, bool resume) {
     each_tile(rows, [&](const Tap* list, long steps, const std::int32_t* row, long i, long own, long apart) {
       for (long j = 0; j < pitch;) {
-        const Tile<A, P> tile{list, count * steps, pixels_, row, panel_ + j, level_[0] + i * pitch + j, apart * pitch, resume};
+        const Tile<A, P> tile{list,          count * steps, pixels_, row, panel_ + j, level_[0] + i * pitch + j,
+                              apart * pitch, resume};
         j += run_tile(tile, int(own), filled_columns<A>(pitch - j));
       }
     });
@@ -315,14 +352,19 @@ constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(detail::fewer_lanes(s)), detail::fewer_lanes(s)).total;
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(detail::fewer_lanes(s)), detail::fewer_lanes(s))
+      .total;
 }
 
-/// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) * dy(sample, o, i, j);
-/// rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
+/// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
+/// dy(sample, o, i, j); rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be
+/// left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain
+/// over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin,
+/// end) of conv2d_backward_weight_items; n = 0 gives zeros.
 /// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
 template <class T, bool depthwise = true>
-void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end, void* workspace) {
+void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
+                            void* workspace) {
   const Conv2dSizes s = detail::fewer_lanes(sizes);
   const bool swapped = s.c != sizes.c;
   if (swapped) std::swap(x, dy);
@@ -334,16 +376,19 @@ void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T
     }
   detail::WeightGradient<T> gradient(s, plan, dy, workspace);
   for (long item = begin; item < end;) {
-    const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block, column = rest % plan.column_blocks;
+    const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block,
+               column = rest % plan.column_blocks;
     // Several blocks of columns together, if all of their rows are to be computed, or those of one.
     long together = block > 0 ? 1 : (end - item) / plan.row_blocks;
     together = together < plan.together ? together : plan.together;
     together = together < plan.column_blocks - column ? together : plan.column_blocks - column;
     const long all = together > 1 ? plan.row_blocks : end - item < left ? end - item : left;
-    const long o0 = border(plan.columns, plan.column_blocks, column), o1 = border(plan.columns, plan.column_blocks, column + (together > 1 ? together : 1));
+    const long o0 = border(plan.columns, plan.column_blocks, column),
+               o1 = border(plan.columns, plan.column_blocks, column + (together > 1 ? together : 1));
     for (long first = block, run; first < block + all; first += run) {
       run = block + all - first < plan.pass ? block + all - first : plan.pass;
-      const long row0 = border(plan.rows, plan.row_blocks, first), rows = border(plan.rows, plan.row_blocks, first + run) - row0;
+      const long row0 = border(plan.rows, plan.row_blocks, first),
+                 rows = border(plan.rows, plan.row_blocks, first + run) - row0;
       gradient.run(x, dy, dw, rest / plan.column_blocks, row0, rows, o0, o1 - o0, swapped);
     }
     item += together > 1 ? together * plan.row_blocks : all;

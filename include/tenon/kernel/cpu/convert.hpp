@@ -13,7 +13,8 @@ namespace tenon::inline TENON_ABI::kernel {
 // last bit remembers that something was cut off.
 TENON_DEVICE constexpr float rounded_to_odd(double x) {
   constexpr double largest = std::numeric_limits<float>::max();
-  if (x > largest || x < -largest) return x > largest ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
+  if (x > largest || x < -largest)
+    return x > largest ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
   const float nearest = static_cast<float>(x);
   if (static_cast<double>(nearest) == x || x != x) return nearest;
   std::uint32_t bits = std::bit_cast<std::uint32_t>(nearest);
@@ -26,7 +27,8 @@ template <class I>
 TENON_DEVICE constexpr double odd_double(I x) {
   if constexpr (sizeof(I) == 8) {
     constexpr I exact = I{1} << 53, low = 0x7ff;
-    if (x >= exact || (std::is_signed_v<I> && x <= static_cast<I>(I{0} - exact))) x = static_cast<I>((x & ~low) | (x & low ? I{0x800} : I{0}));
+    if (x >= exact || (std::is_signed_v<I> && x <= static_cast<I>(I{0} - exact)))
+      x = static_cast<I>((x & ~low) | (x & low ? I{0x800} : I{0}));
   }
   return static_cast<double>(x);
 }

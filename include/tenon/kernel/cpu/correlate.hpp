@@ -29,17 +29,19 @@ class Correlator {
     starts_[0] = 0;
   }
 
-  /// Appends a tap to the phase that is being described: where its weight of plane 0 is, which pixel of the padded image it meets for
-  /// the first one of the result.
+  /// Appends a tap to the phase that is being described: where its weight of plane 0 is, which pixel of the padded
+  /// image it meets for the first one of the result.
   void add(long weight, long y, long x) { append(weight, c_.image.offset(0, y, x)); }
   /// Repeats the taps of this phase for the other planes: divisions are slow, and a tap needs several.
   void end_phase() {
     const long first = starts_[phase_], each = count_ - first, weight_step = unit * c_.plane_step;
     for (long p = 1; p < c_.image.planes; ++p)
-      for (long t = first; t < first + each; ++t) append((widen ? source_[t] : taps_[t].a) + p * weight_step, taps_[t].b + p * c_.image.plane());
+      for (long t = first; t < first + each; ++t)
+        append((widen ? source_[t] : taps_[t].a) + p * weight_step, taps_[t].b + p * c_.image.plane());
     starts_[++phase_] = count_;
   }
-  /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero, which the final + 0 clears.
+  /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero,
+  /// which the final + 0 clears.
   void leave_out_padding() { finite_ = true; }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
@@ -47,8 +49,8 @@ class Correlator {
     for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
   }
 
-  /// What takes the sums of `count` channels, `pitch` apart, from channel `first` behind row0 on, for rows i0 .. i0 + band - 1 of the
-  /// grid: (sums, pitch, first, count, i0, band). They are in the place of the padded image.
+  /// What takes the sums of `count` channels, `pitch` apart, from channel `first` behind row0 on, for rows i0 .. i0 +
+  /// band - 1 of the grid: (sums, pitch, first, count, i0, band). They are in the place of the padded image.
   using TakeSums = FunctionRef<const A*, long, long, long, long, long>;
   /// As run, for a correlation of one phase whose sums are not written but taken.
   void run_into(TakeSums take, const T* weight, const T* from, long rows) {
@@ -56,9 +58,10 @@ class Correlator {
     run(weight, from, nullptr, rows, 0, nullptr);
   }
 
-  /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to: plane of row0;
-  /// next: the same planes of the next sample, if there is one.
-  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed, const T* next) {
+  /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to:
+  /// plane of row0; next: the same planes of the next sample, if there is one.
+  [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed,
+                             const T* next) {
     if (some_phase_is_empty()) clear_result(to, rows);
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
@@ -75,7 +78,10 @@ class Correlator {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
         if constexpr (widen) operand = weight_ + (packed + r) * count_;
-        else operand = weight + r * c_.row_step, fetch_weights(operand + count * c_.row_step, block + 1 < blocks ? border(rows, blocks, block + 2) - r - count : 0);
+        else
+          operand = weight + r * c_.row_step,
+          fetch_weights(operand + count * c_.row_step,
+                        block + 1 < blocks ? border(rows, blocks, block + 2) - r - count : 0);
         for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to, r, int(count), i0, phase);
       }
     }
@@ -96,7 +102,8 @@ class Correlator {
   void clear_result(T* to, long rows) const {
     for (long i = 0; i < rows * c_.height * c_.width; ++i) to[i] = T(0);
   }
-  // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees what comes next.
+  // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees
+  // what comes next.
   void fetch_weights(const P* weight, long rows) {
     const long length = rows * c_.row_step * long(sizeof(P)), columns = columns_of(c_.band);
     const bool apart = c_.plane_step > c_.row_step && length >= 128 && columns <= 256;
@@ -104,16 +111,19 @@ class Correlator {
   }
   // The next band of the image, or the first one of the next sample's, where little is computed per pixel.
   void fetch_image(const T* from, const T* next, long i0, long blocks) {
-    const long first = i0 + c_.band < c_.grid_h ? i0 + c_.band : 0, rows = c_.band < c_.image.h - first ? c_.band : c_.image.h - first;
+    const long first = i0 + c_.band < c_.grid_h ? i0 + c_.band : 0,
+               rows = c_.band < c_.image.h - first ? c_.band : c_.image.h - first;
     const T* const planes = first > 0 ? from : next;
     const bool little = planes && c_.in_place && c_.rows <= 128 && c_.image.planes * c_.image.h * c_.image.w >= 1 << 16;
     const long bytes = little ? rows * c_.image.w * long(sizeof(T)) : 0;
-    ahead_.begin(planes + first * c_.image.w, bytes, c_.source.step * long(sizeof(T)), c_.image.planes, c_.steps * columns_of(c_.band) * blocks);
+    ahead_.begin(planes + first * c_.image.w, bytes, c_.source.step * long(sizeof(T)), c_.image.planes,
+                 c_.steps * columns_of(c_.band) * blocks);
   }
   long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
   [[gnu::always_inline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
-    return weights_.count == 0 && ahead_.count == 0 ? run_tile(tile, rows, columns) : compute_pieces(tile, rows, columns);
+    return weights_.count == 0 && ahead_.count == 0 ? run_tile(tile, rows, columns)
+                                                    : compute_pieces(tile, rows, columns);
   }
   [[gnu::noinline]] long compute_pieces(const Tile<A, P>& tile, int rows, long columns) {
     constexpr long piece = 256;
@@ -137,7 +147,8 @@ class Correlator {
         return;
       }
       const long last = c_.source.seconds * unit * c_.plane_step;  // weights from here on have no partner
-      for (long t = 0; t < count_; ++t) to[t] = one_pair(weight + source_[t], source_[t] < last ? weight + source_[t] + c_.plane_step : nullptr);
+      for (long t = 0; t < count_; ++t)
+        to[t] = one_pair(weight + source_[t], source_[t] < last ? weight + source_[t] + c_.plane_step : nullptr);
     } else {
       for (long t = 0; t < count_; ++t) to[t] = widened(weight[source_[t]]);
     }
@@ -157,12 +168,15 @@ class Correlator {
     const long columns = (band - 1) * c_.image.pitch + grid_w;
     if constexpr (!widen)
       if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && !c_.by_rows && !take_ && columns >= tile_step<A>)
-        return run_direct(Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows, columns);
+        return run_direct(
+            Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
+            columns);
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
       for (long q = 0; q < columns;) {
         if (c_.step_h * c_.step_w == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
-        q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows, rows == 1 ? columns - q : next_columns<A>(columns - q));
+        q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows,
+                     rows == 1 ? columns - q : next_columns<A>(columns - q));
       }
     if (take_) return take_(sums_, pitch_, r, rows, i0, band);
     for (int i = 0; i < rows; ++i)
@@ -223,7 +237,8 @@ class Correlator {
     if (end - begin == kh) return;
     Tap* to = list_;
     for (long p = 0; p < c_.image.planes; ++p)
-      for (const Tap *tap = taps_ + (p * kh + begin) * kw, *last = taps_ + (p * kh + end) * kw; tap != last; ++tap) *to++ = *tap;
+      for (const Tap *tap = taps_ + (p * kh + begin) * kw, *last = taps_ + (p * kh + end) * kw; tap != last; ++tap)
+        *to++ = *tap;
   }
 
   // Every second element of a row of bfloat16, from the first or the second on; the others stay.
@@ -235,7 +250,8 @@ class Correlator {
       for (; x + V::width <= count && 2 * (x + V::width) <= width; x += V::width) {
         T rounded[V::width];
         store_sums(V::load(sums + x), rounded);
-        const Bits own(__builtin_convertvector(tenon::detail::load_bits<V::width>(rounded).lanes, typename Bits::Vector));
+        const Bits own(
+            __builtin_convertvector(tenon::detail::load_bits<V::width>(rounded).lanes, typename Bits::Vector));
         typename Bits::Vector pairs;
         __builtin_memcpy(&pairs, row + 2 * x, sizeof pairs);  // at any place of two bytes
         pairs = odd ? (pairs & 0xffffu) | own.lanes << 16 : (pairs & 0xffff0000u) | own.lanes;
@@ -245,7 +261,8 @@ class Correlator {
     }
   }
 
-  // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet padding.
+  // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet
+  // padding.
   template <class V>
   [[gnu::always_inline]] static V plus_zero(V sum) {
     if constexpr (std::is_same_v<T, float>) return sum + V(0.0f);

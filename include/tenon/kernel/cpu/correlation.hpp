@@ -26,28 +26,31 @@ struct Conv2dSizes {
 };
 
 namespace detail {
-inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10, conv_weight_bytes = 384 << 10;
+inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10,
+                      conv_weight_bytes = 384 << 10;
 
 // A convolution and its gradient for the input are the same computation, a correlation:
-//   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight * image(plane, i + .., j + ..)
+//   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight *
+//   image(plane, i + .., j + ..)
 // The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
 // zeros which a stride puts between the elements of dy are never multiplied.
 struct Correlation {
-  Padded image;         // planes: input channels of one group, of bfloat16 pairs of them
-  PlaneSource source;   // of these planes
-  int step_h, step_w;   // phases of the result
-  long height, width;   // of the result
-  long grid_h, grid_w;  // of one phase, the larger ones
-  long band;            // rows of the grid per pass
-  long rows, row_step;  // result channels of one group; distance of their weights
-  long plane_step;      // distance of the weights of two input channels
-  long steps;           // of all phases together
-  long kernel_h, kernel_w;      // taps of a plane, rows by columns; of one phase only
-  long first_row, row_distance; // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
-  bool by_rows;                 // a tile for each row of the result
-  bool lanes;                   // tiles have channels as lanes, not pixels
-  bool in_place;                // the image is read where it is
-  long row_blocks;      // items per sample and group
+  Padded image;             // planes: input channels of one group, of bfloat16 pairs of them
+  PlaneSource source;       // of these planes
+  int step_h, step_w;       // phases of the result
+  long height, width;       // of the result
+  long grid_h, grid_w;      // of one phase, the larger ones
+  long band;                // rows of the grid per pass
+  long rows, row_step;      // result channels of one group; distance of their weights
+  long plane_step;          // distance of the weights of two input channels
+  long steps;               // of all phases together
+  long kernel_h, kernel_w;  // taps of a plane, rows by columns; of one phase only
+  // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
+  long first_row, row_distance;
+  bool by_rows;     // a tile for each row of the result
+  bool lanes;       // tiles have channels as lanes, not pixels
+  bool in_place;    // the image is read where it is
+  long row_blocks;  // items per sample and group
 };
 
 // Columns of the next tile: whole vectors as long as there are columns for them.
@@ -59,7 +62,8 @@ constexpr long next_columns(long left) {
 template <class A>
 constexpr void choose_band(Correlation& c, long more_rows) {
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
-  long band = c.lanes ? most_pixels / c.grid_w : (c.rows <= tile_rows / 4 ? 4 : 1) * conv_columns / c.image.pitch;  // few rows of sums may be long: fewer bands
+  // few rows of sums may be long: fewer bands
+  long band = c.lanes ? most_pixels / c.grid_w : (c.rows <= tile_rows / 4 ? 4 : 1) * conv_columns / c.image.pitch;
   const long fitting = conv_image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
   if (band > c.grid_h) band = c.grid_h;
@@ -71,47 +75,58 @@ constexpr void choose_band(Correlation& c, long more_rows) {
 template <class T>
 constexpr bool can_be_in_place(const Correlation& c) {
   const Padded& i = c.image;
-  const bool alike = i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w && i.step_h * i.step_w * c.step_h * c.step_w == 1;
+  const bool alike = i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w &&
+                     i.step_h * i.step_w * c.step_h * c.step_w == 1;
   return std::is_same_v<T, Packed<T>> && alike && !c.by_rows && c.grid_w >= tile_step<T>;
 }
 
 // Zeros behind a row are those before the next one, too.
 constexpr void share_zeros(Padded& image, long grid_w) {
-  const long behind = image.pitch - image.left - image.w, shared = behind < image.left ? behind : image.left, pitch = image.pitch - (shared > 0 ? shared : 0);
+  const long behind = image.pitch - image.left - image.w, shared = behind < image.left ? behind : image.left,
+             pitch = image.pitch - (shared > 0 ? shared : 0);
   image.pitch = pitch < grid_w ? grid_w : pitch;
 }
 
-// Pairs of a place of the result and a tap of the kernel that meet the image, along one axis of a convolution. Its gradient has as many.
+// Pairs of a place of the result and a tap of the kernel that meet the image, along one axis of a convolution. Its
+// gradient has as many.
 constexpr long pairs_met(long places, long kernel, long stride, long dilation, long pad, long extent) {
   long met = 0;
   for (long r = 0; r < kernel; ++r) {
-    const long at = r * dilation - pad, first = at < 0 ? ceil_div(-at, stride) : 0, beyond = at < extent ? ceil_div(extent - at, stride) : 0;
+    const long at = r * dilation - pad, first = at < 0 ? ceil_div(-at, stride) : 0,
+               beyond = at < extent ? ceil_div(extent - at, stride) : 0;
     const long last = beyond < places ? beyond : places;
     met += last > first ? last - first : 0;
   }
   return met;
 }
 
-// Small images fill vectors badly, their padding taken along. The result channels become the lanes then, and the pixels the rows of a
-// tile: the same chains. Weights are packed for that, which takes about as long as `packing` multiplications each, more if no cache holds them.
+// Small images fill vectors badly, their padding taken along. The result channels become the lanes then, and the pixels
+// the rows of a tile: the same chains. Weights are packed for that, which takes about as long as `packing`
+// multiplications each, more if no cache holds them.
 template <class T>
 inline constexpr bool may_have_lanes = std::is_same_v<T, float> || std::is_same_v<T, bfloat16>;
 inline constexpr long many_samples = 1 << 16, least_lanes = 32;
 inline constexpr long most_parts = 8, steps_at_once = 320;  // of an axis, of a tile
 template <class T>
 constexpr bool channels_pay(const Correlation& c, const Conv2dSizes& s, long work) {
-  const long packing = !std::is_same_v<T, float> ? 4 : c.rows * c.steps * long(sizeof(float)) > 1 << 20 || simd_bytes < 64 ? 24 : 12;
+  const long packing = !std::is_same_v<T, float>                                             ? 4
+                       : c.rows * c.steps * long(sizeof(float)) > 1 << 20 || simd_bytes < 64 ? 24
+                                                                                             : 12;
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
-  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) * pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
+                   pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
   const long lanes = round_up(c.rows, tile_step<Compute<T>>);
-  const long narrow = filled_columns<Compute<T>>(lanes) < tile_columns<Compute<T>>(2), phases = c.step_h * c.step_w > 1 ? 4 : 0;  // of few taps each
-  const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;  // of few pixels and steps each
+  // of few taps each
+  const long narrow = filled_columns<Compute<T>>(lanes) < tile_columns<Compute<T>>(2),
+             phases = c.step_h * c.step_w > 1 ? 4 : 0;
+  // of few pixels and steps each
+  const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;
   return (met * lanes * (16 + narrow + phases + parts) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
 }
 
-// Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if the image lies
-// there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps that meet only rows of padding.
-// Tiles with channels as lanes leave out all of padding. What is the least work?
+// Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if
+// the image lies there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps
+// that meet only rows of padding. Tiles with channels as lanes leave out all of padding. What is the least work?
 template <class T>
 constexpr void choose_tiles(Correlation& c, const Conv2dSizes& s, long copies, int copy_step) {
   constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
@@ -121,17 +136,23 @@ constexpr void choose_tiles(Correlation& c, const Conv2dSizes& s, long copies, i
   }
   const long own_zeros = c.image.pitch;
   if (c.image.step_w == 1) share_zeros(c.image, c.grid_w);
-  const long work = s.taps() * c.rows, copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
-  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work, exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
+  const long work = s.taps() * c.rows,
+             copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
+  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work,
+             exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
   const bool copy = std::is_same_v<T, float> && exact + exact / 32 < together;
   long least = copy ? exact : together;
-  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step && c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {  // narrow tiles are slow
+  // narrow tiles are slow
+  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step &&
+      c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {
     long met = 0;  // rows of taps that meet the image, for all rows of the result
     for (long r = 0; r < c.kernel_h; ++r) {
-      const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0, last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
+      const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0,
+                 last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
       met += end > begin ? end - begin : 0;
     }
-    const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;  // to hide the latency of an addition
+    // to hide the latency of an addition
+    const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;
     const long rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains);
     c.by_rows = rows < least;
     if (c.by_rows) least = rows + rows / 16;
@@ -182,7 +203,8 @@ template <class T>
   c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
   c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
-  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(), c.steps = c.image.planes * s.taps();
+  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(),
+  c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
   choose_tiles<T>(c, s, s.kw, s.dilation_w);
@@ -191,7 +213,8 @@ template <class T>
   return c;
 }
 
-// Tap r of the input's gradient: row i * stride + phase of dx meets row i + (phase + pad - r * dilation) / stride of dy.
+// Tap r of the input's gradient: row i * stride + phase of dx meets row i + (phase + pad - r * dilation) / stride of
+// dy.
 struct Reach {
   long before, after;  // zeros needed around dy
 };
@@ -204,13 +227,16 @@ template <class T>
 [[gnu::noinline]] constexpr Correlation backward_input(const Conv2dSizes& s, bool may_have_lanes = true) {
   Correlation c{};
   c.lanes = may_have_lanes;
-  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h), w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
+  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
+              w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.step_h = s.stride_h, c.step_w = s.stride_w;
   c.height = s.h, c.width = s.w;
   c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
-  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0, c.grid_w + w.before + w.after};
+  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0,
+             c.grid_w + w.before + w.after};
   c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
-  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(), c.steps = c.image.planes * s.taps();
+  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(),
+  c.steps = c.image.planes * s.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
   choose_tiles<T>(c, s, 1 + w.before + w.after, 1);
@@ -230,7 +256,8 @@ constexpr long sums_pitch(const Correlation& c) {
 // Row blocks whose weights are packed together, where weights are: 16-bit floats and integers, and channels as lanes.
 template <class T>
 constexpr long packed_blocks(const Correlation& c) {
-  constexpr long most_lanes = 3 * tile_columns<Compute<T>>(2) / tile_rows;  // three tiles: the image is packed again for the next ones
+  // three tiles: the image is packed again for the next ones
+  constexpr long most_lanes = 3 * tile_columns<Compute<T>>(2) / tile_rows;
   const long bytes = c.lanes ? 3 * conv_weight_bytes : conv_weight_bytes, most = c.lanes ? most_lanes : c.row_blocks;
   const long fitting = bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
   return fitting < 1 ? 1 : fitting < most ? fitting : most;
@@ -240,7 +267,9 @@ constexpr long packed_blocks(const Correlation& c) {
 struct ConvScratch {
   std::size_t starts, list, source, sums, weight, image, total;
 };
-constexpr std::size_t scratch_bytes(long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); }
+constexpr std::size_t scratch_bytes(long elements, std::size_t size) {
+  return std::size_t(round_up(elements * long(size), 64));
+}
 template <class T>
 [[gnu::noinline]] constexpr ConvScratch conv_scratch(const Correlation& c) {
   using A = Compute<T>;
@@ -256,8 +285,8 @@ template <class T>
   return s;
 }
 
-// Where a tap of plane 0 has its weight, and the pixel that it meets for pixel 0 of the result: as an element, as row and column. Its
-// step among the packed weights, and how many steps later that of the next plane comes.
+// Where a tap of plane 0 has its weight, and the pixel that it meets for pixel 0 of the result: as an element, as row
+// and column. Its step among the packed weights, and how many steps later that of the next plane comes.
 struct PlaneTap {
   std::int32_t weight, pixel, y, x, step, steps;
 };
@@ -288,7 +317,8 @@ template <class T>
   s.sums = s.list + scratch_bytes(lane_list(c), sizeof(Tap));
   s.weight = s.sums + scratch_bytes(pixels * lane_pitch<A>, sizeof(A));
   s.rows = s.weight + scratch_bytes((lanes / lane_pitch<A> + 2) * c.steps * lane_pitch<A>, sizeof(A));
-  const std::size_t packing = scratch_bytes(packed_rows * c.steps, sizeof(A)), transposed = scratch_bytes(pixels * lane_pitch<A>, sizeof(T));
+  const std::size_t packing = scratch_bytes(packed_rows * c.steps, sizeof(A)),
+                    transposed = scratch_bytes(pixels * lane_pitch<A>, sizeof(T));
   s.image = s.rows + (packing > transposed ? packing : transposed);
   s.total = s.image + (c.in_place ? 0 : scratch_bytes(samples_together(c) * c.image.elements(), sizeof(A)));
   return s;

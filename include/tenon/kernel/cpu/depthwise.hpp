@@ -1,4 +1,5 @@
-// The weight's gradient of a depthwise convolution, where each channel is a group of its own: lanes are channels, brought side by side.
+// The weight's gradient of a depthwise convolution, where each channel is a group of its own: lanes are channels,
+// brought side by side.
 #pragma once
 #include <cstddef>
 
@@ -44,7 +45,8 @@ struct DepthwiseTile {
     V sum[depthwise_taps];
     const float *at[depthwise_taps], *dy = t.dy + lane;
 #pragma GCC unroll 9
-    for (int k = 0; k < depthwise_taps; ++k) sum[k] = V::load(t.sums + k * depthwise_lanes + lane), at[k] = t.image + t.tap[k] + lane;
+    for (int k = 0; k < depthwise_taps; ++k)
+      sum[k] = V::load(t.sums + k * depthwise_lanes + lane), at[k] = t.image + t.tap[k] + lane;
     for (long y = 0; y < t.height; ++y) {
       long place = y * t.row;
       for (long x = 0; x < t.width; ++x, place += t.column, dy += depthwise_lanes) {
@@ -69,14 +71,16 @@ class DepthwiseGradient {
         dy_(samples_ + block_samples * count_),
         image_(dy_ + plan_.band * s.ow * depthwise_lanes) {}
 
-  /// dw of the channels c .. c + channels - 1, at most depthwise_lanes, over all samples in the order of kernel/cpu/sample_blocks.hpp.
+  /// dw of the channels c .. c + channels - 1, at most depthwise_lanes, over all samples in the order of
+  /// kernel/cpu/sample_blocks.hpp.
   [[gnu::noinline]] void run(const float* x, const float* dy, float* dw, long c, long channels) {
     clear(total_, count_);
     for (long first = 0; first < s_.n; first += block_samples) {
       const long live = s_.n - first < block_samples ? s_.n - first : block_samples;
       clear(samples_, live * count_);
       for (long i = 0; i < live; ++i)
-        add_sample(x + ((first + i) * s_.c + c) * s_.h * s_.w, dy + ((first + i) * s_.c + c) * s_.oh * s_.ow, samples_ + i * count_, channels);
+        add_sample(x + ((first + i) * s_.c + c) * s_.h * s_.w, dy + ((first + i) * s_.c + c) * s_.oh * s_.ow,
+                   samples_ + i * count_, channels);
       for (long step = 1; step < live; step *= 2)
         for (long i = 0; i + step < live; i += 2 * step) add(samples_ + i * count_, samples_ + (i + step) * count_);
       add(total_, samples_);
@@ -87,14 +91,17 @@ class DepthwiseGradient {
 
  private:
   void add(float* to, const float* from) const {
-    for (long i = 0; i < count_; i += block_width) (BlockVector::load(to + i) + BlockVector::load(from + i)).store(to + i);
+    for (long i = 0; i < count_; i += block_width)
+      (BlockVector::load(to + i) + BlockVector::load(from + i)).store(to + i);
   }
   void add_sample(const float* x, const float* dy, float* sums, long channels) {
     for (long i0 = 0; i0 < s_.oh; i0 += plan_.band) {
       const long band = plan_.band < s_.oh - i0 ? plan_.band : s_.oh - i0;
       fill_image(x, i0 * s_.stride_h - s_.pad_top, channels);
       copy_matrix(dy + i0 * s_.ow, 1, s_.oh * s_.ow, dy_, depthwise_lanes, band * s_.ow, channels, depthwise_lanes);
-      DepthwiseTile tile{dy_, image_, band, s_.ow, s_.stride_h * plan_.pitch * depthwise_lanes, long(s_.stride_w) * depthwise_lanes, {}, sums};
+      DepthwiseTile tile{
+          dy_, image_, band, s_.ow, s_.stride_h * plan_.pitch * depthwise_lanes, long(s_.stride_w) * depthwise_lanes,
+          {},  sums};
       for (long first = 0; first < s_.taps(); first += depthwise_taps, tile.sums += depthwise_taps * depthwise_lanes) {
         for (long k = 0; k < depthwise_taps; ++k) {  // beyond the last tap it is repeated, for nothing
           const long tap = first + k < s_.taps() ? first + k : s_.taps() - 1;
@@ -110,8 +117,8 @@ class DepthwiseGradient {
     clear(image_, plan_.image());
     for (long i = 0; i < plan_.image_rows && width > 0; ++i)
       if (const long y = first + i; y >= 0 && y < s_.h)
-        copy_matrix(x + y * s_.w, 1, s_.h * s_.w, image_ + (i * plan_.pitch + s_.pad_left) * depthwise_lanes, depthwise_lanes, width, channels,
-                    depthwise_lanes);
+        copy_matrix(x + y * s_.w, 1, s_.h * s_.w, image_ + (i * plan_.pitch + s_.pad_left) * depthwise_lanes,
+                    depthwise_lanes, width, channels, depthwise_lanes);
   }
   using BlockVector = Simd<float, block_width>;
 
@@ -125,14 +132,17 @@ class DepthwiseGradient {
 /// Bytes of scratch that one thread needs, aligned to 64 bytes.
 constexpr std::size_t depthwise_backward_weight_workspace(const Conv2dSizes& s) {
   const detail::DepthwisePlan p = detail::depthwise_plan(s);
-  return std::size_t((1 + block_samples) * p.taps * detail::depthwise_lanes + p.band * s.ow * detail::depthwise_lanes + p.image()) * sizeof(float);
+  return std::size_t((1 + block_samples) * p.taps * detail::depthwise_lanes + p.band * s.ow * detail::depthwise_lanes +
+                     p.image()) *
+         sizeof(float);
 }
 
 /// conv2d_backward_weight of float32 for the channels [begin, end) of a depthwise convolution: the same chains.
-[[gnu::noinline]] inline void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin, long end,
-                                                        void* workspace) {
+[[gnu::noinline]] inline void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy,
+                                                        float* dw, long begin, long end, void* workspace) {
   detail::DepthwiseGradient gradient(s, workspace);
-  for (long c = begin; c < end; c += detail::depthwise_lanes) gradient.run(x, dy, dw, c, end - c < detail::depthwise_lanes ? end - c : detail::depthwise_lanes);
+  for (long c = begin; c < end; c += detail::depthwise_lanes)
+    gradient.run(x, dy, dw, c, end - c < detail::depthwise_lanes ? end - c : detail::depthwise_lanes);
 }
 
 }  // namespace tenon::kernel

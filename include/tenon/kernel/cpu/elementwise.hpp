@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::kernel {
 
-/// The extents that a value has in memory: an image in blocks has a last axis for the samples of a block, and the leading axis counts
-/// blocks; what is no image is the same for all samples.
+/// The extents that a value has in memory: an image in blocks has a last axis for the samples of a block, and the
+/// leading axis counts blocks; what is no image is the same for all samples.
 constexpr TensorType in_memory(TensorType t, bool blocks) {
   if (blocks) t.extent[t.rank++] = t.batched() ? block_samples : 1;
   return t;
@@ -34,7 +34,8 @@ struct RowLayout {
     while (first > 0) {
       for (int k = 0; k < Call::operands; ++k) {
         bool all_span = true, all_constant = true;
-        for (int axis = first - 1; axis < out.rank; ++axis) all_span &= spans(k, axis), all_constant &= constant(k, axis);
+        for (int axis = first - 1; axis < out.rank; ++axis)
+          all_span &= spans(k, axis), all_constant &= constant(k, axis);
         if (!all_span && !all_constant) return first;
       }
       --first;
@@ -76,8 +77,8 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop behind all shapes of an operator, which
-/// stands in a program once.
+/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop behind all shapes of an
+/// operator, which stands in a program once.
 template <class F, class Result, bool... Moves, class... T>
 [[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
   map_in_blocks<Moves...>(out, count, f, in...);
@@ -91,32 +92,39 @@ inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std:
   auto* result = a.result<typename Call::Result>();
   if constexpr (Rows::flat && Rows::out.count(1) <= block_length)  // a call would take longer
     if (!Rows::out.batched() || a.n == 1) {
-      for (long i = begin; i < end; ++i) result[i] = static_cast<typename Call::Result>(f(a.operand<typename Call::template Operand<K>>(K)[Rows::step(K) ? i : 0]...));
+      for (long i = begin; i < end; ++i)
+        result[i] = static_cast<typename Call::Result>(
+            f(a.operand<typename Call::template Operand<K>>(K)[Rows::step(K) ? i : 0]...));
       return;
     }
   if constexpr (Rows::flat) {
-    map_row(f, moves, result + begin, end - begin, (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
+    map_row(f, moves, result + begin, end - begin,
+            (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
   } else {
     const long inner = Rows::inner(blocks ? whole_blocks(a.n) / block_samples : a.n);
     for (long row = begin; row < end; ++row)
-      map_row(f, moves, result + row * inner, inner, (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
+      map_row(f, moves, result + row * inner, inner,
+              (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
   }
 }
 
 /// A call that is one row, whatever its shape: a program carries it once per operator, dtypes, and operands that move.
 template <class F, class Result, bool... Moves, class... T, int... K>
-inline void run_flat(const Arguments& a, long begin, long end, std::integer_sequence<bool, Moves...> moves, std::integer_sequence<int, K...>, const T*...) {
+inline void run_flat(const Arguments& a, long begin, long end, std::integer_sequence<bool, Moves...> moves,
+                     std::integer_sequence<int, K...>, const T*...) {
   map_row(F(), moves, a.result<Result>() + begin, end - begin, (a.operand<T>(K) + (Moves ? begin : 0))...);
 }
 template <class F, class Result, class Moves, class... T>
 struct FlatKernel {
   static void run(const Arguments& a, long begin, long end) {
-    run_flat<F, Result>(a, begin, end, Moves{}, std::make_integer_sequence<int, sizeof...(T)>{}, static_cast<const T*>(nullptr)...);
+    run_flat<F, Result>(a, begin, end, Moves{}, std::make_integer_sequence<int, sizeof...(T)>{},
+                        static_cast<const T*>(nullptr)...);
   }
 };
 template <class Call, class F, int... K>
 constexpr auto flat_kernel(std::integer_sequence<int, K...>) {
-  return &FlatKernel<F, typename Call::Result, std::integer_sequence<bool, (RowLayout<Call>::step(K) != 0)...>, typename Call::template Operand<K>...>::run;
+  return &FlatKernel<F, typename Call::Result, std::integer_sequence<bool, (RowLayout<Call>::step(K) != 0)...>,
+                     typename Call::template Operand<K>...>::run;
 }
 
 /// F should be one type for all shapes: the function of the operator.

@@ -1,12 +1,14 @@
-// Sigmoid and tanh of vectors for the gates of recurrent layers: a third of the steps of kernel::exp and kernel::tanh, a few ulp more of error.
+// Sigmoid and tanh of vectors for the gates of recurrent layers: a third of the steps of kernel::exp and kernel::tanh,
+// a few ulp more of error.
 #pragma once
 #include <tenon/kernel/cpu/math.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-// A step of an LSTM needs five of these per unit. Vectors are written out here, because what a compiler makes of a loop has a comparison
-// and a selection for each limit. All lanes take the same steps in the same order, so results do not depend on the width.
+// A step of an LSTM needs five of these per unit. Vectors are written out here, because what a compiler makes of a loop
+// has a comparison and a selection for each limit. All lanes take the same steps in the same order, so results do not
+// depend on the width.
 
 namespace detail {
 template <class V, int N>
@@ -34,12 +36,14 @@ template <int Width>
   using V = Simd<float, Width>;
   using Bits = typename tenon::detail::SimdStorage<std::uint32_t, Width>::Type;
   constexpr float to_integer = 0x1.8p23f;  // added to a small number it leaves no room for a fraction
-  constexpr float c[]{0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f};  // as of kernel::exp
+  // as of kernel::exp
+  constexpr float c[]{0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f};
   const V z = detail::within(87.0f, -x);
   const V shifted = fmadd(z, V(1.44269504f), V(to_integer)), n = shifted - V(to_integer);
   const V r = fmadd(n, V(-detail::ln2_low), fmadd(n, V(-detail::ln2_high), z));
   const V power = V(1.0f) + fmadd(r * r, detail::gate_polynomial(c, r), r);
-  const V scale(reinterpret_cast<typename V::Vector>((reinterpret_cast<Bits>(shifted.lanes) + 127u) << 23));  // 2ⁿ: the shift leaves the last bits, which are n
+  // 2ⁿ: the shift leaves the last bits, which are n
+  const V scale(reinterpret_cast<typename V::Vector>((reinterpret_cast<Bits>(shifted.lanes) + 127u) << 23));
   return V(1.0f) / fmadd(power, scale, V(1.0f));
 }
 template <int Width>
@@ -47,7 +51,8 @@ inline Simd<double, Width> gate_sigmoid(Simd<double, Width> x) {
   return detail::each_lane(x, [](double v) { return 1.0 / (1.0 + kernel::exp(-v)); });
 }
 
-/// tanh x within 6 ulp: x p(x²) / q(x²), fitted to the relative error (1.5e-8) on [-8.7, 8.7]; beyond it as there. NaN stays NaN.
+/// tanh x within 6 ulp: x p(x²) / q(x²), fitted to the relative error (1.5e-8) on [-8.7, 8.7]; beyond it as there. NaN
+/// stays NaN.
 template <int Width>
 [[gnu::always_inline]] inline Simd<float, Width> gate_tanh(Simd<float, Width> x) {
   using V = Simd<float, Width>;

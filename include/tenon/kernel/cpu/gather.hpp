@@ -24,10 +24,11 @@ inline void gather(const T* table, long rows, long length, const I* index, T* re
   }
 }
 
-/// result[row] = sum of values[i] over ascending i with index[i] = row, for rows begin .. end - 1. Sums are carried in A;
-/// if that is not T, `sums` has room for `sum_rows` rows.
+/// result[row] = sum of values[i] over ascending i with index[i] = row, for rows begin .. end - 1. Sums are carried in
+/// A; if that is not T, `sums` has room for `sum_rows` rows.
 template <class A, class T, class I>
-inline void scatter_add(const I* index, long indices, const T* values, long rows, long length, T* result, long begin, long end, A* sums, long sum_rows) {
+inline void scatter_add(const I* index, long indices, const T* values, long rows, long length, T* result, long begin,
+                        long end, A* sums, long sum_rows) {
   constexpr bool in_place = std::is_same_v<A, T>;
   if constexpr (in_place) sum_rows = end - begin;
   for (long first = begin; first < end; first += sum_rows) {

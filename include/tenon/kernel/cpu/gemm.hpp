@@ -8,7 +8,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Number of independent parts of the product: the unit in which threads divide it. A thread should take neighbouring parts.
+/// Number of independent parts of the product: the unit in which threads divide it. A thread should take neighbouring
+/// parts.
 template <class T>
 constexpr long gemm_items(const Gemm<T>& g) {
   const auto plan = detail::gemm_plan(g);
@@ -23,8 +24,10 @@ constexpr std::size_t gemm_workspace(long m, long n, long k) {
   for (const bool swapped : {false, true})
     for (const bool deep : {false, steps_per_unit<T> > 1}) {
       const long rows = swapped ? n : m, columns = swapped ? m : n, widest = deep ? gemm_deep_columns : gemm_columns<T>;
-      const long aside = !swapped && std::is_same_v<Compute<T>, T> ? 0 : at_most(rows, gemm_most_aside<T>(columns, widest));
-      const std::size_t bytes = gemm_scratch<T>(rows, columns, k, aside, widest, deep ? gemm_deep_units : gemm_depth<Compute<T>>).total;
+      const long aside =
+          !swapped && std::is_same_v<Compute<T>, T> ? 0 : at_most(rows, gemm_most_aside<T>(columns, widest));
+      const std::size_t bytes =
+          gemm_scratch<T>(rows, columns, k, aside, widest, deep ? gemm_deep_units : gemm_depth<Compute<T>>).total;
       most = bytes > most ? bytes : most;
     }
   return most;
@@ -35,13 +38,17 @@ template <class T>
 constexpr std::size_t gemm_workspace(const Gemm<T>& g) {
   const auto plan = detail::gemm_plan(g);
   const long last = plan.columns - (plan.column_chunks - 1) * plan.chunk_columns;
-  return !detail::by_amx<T> && detail::is_row_product(plan) && last >= detail::piece_lanes<Compute<T>> ? 0 : gemm_workspace<T>(g.m, g.n, g.k);
+  return !detail::by_amx<T> && detail::is_row_product(plan) && last >= detail::piece_lanes<Compute<T>>
+             ? 0
+             : gemm_workspace<T>(g.m, g.n, g.k);
 }
 
-/// Computes the parts [begin, end) of gemm_items(g). After a block of C is complete, finish(row0, rows, column0, columns) is called,
-/// so that a bias or an activation can be applied while the block is in the cache; each element is in exactly one block.
+/// Computes the parts [begin, end) of gemm_items(g). After a block of C is complete, finish(row0, rows, column0,
+/// columns) is called, so that a bias or an activation can be applied while the block is in the cache; each element is
+/// in exactly one block.
 template <class T>
-[[gnu::noinline]] void gemm(const Gemm<T>& g, long begin, long end, void* workspace, FunctionRef<long, long, long, long> finish = {}) {
+[[gnu::noinline]] void gemm(const Gemm<T>& g, long begin, long end, void* workspace,
+                            FunctionRef<long, long, long, long> finish = {}) {
   using namespace detail;
   const GemmPlan<T> plan = gemm_plan(g);
   for (long item = begin; item < end;) {
@@ -71,9 +78,10 @@ template <class T, class Done>
 void gemm_rows(const Gemm<T>& g, long begin, long end, void* workspace, const Done& done) {
   using namespace detail;
   const GemmPlan<T> plan = gemm_plan(g, true);
-  const ProductRows<T> call{&done, [](const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch) {
-                           (*static_cast<const Done*>(context))(row0, rows, column0, columns, elements, pitch);
-                         }};
+  const ProductRows<T> call{
+      &done, [](const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch) {
+        (*static_cast<const Done*>(context))(row0, rows, column0, columns, elements, pitch);
+      }};
   for (long item = begin; item < end;) {
     const GemmPart part = gemm_part(plan, item, end);
     gemm_block(plan, g, workspace, part, &call);

@@ -21,10 +21,17 @@ class GemmBlock {
   static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of so many steps
 
  public:
-  GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done)
-      : plan_(plan), part_(part), done_(done), c_(g.c && !plan.swapped ? g.c + part.row0 * g.c_row + part.column0 : nullptr),
-        c_row_(g.c_row), a_(plan.a + part.row0 * plan.a_row), b_(plan.b + part.column0 * plan.b_col) {
-    const GemmScratch scratch = gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns(), plan.depth());
+  GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part,
+            const ProductRows<T>* done)
+      : plan_(plan),
+        part_(part),
+        done_(done),
+        c_(g.c && !plan.swapped ? g.c + part.row0 * g.c_row + part.column0 : nullptr),
+        c_row_(g.c_row),
+        a_(plan.a + part.row0 * plan.a_row),
+        b_(plan.b + part.column0 * plan.b_col) {
+    const GemmScratch scratch =
+        gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns(), plan.depth());
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base);
     packed_a_ = reinterpret_cast<P*>(base + scratch.a);
@@ -35,15 +42,18 @@ class GemmBlock {
       if (plan.in_place()) sums_ = c_, sums_row_ = c_row_;
     row_blocks_ = ceil_div(part.rows, tile_rows);
     constexpr long far = 1l << 30;
-    pack_a_ = (widen && !a_is_units()) || (!widen && part.columns > 3 * gemm_panel<A> && row_blocks_ > 1) || plan.a_row * tile_rows > far || plan.a_col * gemm_depth<A> > far;
+    pack_a_ = (widen && !a_is_units()) || (!widen && part.columns > 3 * gemm_panel<A> && row_blocks_ > 1) ||
+              plan.a_row * tile_rows > far || plan.a_col * gemm_depth<A> > far;
     const bool near = plan.k * plan.b_row * long(sizeof(A)) <= gemm_near_bytes;
-    pack_b_ = widen || plan.b_col != 1 || (row_blocks_ > 2 && !near) || part.columns < tile_step<A> || plan.b_row * gemm_depth<A> > far;
+    pack_b_ = widen || plan.b_col != 1 || (row_blocks_ > 2 && !near) || part.columns < tile_step<A> ||
+              plan.b_row * gemm_depth<A> > far;
     choose_panels();
   }
 
   // Are the units of A's rows there without packing?
   bool a_is_units() const {
-    return unit > 1 && plan_.a_col == 1 && plan_.a_row % unit == 0 && plan_.k % unit == 0 && reinterpret_cast<std::uintptr_t>(a_) % sizeof(P) == 0;
+    return unit > 1 && plan_.a_col == 1 && plan_.a_row % unit == 0 && plan_.k % unit == 0 &&
+           reinterpret_cast<std::uintptr_t>(a_) % sizeof(P) == 0;
   }
 
   void run(const Gemm<T>& g) {
@@ -62,12 +72,15 @@ class GemmBlock {
       } while (first < units);
     }
     if (plan_.in_place() || block_by_block_) return;
-    if (plan_.swapped) copy_matrix(sums_, 1, sums_row_, g.c + part_.column0 * g.c_row + part_.row0, g.c_row, part_.columns, part_.rows, 0);
+    if (plan_.swapped)
+      copy_matrix(sums_, 1, sums_row_, g.c + part_.column0 * g.c_row + part_.row0, g.c_row, part_.columns, part_.rows,
+                  0);
     else rows_done(0, part_.rows);
   }
 
  private:
-  // Columns from `at` on that one tile covers. A tile may begin before them: then it consists of whole vectors in place.
+  // Columns from `at` on that one tile covers. A tile may begin before them: then it consists of whole vectors in
+  // place.
   struct Panel {
     long at, from, width;
   };
@@ -92,7 +105,9 @@ class GemmBlock {
     for (long block = 0, i = 0, rows; block < row_blocks_; ++block, i += rows) {
       rows = row_blocks_ == 1 ? part_.rows : ceil_div(part_.rows - i, row_blocks_ - block);
       if (pack_a_ && block % gemm_group == 0) pack_a(a, depth, taken, block, i);
-      Tile<A, P> tile{taps_, depth, packed_a_ + block % gemm_group * packed_rows * depth, row, packed_b_, nullptr, sums_row_, first > 0};
+      Tile<A, P> tile{taps_,     depth,     packed_a_ + block % gemm_group * packed_rows * depth,
+                      row,       packed_b_, nullptr,
+                      sums_row_, first > 0};
       if (!pack_a_) tile.a = reinterpret_cast<const P*>(a + i * plan_.a_row);
       tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), first, begin, end);
       if (block_by_block_) rows_done(i, rows);
@@ -100,12 +115,14 @@ class GemmBlock {
   }
   void rows_done(long i, long rows) const {
     if constexpr (!widen)
-      if (done_) return done_->call(done_->context, part_.row0 + i, rows, part_.column0, part_.columns, sums_, sums_row_);
+      if (done_)
+        return done_->call(done_->context, part_.row0 + i, rows, part_.column0, part_.columns, sums_, sums_row_);
     for (long r = 0; r < rows; ++r) round_sums(sums_ + r * sums_row_, c_ + (i + r) * c_row_, part_.columns);
   }
 
   void fill_taps(long depth) {
-    const auto a = std::int32_t(pack_a_ ? packed_rows : plan_.a_col), b = std::int32_t(pack_b_ ? gemm_panel<A> : plan_.b_row);
+    const auto a = std::int32_t(pack_a_ ? packed_rows : plan_.a_col),
+               b = std::int32_t(pack_b_ ? gemm_panel<A> : plan_.b_row);
     for (std::int32_t p = 0; p < depth; ++p) taps_[p] = {p * a, p * b};
   }
 
@@ -122,10 +139,12 @@ class GemmBlock {
     next_rows_ = plan_.a_col == 1 ? at_most(part_.rows - i, gemm_group * tile_rows) : 0;
     next_steps_ = plan_.a_row == 1 && i < part_.rows ? taken : 0;
   }
-  // The rows of the next group are fetched one by one while tiles are computed; if they lie side by side, some steps of all of them.
+  // The rows of the next group are fetched one by one while tiles are computed; if they lie side by side, some steps of
+  // all of them.
   void fetch_next_row(long depth) {
     constexpr long lanes = gemm_group * tile_rows, line = 64 / long(sizeof(T));
-    for (long some = at_most(next_steps_, ceil_div(depth * unit, gemm_group * panels_)); some > 0; --some, --next_steps_, next_a_ += plan_.a_col)
+    for (long some = at_most(next_steps_, ceil_div(depth * unit, gemm_group * panels_)); some > 0;
+         --some, --next_steps_, next_a_ += plan_.a_col)
       for (long j = 0; j < lanes; j += line) __builtin_prefetch(next_a_ + j, 0, 2);
     if (next_rows_ <= 0) return;
     for (long p = 0; p < depth * unit; p += 64 / long(sizeof(T))) __builtin_prefetch(next_a_ + p, 0, 2);
@@ -189,7 +208,8 @@ class GemmBlock {
 };
 
 template <class T>
-[[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part, const ProductRows<T>* done = nullptr) {
+[[gnu::noinline]] void gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part,
+                                  const ProductRows<T>* done = nullptr) {
 #if defined(TENON_HAS_AMX)
   if constexpr (by_amx<T>)
     if (amx_permitted()) return gemm_amx_block(plan, g, workspace, part);
@@ -197,7 +217,8 @@ template <class T>
   if constexpr (by_pieces<T>)
     if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<Compute<T>>) {
       const long step = plan.swapped ? g.c_row : 1;
-      return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns, g.c + part.column0 * step, step);
+      return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns,
+                         g.c + part.column0 * step, step);
     }
   GemmBlock<T>(plan, g, workspace, part, done).run(g);
 }

@@ -32,10 +32,11 @@ inline void multiply_row(T factor, const T* row, long count, T* product) {
 }
 }  // namespace detail
 
-/// Updates a matrix [g.m, g.n] with the product g, for the parts [begin, end) of gemm_rows_items(g). With one step, a row of the
-/// product is the row of b times a number, made a piece at a time; b has no gaps.
+/// Updates a matrix [g.m, g.n] with the product g, for the parts [begin, end) of gemm_rows_items(g). With one step, a
+/// row of the product is the row of b times a number, made a piece at a time; b has no gaps.
 template <class T>
-[[gnu::noinline]] void update_by_product(const Gemm<T>& g, long begin, long end, void* workspace, const MatrixUpdate<T>& update) {
+[[gnu::noinline]] void update_by_product(const Gemm<T>& g, long begin, long end, void* workspace,
+                                         const MatrixUpdate<T>& update) {
   if (g.k == 1) {
     constexpr long piece = 512;
     const long parts = gemm_rows_items(g);
@@ -48,9 +49,10 @@ template <class T>
       }
     return;
   }
-  gemm_rows(g, begin, end, workspace, [&](long row, long rows, long column, long columns, const T* elements, long pitch) {
-    for (long r = 0; r < rows; ++r) update((row + r) * g.n + column, columns, elements + r * pitch);
-  });
+  gemm_rows(g, begin, end, workspace,
+            [&](long row, long rows, long column, long columns, const T* elements, long pitch) {
+              for (long r = 0; r < rows; ++r) update((row + r) * g.n + column, columns, elements + r * pitch);
+            });
 }
 
 }  // namespace tenon::kernel

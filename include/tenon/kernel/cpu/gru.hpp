@@ -5,8 +5,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A layer's sizes, and what is the same forward and backward. States of a step and sample: r, z, m, q, h, `hidden` numbers each,
-/// where q = h W + b for the candidate m.
+/// A layer's sizes, and what is the same forward and backward. States of a step and sample: r, z, m, q, h, `hidden`
+/// numbers each, where q = h W + b for the candidate m.
 template <class A>
 struct Gru {
   long steps, hidden;
@@ -32,13 +32,16 @@ constexpr std::size_t gru_grad_workspace(long hidden) {
 }
 
 namespace detail {
-// One sample and step: from the input's part of the gates, the product h W (null: zeros), and its bias (null: zeros) to the states.
+// One sample and step: from the input's part of the gates, the product h W (null: zeros), and its bias (null: zeros) to
+// the states.
 template <class A>
 [[gnu::noinline]] void gru_cell(long hidden, const A* input, const A* product, const A* bias, A* h, A* state) {
   using V = Simd<A>;
   for (long u = 0; u < hidden; u += V::width) {
     const long count = hidden - u;
-    const auto given = [=](const A* from, long gate) { return from ? load_some(from + gate * hidden + u, count) : V(A(0)); };
+    const auto given = [=](const A* from, long gate) {
+      return from ? load_some(from + gate * hidden + u, count) : V(A(0));
+    };
     const auto own = [=](long gate) { return given(product, gate) + given(bias, gate); };
     const V r = gate_sigmoid(given(input, 0) + own(0)), z = gate_sigmoid(given(input, 1) + own(1)), q = own(2);
     const V m = gate_tanh(fmadd(r, q, given(input, 2))), out = fmadd(z, V::load(h + u) - m, m);
@@ -48,10 +51,11 @@ template <class A>
   }
 }
 
-// One sample and step backward; dh is what comes from the step after without its product, and goes on. Writes the gradients of the
-// arguments of r, z, m to `result`, and those of h W (r, z, q) to a row for the next product.
+// One sample and step backward; dh is what comes from the step after without its product, and goes on. Writes the
+// gradients of the arguments of r, z, m to `result`, and those of h W (r, z, q) to a row for the next product.
 template <class A>
-[[gnu::noinline]] void gru_cell_grad(long hidden, const A* state, const A* h_before, const A* above, const A* after, A* dh, A* gates, A* result) {
+[[gnu::noinline]] void gru_cell_grad(long hidden, const A* state, const A* h_before, const A* above, const A* after,
+                                     A* dh, A* gates, A* result) {
   using V = Simd<A>;
   const V one(A(1));
   for (long u = 0; u < hidden; u += V::width) {
@@ -60,7 +64,8 @@ template <class A>
     const auto given = [=](const A* from) { return from ? load_some(from + u, count) : V(A(0)); };
     const V r = own(0), z = own(1), m = own(2), total = given(above) + given(after) + V::load(dh + u);
     (total * z).store(dh + u);
-    const V to_m = total * (one - z) * (one - m * m), to_z = total * (given(h_before) - m) * (z * (one - z)), to_r = to_m * own(3) * (r * (one - r));
+    const V to_m = total * (one - z) * (one - m * m), to_z = total * (given(h_before) - m) * (z * (one - z)),
+            to_r = to_m * own(3) * (r * (one - r));
     const V through_weight[]{to_r, to_z, to_m * r}, through_input[]{to_r, to_z, to_m};
     for (long k = 0; k < 3; ++k) {
       store_some(through_weight[k], gates + k * hidden + u, count);
@@ -71,15 +76,18 @@ template <class A>
 }  // namespace detail
 
 /// states[sample][time] = r, z, m, q, h for the samples begin .. end - 1:
-///   r, z = sigmoid of (projected + (h W + b)), where h W is one chain over ascending k;  m = tanh(projected + r (h W + b));  h = m + z (h - m)
+///   r, z = sigmoid of (projected + (h W + b)), where h W is one chain over ascending k;  m = tanh(projected + r (h W +
+///   b));  h = m + z (h - m)
 /// projected   [n, steps, 3 hidden]: the gates' part that comes from the input, with its bias
 template <class A>
 [[gnu::noinline]] void gru(const Gru<A>& layer, const A* projected, A* states, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 3 * hidden, block = recurrent_block(begin, end), padded = round_up(hidden, 16);
+  const long hidden = layer.hidden, gates = 3 * hidden, block = recurrent_block(begin, end),
+             padded = round_up(hidden, 16);
   StepWeight<A> weight(hidden, gates, block, workspace);
   weight.pack(layer.weight, 1, hidden);
   const long width = StepWeight<A>::width(gates);
-  A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(hidden, gates, recurrent_rows));
+  A* const product =
+      reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(hidden, gates, recurrent_rows));
   A* const h = product + recurrent_rows * width;
   in_sample_blocks(begin, end, [&](long first, long rows) {
     clear(h, recurrent_rows * padded);
@@ -89,23 +97,26 @@ template <class A>
       if (!from_zero) weight.multiply(h, padded, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
-        detail::gru_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, layer.bias, h + i * padded,
-                         states + at * Gru<A>::parts * hidden);
+        detail::gru_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, layer.bias,
+                         h + i * padded, states + at * Gru<A>::parts * hidden);
       }
     }
   });
 }
 
-/// The gradient of `projected`, [n, steps, 3 hidden], from that of all h, [n, steps, hidden]. If asked for, the part of the gradient of h0
-/// that does not come through W follows behind the rows of each sample.
+/// The gradient of `projected`, [n, steps, 3 hidden], from that of all h, [n, steps, hidden]. If asked for, the part of
+/// the gradient of h0 that does not come through W follows behind the rows of each sample.
 template <class A>
-[[gnu::noinline]] void gru_grad(const Gru<A>& layer, const A* states, const A* dh, A* result, bool with_h0, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 3 * hidden, block = recurrent_block(begin, end), padded = round_up(hidden, 16), parts = Gru<A>::parts * hidden;
+[[gnu::noinline]] void gru_grad(const Gru<A>& layer, const A* states, const A* dh, A* result, bool with_h0, long begin,
+                                long end, void* workspace) {
+  const long hidden = layer.hidden, gates = 3 * hidden, block = recurrent_block(begin, end),
+             padded = round_up(hidden, 16), parts = Gru<A>::parts * hidden;
   const long sample_size = layer.steps * gates + (with_h0 ? hidden : 0);
   StepWeight<A> weight(gates, hidden, block, workspace);
   weight.pack(layer.weight, hidden, 1);
   const long width = StepWeight<A>::width(hidden);
-  A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
+  A* const product =
+      reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
   A *const row = product + recurrent_rows * width, *const carried = row + recurrent_rows * gates;
   in_sample_blocks(begin, end, [&](long first, long rows) {
     clear(carried, recurrent_rows * padded);
@@ -115,12 +126,16 @@ template <class A>
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
         const long earlier = step ? layer.at(sample, time_of(step - 1, layer.steps, layer.reverse)) : 0;
-        const A* const h_before = step ? states + earlier * parts + 4 * hidden : layer.h0 ? layer.h0 + sample * hidden : nullptr;
-        detail::gru_cell_grad(hidden, states + at * parts, h_before, dh + at * hidden, last ? nullptr : product + i * width, carried + i * padded,
-                              row + i * gates, result + sample * sample_size + time * gates);
+        const A* const h_before = step       ? states + earlier * parts + 4 * hidden
+                                  : layer.h0 ? layer.h0 + sample * hidden
+                                             : nullptr;
+        detail::gru_cell_grad(hidden, states + at * parts, h_before, dh + at * hidden,
+                              last ? nullptr : product + i * width, carried + i * padded, row + i * gates,
+                              result + sample * sample_size + time * gates);
       }
     }
-    if (with_h0) copy_matrix(carried, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
+    if (with_h0)
+      copy_matrix(carried, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
   });
 }
 

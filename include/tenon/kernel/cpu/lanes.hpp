@@ -9,8 +9,14 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// The larger of a and b, of numbers or of vectors. Where b is NaN, a is the larger.
 struct Larger {
-  template <class A> [[gnu::always_inline]] A operator()(A a, A b) const { return b > a ? b : a; }
-  template <class A, int Width> [[gnu::always_inline]] Simd<A, Width> operator()(Simd<A, Width> a, Simd<A, Width> b) const { return max(b, a); }
+  template <class A>
+  [[gnu::always_inline]] A operator()(A a, A b) const {
+    return b > a ? b : a;
+  }
+  template <class A, int Width>
+  [[gnu::always_inline]] Simd<A, Width> operator()(Simd<A, Width> a, Simd<A, Width> b) const {
+    return max(b, a);
+  }
 };
 
 /// combine_lanes, the same tree, in vectors; F takes numbers and Simd.
@@ -35,8 +41,10 @@ template <class A, int Lanes, class F>
   }
 }
 
-/// Lanes that a row of so many elements, known to the compiler, reaches: the others would be combined as they began, which changes nothing.
-template <long count> inline constexpr int lanes_reached = count < reduce_lanes ? int(std::bit_ceil(std::size_t(count))) : reduce_lanes;
+/// Lanes that a row of so many elements, known to the compiler, reaches: the others would be combined as they began,
+/// which changes nothing.
+template <long count>
+inline constexpr int lanes_reached = count < reduce_lanes ? int(std::bit_ceil(std::size_t(count))) : reduce_lanes;
 
 /// Two sums of the same elements.
 template <class A>
@@ -44,8 +52,8 @@ struct TwoSums {
   A first = 0, second = 0;
 };
 
-/// The sum of term(x[0]...) .. term(x[count - 1]...) over elements of one or more rows: term i goes to lane i mod 16 of 16 partial sums,
-/// which a fixed tree combines. 16-bit floats come as float32.
+/// The sum of term(x[0]...) .. term(x[count - 1]...) over elements of one or more rows: term i goes to lane i mod 16 of
+/// 16 partial sums, which a fixed tree combines. 16-bit floats come as float32.
 template <class A, class Term, class... T>
 inline A lane_sum(long count, Term term, const T*... x) {
   A lane[reduce_lanes]{};
@@ -67,9 +75,11 @@ inline TwoSums<A> lane_sums(long count, First first, Second second, const T*... 
     const long whole = count - count % reduce_lanes;
     for (long i = 0; i < whole; i += reduce_lanes) {
       (operand.load(i), ...);
-      for (int l = 0; l < reduce_lanes; ++l) lane[l] += first(operand.in_block(i, l)...), other[l] += second(operand.in_block(i, l)...);
+      for (int l = 0; l < reduce_lanes; ++l)
+        lane[l] += first(operand.in_block(i, l)...), other[l] += second(operand.in_block(i, l)...);
     }
-    for (long i = whole; i < count; ++i) lane[i - whole] += first(operand.one(i)...), other[i - whole] += second(operand.one(i)...);
+    for (long i = whole; i < count; ++i)
+      lane[i - whole] += first(operand.one(i)...), other[i - whole] += second(operand.one(i)...);
   }(detail::Operand<true, T>{x, {}}...);
   return {fold_lanes(lane, Plus()), fold_lanes(other, Plus())};
 }

@@ -21,17 +21,20 @@ struct Lstm {
 };
 
 namespace detail {
-// The scratch of a thread. Several samples have a row of x and h each, which goes through both weights in one chain; a single one has
-// a weight for either, because the products with x are made for several steps together.
+// The scratch of a thread. Several samples have a row of x and h each, which goes through both weights in one chain; a
+// single one has a weight for either, because the products with x are made for several steps together.
 template <class A>
 struct LstmScratch {
   long features, hidden;
   constexpr std::size_t second_weight() const { return StepWeight<A>::bytes(features, 4 * hidden, recurrent_rows); }
-  constexpr std::size_t products() const { return second_weight() + StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows); }
+  constexpr std::size_t products() const {
+    return second_weight() + StepWeight<A>::bytes(hidden, 4 * hidden, recurrent_rows);
+  }
   constexpr long product_row() const { return StepWeight<A>::width(4 * hidden); }
   constexpr std::size_t inputs() const { return products() + std::size_t(recurrent_rows * product_row()) * sizeof(A); }
   constexpr long cell_row() const { return round_up(hidden, 16); }
-  constexpr long input_row() const { return round_up(features, 16) + cell_row() + 16; }  // the odd cache line keeps rows from competing for places
+  // the odd cache line keeps rows from competing for places
+  constexpr long input_row() const { return round_up(features, 16) + cell_row() + 16; }
   constexpr std::size_t cells() const { return inputs() + std::size_t(recurrent_rows * input_row()) * sizeof(A); }
   constexpr std::size_t total() const { return cells() + std::size_t(recurrent_rows * cell_row()) * sizeof(A); }
 };
@@ -68,18 +71,20 @@ template <bool past_caches, class A>
   }
 }
 
-// What a step backward fetches for those that follow, line by line between its arithmetic. above: null if there is none.
+// What a step backward fetches for those that follow, line by line between its arithmetic. above: null if there is
+// none.
 template <class A>
 struct LstmAhead {
   const A *state, *above;
   A* result;
 };
 
-// One sample and step backward: dh is the sum of what comes from above (may be null) and from the step after (may be null), dc goes on.
-// Writes the gradient of the gates' arguments twice: to the result and to a row for the next product.
+// One sample and step backward: dh is the sum of what comes from above (may be null) and from the step after (may be
+// null), dc goes on. Writes the gradient of the gates' arguments twice: to the result and to a row for the next
+// product.
 template <bool past_caches, class A>
-[[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after, A* dc, A* gates, A* result,
-                                      const LstmAhead<A>& ahead) {
+[[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after,
+                                      A* dc, A* gates, A* result, const LstmAhead<A>& ahead) {
   using V = Simd<A>;
   const V one(A(1));
   for (long u = 0; u < hidden; u += V::width) {
@@ -89,7 +94,8 @@ template <bool past_caches, class A>
     const V i = own(0), f = own(1), g = own(2), o = own(3), t = gate_tanh(own(4)), dh = given(above) + given(after);
     const V sum = fmadd(dh * o, one - t * t, V::load(dc + u));
     (sum * f).store(dc + u);
-    const V gradient[]{sum * g * (i * (one - i)), sum * given(c_before) * (f * (one - f)), sum * i * (one - g * g), dh * t * (o * (one - o))};
+    const V gradient[]{sum * g * (i * (one - i)), sum * given(c_before) * (f * (one - f)), sum * i * (one - g * g),
+                       dh * t * (o * (one - o))};
     for (long k = 0; k < 4; ++k) {
       store_some(gradient[k], gates + k * hidden + u, count);
       store_part<past_caches>(gradient[k], result + k * hidden + u, count, ahead.result + k * hidden + u);
@@ -101,7 +107,8 @@ template <bool past_caches, class A>
 }  // namespace detail
 
 /// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
-///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units of h;
+///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units
+///   of h;
 ///   c = f c + i g;  h = o tanh(c)
 /// x           [n, steps, features]
 template <class A>
@@ -110,11 +117,13 @@ template <class A>
   const detail::LstmScratch<A> scratch{features, hidden};
   const long width = scratch.product_row(), input_row = scratch.input_row(), cell_row = scratch.cell_row();
   char* const base = static_cast<char*>(workspace);
-  A *const product = reinterpret_cast<A*>(base + scratch.products()), *const input = reinterpret_cast<A*>(base + scratch.inputs()), *const h = input + features;
+  A *const product = reinterpret_cast<A*>(base + scratch.products()),
+           *const input = reinterpret_cast<A*>(base + scratch.inputs()), *const h = input + features;
   A* const c = reinterpret_cast<A*>(base + scratch.cells());
   const bool alone = end - begin == 1;
   const long before_h = alone ? 0 : features;
-  StepWeight<A> input_weight(features, gates, recurrent_rows, base), weight(before_h + hidden, gates, recurrent_block(begin, end), base + (alone ? scratch.second_weight() : 0));
+  StepWeight<A> input_weight(features, gates, recurrent_rows, base),
+      weight(before_h + hidden, gates, recurrent_block(begin, end), base + (alone ? scratch.second_weight() : 0));
   if (alone) input_weight.pack(layer.input_weight, 1, features);
   else weight.pack(layer.input_weight, 1, features, 0, features);
   weight.pack(layer.weight, 1, hidden, before_h, before_h + hidden);
@@ -131,54 +140,68 @@ template <class A>
       const bool has_h = step || layer.first;
       A* const here = alone ? product + step % recurrent_rows * width : product;
       if (!alone) {
-        copy_matrix(x + layer.at(first, step) * features, layer.steps * features, 1, input, input_row, rows, features, 0);
+        copy_matrix(x + layer.at(first, step) * features, layer.steps * features, 1, input, input_row, rows, features,
+                    0);
         weight.multiply(input, input_row, rows, product, width, false, has_h ? 0 : features);
       } else {
         const long together = layer.steps - step < recurrent_rows ? layer.steps - step : recurrent_rows;
-        if (here == product) input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together, product, width, false);
+        if (here == product)
+          input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together,
+                                product, width, false);
         if (has_h) weight.multiply(h, input_row, 1, here, width, true);
       }
       for (long i = 0; i < rows; ++i) {
         A* const own = states + layer.at(first + i, step) * parts;
         const bool last = step + 1 == layer.steps;
         if (!alone && !last) detail::fetch(x + layer.at(first + i, step + 1) * features, features);
-        cell(hidden, here + i * width, layer.bias, c + i * cell_row, h + i * input_row, own, last ? own : states + layer.at(first + i, step + 1) * parts);
+        cell(hidden, here + i * width, layer.bias, c + i * cell_row, h + i * input_row, own,
+             last ? own : states + layer.at(first + i, step + 1) * parts);
       }
     }
   });
   if (past_caches) settle_stores();
 }
 
-/// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2, hidden]; the other
-/// one null). If there are first states, the gradient of the first c follows behind the rows of each sample.
+/// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2,
+/// hidden]; the other one null). If there are first states, the gradient of the first c follows behind the rows of each
+/// sample.
 template <class A>
-[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result, long begin, long end, void* workspace) {
-  const long hidden = layer.hidden, gates = 4 * hidden, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden, width = StepWeight<A>::width(hidden);
+[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result,
+                                 long begin, long end, void* workspace) {
+  const long hidden = layer.hidden, gates = 4 * hidden, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden,
+             width = StepWeight<A>::width(hidden);
   const long sample_size = layer.steps * gates + (layer.first ? hidden : 0);
   StepWeight<A> weight(gates, hidden, recurrent_block(begin, end), workspace);
   weight.pack(layer.weight, hidden, 1);
   const bool past_caches = detail::goes_past_caches(result, hidden, (end - begin) * sample_size);
   const auto cell = past_caches ? &detail::lstm_cell_grad<true, A> : &detail::lstm_cell_grad<false, A>;
-  A* const product = reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
+  A* const product =
+      reinterpret_cast<A*>(static_cast<char*>(workspace) + StepWeight<A>::bytes(gates, hidden, recurrent_rows));
   A *const row = product + recurrent_rows * width, *const dc = row + recurrent_rows * gates;
   in_sample_blocks(begin, end, [&](long first, long rows) {
     clear(dc, recurrent_rows * padded);
     if (last) copy_matrix(last + (2 * first + 1) * hidden, 2 * hidden, 1, dc, padded, rows, hidden, 0);
     for (long step = layer.steps; step-- > 0;) {
       const bool at_end = step + 1 == layer.steps;
-      const auto result_of = [&](long i, long at) { return result + (first + i) * sample_size + layer.at(0, at) * gates; };
+      const auto result_of = [&](long i, long at) {
+        return result + (first + i) * sample_size + layer.at(0, at) * gates;
+      };
       if (!at_end) weight.multiply(row, gates, rows, product, width, false);
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, at = layer.at(sample, step);
         const long before = step ? step - 1 : 0;  // its states are fetched already, for its c
-        const detail::LstmAhead<A> ahead{states + layer.at(sample, before ? before - 1 : 0) * parts, dh ? dh + layer.at(sample, before) * hidden : nullptr,
-                                         result_of(i, before)};
-        const A* const c_before = step ? states + layer.at(sample, step - 1) * parts + 4 * hidden : layer.first ? layer.first_c(sample) : nullptr;
+        const detail::LstmAhead<A> ahead{states + layer.at(sample, before ? before - 1 : 0) * parts,
+                                         dh ? dh + layer.at(sample, before) * hidden : nullptr, result_of(i, before)};
+        const A* const c_before = step          ? states + layer.at(sample, step - 1) * parts + 4 * hidden
+                                  : layer.first ? layer.first_c(sample)
+                                                : nullptr;
         const A* const above = dh ? dh + at * hidden : at_end ? last + sample * 2 * hidden : nullptr;
-        cell(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded, row + i * gates, result_of(i, step), ahead);
+        cell(hidden, states + at * parts, c_before, above, at_end ? nullptr : product + i * width, dc + i * padded,
+             row + i * gates, result_of(i, step), ahead);
       }
     }
-    if (layer.first) copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
+    if (layer.first)
+      copy_matrix(dc, padded, 1, result + first * sample_size + layer.steps * gates, sample_size, rows, hidden, 0);
   });
   if (past_caches) settle_stores();
 }

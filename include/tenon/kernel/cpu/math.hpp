@@ -10,9 +10,9 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-// In float exp, log, log1p, tanh, and erfc are written without branches, so that compilers vectorise the loops around them.
-// The steps are those of IEEE 754 arithmetic in a fixed order: a vector and a single element get the same bits. What
-// remains calls the C library, whose results do not depend on the loop around the call either.
+// In float exp, log, log1p, tanh, and erfc are written without branches, so that compilers vectorise the loops around
+// them. The steps are those of IEEE 754 arithmetic in a fixed order: a vector and a single element get the same bits.
+// What remains calls the C library, whose results do not depend on the loop around the call either.
 
 TENON_DEVICE inline float sqrt(float x) { return __builtin_sqrtf(x); }
 TENON_DEVICE inline double sqrt(double x) { return __builtin_sqrt(x); }
@@ -47,10 +47,13 @@ template <int N>
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) | (std::bit_cast<std::uint32_t>(b) & ~mask));
 }
-[[gnu::always_inline]] TENON_DEVICE inline float power_of_two(std::uint32_t exponent) { return std::bit_cast<float>((exponent + 127u) << 23); }
+[[gnu::always_inline]] TENON_DEVICE inline float power_of_two(std::uint32_t exponent) {
+  return std::bit_cast<float>((exponent + 127u) << 23);
+}
 }  // namespace detail
 
-/// eˣ, within 1 ulp. x = n ln 2 + r with |r| <= ln 2 / 2; (eʳ - 1 - r) / r² is a polynomial (interpolated at Chebyshev points, error 1e-9).
+/// eˣ, within 1 ulp. x = n ln 2 + r with |r| <= ln 2 / 2; (eʳ - 1 - r) / r² is a polynomial (interpolated at Chebyshev
+/// points, error 1e-9).
 TENON_DEVICE inline float exp(float x) {
   constexpr float lowest = -104, highest = 89;  // beyond: 0 and infinity
   constexpr float to_integer = 0x1.8p23f;       // added to a small number it leaves no room for a fraction
@@ -67,15 +70,16 @@ TENON_DEVICE inline float exp(float x) {
 }
 TENON_DEVICE inline double exp(double x) { return ::exp(x); }
 
-/// ln x, within 1 ulp. x = 2ⁿ (1 + f) with 1 + f between √½ and √2; (ln(1 + f) - f + f²/2) / f³ is a polynomial (error 5e-9).
+/// ln x, within 1 ulp. x = 2ⁿ (1 + f) with 1 + f between √½ and √2; (ln(1 + f) - f + f²/2) / f³ is a polynomial (error
+/// 5e-9).
 TENON_DEVICE inline float log(float x) {
   const bool denormal = x < 0x1p-126f;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x * detail::choose(denormal, 0x1p23f, 1.0f));
   const std::int32_t n = static_cast<std::int32_t>(bits - std::bit_cast<std::uint32_t>(0.707106781f)) >> 23;
   const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(n) << 23)) - 1.0f;
   const float whole = static_cast<float>(n) - detail::choose(denormal, 23.0f, 0.0f);
-  constexpr float c[]{0.3333333328f, -0.2499999027f, 0.2000001004f, -0.1666800154f,
-                       0.1428652463f, -0.1245074289f, 0.1103778131f, -0.1064619335f, 0.1053087996f, -0.06201515447f};
+  constexpr float c[]{0.3333333328f,  -0.2499999027f, 0.2000001004f,  -0.1666800154f, 0.1428652463f,
+                      -0.1245074289f, 0.1103778131f,  -0.1064619335f, 0.1053087996f,  -0.06201515447f};
   const float square = f * f, tail = fmadd(f * square, detail::polynomial(c, f), whole * detail::ln2_low);
   float result = fmadd(whole, detail::ln2_high, fmadd(square, -0.5f, tail) + f);
   result = detail::choose(x < detail::infinity, result, x);  // infinity and NaN
@@ -94,7 +98,8 @@ TENON_DEVICE inline double log1p(double x) { return ::log1p(x); }
 
 /// tanh x, within 2 ulp: an odd polynomial near zero (error 1e-10), else 1 - 2 / (e^2|x| + 1).
 TENON_DEVICE inline float tanh(float x) {
-  constexpr float c[]{-0.3333333332f, 0.1333333105f, -0.05396737977f, 0.02185685146f, -0.008775052598f, 0.003268051101f, -0.000828160781f};
+  constexpr float c[]{-0.3333333332f,   0.1333333105f,   -0.05396737977f, 0.02185685146f,
+                      -0.008775052598f, 0.003268051101f, -0.000828160781f};
   const float size = __builtin_fabsf(x), square = x * x;
   const float near = fmadd(x * square, detail::polynomial(c, square), x);
   const float far = 1.0f - 2.0f / (exp(size + size) + 1.0f);
@@ -102,17 +107,19 @@ TENON_DEVICE inline float tanh(float x) {
 }
 TENON_DEVICE inline double tanh(double x) { return ::tanh(x); }
 
-/// erfc x = 1 - erf x, within 5 ulp, below zero within 3: e^-x² / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| + 2) (error 2e-8), which keeps its digits
-/// while the result is above 1e-38; 2 minus that for negative x.
+/// erfc x = 1 - erf x, within 5 ulp, below zero within 3: e^-x² / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| +
+/// 2) (error 2e-8), which keeps its digits while the result is above 1e-38; 2 minus that for negative x.
 TENON_DEVICE inline float erfc(float x) {
   constexpr float highest = 10.5f;  // beyond: 0
-  constexpr float c[]{1.276978389f, -0.09276401488f, -0.1660311702f, 0.1640559952f, -0.0542064793f,
-                       -0.008063466023f, 0.008637280298f, 0.001321070761f, -0.001234041316f, -0.0004056067344f};
+  constexpr float c[]{1.276978389f,     -0.09276401488f, -0.1660311702f,  0.1640559952f,    -0.0542064793f,
+                      -0.008063466023f, 0.008637280298f, 0.001321070761f, -0.001234041316f, -0.0004056067344f};
   float size = __builtin_fabsf(x);
   size = size > highest ? highest : size;
   const float square = size * size, high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xfffff000u);
-  const float cut = (high * high - square) + (size - high) * (size + high);  // what the square lost to rounding; without fmadd, too
-  const float power = exp(-square), factor = detail::polynomial(c, (size - 2.0f) / (size + 2.0f)) / fmadd(size, 2.0f, 1.0f);
+  // what the square lost to rounding; without fmadd, too
+  const float cut = (high * high - square) + (size - high) * (size + high);
+  const float power = exp(-square),
+              factor = detail::polynomial(c, (size - 2.0f) / (size + 2.0f)) / fmadd(size, 2.0f, 1.0f);
   const float tail = fmadd(-cut, power, power) * factor;
   return x < 0 ? 2.0f - tail : tail;
 }

@@ -20,9 +20,11 @@ inline long masked_offset(const TensorType& t, unsigned mask, long n, long index
 }
 
 /// dx = dy · (product of the elements before) · (product of the elements behind), for kept elements begin .. end - 1 of
-/// the axes that `mask` does not name. `before` has room for the elements of one product. No division, so zeros are fine.
+/// the axes that `mask` does not name. `before` has room for the elements of one product. No division, so zeros are
+/// fine.
 template <class A, class T>
-inline void others_product(const TensorType& type, unsigned mask, long n, const T* x, const T* dy, T* dx, long begin, long end, A* before) {
+inline void others_product(const TensorType& type, unsigned mask, long n, const T* x, const T* dy, T* dx, long begin,
+                           long end, A* before) {
   long count = 1;
   for (int axis = 0; axis < type.rank; ++axis)
     if (mask >> axis & 1u) count *= type.size(axis, n);

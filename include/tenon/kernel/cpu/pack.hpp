@@ -15,9 +15,11 @@ template <int Width, class A>
 }
 }  // namespace detail
 
-/// True where vectors of From become To: elements that only move, 16-bit floats and float32, pairs of bfloat16 out of single ones.
+/// True where vectors of From become To: elements that only move, 16-bit floats and float32, pairs of bfloat16 out of
+/// single ones.
 template <class From, class To>
-inline constexpr bool moves_in_lanes = (is_half<From> && std::is_same_v<To, float>) || (std::is_same_v<From, float> && is_half<To>) || std::is_same_v<From, To>;
+inline constexpr bool moves_in_lanes = (is_half<From> && std::is_same_v<To, float>) ||
+                                       (std::is_same_v<From, float> && is_half<To>) || std::is_same_v<From, To>;
 /// Elements of From in one lane that becomes an element of To.
 template <class From, class To>
 inline constexpr int elements_per_lane = std::is_same_v<From, bfloat16> && std::is_same_v<To, Bfloat16Pair> ? 2 : 1;
@@ -25,7 +27,8 @@ inline constexpr int elements_per_lane = std::is_same_v<From, bfloat16> && std::
 /// Width lanes to be stored as To: float, pairs, or what does not change.
 template <int Width, class To, class From>
 [[gnu::always_inline]] inline auto load_lanes(const From* from) {
-  if constexpr (elements_per_lane<From, To> == 2) return tenon::detail::same_lanes<Simd<Bfloat16Pair, Width>>(tenon::detail::load_bits<2 * Width>(from));
+  if constexpr (elements_per_lane<From, To> == 2)
+    return tenon::detail::same_lanes<Simd<Bfloat16Pair, Width>>(tenon::detail::load_bits<2 * Width>(from));
   else if constexpr (is_half<From> || is_half<To>) return load_float<Width>(from);
   else return Simd<From, Width>::load(from);
 }
@@ -67,10 +70,12 @@ template <class From, class To>
 }
 
 namespace detail {
-// The square of Side rows from from[0], from[from_row], ... transposed. Joining halves of rows while loading is the coarsest of the
-// exchanges that a transposition consists of, and costs no shuffle. Rows from `rows` on are zero and not read.
+// The square of Side rows from from[0], from[from_row], ... transposed. Joining halves of rows while loading is the
+// coarsest of the exchanges that a transposition consists of, and costs no shuffle. Rows from `rows` on are zero and
+// not read.
 template <class To, class From, class A, int Side>
-[[gnu::always_inline]] inline void load_transposed(const From* from, long from_row, long rows, Simd<A, Side> (&square)[Side]) {
+[[gnu::always_inline]] inline void load_transposed(const From* from, long from_row, long rows,
+                                                   Simd<A, Side> (&square)[Side]) {
   using V = Simd<A, Side>;
   if constexpr (Side >= 4) {
     if (rows >= Side) {
@@ -90,8 +95,8 @@ template <class To, class From, class A, int Side>
   transpose(square);
 }
 
-// to[j * to_row + i] = from[i * from_row + j] by squares, where from has `rows` rows, and to is zero for i from rows to padded - 1.
-// What squares do not cover goes one by one. Of pairs, j counts pairs.
+// to[j * to_row + i] = from[i * from_row + j] by squares, where from has `rows` rows, and to is zero for i from rows to
+// padded - 1. What squares do not cover goes one by one. Of pairs, j counts pairs.
 template <class From, class To>
 inline void transpose_copy(const From* from, long from_row, To* to, long to_row, long rows, long columns, long padded) {
   using A = typename decltype(load_lanes<2, To>(from))::Element;
@@ -106,18 +111,23 @@ inline void transpose_copy(const From* from, long from_row, To* to, long to_row,
       for (int s = 0; s < side; ++s) store_lanes(square[s], to + (j + s) * to_row + i);
     }
     for (long j = whole; j < columns; ++j)
-      for (long s = 0; s < side; ++s) to[j * to_row + i + s] = s < left ? one_lane<To>(from + (i + s) * from_row + j * step) : To(0);
+      for (long s = 0; s < side; ++s)
+        to[j * to_row + i + s] = s < left ? one_lane<To>(from + (i + s) * from_row + j * step) : To(0);
   }
   for (long j = 0; j < columns; ++j)
-    for (long i = by_squares; i < height; ++i) to[j * to_row + i] = i < rows ? one_lane<To>(from + i * from_row + j * step) : To(0);
+    for (long i = by_squares; i < height; ++i)
+      to[j * to_row + i] = i < rows ? one_lane<To>(from + i * from_row + j * step) : To(0);
 }
 }  // namespace detail
 
-/// to[i * to_row + j] = from[i * from_row + j * from_column] for rows x columns elements, converted; columns up to `padded` become 0.
+/// to[i * to_row + j] = from[i * from_row + j * from_column] for rows x columns elements, converted; columns up to
+/// `padded` become 0.
 template <class From, class To>
-[[gnu::noinline]] void copy_matrix(const From* from, long from_row, long from_column, To* to, long to_row, long rows, long columns, long padded) {
+[[gnu::noinline]] void copy_matrix(const From* from, long from_row, long from_column, To* to, long to_row, long rows,
+                                   long columns, long padded) {
   if constexpr (moves_in_lanes<From, To>)
-    if (from_row == 1 && from_column != 1) return detail::transpose_copy(from, from_column, to, to_row, columns, rows, padded);
+    if (from_row == 1 && from_column != 1)
+      return detail::transpose_copy(from, from_column, to, to_row, columns, rows, padded);
   for (long i = 0; i < rows; ++i) {
     To* const row = to + i * to_row;
     if (from_column == 1) copy_row(from + i * from_row, row, columns);
@@ -135,14 +145,16 @@ template <class From, class To>
 template <int Width>
 [[gnu::always_inline]] inline Simd<Bfloat16Pair, Width> load_pairs(const bfloat16* first, const bfloat16* second) {
   using Bits = Simd<std::uint16_t, Width>;
-  const Bits a = tenon::detail::load_bits<Width>(first), b = second ? tenon::detail::load_bits<Width>(second) : Bits(std::uint16_t(0));
+  const Bits a = tenon::detail::load_bits<Width>(first),
+             b = second ? tenon::detail::load_bits<Width>(second) : Bits(std::uint16_t(0));
   constexpr auto lane_of = [](int lane) { return lane / 2 + (lane & 1) * Width; };
   return tenon::detail::same_lanes<Simd<Bfloat16Pair, Width>>(
       tenon::detail::shuffled<Simd<std::uint16_t, 2 * Width>>(a, b, tenon::detail::Order<2 * Width, lane_of>()));
 }
 
 /// to[j] = the pair of first[j] and second[j], or of first[j] and 0 where there is no second.
-[[gnu::always_inline]] inline void pack_short_pairs(const bfloat16* first, const bfloat16* second, long lanes, Bfloat16Pair* to) {
+[[gnu::always_inline]] inline void pack_short_pairs(const bfloat16* first, const bfloat16* second, long lanes,
+                                                    Bfloat16Pair* to) {
   const auto pairs = [&]<int width>(long j, std::integral_constant<int, width>) __attribute__((always_inline)) {
     load_pairs<width>(first + j, second ? second + j : nullptr).store(to + j);
   };
@@ -163,7 +175,8 @@ inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes
   const auto blocks = [&]<int width>(std::integral_constant<int, width>) __attribute__((always_inline)) {
     for (; j + 2 * width <= lanes; j += 2 * width) {
       using Bits = Simd<std::uint16_t, 2 * width>;
-      const Bits a = tenon::detail::load_bits<2 * width>(first + j), b = second ? tenon::detail::load_bits<2 * width>(second + j) : Bits(std::uint16_t(0));
+      const Bits a = tenon::detail::load_bits<2 * width>(first + j),
+                 b = second ? tenon::detail::load_bits<2 * width>(second + j) : Bits(std::uint16_t(0));
       tenon::detail::same_lanes<Simd<Bfloat16Pair, width>>(interleaved(a, b, false)).store(to + j);
       tenon::detail::same_lanes<Simd<Bfloat16Pair, width>>(interleaved(a, b, true)).store(to + j + width);
     }
@@ -174,12 +187,16 @@ inline void pack_pairs(const bfloat16* first, const bfloat16* second, long lanes
   for (; j < lanes; ++j) to[j] = one_pair(first + j, second ? second + j : nullptr);
   for (; j < padded; ++j) to[j] = 0;
 }
-/// The same for first[2 * j] and second[2 * j]. `before`, `after`: the element before the first one, or after the last one, may be read.
-inline void pack_every_second(const bfloat16* first, const bfloat16* second, long lanes, bool before, bool after, Bfloat16Pair* to) {
+/// The same for first[2 * j] and second[2 * j]. `before`, `after`: the element before the first one, or after the last
+/// one, may be read.
+inline void pack_every_second(const bfloat16* first, const bfloat16* second, long lanes, bool before, bool after,
+                              Bfloat16Pair* to) {
   long j = 0;
   const auto pairs = [&]<int width>(long at, std::integral_constant<int, width>) __attribute__((always_inline)) {
     using Pairs = Simd<Bfloat16Pair, width>;
-    const auto two = [&](const bfloat16* from) { return load_lanes<width, Bfloat16Pair>(from + 2 * at - before).lanes; };
+    const auto two = [&](const bfloat16* from) {
+      return load_lanes<width, Bfloat16Pair>(from + 2 * at - before).lanes;
+    };
     Pairs pair(before ? two(first) >> 16 : two(first) & 0xffffu);
     if (second) pair.lanes |= before ? two(second) & 0xffff0000u : two(second) << 16;
     pair.store(to + at);

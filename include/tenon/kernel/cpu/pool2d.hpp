@@ -53,9 +53,9 @@ template <class T>
   return best;
 }
 
-// The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a plane that has been
-// cleared. A value that is greater than all before it takes the gradient away from them: the result is that of first_maximum. x, dx: the
-// first pixel; w: from row to row; `plus`: added to the gradient.
+// The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a
+// plane that has been cleared. A value that is greater than all before it takes the gradient away from them: the result
+// is that of first_maximum. x, dx: the first pixel; w: from row to row; `plus`: added to the gradient.
 template <int Lanes, int Rows, class T>
 [[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus) {
   using V = Simd<T, Lanes>;
@@ -83,7 +83,8 @@ template <int Lanes, int Rows, class T>
 #pragma GCC unroll 2
     for (int r = 0; r < Rows; ++r) {
       T* const to = dx + r * w + 2 * start;
-      interleaved(out[2 * r], out[2 * r + 1], 0).store(to), interleaved(out[2 * r], out[2 * r + 1], 1).store(to + Lanes);
+      interleaved(out[2 * r], out[2 * r + 1], 0).store(to),
+          interleaved(out[2 * r], out[2 * r + 1], 1).store(to + Lanes);
     }
   }
 }
@@ -91,8 +92,8 @@ template <int Lanes, int Rows, class T>
 // True if all windows are of 2 x 2, side by side, and none is cut: then a gradient of -0 stays what it is.
 template <class T>
 constexpr bool are_2x2(const Pool2dSizes& s) {
-  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 && 2 * s.oh <= s.h && 2 * s.ow <= s.w &&
-         s.ow >= half_lanes<T>;
+  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 &&
+         2 * s.oh <= s.h && 2 * s.ow <= s.w && s.ow >= half_lanes<T>;
 }
 // True if spread_2x2 applies: some may be cut.
 template <class T>
@@ -114,14 +115,16 @@ template <int Lanes, class T>
       if (at.bottom - at.top == 2) spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, right - left, plus);
       else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, right - left, plus);
       if (right - left < s.ow)
-        for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1) dx[first_maximum(s, x, window(s, i, j))] = dy[j] + plus;
+        for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1)
+          dx[first_maximum(s, x, window(s, i, j))] = dy[j] + plus;
     }
   }
 }
 
 // Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.
 template <class T, class Spread>
-[[gnu::always_inline]] inline void pool_backward(const Pool2dSizes& s, T* dx, long begin, long end, void* workspace, Spread spread) {
+[[gnu::always_inline]] inline void pool_backward(const Pool2dSizes& s, T* dx, long begin, long end, void* workspace,
+                                                 Spread spread) {
   using A = PoolValue<T>;
   for (long plane = begin; plane < end; ++plane) {
     T* const to = dx + plane * s.h * s.w;
@@ -137,14 +140,16 @@ template <class T, class Spread>
 
 }  // namespace detail
 
-/// Bytes of scratch that the two gradients need per thread: sums of 16-bit floats are carried in float, others in dx itself.
+/// Bytes of scratch that the two gradients need per thread: sums of 16-bit floats are carried in float, others in dx
+/// itself.
 template <class T>
 constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
   return std::is_same_v<T, detail::PoolValue<T>> ? 0 : std::size_t(s.h * s.w) * sizeof(detail::PoolValue<T>);
 }
 
-/// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without padding) begins, and
-/// a later one takes over only if it is greater: a NaN stays if it comes first, else it is passed over. T: any element type.
+/// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without
+/// padding) begins, and a later one takes over only if it is greater: a NaN stays if it comes first, else it is passed
+/// over. T: any element type.
 template <class T>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
   using A = detail::PoolValue<T>;
@@ -152,18 +157,19 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
     if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
       detail::GridCells<A> best;
       const long pitch = grid.image.pitch / s.stride_w;
-      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
-        grid.run(detail::fold_grid<detail::Maximum, A>, cells, best.cell, planes, rows);
-        detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
-        for (long p = 0; p < planes; ++p) {
-          const T* const from = x + (plane + p) * s.h * s.w;
-          T* const to = y + (plane + p) * s.oh * s.ow;
-          copy_matrix(best.cell + p * rows * pitch, pitch, 1, to + i0 * s.ow, s.ow, rows, s.ow, 0);
-          detail::each_doubtful<A>(s, from, i0, rows, [&](long i, long j, const detail::Window& at) {
-            to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
-          });
-        }
-      });
+      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end,
+                        [&](long plane, long planes, long i0, long rows, const A* cells) {
+                          grid.run(detail::fold_grid<detail::Maximum, A>, cells, best.cell, planes, rows);
+                          detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
+                          for (long p = 0; p < planes; ++p) {
+                            const T* const from = x + (plane + p) * s.h * s.w;
+                            T* const to = y + (plane + p) * s.oh * s.ow;
+                            copy_matrix(best.cell + p * rows * pitch, pitch, 1, to + i0 * s.ow, s.ow, rows, s.ow, 0);
+                            detail::each_doubtful<A>(s, from, i0, rows, [&](long i, long j, const detail::Window& at) {
+                              to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
+                            });
+                          }
+                        });
       return;
     }
   detail::pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::Window&) { return value; });
@@ -172,21 +178,25 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
 /// max_pool2d_backward where detail::are_2x2 or some_2x2.
 template <class T>
 void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
-  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T> : &detail::spread_2x2<detail::half_lanes<T>, T>;
+  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T>
+                                                    : &detail::spread_2x2<detail::half_lanes<T>, T>;
   spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, begin, end);
 }
 
-/// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the windows; else 0.
+/// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the
+/// windows; else 0.
 template <class T>
-[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end, void* workspace) {
+[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
+                                           void* workspace) {
   using A = detail::PoolValue<T>;
   if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>)
     if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, x, dy, dx, begin, end);
   const auto one_by_one = [&](long first, long last) {
-    detail::pool_backward(s, dx, first, last, workspace, [&](A* sums, long plane, long i, long j, const detail::Window& at) {
-      A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
-      to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
-    });
+    detail::pool_backward(s, dx, first, last, workspace,
+                          [&](A* sums, long plane, long i, long j, const detail::Window& at) {
+                            A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
+                            to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
+                          });
   };
   if constexpr (std::is_same_v<A, float>)
     if (detail::spreads(s)) begin = detail::spread_planes(s, x, dy, dx, begin, end);
@@ -195,8 +205,9 @@ template <class T>
   one_by_one(begin, end);
 }
 
-/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without count_include_pad (the rule
-/// of pad mode "same") the number of these elements. Floating point only; 16-bit floats add up and divide in float.
+/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without
+/// count_include_pad (the rule of pad mode "same") the number of these elements. Floating point only; 16-bit floats add
+/// up and divide in float.
 template <class T>
 void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end) {
   static_assert(!std::is_integral_v<T>);
@@ -208,19 +219,23 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
       detail::pick_windows(sums.cell, planes * rows * pitch, s.stride_w);
       if (detail::one_divisor(s, count_include_pad)) {
         detail::divide_cells(sums.cell, planes * rows * pitch, static_cast<A>(long(s.kh) * s.kw));
-        for (long p = 0; p < planes; ++p) copy_matrix(sums.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+        for (long p = 0; p < planes; ++p)
+          copy_matrix(sums.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow,
+                      0);
         return;
       }
       for (long p = 0; p < planes; ++p)
         for (long i = 0; i < rows; ++i)
-          detail::divide_row(s, i0 + i, sums.cell + (p * rows + i) * pitch, y + ((plane + p) * s.oh + i0 + i) * s.ow, 1, count_include_pad);
+          detail::divide_row(s, i0 + i, sums.cell + (p * rows + i) * pitch, y + ((plane + p) * s.oh + i0 + i) * s.ow, 1,
+                             count_include_pad);
     };
     if constexpr (std::is_same_v<A, T>)
       if (detail::lie_open<A>(s)) {
         for (long plane = begin; plane < end; ++plane)
           for (long i = 0, rows; i < s.oh; i += rows) {
             rows = grid.rows < s.oh - i ? grid.rows : s.oh - i;
-            detail::fold_rows<detail::Sum>(s, x + (plane * s.h + i * s.stride_h) * s.w, s.stride_h * s.w, sums.cell, grid.image.pitch, rows);
+            detail::fold_rows<detail::Sum>(s, x + (plane * s.h + i * s.stride_h) * s.w, s.stride_h * s.w, sums.cell,
+                                           grid.image.pitch, rows);
             divide(plane, 1, i, rows);
           }
         return;
@@ -238,15 +253,18 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
 
 /// dx = for each element the sum, in row-major order of the windows that hold it, of dy / count.
 template <class T>
-[[gnu::noinline]] void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin, long end, void* workspace) {
+[[gnu::noinline]] void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
+                                           long end, void* workspace) {
   static_assert(!std::is_integral_v<T>);
   using A = detail::PoolValue<T>;
   if (detail::gather_averages(s, dy, dx, count_include_pad, begin, end)) return;
-  detail::pool_backward(s, dx, begin, end, workspace, [&](A* sums, long plane, long i, long j, const detail::Window& at) {
-    const A share = static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]) / static_cast<A>(detail::divisor(s, at, count_include_pad));
-    for (long y = at.top; y < at.bottom; ++y)
-      for (long k = at.left; k < at.right; ++k) sums[y * s.w + k] += share;
-  });
+  detail::pool_backward(s, dx, begin, end, workspace,
+                        [&](A* sums, long plane, long i, long j, const detail::Window& at) {
+                          const A share = static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]) /
+                                          static_cast<A>(detail::divisor(s, at, count_include_pad));
+                          for (long y = at.top; y < at.bottom; ++y)
+                            for (long k = at.left; k < at.right; ++k) sums[y * s.w + k] += share;
+                        });
 }
 
 }  // namespace tenon::kernel

@@ -1,5 +1,5 @@
-// The gradient of maxima over windows: the largest element of each column that a row of windows covers, then the largest of neighbouring
-// columns. For finite numbers that is the first maximum in row-major order, too.
+// The gradient of maxima over windows: the largest element of each column that a row of windows covers, then the
+// largest of neighbouring columns. For finite numbers that is the first maximum in row-major order, too.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -16,8 +16,8 @@ namespace detail {
 template <class A>
 using Place = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
 
-/// A band: element q of a row of windows is the window that begins q - pad_left columns from the left, also where none does, so that
-/// vectors go on from row to row.
+/// A band: element q of a row of windows is the window that begins q - pad_left columns from the left, also where none
+/// does, so that vectors go on from row to row.
 template <class A>
 struct PlaceBand {
   static constexpr long cells = 16384 / long(sizeof(A));
@@ -33,7 +33,8 @@ constexpr long place_rows(const Pool2dSizes& s) {
 
 /// The largest element of each column of `rows` rows, and its place, which for row 0 is `first`.
 template <int Width, class A, class T>
-[[gnu::always_inline]] inline void column_maxima(const T* x, long w, long rows, long columns, long first, A* best, Place<A>* place) {
+[[gnu::always_inline]] inline void column_maxima(const T* x, long w, long rows, long columns, long first, A* best,
+                                                 Place<A>* place) {
   using V = Simd<A, Width>;
   using P = Simd<Place<A>, Width>;
   for (long c = 0;; c += Width) {
@@ -45,14 +46,16 @@ template <int Width, class A, class T>
       const V before = most;
       most = max(load_lanes<Width, A>(x + r * w + c), most);
       own = own + next;
-      at = P(most.lanes > before.lanes ? own.lanes : at.lanes);  // compared with itself: the chain of maxima need not wait for it
+      // compared with itself: the chain of maxima need not wait for it
+      at = P(most.lanes > before.lanes ? own.lanes : at.lanes);
     }
     most.store(best + c), at.store(place + c);
     if (c + Width >= columns) return;
   }
 }
 template <class A, class T>
-[[gnu::noinline]] void column_maxima(const T* x, long w, long rows, long columns, long first, A* best, Place<A>* place) {
+[[gnu::noinline]] void column_maxima(const T* x, long w, long rows, long columns, long first, A* best,
+                                     Place<A>* place) {
   constexpr int width = simd_width<A>;
   if (columns >= width) return column_maxima<width>(x, w, rows, columns, first, best, place);
   if constexpr (width > 8)
@@ -62,7 +65,8 @@ template <class A, class T>
   for (long c = 0; c < columns; ++c) {
     best[c] = static_cast<A>(x[c]), place[c] = Place<A>(first);
     for (long r = 1; r < rows; ++r)
-      if (const A other = static_cast<A>(x[r * w + c]); other > best[c]) best[c] = other, place[c] = Place<A>(first + r * w);
+      if (const A other = static_cast<A>(x[r * w + c]); other > best[c])
+        best[c] = other, place[c] = Place<A>(first + r * w);
   }
 }
 
@@ -80,7 +84,8 @@ template <class A>
         most = max(other, most);
         column = column + P(1);
         P own = column, lower = at;
-        if constexpr (known) own = own + P::load(place + q + k), lower = P(other.lanes == before.lanes ? min(own, at).lanes : at.lanes);
+        if constexpr (known)
+          own = own + P::load(place + q + k), lower = P(other.lanes == before.lanes ? min(own, at).lanes : at.lanes);
         at = P(most.lanes > before.lanes ? own.lanes : lower.lanes);
       }
       at.store(place + q);
@@ -92,7 +97,8 @@ template <class A>
 
 /// sums += dy at the first maxima of the windows' rows [i0, i0 + rows) of a plane.
 template <class T, class A>
-[[gnu::noinline]] void add_at_places(const Pool2dSizes& s, const Place<A>* place, const T* dy, A* sums, long i0, long rows) {
+[[gnu::noinline]] void add_at_places(const Pool2dSizes& s, const Place<A>* place, const T* dy, A* sums, long i0,
+                                     long rows) {
   const long pitch = place_pitch(s);
   for (long i = 0; i < rows; ++i, place += pitch, dy += s.ow) {
     const Place<A>* at = place;
@@ -103,8 +109,10 @@ template <class T, class A>
 
 /// max_pool2d_backward of the planes [begin, end), as many as a band holds or one.
 template <class T, class A>
-[[gnu::noinline]] void place_maxima(const Pool2dSizes& s, PlaceBand<A>& band, const T* x, const T* dy, T* dx, long begin, long end, void* workspace) {
-  const long pitch = place_pitch(s), most = place_rows<A>(s), room = pitch - s.pad_left, columns = s.w < room ? s.w : room;
+[[gnu::noinline]] void place_maxima(const Pool2dSizes& s, PlaceBand<A>& band, const T* x, const T* dy, T* dx,
+                                    long begin, long end, void* workspace) {
+  const long pitch = place_pitch(s), most = place_rows<A>(s), room = pitch - s.pad_left,
+             columns = s.w < room ? s.w : room;
   for (long i0 = 0; i0 < s.oh; i0 += most) {
     const long rows = most < s.oh - i0 ? most : s.oh - i0;
     long to = s.pad_left;
@@ -113,7 +121,9 @@ template <class T, class A>
         const Window at = window(s, i, 0);
         const T* const from = x + (p * s.h + at.top) * s.w;
         if (s.kh == 1) copy_row(from, band.best + to, columns);
-        else column_maxima(from, s.w, at.bottom - at.top, columns, (at.top - i * s.stride_h + s.pad_top) * s.w, band.best + to, band.place + to);
+        else
+          column_maxima(from, s.w, at.bottom - at.top, columns, (at.top - i * s.stride_h + s.pad_top) * s.w,
+                        band.best + to, band.place + to);
       }
     row_maxima(band.best, band.place, s.kw, (end - begin) * rows * pitch, s.kh == 1);
     for (long p = begin; p < end; ++p) {
@@ -127,9 +137,11 @@ template <class T, class A>
   }
 }
 
-/// max_pool2d_backward of the planes [begin, end); others(first, last) does it for those that are not finite and their neighbours.
+/// max_pool2d_backward of the planes [begin, end); others(first, last) does it for those that are not finite and their
+/// neighbours.
 template <class T, class Others>
-[[gnu::noinline]] void place_planes(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end, void* workspace, Others others) {
+[[gnu::noinline]] void place_planes(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
+                                    void* workspace, Others others) {
   using A = PoolValue<T>;
   PlaceBand<A> band;
   for (A& padding : band.best) padding = -std::numeric_limits<A>::infinity();
@@ -137,7 +149,8 @@ template <class T, class Others>
   const long fitting = place_rows<A>(s) / s.oh, planes = fitting > 0 ? fitting : 1;
   for (long plane = begin, next; plane < end; plane = next) {
     next = plane + planes < end ? plane + planes : end;
-    if (all_finite(x + plane * s.h * s.w, (next - plane) * s.h * s.w)) place_maxima(s, band, x, dy, dx, plane, next, workspace);
+    if (all_finite(x + plane * s.h * s.w, (next - plane) * s.h * s.w))
+      place_maxima(s, band, x, dy, dx, plane, next, workspace);
     else others(plane, next);
   }
 }

@@ -1,4 +1,5 @@
-// The gradient of maxima where lanes are planes, as in blocks of samples; other planes are brought side by side, a band of rows at a time.
+// The gradient of maxima where lanes are planes, as in blocks of samples; other planes are brought side by side, a band
+// of rows at a time.
 #pragma once
 #include <cstdint>
 
@@ -13,9 +14,10 @@ namespace detail {
 inline constexpr int spread_lanes = 16;
 inline constexpr int spread_width = simd_width<float> < spread_lanes ? simd_width<float> : spread_lanes;
 
-/// sums += dy at the place of each window's first maximum, for the rows of windows [i0, i0 + rows). x and sums begin with row `top` of the
-/// planes, dy with row i0.
-[[gnu::noinline]] inline void spread_maxima(const Pool2dSizes& s, const float* x, const float* dy, float* sums, long top, long i0, long rows) {
+/// sums += dy at the place of each window's first maximum, for the rows of windows [i0, i0 + rows). x and sums begin
+/// with row `top` of the planes, dy with row i0.
+[[gnu::noinline]] inline void spread_maxima(const Pool2dSizes& s, const float* x, const float* dy, float* sums,
+                                            long top, long i0, long rows) {
   using V = Simd<float, spread_width>;
   using P = Simd<std::int32_t, spread_width>;
   const V zero(0.0f);
@@ -23,20 +25,24 @@ inline constexpr int spread_width = simd_width<float> < spread_lanes ? simd_widt
   for (long i = i0; i < i0 + rows; ++i)
     for (long j = 0; j < s.ow; ++j, dy += spread_lanes) {
       const Window at = window(s, i, j);
-      const long first = ((at.top - top) * s.w + at.left) * spread_lanes, row = s.w * spread_lanes, width = (at.right - at.left) * spread_lanes;
+      const long first = ((at.top - top) * s.w + at.left) * spread_lanes, row = s.w * spread_lanes,
+                 width = (at.right - at.left) * spread_lanes;
       for (int lane = 0; lane < spread_lanes; lane += spread_width) {
         V best = V::load(x + first + lane);
         P number(0), winner(0);
         for (long r = 0; r < at.bottom - at.top; ++r)
-          for (const float *from = x + first + lane + r * row, *end = from + width; from != end; from += spread_lanes, number = number + one) {
+          for (const float *from = x + first + lane + r * row, *end = from + width; from != end;
+               from += spread_lanes, number = number + one) {
             const V before = best;
             best = max(V::load(from), best);
-            winner = P(best.lanes > before.lanes ? number.lanes : winner.lanes);  // not value > before: the chain of maxima need not wait for it
+            // not value > before: the chain of maxima need not wait for it
+            winner = P(best.lanes > before.lanes ? number.lanes : winner.lanes);
           }
         const V gradient = V::load(dy + lane);
         number = P(0);
         for (long r = 0; r < at.bottom - at.top; ++r)
-          for (float *to = sums + first + lane + r * row, *end = to + width; to != end; to += spread_lanes, number = number + one)
+          for (float *to = sums + first + lane + r * row, *end = to + width; to != end;
+               to += spread_lanes, number = number + one)
             (V::load(to) + V(winner.lanes == number.lanes ? gradient.lanes : zero.lanes)).store(to);
       }
     }
@@ -49,14 +55,17 @@ struct SpreadBand {
 };
 /// Rows of windows in a band; 0 if not even one fits.
 constexpr long spread_rows(const Pool2dSizes& s) {
-  const long room = SpreadBand::pixels / s.w - s.kh, rows = room < 0 ? 0 : room / s.stride_h + 1, fitting = SpreadBand::pixels / s.ow;
+  const long room = SpreadBand::pixels / s.w - s.kh, rows = room < 0 ? 0 : room / s.stride_h + 1,
+             fitting = SpreadBand::pixels / s.ow;
   return rows < fitting ? rows : fitting;
 }
 /// max_pool2d_backward of up to spread_lanes planes.
 template <class T>
-[[gnu::noinline]] void spread_group(const Pool2dSizes& s, SpreadBand& band, const T* x, const T* dy, T* dx, long planes) {
+[[gnu::noinline]] void spread_group(const Pool2dSizes& s, SpreadBand& band, const T* x, const T* dy, T* dx,
+                                    long planes) {
   const long each = spread_rows(s), plane = s.h * s.w, row = s.w * spread_lanes;
-  for (long i0 = 0, top = 0, summed = 0; i0 < s.oh; i0 += each) {  // of dx, rows before `top` are complete, those before `summed` begun
+  // of dx, rows before `top` are complete, those before `summed` begun
+  for (long i0 = 0, top = 0, summed = 0; i0 < s.oh; i0 += each) {
     const long rows = each < s.oh - i0 ? each : s.oh - i0, end = window(s, i0 + rows - 1, 0).bottom;
     const long next = i0 + rows < s.oh ? window(s, i0 + rows, 0).top : s.h, complete = next < end ? next : end;
     copy_matrix(x + top * s.w, 1, plane, band.x, spread_lanes, (end - top) * s.w, planes, spread_lanes);
@@ -71,8 +80,11 @@ template <class T>
   }
 }
 
-/// True if planes side by side are faster: small windows, and rows that fill vectors badly or that go to windows one by one.
-constexpr bool spreads(const Pool2dSizes& s) { return s.kh * s.kw <= 12 && (s.w <= spread_lanes || (s.kh == 1 && s.stride_w > 1)) && spread_rows(s) > 0; }
+/// True if planes side by side are faster: small windows, and rows that fill vectors badly or that go to windows one by
+/// one.
+constexpr bool spreads(const Pool2dSizes& s) {
+  return s.kh * s.kw <= 12 && (s.w <= spread_lanes || (s.kh == 1 && s.stride_w > 1)) && spread_rows(s) > 0;
+}
 /// max_pool2d_backward of the planes [begin, end) but for a few, from the returned one on.
 template <class T>
 [[gnu::noinline]] long spread_planes(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {

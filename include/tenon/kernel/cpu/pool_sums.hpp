@@ -1,4 +1,5 @@
-// The maxima over windows of 2 x 2 of what fused steps make of a convolution's sums, while these are in the nearest cache.
+// The maxima over windows of 2 x 2 of what fused steps make of a convolution's sums, while these are in the nearest
+// cache.
 #pragma once
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/sample_blocks.hpp>
@@ -15,9 +16,11 @@ struct PooledSums {
   const float* sums;    // the first pixel
   long row, pixel;      // from there to the pixel below, and to the next one
   long windows, lanes;  // lanes: of each pixel; 1 where pixels are neighbours
-  float *to, *winners;  // winners: if they are kept, in the places of the maxima, the number of each one's pixel; -1 if it is not greater than 0
-  long step;            // from the maximum of a window to that of the next one
-  long channel;         // the first one
+  // winners: if they are kept, in the places of the maxima, the number of each one's pixel; -1 if it is not greater
+  // than 0
+  float *to, *winners;
+  long step;     // from the maximum of a window to that of the next one
+  long channel;  // the first one
 };
 using PoolSums = FunctionRef<const PooledSums&>;
 
@@ -33,7 +36,8 @@ template <bool... Moves, class F, class... T>
   return PoolVector::load(own);
 }
 
-/// The maximum of four, as by max_pool2d: the first one begins, a later one takes over only if it is greater. Its number goes to
+/// The maximum of four, as by max_pool2d: the first one begins, a later one takes over only if it is greater. Its
+/// number goes to
 /// `winner`, or -1 if it is not greater than 0.
 template <bool keeps>
 [[gnu::always_inline]] inline PoolVector maximum_of(const PoolVector (&v)[4], PoolVector& winner) {
@@ -58,7 +62,9 @@ template <bool keeps>
 template <bool keeps, class F, class... T>
 [[gnu::noinline]] void pool_pixels(F f, const PooledSums& p, const T*... in) {
   constexpr int width = detail::pool_sums_width;
-  const auto own = [&](const float* sums) __attribute__((always_inline)) { return detail::finished_sums<(sizeof(T) == 0)...>(f, sums, in...); };
+  const auto own = [&](const float* sums) __attribute__((always_inline)) {
+    return detail::finished_sums<(sizeof(T) == 0)...>(f, sums, in...);
+  };
   const long row = p.row, windows = p.windows;
   float *const to = p.to, *const winners = p.winners;
   for (long w = 0; w < windows; w += width) {
@@ -66,7 +72,8 @@ template <bool keeps, class F, class... T>
     const float* const upper = p.sums + 2 * w;
     const auto u0 = own(upper), u1 = own(upper + width), l0 = own(upper + row), l1 = own(upper + row + width);
     detail::PoolVector winner;
-    const auto best = detail::maximum_of<keeps>({every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)}, winner);
+    const auto best = detail::maximum_of<keeps>(
+        {every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)}, winner);
     if (w + width <= windows) {
       best.store(to + w);
       if constexpr (keeps) winner.store(winners + w);
@@ -77,7 +84,8 @@ template <bool keeps, class F, class... T>
   }
 }
 
-/// Maxima of windows whose pixels are vectors: of samples, or of channels, with which operands move whose Moves is true.
+/// Maxima of windows whose pixels are vectors: of samples, or of channels, with which operands move whose Moves is
+/// true.
 template <bool keeps, bool... Moves, class F, class... T>
 [[gnu::noinline]] void pool_vectors(F f, const PooledSums& p, const T*... in) {
   constexpr int width = detail::pool_sums_width;
@@ -87,9 +95,12 @@ template <bool keeps, bool... Moves, class F, class... T>
   for (long at = 0; at < end; at += step, upper += 2 * pixel)
     for (long lane = 0; lane < lanes; lane += width) {
       const float* const lower = upper + row;
-      const auto own = [&](const float* sums) __attribute__((always_inline)) { return detail::finished_sums<Moves...>(f, sums + lane, (in + (Moves ? lane : 0))...); };
+      const auto own = [&](const float* sums) __attribute__((always_inline)) {
+        return detail::finished_sums<Moves...>(f, sums + lane, (in + (Moves ? lane : 0))...);
+      };
       detail::PoolVector winner;
-      detail::maximum_of<keeps>({own(upper), own(upper + pixel), own(lower), own(lower + pixel)}, winner).store(to + at + lane);
+      detail::maximum_of<keeps>({own(upper), own(upper + pixel), own(lower), own(lower + pixel)}, winner)
+          .store(to + at + lane);
       if constexpr (keeps) winner.store(winners + at + lane);
     }
 }
@@ -98,7 +109,8 @@ template <bool keeps, bool... Moves, class F, class... T>
 struct SameSum {
   float operator()(float sum) const { return sum; }
 };
-/// Steps, and the maxima of what they make: the same code for all shapes. Operands are numbers or have a value per channel.
+/// Steps, and the maxima of what they make: the same code for all shapes. Operands are numbers or have a value per
+/// channel.
 template <class Steps, bool keeps, bool... PerChannel>
 struct PoolSteps {
   const float* operand[sizeof...(PerChannel) + 1];
@@ -113,7 +125,8 @@ struct PoolSteps {
   template <std::size_t... K>
   void run(const PooledSums& p, std::index_sequence<K...>) const {
     if (p.kind == PoolLanes::pixels) pool_pixels<keeps>(PlusZero(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
-    else if (p.kind == PoolLanes::channels) pool_vectors<keeps, PerChannel...>(PlusZero(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
+    else if (p.kind == PoolLanes::channels)
+      pool_vectors<keeps, PerChannel...>(PlusZero(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
     else pool_vectors<keeps, (PerChannel && false)...>(Steps(), p, (operand[K] + (PerChannel ? p.channel : 0))...);
   }
 };

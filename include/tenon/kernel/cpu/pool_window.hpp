@@ -5,8 +5,9 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// x [planes, h, w], y [planes, oh, ow]; padding below and to the right follows from oh and ow. Planes are the items that threads
-/// divide. Each window must meet x (it does in MindSpore's pad modes "same" and "valid", and in "pad" up to half the window).
+/// x [planes, h, w], y [planes, oh, ow]; padding below and to the right follows from oh and ow. Planes are the items
+/// that threads divide. Each window must meet x (it does in MindSpore's pad modes "same" and "valid", and in "pad" up
+/// to half the window).
 struct Pool2dSizes {
   long planes, h, w, oh, ow;
   int kh, kw, stride_h, stride_w, pad_top, pad_left;

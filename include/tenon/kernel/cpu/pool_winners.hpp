@@ -8,11 +8,13 @@ namespace tenon::inline TENON_ABI::kernel {
 namespace detail {
 /// What each of the four pixels of some windows gets: dy if it is the winner.
 template <int Lanes>
-[[gnu::always_inline]] inline void spread_to(Simd<float, Lanes> winner, Simd<float, Lanes> dy, Simd<float, Lanes> (&out)[4]) {
+[[gnu::always_inline]] inline void spread_to(Simd<float, Lanes> winner, Simd<float, Lanes> dy,
+                                             Simd<float, Lanes> (&out)[4]) {
   using V = Simd<float, Lanes>;
   const V zero(0.0f);
 #pragma GCC unroll 4
-  for (int t = 0; t < 4; ++t) out[t] = choose_greater(winner, V(float(t) - 0.5f), choose_greater(V(float(t) + 0.5f), winner, dy, zero), zero);
+  for (int t = 0; t < 4; ++t)
+    out[t] = choose_greater(winner, V(float(t) - 0.5f), choose_greater(V(float(t) + 0.5f), winner, dy, zero), zero);
 }
 
 // One plane, whose rows of windows have at least half_lanes of them.
@@ -32,11 +34,11 @@ inline void spread_plane(const Pool2dSizes& s, const float* winners, const float
 }
 }  // namespace detail
 
-
-/// dx = dy at the winner of each window, else 0, for the planes [begin, end). As max_pool2d_backward, which adds to 0 where rows have less
-/// than least_spread_windows windows: -0 would become 0.
+/// dx = dy at the winner of each window, else 0, for the planes [begin, end). As max_pool2d_backward, which adds to 0
+/// where rows have less than least_spread_windows windows: -0 would become 0.
 inline constexpr int least_spread_windows = detail::half_lanes<float>;
-[[gnu::noinline]] inline void spread_winners(const Pool2dSizes& s, const float* winners, const float* dy, float* dx, long begin, long end) {
+[[gnu::noinline]] inline void spread_winners(const Pool2dSizes& s, const float* winners, const float* dy, float* dx,
+                                             long begin, long end) {
   for (long plane = begin; plane < end; ++plane) {
     const long from = plane * s.oh * s.ow, to = plane * s.h * s.w;
     if (2 * s.oh < s.h || 2 * s.ow < s.w) clear(dx + to, s.h * s.w);  // pixels outside of every window
@@ -44,7 +46,8 @@ inline constexpr int least_spread_windows = detail::half_lanes<float>;
   }
 }
 /// The same in blocks; planes are those of all blocks.
-[[gnu::noinline]] inline void block_spread_winners(const Pool2dSizes& s, const float* winners, const float* dy, float* dx, long begin, long end) {
+[[gnu::noinline]] inline void block_spread_winners(const Pool2dSizes& s, const float* winners, const float* dy,
+                                                   float* dx, long begin, long end) {
   using V = detail::BlockVector;
   detail::each_block_plane(s, begin, end, [&](long to, long from) {
     if (2 * s.oh < s.h || 2 * s.ow < s.w)
@@ -52,7 +55,8 @@ inline constexpr int least_spread_windows = detail::half_lanes<float>;
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
         const long window = from + (i * s.ow + j) * block_samples;
-        float *const upper = dx + to + (2 * i * s.w + 2 * j) * block_samples, *const lower = upper + s.w * block_samples;
+        float *const upper = dx + to + (2 * i * s.w + 2 * j) * block_samples, *const lower =
+                                                                                  upper + s.w * block_samples;
         V out[4];
         detail::spread_to(V::load(winners + window), V::load(dy + window), out);
         out[0].store(upper), out[1].store(upper + block_samples);

@@ -9,14 +9,17 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Philox blocks drawn together, and the words they hold: element e of group g takes word e / 16 of block 16 g + e mod 16.
+/// Philox blocks drawn together, and the words they hold: element e of group g takes word e / 16 of block 16 g + e mod
+/// 16.
 inline constexpr int random_lanes = 16, random_group = 4 * random_lanes;
 
 /// The 64 words of a group: word[k][l] is word k of philox(key, 16 group + l, high).
-inline void draw_words(std::uint64_t key, std::uint64_t group, std::uint64_t high, std::uint32_t (&word)[4][random_lanes]) {
+inline void draw_words(std::uint64_t key, std::uint64_t group, std::uint64_t high,
+                       std::uint32_t (&word)[4][random_lanes]) {
   std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int l = 0; l < random_lanes; ++l) {
-    word[0][l] = static_cast<std::uint32_t>(group * random_lanes) + static_cast<std::uint32_t>(l);  // 16 divides 2^32: no carry
+    // 16 divides 2^32: no carry
+    word[0][l] = static_cast<std::uint32_t>(group * random_lanes) + static_cast<std::uint32_t>(l);
     word[1][l] = static_cast<std::uint32_t>((group * random_lanes) >> 32);
     word[2][l] = static_cast<std::uint32_t>(high);
     word[3][l] = static_cast<std::uint32_t>(high >> 32);
@@ -35,7 +38,9 @@ inline void draw_words(std::uint64_t key, std::uint64_t group, std::uint64_t hig
 }
 
 /// Uniform in [0, 1) with 24 bits, as unit_float; through a signed number, which vectors convert in one instruction.
-inline float unit_number(std::uint32_t word) { return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * 0x1p-24f; }
+inline float unit_number(std::uint32_t word) {
+  return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * 0x1p-24f;
+}
 
 /// -2 log(x) for x = k 2^-24 in (0, 1]: x = 2^e m with m in [2/3, 4/3), log m = 2 atanh((m - 1) / (m + 1)) as a series.
 inline float minus_two_log(float x) {
@@ -50,7 +55,8 @@ inline float minus_two_log(float x) {
 inline void turn(float u, float& cosine, float& sine) {
   const std::int32_t quarter = static_cast<std::int32_t>(u * 4 + 0.5f);
   const float a = (u - static_cast<float>(quarter) * 0.25f) * 6.2831853f, q = a * a;
-  const float c = 1 + q * (-1.0f / 2 + q * (1.0f / 24 + q * (-1.0f / 720 + q * (1.0f / 40320 + q * (-1.0f / 3628800)))));
+  const float c =
+      1 + q * (-1.0f / 2 + q * (1.0f / 24 + q * (-1.0f / 720 + q * (1.0f / 40320 + q * (-1.0f / 3628800)))));
   const float s = a * (1 + q * (-1.0f / 6 + q * (1.0f / 120 + q * (-1.0f / 5040 + q * (1.0f / 362880)))));
   const bool swap = quarter & 1;
   const float first = swap ? s : c, second = swap ? c : s;

@@ -1,4 +1,5 @@
-// What the time loops of recurrent layers share: a weight packed once for many small products, and the walk over samples.
+// What the time loops of recurrent layers share: a weight packed once for many small products, and the walk over
+// samples.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -31,16 +32,17 @@ template <class A>
     return value.store(to);
   for (long l = 0; l < count; ++l) to[l] = value[int(l)];
 }
-// Of this size on results do not enter the caches: they would have left the second one before they are read, and each line would be
-// read from memory before it is written.
+// Of this size on results do not enter the caches: they would have left the second one before they are read, and each
+// line would be read from memory before it is written.
 inline constexpr long recurrent_cached_bytes = 1 << 20;
 template <class A>
 inline bool goes_past_caches(const A* rows, long row_length, long size) {
   constexpr long lanes = Simd<A>::width;
-  return size * long(sizeof(A)) > recurrent_cached_bytes && row_length % lanes == 0 && reinterpret_cast<std::uintptr_t>(rows) % sizeof(Simd<A>) == 0;
+  return size * long(sizeof(A)) > recurrent_cached_bytes && row_length % lanes == 0 &&
+         reinterpret_cast<std::uintptr_t>(rows) % sizeof(Simd<A>) == 0;
 }
-// A vector of a long row; if it stays in the caches, the place of a later one is fetched meanwhile: stores that wait for memory would take
-// as long as the arithmetic.
+// A vector of a long row; if it stays in the caches, the place of a later one is fetched meanwhile: stores that wait
+// for memory would take as long as the arithmetic.
 template <bool past_caches, class A>
 [[gnu::always_inline]] inline void store_part(Simd<A> value, A* to, long count, const A* later) {
   if constexpr (past_caches) store_past_caches(value, to);
@@ -56,8 +58,8 @@ inline void fetch(const A* from, long count) {
 }
 }  // namespace detail
 
-/// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of rows.
-/// Element (p, j) of b is from[p * b_row + j * b_column].
+/// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of
+/// rows. Element (p, j) of b is from[p * b_row + j * b_column].
 template <class A>
 class StepWeight {
  public:
@@ -67,7 +69,8 @@ class StepWeight {
   }
   /// Bytes for up to `rows` rows, a multiple of 64.
   static constexpr std::size_t bytes(long k, long columns, long rows) {
-    const long one = panels(columns, 1) * pitch(columns, 1), many = rows > 1 ? panels(columns, rows) * pitch(columns, rows) : 0;
+    const long one = panels(columns, 1) * pitch(columns, 1),
+               many = rows > 1 ? panels(columns, rows) * pitch(columns, rows) : 0;
     return taps_bytes(k) + std::size_t(round_up(k * (one > many ? one : many) * long(sizeof(A)), 64));
   }
   /// Columns of a product as it is stored: the last ones have no meaning.
@@ -85,17 +88,20 @@ class StepWeight {
     }
   }
   void pack(const A* from, long b_row, long b_column) { pack(from, b_row, b_column, 0, k_); }
-  /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows as the panels were
-  /// made for, or one of a block of several. p goes up to `steps`, 0: all.
+  /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows
+  /// as the panels were made for, or one of a block of several. p goes up to `steps`, 0: all.
   void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume, long steps = 0) const {
     std::int32_t row[tile_rows];
     for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
     for (long j = 0; j < columns_; j += pitch_)
-      run_tile(Tile<A>{taps_, steps ? steps : k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
+      run_tile(Tile<A>{taps_, steps ? steps : k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows),
+               columns_ - j < pitch_ ? columns_ - j : pitch_);
   }
 
  private:
-  static constexpr long pitch(long columns, long rows) { return rows == 1 && columns > tile_columns<A>(2) ? tile_columns<A>(1) : tile_columns<A>(2); }
+  static constexpr long pitch(long columns, long rows) {
+    return rows == 1 && columns > tile_columns<A>(2) ? tile_columns<A>(1) : tile_columns<A>(2);
+  }
   static constexpr long panels(long columns, long rows) { return ceil_div(columns, pitch(columns, rows)); }
   static constexpr std::size_t taps_bytes(long k) { return std::size_t(round_up(k * long(sizeof(Tap)), 64)); }
 

@@ -8,7 +8,8 @@
 
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A reduction, seen from its kernel: neighbouring axes that are all kept or all reduced count as one, the outermost first.
+/// A reduction, seen from its kernel: neighbouring axes that are all kept or all reduced count as one, the outermost
+/// first.
 struct ReduceWalk {
   int groups = 0;
   long extent[max_rank]{}, stride[max_rank]{}, runs = 1, elements = 1;
@@ -56,9 +57,13 @@ namespace tenon::inline TENON_ABI::kernel {
 
 inline constexpr int reduce_lanes = 16;
 
-/// What sums and means share, so that they are compiled once: a + b of numbers or of vectors, and the division by a number, 1 for a sum.
+/// What sums and means share, so that they are compiled once: a + b of numbers or of vectors, and the division by a
+/// number, 1 for a sum.
 struct Plus {
-  template <class V> [[gnu::always_inline]] V operator()(V a, V b) const { return a + b; }
+  template <class V>
+  [[gnu::always_inline]] V operator()(V a, V b) const {
+    return a + b;
+  }
 };
 template <class R>
 struct DivideBy {
@@ -84,7 +89,8 @@ using ReduceVector = Simd<A, (simd_width<A> < reduce_lanes ? simd_width<A> : red
 /// True if partial results of elements T are vectors of A, which F takes as it takes numbers.
 template <class A, class T, class F>
 inline constexpr bool reduces_vectors = [] {
-  if constexpr (std::is_floating_point_v<A> && (std::is_same_v<A, T> || is_half<T>)) return std::is_invocable_v<F, ReduceVector<A>, ReduceVector<A>>;
+  if constexpr (std::is_floating_point_v<A> && (std::is_same_v<A, T> || is_half<T>))
+    return std::is_invocable_v<F, ReduceVector<A>, ReduceVector<A>>;
   else return false;
 }();
 
@@ -122,7 +128,9 @@ inline A reduce_vectors(const T* x, long runs, long length, Start start, A initi
       for (int l = 0; l < reduce_lanes; ++l) rest[l] = l < left ? static_cast<A>(run[l]) : initial;
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v)
-      part[v] = f(part[v], beyond ? first_lanes(load_lanes<V::width, A>(run + v * V::width), left - v * V::width, V(initial)) : V::load(rest + v * V::width));
+      part[v] =
+          f(part[v], beyond ? first_lanes(load_lanes<V::width, A>(run + v * V::width), left - v * V::width, V(initial))
+                            : V::load(rest + v * V::width));
   }
 #pragma GCC unroll 4
   for (int half = vectors / 2; half > 0; half /= 2)
@@ -136,7 +144,8 @@ inline A reduce_vectors(const T* x, long runs, long length, Start start, A initi
 /// i mod 16 of 16 partial results, which the fixed tree combines at the end: the order depends on the shape alone.
 /// Up to `limit` memory may be read.
 template <class A, class T, class Start, class F>
-inline A reduce_runs(const T* x, long runs, long length, Start start, A initial, F f, [[maybe_unused]] const T* limit = nullptr) {
+inline A reduce_runs(const T* x, long runs, long length, Start start, A initial, F f,
+                     [[maybe_unused]] const T* limit = nullptr) {
   if (length == 1) {
     A total = initial;
     for (long r = 0; r < runs; ++r) total = f(total, static_cast<A>(x[start(r)]));
@@ -163,30 +172,38 @@ inline constexpr long reduce_block = 512;
 
 // Results [begin, end) one after the other, or with the last axis kept a block of them at once.
 template <class A, class T, class R, class F, class Finish>
-[[gnu::noinline]] void reduce_range(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+[[gnu::noinline]] void reduce_range(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f,
+                                    const Finish& finish) {
   const long width = w.length();
   if (!w.vertical()) {
     for (long kept = begin; kept < end; ++kept)
       y[kept] = finish(reduce_runs<A>(
-          x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f, x + w.elements));
+          x + w.offset(kept, false), w.runs, width, [&](long r) { return w.offset(r, true); }, initial, f,
+          x + w.elements));
     return;
   }
   for (long kept = begin; kept < end;) {
-    const long column = kept % width, left = width - column < end - kept ? width - column : end - kept, count = left < reduce_block ? left : reduce_block;
-    const long start = w.offset(kept / width, false) + column, whole = (count + block_length - 1) / block_length * block_length;
+    const long column = kept % width, left = width - column < end - kept ? width - column : end - kept,
+               count = left < reduce_block ? left : reduce_block;
+    const long start = w.offset(kept / width, false) + column,
+               whole = (count + block_length - 1) / block_length * block_length;
     A total[reduce_block];
     for (long i = 0; i < whole; ++i) total[i] = initial;
     long r = 0;
     // Blocks are filled up with neighbours, which are there but in the last rows.
     for (; r + 4 <= w.runs; r += 4) {
-      const long offset[4]{start + w.offset(r, true), start + w.offset(r + 1, true), start + w.offset(r + 2, true), start + w.offset(r + 3, true)};
+      const long offset[4]{start + w.offset(r, true), start + w.offset(r + 1, true), start + w.offset(r + 2, true),
+                           start + w.offset(r + 3, true)};
       const T *const a = x + offset[0], *const b = x + offset[1], *const c = x + offset[2], *const d = x + offset[3];
-      in_blocks(offset[3] + whole <= w.elements ? whole : count,
-                [&](long i) { total[i] = f(f(f(f(total[i], static_cast<A>(a[i])), static_cast<A>(b[i])), static_cast<A>(c[i])), static_cast<A>(d[i])); });
+      in_blocks(offset[3] + whole <= w.elements ? whole : count, [&](long i) {
+        total[i] = f(f(f(f(total[i], static_cast<A>(a[i])), static_cast<A>(b[i])), static_cast<A>(c[i])),
+                     static_cast<A>(d[i]));
+      });
     }
     for (; r < w.runs; ++r) {
       const long offset = start + w.offset(r, true);
-      in_blocks(offset + whole <= w.elements ? whole : count, [&, row = x + offset](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
+      in_blocks(offset + whole <= w.elements ? whole : count,
+                [&, row = x + offset](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
     }
     for (long i = 0; i < count; ++i) y[kept + i] = finish(total[i]);
     kept += count;
@@ -199,12 +216,14 @@ template <class A, int Width, class T>
   if constexpr (Width == 4) return load_lanes<4, A>(x);
   else return joined(load_spread<A, Width / 2>(x, row), load_spread<A, Width / 2>(x + Width / 2 * row, row));
 }
-// The same for `blocks` blocks of neighbouring groups that a vector has a lane for each: groups of at most 16 elements with one result, or of any number
-// with up to 16 kept ones last.
+// The same for `blocks` blocks of neighbouring groups that a vector has a lane for each: groups of at most 16 elements
+// with one result, or of any number with up to 16 kept ones last.
 template <class A, class T, class R, class F, class Finish>
-[[gnu::noinline]] void reduce_rows(const ReduceWalk& w, const T* x, R* y, long blocks, A initial, const F& f, const Finish& finish) {
+[[gnu::noinline]] void reduce_rows(const ReduceWalk& w, const T* x, R* y, long blocks, A initial, const F& f,
+                                   const Finish& finish) {
   using V = ReduceVector<A>;
-  const long length = w.stride[0], period = w.vertical() ? w.length() : reduce_lanes, results = w.vertical() ? period : 1;
+  const long length = w.stride[0], period = w.vertical() ? w.length() : reduce_lanes,
+             results = w.vertical() ? period : 1;
   const long reached = w.vertical() ? period : long(std::bit_ceil(std::size_t(length)));
   for (; blocks > 0; --blocks, x += V::width * length, y += V::width * results) {
     V lane[reduce_lanes];
@@ -236,10 +255,12 @@ template <class A, class T, class R, class F, class Finish>
   }
 }
 
-// The same for `blocks` times 8 results of `width` kept elements each, which are not more than a vector has: the chains of all run together.
+// The same for `blocks` times 8 results of `width` kept elements each, which are not more than a vector has: the chains
+// of all run together.
 inline constexpr int reduce_chains = 8;
 template <class A, class T, class R, class F, class Finish>
-[[gnu::noinline]] void reduce_columns(const ReduceWalk& w, const T* x, R* y, long blocks, A initial, const F& f, const Finish& finish) {
+[[gnu::noinline]] void reduce_columns(const ReduceWalk& w, const T* x, R* y, long blocks, A initial, const F& f,
+                                      const Finish& finish) {
   using V = ReduceVector<A>;
   const long width = w.length(), step = w.stride[0];
   for (; blocks > 0; --blocks, x += reduce_chains * step) {
@@ -257,14 +278,18 @@ template <class A, class T, class R, class F, class Finish>
   }
 }
 
-// Neighbouring results of few elements, for as many of begin .. end - 1 as vectors serve without a look at what is left: returns where those end.
+// Neighbouring results of few elements, for as many of begin .. end - 1 as vectors serve without a look at what is
+// left: returns where those end.
 template <class A, class T, class R, class F, class Finish>
-[[gnu::noinline]] long reduce_short(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+[[gnu::noinline]] long reduce_short(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f,
+                                    const Finish& finish) {
   constexpr long lanes = ReduceVector<A>::width;
   const bool vertical = w.vertical();
-  const long width = w.length(), results = vertical ? width : 1, together = vertical && width > 3 ? reduce_chains : lanes;
+  const long width = w.length(), results = vertical ? width : 1,
+             together = vertical && width > 3 ? reduce_chains : lanes;
   if (w.elements == 0 || width > lanes || !w.is_short()) return begin;
-  const long step = w.stride[0], first = ceil_div(begin, results), safe = (w.elements - lanes) / step;  // the last ones read further
+  // the last ones read further
+  const long step = w.stride[0], first = ceil_div(begin, results), safe = (w.elements - lanes) / step;
   const long blocks = ((end / results < safe ? end / results : safe) - first) / together, from = first * results;
   if (blocks <= 0) return begin;
   if (begin < from) reduce_range(w, x, y, begin, from, initial, f, finish);
@@ -276,8 +301,8 @@ template <class A, class T, class R, class F, class Finish>
 
 /// y[kept] = finish(reduction of x over the reduced axes), for kept elements begin .. end - 1.
 ///
-/// `f(a, b)` combines, starting from `initial`. With the last axis kept the elements of one result are taken in row-major order, else
-/// as by reduce_runs. `can_be_short`: w may be is_short().
+/// `f(a, b)` combines, starting from `initial`. With the last axis kept the elements of one result are taken in
+/// row-major order, else as by reduce_runs. `can_be_short`: w may be is_short().
 template <bool can_be_short = true, class A, class T, class R, class F, class Finish>
 void reduce(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
   if constexpr (can_be_short && detail::reduces_vectors<A, T, F> && simd_width<A> >= 4)
@@ -291,21 +316,27 @@ inline constexpr long small_reduction = 16;
 template <class Call>
 constexpr bool is_small_reduction() {
   constexpr TensorType x = Call::operand(0);
-  return (is_straight<Call> || !x.batched()) && x.count(1) > 0 && x.count(1) <= (is_straight<Call> ? 4 : 1) * small_reduction;
+  return (is_straight<Call> || !x.batched()) && x.count(1) > 0 &&
+         x.count(1) <= (is_straight<Call> ? 4 : 1) * small_reduction;
 }
-/// The same as reduce, for such a call. An element that is combined with `initial` stays as it is: lanes that no element goes to are left out.
+/// The same as reduce, for such a call. An element that is combined with `initial` stays as it is: lanes that no
+/// element goes to are left out.
 template <class Call, unsigned mask, class A, class T, class R, class F, class Finish>
-[[gnu::always_inline]] inline void reduce_small(const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
+[[gnu::always_inline]] inline void reduce_small(const T* x, R* y, long begin, long end, A initial, const F& f,
+                                                const Finish& finish) {
   constexpr ReduceWalk w = reduce_walk(Call::operand(0), mask, 1);
-  constexpr long count = w.vertical() || w.length() == 1 ? 1 : w.length(), lanes = count < reduce_lanes ? std::bit_ceil(std::size_t(count)) : reduce_lanes;
+  constexpr long count = w.vertical() || w.length() == 1 ? 1 : w.length(),
+                 lanes = count < reduce_lanes ? std::bit_ceil(std::size_t(count)) : reduce_lanes;
 #pragma GCC unroll 64
   for (long kept = begin; kept < end; ++kept) {
-    const T* const own = x + (w.vertical() ? w.offset(kept / w.length(), false) + kept % w.length() : w.offset(kept, false));
+    const T* const own =
+        x + (w.vertical() ? w.offset(kept / w.length(), false) + kept % w.length() : w.offset(kept, false));
     A lane[lanes];
 #pragma GCC unroll 16
     for (A& l : lane) l = initial;
 #pragma GCC unroll 64
-    for (long e = 0; e < w.runs * count; ++e) lane[e % count % lanes] = f(lane[e % count % lanes], static_cast<A>(own[w.offset(e / count, true) + e % count]));
+    for (long e = 0; e < w.runs * count; ++e)
+      lane[e % count % lanes] = f(lane[e % count % lanes], static_cast<A>(own[w.offset(e / count, true) + e % count]));
 #pragma GCC unroll 4
     for (long half = lanes / 2; half > 0; half /= 2)
 #pragma GCC unroll 8
@@ -320,7 +351,9 @@ inline void reduce_call(const Arguments& a, long begin, long end, A initial, con
   const auto* const x = a.operand<typename Call::template Operand<0>>(0);
   auto* const y = a.result<typename Call::Result>();
   if constexpr (is_small_reduction<Call>()) reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
-  else reduce<reduce_walk(Call::operand(0), mask, 1).is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
+  else
+    reduce<reduce_walk(Call::operand(0), mask, 1).is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin,
+                                                              end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel

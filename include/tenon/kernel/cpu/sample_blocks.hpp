@@ -21,8 +21,9 @@ inline void unpack_samples(const float* x, float* y, long n, long features, long
   }
 }
 
-// How a sum over the batch adds up float32 images, in both layouts: first each sample for itself; then the 16 samples of a block as a
-// tree, neighbours first, missing ones as +0; then the blocks one after the other; at last +0, which turns -0 into 0.
+// How a sum over the batch adds up float32 images, in both layouts: first each sample for itself; then the 16 samples
+// of a block as a tree, neighbours first, missing ones as +0; then the blocks one after the other; at last +0, which
+// turns -0 into 0.
 
 /// Vectors that hold the 16 samples of a feature.
 inline constexpr int block_width = simd_width<float> < block_samples ? simd_width<float> : block_samples;
@@ -38,7 +39,8 @@ template <int Width>
 }
 
 namespace detail {
-// Adds neighbouring lanes of the Width / Step vectors that are left, until vector 0 holds in lane i the sum of what was vector i.
+// Adds neighbouring lanes of the Width / Step vectors that are left, until vector 0 holds in lane i the sum of what was
+// vector i.
 template <int Step, int Width>
 [[gnu::always_inline]] inline void add_neighbours(Simd<float, Width>* rows) {
 #pragma GCC unroll 16
@@ -57,8 +59,8 @@ template <int Width>
   return rows[0];
 }
 
-/// sums[i] = the sum of the first `count` samples of vector i, for `vectors` vectors of 16 samples, rounded up to the width of a
-/// register in both arrays.
+/// sums[i] = the sum of the first `count` samples of vector i, for `vectors` vectors of 16 samples, rounded up to the
+/// width of a register in both arrays.
 [[gnu::noinline]] inline void add_samples(const float* lanes, long vectors, long count, float* sums) {
   using V = Simd<float, block_width>;
   for (long i = 0; i < vectors; i += block_width) {

@@ -30,15 +30,17 @@ inline C row_maximum(const T* x, long count) {
   detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
   for (long i = 0; i < whole; i += lanes) {
     operand.load(i);
-    for (int l = 0; l < lanes; ++l) lane[l] = Larger()(lane[l], lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]));
+    for (int l = 0; l < lanes; ++l)
+      lane[l] =
+          Larger()(lane[l], lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]));
   }
   for (long i = whole; i < count; ++i) lane[i - whole] = Larger()(lane[i - whole], static_cast<C>(x[i]));
   return fold_lanes(lane, Larger());
 }
 
-/// The sum of exp(x - largest) over a row, in 16 lanes; with `keep` y[i] = exp(x[i] - largest), too. The last block is filled up
-/// with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one. If it `reads_on`, memory may be
-/// read up to `limit`.
+/// The sum of exp(x - largest) over a row, in 16 lanes; with `keep` y[i] = exp(x[i] - largest), too. The last block is
+/// filled up with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one. If
+/// it `reads_on`, memory may be read up to `limit`.
 template <bool keep, int lanes = reduce_lanes, bool reads_on = false, class C, class T>
 inline C exponentials(const T* x, T* y, long count, C largest, [[maybe_unused]] const T* limit = nullptr) {
   C lane[lanes]{}, value[lanes];
@@ -49,9 +51,11 @@ inline C exponentials(const T* x, T* y, long count, C largest, [[maybe_unused]] 
       if constexpr (reads_on) detail::first_of_block(x + i, live, value);
     } else if (live == lanes) {
       operand.load(i);
-      for (int l = 0; l < lanes; ++l) value[l] = lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]);
+      for (int l = 0; l < lanes; ++l)
+        value[l] = lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]);
     } else
-      for (int l = 0; l < lanes; ++l) value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
+      for (int l = 0; l < lanes; ++l)
+        value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
     for (int l = 0; l < lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
     if constexpr (keep) {
       if (live == lanes)
@@ -78,18 +82,23 @@ template <class T, class F>
 }
 }  // namespace detail
 
-/// Softmax of neighbouring rows:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C; x may be read up to `limit`.
+/// Softmax of neighbouring rows:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C; x may be
+/// read up to `limit`.
 template <class C, bool logarithm, class T>
 inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit) {
-  constexpr bool vectors = detail::reduces_vectors<C, T, Plus>, keep = !logarithm && std::is_same_v<T, C>;  // the exponentials would lose digits in y
-  constexpr long together = 16;                                                                            // whose logarithms are one vector
+  // the exponentials would lose digits in y
+  constexpr bool vectors = detail::reduces_vectors<C, T, Plus>, keep = !logarithm && std::is_same_v<T, C>;
+  // whose logarithms are one vector
+  constexpr long together = 16;
   for (; rows > 0; rows -= together, x += together * count, y += together * count) {
     const long own = rows < together ? rows : together;
     C largest[together], sum[together];
     for (C& total : sum) total = 1;
     for (long r = 0; r < own; ++r) {
       const T* const row = x + r * count;
-      if constexpr (vectors) largest[r] = detail::reduce_vectors(row, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), Larger(), limit);
+      if constexpr (vectors)
+        largest[r] = detail::reduce_vectors(
+            row, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), Larger(), limit);
       else largest[r] = row_maximum<C>(row, count);
       sum[r] = exponentials<keep, reduce_lanes, vectors>(row, y + r * count, count, largest[r], limit);
     }
@@ -105,8 +114,11 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
           if constexpr (logarithm) return v - V(most) - V(total);
           else return v / V(total);
         });
-      else if constexpr (logarithm) map_in_blocks<true>(to, count, [most, total](auto value) { return static_cast<C>(value) - most - total; }, row);
-      else map_in_blocks<true>(to, count, [most, total](auto value) { return exp(static_cast<C>(value) - most) / total; }, row);
+      else if constexpr (logarithm)
+        map_in_blocks<true>(to, count, [most, total](auto value) { return static_cast<C>(value) - most - total; }, row);
+      else
+        map_in_blocks<true>(
+            to, count, [most, total](auto value) { return exp(static_cast<C>(value) - most) / total; }, row);
     }
   }
 }
@@ -116,8 +128,10 @@ template <class C, bool logarithm, class T>
 inline void softmax_columns(const T* x, T* y, long count, long pitch, long columns) {
   C largest[axis_columns], sum[axis_columns]{};
   for (C& l : largest) l = -std::numeric_limits<C>::infinity();
-  for (long i = 0; i < count; ++i) in_blocks(columns, [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
-  for (long i = 0; i < count; ++i) in_blocks(columns, [&, row = x + i * pitch](long c) { sum[c] += exp(static_cast<C>(row[c]) - largest[c]); });
+  for (long i = 0; i < count; ++i)
+    in_blocks(columns, [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
+  for (long i = 0; i < count; ++i)
+    in_blocks(columns, [&, row = x + i * pitch](long c) { sum[c] += exp(static_cast<C>(row[c]) - largest[c]); });
   if constexpr (logarithm) in_blocks(columns, [&](long c) { sum[c] = log(sum[c]); });
   for (long i = 0; i < count; ++i)
     store_in_blocks(y + i * pitch, columns, [&, row = x + i * pitch](long c) {
@@ -128,24 +142,32 @@ inline void softmax_columns(const T* x, T* y, long count, long pitch, long colum
 
 template <class C, bool logarithm, class T>
 inline void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end) {
-  if (s.inner == 1) return softmax_rows<C, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count, x + (x == y ? end : s.outer) * s.count);
-  for_each_columns(s, begin, end, [&](long offset, long columns) { softmax_columns<C, logarithm>(x + offset, y + offset, s.count, s.inner, columns); });
+  if (s.inner == 1)
+    return softmax_rows<C, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count,
+                                      x + (x == y ? end : s.outer) * s.count);
+  for_each_columns(s, begin, end, [&](long offset, long columns) {
+    softmax_columns<C, logarithm>(x + offset, y + offset, s.count, s.inner, columns);
+  });
 }
 
 /// dx = y (dy - sum of y dy), for one row or up to 64 columns, in the same order as softmax.
 template <class C, class T>
 inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
   const C sum = lane_sum<C>(count, [](auto y, auto dy) { return static_cast<C>(y) * static_cast<C>(dy); }, y, dy);
-  map_in_blocks<true, true>(dx, count, [sum](auto y, auto dy) { return static_cast<C>(y) * (static_cast<C>(dy) - sum); }, y, dy);
+  map_in_blocks<true, true>(
+      dx, count, [sum](auto y, auto dy) { return static_cast<C>(y) * (static_cast<C>(dy) - sum); }, y, dy);
 }
 template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {
   C sum[axis_columns]{};
   for (long i = 0; i < count; ++i)
-    in_blocks(columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) { sum[c] += static_cast<C>(y[c]) * static_cast<C>(dy[c]); });
+    in_blocks(columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) {
+      sum[c] += static_cast<C>(y[c]) * static_cast<C>(dy[c]);
+    });
   for (long i = 0; i < count; ++i)
-    store_in_blocks(dx + i * pitch, columns,
-                    [&, y = y + i * pitch, dy = dy + i * pitch](long c) { return static_cast<C>(y[c]) * (static_cast<C>(dy[c]) - sum[c]); });
+    store_in_blocks(dx + i * pitch, columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) {
+      return static_cast<C>(y[c]) * (static_cast<C>(dy[c]) - sum[c]);
+    });
 }
 
 template <class C, class T>

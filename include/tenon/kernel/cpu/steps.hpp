@@ -12,12 +12,14 @@ struct Steps {
   static constexpr int words[sizeof...(Words) + 1]{Words..., 0};
   static constexpr Step at(int index) { return Step::unpack(words[2 * index], words[2 * index + 1]); }
 };
-template <class Call, std::size_t... I> Steps<Call::description.program[I]...> steps_from(std::index_sequence<I...>);
-template <class Call> using StepsOf = decltype(steps_from<Call>(std::make_index_sequence<2 * std::size_t(Call::description.steps)>{}));
+template <class Call, std::size_t... I>
+Steps<Call::description.program[I]...> steps_from(std::index_sequence<I...>);
+template <class Call>
+using StepsOf = decltype(steps_from<Call>(std::make_index_sequence<2 * std::size_t(Call::description.steps)>{}));
 
 // The value a step's argument has: an operand's element, or what an earlier step left. Every step rounds to the dtype
-// it would have had as a kernel of its own, which for all operands of one fused node is T. 16-bit floats stay in float32 meanwhile, and
-// who stores the last one rounds it.
+// it would have had as a kernel of its own, which for all operands of one fused node is T. 16-bit floats stay in
+// float32 meanwhile, and who stores the last one rounds it.
 template <class T>
 using StepValue = std::conditional_t<is_half<T>, float, T>;
 template <int Source, class V>
@@ -36,8 +38,11 @@ template <class Program, class T, int Index>
     };
     const StepValue<T> a = step_argument<step.source[0]>(operands, results);
     if constexpr (step.source[1] == no_source) keep(Op::evaluate(a));
-    else if constexpr (step.source[2] == no_source) keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results)));
-    else keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results), step_argument<step.source[2]>(operands, results)));
+    else if constexpr (step.source[2] == no_source)
+      keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results)));
+    else
+      keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results),
+                        step_argument<step.source[2]>(operands, results)));
     run_steps<Program, T, Index + 1>(operands, results);
   }
 }
@@ -58,10 +63,11 @@ struct FusedFunction {
 enum EpilogueOperand { number, whole, channels };
 
 /// Applies the steps of an epilogue to `count` results from element `first` on. Operands behind those of the operator
-/// itself belong to the epilogue. One with a value per channel is read at `channel`, moving with the elements or not; one
-/// with the shape of the result at the element's own place; a single number at 0.
+/// itself belong to the epilogue. One with a value per channel is read at `channel`, moving with the elements or not;
+/// one with the shape of the result at the element's own place; a single number at 0.
 template <class Call, bool moves, int... K>
-inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel, std::integer_sequence<int, K...>) {
+inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel,
+                           std::integer_sequence<int, K...>) {
   using T = typename Call::Result;
   [[maybe_unused]] constexpr auto kind = [](int k) {
     const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);
@@ -69,18 +75,27 @@ inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_u
   };
   T* const result = a.result<T>() + first;
   constexpr std::integer_sequence<bool, true, (kind(K) == whole || (kind(K) == channels && moves))...> move;
-  if (__builtin_constant_p(count) && count <= 16) {  // a tiny row in straight code, through local arrays: so nothing overlaps
+  // a tiny row in straight code, through local arrays: so nothing overlaps
+  if (__builtin_constant_p(count) && count <= 16) {
     T own[16];
     for (long i = 0; i < count; ++i)
-      own[i] = FusedFunction<T, StepsOf<Call>>()(result[i], (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel))[kind(K) == whole || (kind(K) == channels && moves) ? i : 0]...);
+      own[i] = FusedFunction<T, StepsOf<Call>>()(
+          result[i], (a.operand<T>(Call::Op::operands_before_epilogue + K) +
+                      (kind(K) == number  ? 0
+                       : kind(K) == whole ? first
+                                          : channel))[kind(K) == whole || (kind(K) == channels && moves) ? i : 0]...);
     for (long i = 0; i < count; ++i) result[i] = own[i];
     return;
   }
-  map_row(FusedFunction<T, StepsOf<Call>>(), move, result, count, static_cast<const T*>(result), (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number ? 0 : kind(K) == whole ? first : channel))...);
+  map_row(FusedFunction<T, StepsOf<Call>>(), move, result, count, static_cast<const T*>(result),
+          (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number  ? 0
+                                                                   : kind(K) == whole ? first
+                                                                                      : channel))...);
 }
 template <class Call, bool moves>
 inline void apply_steps(const Arguments& a, long first, long count, long channel) {
-  apply_steps_to<Call, moves>(a, first, count, channel, std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{});
+  apply_steps_to<Call, moves>(a, first, count, channel,
+                              std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>{});
 }
 
 }  // namespace tenon::kernel

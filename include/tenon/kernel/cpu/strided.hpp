@@ -5,7 +5,8 @@
 
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Where the elements of a row-major result stand in the source: result (i, j, ...) is source[start + i stride[0] + ...].
+/// Where the elements of a row-major result stand in the source: result (i, j, ...) is source[start + i stride[0] +
+/// ...].
 struct Strided {
   int rank = 0;
   long extent[max_rank]{}, stride[max_rank]{}, start = 0;
@@ -57,10 +58,12 @@ template <class T>
 inline void copy_tiles(const T* source, long stride, T* result, long result_stride, long rows, long columns) {
   for (long first = 0; first < columns; first += strided_tile) {
     const long count = columns - first < strided_tile ? columns - first : strided_tile;
-    if constexpr (sizeof(T) >= 4) transpose_copy(source + first * stride, stride, result + first, result_stride, count, rows, count);
+    if constexpr (sizeof(T) >= 4)
+      transpose_copy(source + first * stride, stride, result + first, result_stride, count, rows, count);
     else
       for (long row = 0; row < rows; ++row)
-        for (long column = first; column < first + count; ++column) result[row * result_stride + column] = source[row + column * stride];
+        for (long column = first; column < first + count; ++column)
+          result[row * result_stride + column] = source[row + column * stride];
   }
 }
 }  // namespace detail
@@ -92,7 +95,8 @@ void strided_copy(const Strided& s, const T* source, T* result, long begin, long
       detail::copy_line(source + from, s.stride[last], result + to, columns);
     } else {
       const long rows = s.extent[across] - first < strided_tile ? s.extent[across] - first : strided_tile;
-      detail::copy_tiles(source + from + first, s.stride[last], result + to + first * across_pitch, across_pitch, rows, columns);
+      detail::copy_tiles(source + from + first, s.stride[last], result + to + first * across_pitch, across_pitch, rows,
+                         columns);
     }
   }
 }
@@ -100,6 +104,7 @@ void strided_copy(const Strided& s, const T* source, T* result, long begin, long
 /// Bytes move, whatever they mean: one instance of the copy per element size.
 template <class T>
 using Moved = std::conditional_t<sizeof(T) == 1, std::uint8_t,
-                                 std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+                                 std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 }  // namespace tenon::kernel

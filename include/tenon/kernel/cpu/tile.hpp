@@ -13,8 +13,8 @@ namespace tenon::inline TENON_ABI::kernel {
 template <class T>
 using Compute = std::conditional_t<std::is_integral_v<Accumulator<T>>, std::uint64_t, Accumulator<T>>;
 
-/// The type of packed operands of products of T: bfloat16 lies in pairs of two steps, which multiply in one instruction. A step
-/// that has no partner gets a zero.
+/// The type of packed operands of products of T: bfloat16 lies in pairs of two steps, which multiply in one
+/// instruction. A step that has no partner gets a zero.
 template <class T>
 using Packed = std::conditional_t<std::is_same_v<T, bfloat16>, Bfloat16Pair, Compute<T>>;
 template <class T>
@@ -54,7 +54,8 @@ template <class A>
 constexpr long covered_columns(long columns) {
   if (columns <= tile_step<A>) return tile_step<A>;
   const long vectors = (columns + simd_width<A> - 1) / simd_width<A>;
-  if (vectors == tile_vectors + 1) return simd_width<A> * ((tile_vectors + 2) / 2);  // two even tiles: a narrow one is slow
+  // two even tiles: a narrow one is slow
+  if (vectors == tile_vectors + 1) return simd_width<A> * ((tile_vectors + 2) / 2);
   return simd_width<A> * (vectors < tile_vectors ? vectors : tile_vectors);
 }
 /// Columns of the widest tile (of several rows) that `columns` columns fill, or of the narrowest.
@@ -68,8 +69,8 @@ struct Tap {
   std::int32_t a, b;
 };
 
-/// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from out.
-/// All columns of a tile are read and written. Packed operands P have the size of the sums' type A.
+/// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from
+/// out. All columns of a tile are read and written. Packed operands P have the size of the sums' type A.
 template <class A, class P = A>
 struct Tile {
   const Tap* taps;
@@ -128,8 +129,8 @@ template <class A, class P, int Width, int Rows, int Vectors>
     for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
 }
 
-// Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3 rows, which
-// have chains enough beside three vectors: so a program carries less code.
+// Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3
+// rows, which have chains enough beside three vectors: so a program carries less code.
 constexpr int rows_at_once(int rows) { return tile_rows < 8 ? rows : rows == 5 ? 3 : rows == 7 ? 4 : rows; }
 
 template <class A, class P>
@@ -141,7 +142,8 @@ struct TileTable {
 };
 template <class A, class P, int... Row, int... Vectors>
 constexpr TileTable<A, P> tile_table(std::integer_sequence<int, Row...>, std::integer_sequence<int, Vectors...>) {
-  constexpr auto rows_of = []<int vectors>(TileKernel<A, P>(&kernels)[tile_rows], std::integral_constant<int, vectors>) {
+  constexpr auto rows_of = []<int vectors>(TileKernel<A, P>(&kernels)[tile_rows],
+                                           std::integral_constant<int, vectors>) {
     ((kernels[Row] = &run_tile<A, P, simd_width<A>, rows_at_once(Row + 1), vectors>), ...);
   };
   TileTable<A, P> table{{&run_tile<A, P, tile_step<A>, rows_at_once(Row + 1), 1>...}, {}};
@@ -149,11 +151,12 @@ constexpr TileTable<A, P> tile_table(std::integer_sequence<int, Row...>, std::in
   return table;
 }
 template <class A, class P>
-inline constexpr TileTable<A, P> tiles = tile_table<A, P>(std::make_integer_sequence<int, tile_rows>(), std::make_integer_sequence<int, tile_vectors>());
+inline constexpr TileTable<A, P> tiles =
+    tile_table<A, P>(std::make_integer_sequence<int, tile_rows>(), std::make_integer_sequence<int, tile_vectors>());
 }  // namespace detail
 
-/// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered: covered_columns, or for a
-/// single row that fills more, tile_columns(1).
+/// Runs a tile of 1 .. tile_rows rows over at least `columns` columns and returns how many it covered: covered_columns,
+/// or for a single row that fills more, tile_columns(1).
 template <class A, class P>
 inline long run_tile(const Tile<A, P>& tile, int rows, long columns) {
   if (rows == 1 && columns > tile_columns<A>(2)) {
@@ -161,7 +164,8 @@ inline long run_tile(const Tile<A, P>& tile, int rows, long columns) {
     return tile_columns<A>(1);
   }
   const long covered = covered_columns<A>(columns);
-  const auto& kernels = covered < simd_width<A> ? detail::tiles<A, P>.half : detail::tiles<A, P>.whole[covered / simd_width<A> - 1];
+  const auto& kernels =
+      covered < simd_width<A> ? detail::tiles<A, P>.half : detail::tiles<A, P>.whole[covered / simd_width<A> - 1];
   kernels[rows - 1](tile);
   if (const int done = detail::rows_at_once(rows); done < rows) {
     Tile<A, P> rest = tile;

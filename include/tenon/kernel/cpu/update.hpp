@@ -17,8 +17,8 @@ struct GradientAt {
   [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
 };
 
-/// For each of `count` elements calls f(gradient, changed...) with their values, of which f changes all but the first: vectors
-/// where T computes in itself; 16-bit floats compute in float and are rounded once.
+/// For each of `count` elements calls f(gradient, changed...) with their values, of which f changes all but the first:
+/// vectors where T computes in itself; 16-bit floats compute in float and are rounded once.
 template <class T, class F, class Gradient, class... Changed>
 [[gnu::always_inline]] inline void update_elements(long count, F f, Gradient gradient, T* first, Changed*... others) {
   long i = 0;
@@ -28,13 +28,17 @@ template <class T, class F, class Gradient, class... Changed>
   };
   if constexpr (std::is_same_v<Compute<T>, T>) {
     const auto vectors = [&]<class V>(V) __attribute__((always_inline)) {
-      const auto store = [&](V a, auto... value) __attribute__((always_inline)) { a.store(first + i), (value.store(others + i), ...); };
-      for (; i + V::width <= count; i += V::width) update(gradient.template load<V>(i), store, V::load(first + i), V::load(others + i)...);
+      const auto store = [&](V a, auto... value)
+                             __attribute__((always_inline)) { a.store(first + i), (value.store(others + i), ...); };
+      for (; i + V::width <= count; i += V::width)
+        update(gradient.template load<V>(i), store, V::load(first + i), V::load(others + i)...);
     };
     vectors(Simd<T>());
     if constexpr (simd_width<T> > 4) vectors(Simd<T, 4>());  // biases are short
   }
-  const auto store = [&](Compute<T> a, auto... value) __attribute__((always_inline)) { first[i] = narrowed<T>(a), ((others[i] = narrowed<T>(value)), ...); };
+  const auto store = [&](Compute<T> a, auto... value) __attribute__((always_inline)) {
+    first[i] = narrowed<T>(a), ((others[i] = narrowed<T>(value)), ...);
+  };
   for (; i < count; ++i) update(gradient[i], store, widened(first[i]), widened(others[i])...);
 }
 

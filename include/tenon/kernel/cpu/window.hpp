@@ -1,4 +1,5 @@
-// A part of a tensor along up to three neighbouring axes, to be cut out or put in: slice, split, pad, and their derivatives.
+// A part of a tensor along up to three neighbouring axes, to be cut out or put in: slice, split, pad, and their
+// derivatives.
 #pragma once
 #include <tenon/kernel/cpu/strided.hpp>
 
@@ -32,7 +33,8 @@ constexpr long window_index(const Window& w, int k, long i) {
   return j * w.step[k] == distance && j >= 0 && j < w.part[k] ? j : -1;
 }
 
-/// Puts the part into a tensor that is `value` elsewhere: rows [begin, end) of w.rows() along the window's first two axes.
+/// Puts the part into a tensor that is `value` elsewhere: rows [begin, end) of w.rows() along the window's first two
+/// axes.
 template <class T>
 void window_put(const Window& w, const T* part, T* result, T value, long begin, long end) {
   const long length = w.whole[2] * w.inner;
@@ -44,10 +46,12 @@ void window_put(const Window& w, const T* part, T* result, T value, long begin, 
     if (!covered)
       for (long k = 0; k < length; ++k) to[k] = value;
     if (!inside) continue;
-    const T* const from = part + ((row / (w.whole[0] * w.whole[1]) * w.part[0] + i) * w.part[1] + j) * w.part[2] * w.inner;
+    const T* const from =
+        part + ((row / (w.whole[0] * w.whole[1]) * w.part[0] + i) * w.part[1] + j) * w.part[2] * w.inner;
     if (w.step[2] == 1) __builtin_memcpy(to + w.first[2] * w.inner, from, std::size_t(w.part[2] * w.inner) * sizeof(T));
     else
-      for (long k = 0; k < w.part[2]; ++k) detail::copy_line(from + k * w.inner, 1, to + (w.first[2] + k * w.step[2]) * w.inner, w.inner);
+      for (long k = 0; k < w.part[2]; ++k)
+        detail::copy_line(from + k * w.inner, 1, to + (w.first[2] + k * w.step[2]) * w.inner, w.inner);
   }
 }
 

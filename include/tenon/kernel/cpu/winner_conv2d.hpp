@@ -1,6 +1,6 @@
-// The gradients of a convolution where that of its result is a list of winners (winner_lists.hpp): a product per winner instead of one per
-// pixel. In a chain that begins with +0, a product with 0 changes nothing but the sign of a zero, which is lost at the chain's end; products
-// of 0 with what is not finite are computed.
+// The gradients of a convolution where that of its result is a list of winners (winner_lists.hpp): a product per winner
+// instead of one per pixel. In a chain that begins with +0, a product with 0 changes nothing but the sign of a zero,
+// which is lost at the chain's end; products of 0 with what is not finite are computed.
 #pragma once
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/all_finite.hpp>
@@ -10,7 +10,9 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.row, p.places.column, p.places.split}; }
+constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) {
+  return {s.oh, s.ow, p.places.row, p.places.column, p.places.split};
+}
 
 // A list of all pixels, in `room`.
 [[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, const WinnerList& list, float* room) {
@@ -88,8 +90,16 @@ constexpr WinnerScratch winner_scratch(const Conv2dSizes& s, const PatchImages& 
 class WinnerWeight {
  public:
   WinnerWeight(const Conv2dSizes& s, bool blocks, float* workspace, PatchKernel kernel)
-      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), at_(winner_scratch(s, p_)), images_(s, p_, blocks, workspace), kernel_(kernel), sums_(workspace + at_.sums),
-        list_(workspace + at_.list), place_(reinterpret_cast<std::int32_t*>(workspace + at_.places)), level_(s.o * p_.lanes()) {
+      : s_(s),
+        p_(patch_images(s)),
+        planes_(winner_planes(s, p_)),
+        at_(winner_scratch(s, p_)),
+        images_(s, p_, blocks, workspace),
+        kernel_(kernel),
+        sums_(workspace + at_.sums),
+        list_(workspace + at_.list),
+        place_(reinterpret_cast<std::int32_t*>(workspace + at_.places)),
+        level_(s.o * p_.lanes()) {
     images_.clear_all();
     list_places();
   }
@@ -121,7 +131,8 @@ class WinnerWeight {
     for (int c = 0; c < s_.c; ++c)
       for (int r = 0; r < s_.kh; ++r) {
         const int row = r / p_.tile_rows * tiles * tile + r % p_.tile_rows * tile_row;
-        for (int k = 0, element = c; k < s_.kw; ++k, element += p_.places.channels) *to++ = row + (tiles == 1 ? element : element / tile_row * tile + element % tile_row);
+        for (int k = 0, element = c; k < s_.kw; ++k, element += p_.places.channels)
+          *to++ = row + (tiles == 1 ? element : element / tile_row * tile + element % tile_row);
       }
   }
   void add_sample(long sample, float* lists, long begin, long end) const {
@@ -137,8 +148,8 @@ class WinnerWeight {
       long at = 0;
       for (long r = 0; r < p_.row_tiles; ++r)
         for (long v = 0; v < p_.vector_tiles; ++v, at += p_.tile())
-          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row, sums + levels * level_ + at, sums + at, level_, levels,
-                   &WinnerList::sum(plane)});
+          kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row,
+                   sums + levels * level_ + at, sums + at, level_, levels, &WinnerList::sum(plane)});
     }
   }
   // The tree of `count` samples, the missing ones as +0.
@@ -148,7 +159,8 @@ class WinnerWeight {
     while (!(count >> level & 1)) ++level;
     for (int left = level + 1; left < tree_levels; ++left)
       if (count >> left & 1) {
-        for (long i = 0; i < p_.lanes(); ++i) sums[left * level_ + i] = sums[left * level_ + i] + sums[level * level_ + i];
+        for (long i = 0; i < p_.lanes(); ++i)
+          sums[left * level_ + i] = sums[left * level_ + i] + sums[level * level_ + i];
         level = left;
       }
     return sums + level * level_;
@@ -182,7 +194,9 @@ template <int Rows, int Vectors>
     const V gradient(gradients[i]);
     const float* from = weight;
     float* to = image + place[i];
-    const auto add = [&](int v, V factor) __attribute__((always_inline)) { fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes); };
+    const auto add = [&](int v, V factor) __attribute__((always_inline)) {
+      fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes);
+    };
 #pragma GCC unroll 32
     for (int r = 0; r < Rows; ++r, to += row)
 #pragma GCC unroll 32
@@ -196,8 +210,15 @@ template <int Rows, int Vectors>
 class WinnerInput {
  public:
   WinnerInput(const Conv2dSizes& s, const float* weight, float* workspace, SpreadKernel kernel)
-      : s_(s), p_(patch_images(s)), planes_(winner_planes(s, p_)), images_(s, p_, false, workspace), kernel_(kernel), weight_(weight), patches_(workspace + side_samples * p_.elements),
-        list_(patches_ + s.o * s.kh * p_.patch), finite_(all_finite(weight, s.o * s.c * s.taps())) {
+      : s_(s),
+        p_(patch_images(s)),
+        planes_(winner_planes(s, p_)),
+        images_(s, p_, false, workspace),
+        kernel_(kernel),
+        weight_(weight),
+        patches_(workspace + side_samples * p_.elements),
+        list_(patches_ + s.o * s.kh * p_.patch),
+        finite_(all_finite(weight, s.o * s.c * s.taps())) {
     pack();
   }
   // The samples first .. first + count - 1.
@@ -238,7 +259,9 @@ class WinnerInput {
   }
   // Products of weights that are not finite with the zeros around dy.
   [[gnu::noinline, gnu::cold]] void add_left_out(float* image) const {
-    const auto meets = [](long at, int stride, long extent) { return at % stride == 0 ? (at < 0 || at >= extent * stride ? 1 : 0) : -1; };
+    const auto meets = [](long at, int stride, long extent) {
+      return at % stride == 0 ? (at < 0 || at >= extent * stride ? 1 : 0) : -1;
+    };
     for (long y = 0; y < p_.rows; ++y)
       for (long x = 0; x < p_.places.columns; ++x)
         for (long r = 0; r < s_.kh; ++r)
@@ -246,7 +269,9 @@ class WinnerInput {
             const int down = meets(y - r, s_.stride_h, s_.oh), right = meets(x - k, s_.stride_w, s_.ow);
             if (down < 0 || right < 0 || down + right == 0) continue;
             for (long o = 0; o < s_.o; ++o)
-              for (long c = 0; c < s_.c; ++c) image[y * p_.row + x * p_.places.channels + c] += 0.0f * weight_[((o * s_.c + c) * s_.kh + r) * s_.kw + k];
+              for (long c = 0; c < s_.c; ++c)
+                image[y * p_.row + x * p_.places.channels + c] +=
+                    0.0f * weight_[((o * s_.c + c) * s_.kh + r) * s_.kw + k];
           }
   }
 
@@ -266,13 +291,20 @@ template <int Rows, int Vectors>
 inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
 /// The kernel that spreads patches of so many rows and vectors.
 template <int Rows, int Vectors>
-inline constexpr detail::SpreadKernel spread_kernel = &detail::spread_patches<detail::patch_in_registers(Rows, Vectors) ? Rows : 0, Vectors>;
+inline constexpr detail::SpreadKernel spread_kernel =
+                                          &detail::spread_patches < detail::patch_in_registers(Rows, Vectors) ? Rows
+                                                                                                              : 0,
+                                      Vectors > ;
 
 /// Items: channels of dy. One group, no dilation.
 constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
-constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) { return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float); }
-/// dw as by conv2d_backward_weight, where x is row-major or in blocks; leaves the lists' sums with them. kernel: patch_kernel of a tile's rows and vectors.
-[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists, float* dw, long begin, long end, void* workspace,
+constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) {
+  return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float);
+}
+/// dw as by conv2d_backward_weight, where x is row-major or in blocks; leaves the lists' sums with them. kernel:
+/// patch_kernel of a tile's rows and vectors.
+[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists,
+                                                   float* dw, long begin, long end, void* workspace,
                                                    detail::PatchKernel kernel) {
   detail::WinnerWeight(s, blocks, static_cast<float*>(workspace), kernel).run(x, lists, dw, begin, end);
 }
@@ -284,7 +316,8 @@ constexpr std::size_t winner_conv2d_input_workspace(const Conv2dSizes& s) {
   return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
 }
 /// dx as by conv2d_backward_input, row-major. kernel: spread_kernel of a patch's rows and of a row's vectors.
-[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists, float* dx, long begin, long end, void* workspace,
+[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists,
+                                                  float* dx, long begin, long end, void* workspace,
                                                   detail::SpreadKernel kernel) {
   detail::WinnerInput(s, weight, static_cast<float*>(workspace), kernel).run(lists, dx, begin, end - begin);
 }

@@ -1,4 +1,5 @@
-// The gradient of maxima over windows of 2 x 2 as lists of the pixels that won (pool_sums.hpp): three of four pixels get none.
+// The gradient of maxima over windows of 2 x 2 as lists of the pixels that won (pool_sums.hpp): three of four pixels
+// get none.
 #pragma once
 #include <cstdint>
 
@@ -8,17 +9,20 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// The winners of a plane: pixels that get a gradient, in their order. place: see core/winner_places.hpp. They stand where the whole plane
-/// would stand: their number and the sum of their gradients, then the places; from the middle on, the gradients. Who adds them up anyway
-/// leaves the sum; NaN says that nobody did.
+/// The winners of a plane: pixels that get a gradient, in their order. place: see core/winner_places.hpp. They stand
+/// where the whole plane would stand: their number and the sum of their gradients, then the places; from the middle on,
+/// the gradients. Who adds them up anyway leaves the sum; NaN says that nobody did.
 struct WinnerList {
   const std::int32_t* place;
   const float* gradient;
   long count;
   static constexpr long head = 2;
 
-  WinnerList(const std::int32_t* place, const float* gradient, long count) : place(place), gradient(gradient), count(count) {}
-  WinnerList(const float* plane, long pixels) : WinnerList(reinterpret_cast<const std::int32_t*>(plane) + head, plane + pixels / 2, *reinterpret_cast<const std::int32_t*>(plane)) {}
+  WinnerList(const std::int32_t* place, const float* gradient, long count)
+      : place(place), gradient(gradient), count(count) {}
+  WinnerList(const float* plane, long pixels)
+      : WinnerList(reinterpret_cast<const std::int32_t*>(plane) + head, plane + pixels / 2,
+                   *reinterpret_cast<const std::int32_t*>(plane)) {}
   /// The sum that is left with a list.
   static float& sum(float* plane) { return plane[1]; }
   static float sum_of(const float* plane, long pixels) {
@@ -39,14 +43,17 @@ struct WinnerEnd {
 struct WinnerPlanes {
   long height, width;
   int row, column, split = 0;
-  constexpr std::int32_t place(long y, long x) const { return std::int32_t(y) * row + std::int32_t(x) * column + (splits_lines ? std::int32_t(x) & split : 0); }
+  constexpr std::int32_t place(long y, long x) const {
+    return std::int32_t(y) * row + std::int32_t(x) * column + (splits_lines ? std::int32_t(x) & split : 0);
+  }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
 };
 
 namespace detail {
 // The winners of one row of windows, one by one: of its upper pixels, then of its lower ones.
-inline void list_windows(WinnerPlanes p, const float* winner, const float* dy, long windows, std::int32_t place, WinnerEnd& to) {
+inline void list_windows(WinnerPlanes p, const float* winner, const float* dy, long windows, std::int32_t place,
+                         WinnerEnd& to) {
   long listed = 0;
   for (int lower = 0; lower < 2; ++lower, place += p.row)
     for (long j = 0; j < windows; ++j) {
@@ -62,7 +69,8 @@ using ListedVector = Simd<float, listed_lanes>;
 using ListedPlaces = Simd<std::int32_t, listed_lanes>;
 // Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
 template <int most>
-[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place, ListedVector gradients, WinnerEnd& to) {
+[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place,
+                                              ListedVector gradients, WinnerEnd& to) {
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
   place.lanes = __builtin_bit_cast(ListedPlaces::Vector, places.lanes);
@@ -75,11 +83,13 @@ struct ListedLanes {
   ListedPlaces place;
   ListedVector number;
   ListedLanes(const WinnerPlanes& p, int mask) {
-    for (int i = 0; i < listed_lanes; ++i) place.lanes[i] = p.place(0, 2 * (i & mask)), number.lanes[i] = float(i & mask);
+    for (int i = 0; i < listed_lanes; ++i)
+      place.lanes[i] = p.place(0, 2 * (i & mask)), number.lanes[i] = float(i & mask);
   }
 };
 // The same for `rows` rows of up to 16 windows, of which it reads 16.
-[[gnu::noinline]] inline WinnerEnd list_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, WinnerEnd to) {
+[[gnu::noinline]] inline WinnerEnd list_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows,
+                                             WinnerEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(p.row);
@@ -87,7 +97,8 @@ struct ListedLanes {
   const V behind{float(windows)}, none(-1.0f), before(-0.5f), last_upper(1.5f);
   for (; rows > 0; --rows, winner += windows, dy += windows) {
     const V number = choose_greater(behind, lane.number, V::load(winner), none), gradients = V::load(dy);
-    const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1), upper = lane.place + odd * column;
+    const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1),
+        upper = lane.place + odd * column;
     list_lanes<16>(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
     list_lanes<16>(number, last_upper, upper + row, gradients, to);
     lane.place = lane.place + row + row;
@@ -95,15 +106,20 @@ struct ListedLanes {
   return to;
 }
 // The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
-[[gnu::noinline]] inline WinnerEnd list_short_rows(const WinnerPlanes& p, const float* winner, const float* dy, long rows, WinnerEnd to) {
+[[gnu::noinline]] inline WinnerEnd list_short_rows(const WinnerPlanes& p, const float* winner, const float* dy,
+                                                   long rows, WinnerEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(2 * p.row);
   ListedLanes lane(p, listed_lanes / 2 - 1);
   V upper;
-  for (int i = 0; i < listed_lanes; ++i) upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.row;
+  for (int i = 0; i < listed_lanes; ++i)
+    upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.row;
   const V behind{float(windows)}, none(-1.0f), before(-0.5f), after(1.5f);
-  const auto twice = [](const float* from) __attribute__((always_inline)) { const auto half = Simd<float, listed_lanes / 2>::load(from); return joined(half, half); };
+  const auto twice = [](const float* from) __attribute__((always_inline)) {
+    const auto half = Simd<float, listed_lanes / 2>::load(from);
+    return joined(half, half);
+  };
   for (; rows > 0; --rows, winner += windows, dy += windows) {
     V number = choose_greater(behind, lane.number, twice(winner), none) - upper;  // 0 or 1: it won
     number = choose_greater(number, after, none, number);
@@ -113,9 +129,11 @@ struct ListedLanes {
   }
   return to;
 }
-// How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of winners and of dy.
+// How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of winners and of
+// dy.
 constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
-  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes, writable = p.pixels() / 2 - WinnerList::head - listed_lanes;
+  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes,
+             writable = p.pixels() / 2 - WinnerList::head - listed_lanes;
   const long read = (readable - lanes) / across + 1, room = writable / across, rows = read < room ? read : room;
   if (across > listed_lanes || readable < lanes || writable < 0) return 0;
   return rows < p.height / 2 ? rows : p.height / 2;
@@ -123,7 +141,8 @@ constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
 #endif
 
 // The list of one plane.
-[[gnu::noinline]] inline void list_plane(const WinnerPlanes& p, const float* winners, const float* dy, [[maybe_unused]] long readable, float* plane) {
+[[gnu::noinline]] inline void list_plane(const WinnerPlanes& p, const float* winners, const float* dy,
+                                         [[maybe_unused]] long readable, float* plane) {
   auto* const number = reinterpret_cast<std::int32_t*>(plane);
   WinnerEnd to{number + WinnerList::head, plane + p.pixels() / 2};
   const long across = p.width / 2, rows = p.height / 2;
@@ -138,37 +157,47 @@ constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
 }  // namespace detail
 
 /// Lists the planes [begin, end) whose windows' winners are numbers as spread_winners gets them.
-inline void list_winners(const WinnerPlanes& p, const float* winners, const float* dy, float* lists, long begin, long end) {
+inline void list_winners(const WinnerPlanes& p, const float* winners, const float* dy, float* lists, long begin,
+                         long end) {
   for (long plane = begin; plane < end; ++plane)
-    detail::list_plane(p, winners + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(), lists + plane * p.pixels());
+    detail::list_plane(p, winners + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(),
+                       lists + plane * p.pixels());
 }
 
 /// The same with winners in blocks and dy row-major; items are a channel of a block each. n: samples.
-constexpr long listed_pitch(const WinnerPlanes& p) { return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples; }
-constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) { return std::size_t(block_samples * listed_pitch(p)) * sizeof(float); }
-[[gnu::noinline]] inline void block_list_winners(const WinnerPlanes& p, long n, long channels, const float* winners, const float* dy, float* lists, long begin, long end,
-                                                 void* workspace) {
+constexpr long listed_pitch(const WinnerPlanes& p) {
+  return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples;
+}
+constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) {
+  return std::size_t(block_samples * listed_pitch(p)) * sizeof(float);
+}
+[[gnu::noinline]] inline void block_list_winners(const WinnerPlanes& p, long n, long channels, const float* winners,
+                                                 const float* dy, float* lists, long begin, long end, void* workspace) {
   const long pitch = listed_pitch(p), windows = p.windows();
   float* const own = static_cast<float*>(workspace);
   for (long item = begin; item < end; ++item) {
     const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples;
-    copy_matrix(winners + item * windows * block_samples, 1, block_samples, own, pitch, block_samples, windows, pitch - block_samples);
+    copy_matrix(winners + item * windows * block_samples, 1, block_samples, own, pitch, block_samples, windows,
+                pitch - block_samples);
     for (long s = 0; s < count; ++s) {
       const long plane = (first + s) * channels + item % channels, readable = (n * channels - plane) * windows;
-      detail::list_plane(p, own + s * pitch, dy + plane * windows, readable < pitch ? readable : pitch, lists + plane * p.pixels());
+      detail::list_plane(p, own + s * pitch, dy + plane * windows, readable < pitch ? readable : pitch,
+                         lists + plane * p.pixels());
     }
   }
 }
 
-/// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the whole planes. No sum that
-/// begins with +0 becomes -0, so zeros between change nothing.
-[[gnu::noinline]] inline void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y, long begin, long end) {
+/// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the
+/// whole planes. No sum that begins with +0 becomes -0, so zeros between change nothing.
+[[gnu::noinline]] inline void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y,
+                                        long begin, long end) {
   for (long c = begin; c < end; ++c) {
     float total = 0;
     for (long first = 0; first < n; first += block_samples) {
       const long samples = n - first < block_samples ? n - first : block_samples;
       float sample[block_samples];
-      for (long s = 0; s < samples; ++s) sample[s] = WinnerList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
+      for (long s = 0; s < samples; ++s)
+        sample[s] = WinnerList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
       total += detail::sum_of_samples(sample, samples);
     }
     y[c] = total;

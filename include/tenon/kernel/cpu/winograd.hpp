@@ -1,23 +1,26 @@
-// Winograd's minimal filtering: 4 x 4 results of a 3 x 3 kernel, or 3 x 3 of one of 4 x 4, by 36 products instead of 144.
+// Winograd's minimal filtering: 4 x 4 results of a 3 x 3 kernel, or 3 x 3 of one of 4 x 4, by 36 products instead of
+// 144.
 #pragma once
 #include <tenon/core/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::winograd {
 
-// A correlation of 6 numbers with 3 (or 4) is evaluated at the points 0, +-a, +-b, and infinity, multiplied there, and interpolated.
-// 5/8 and 3/2 are exact with their squares and cubes, and round far less than the usual 1 and 2: the error of a convolution of normal
-// numbers is 1.7 times that of a direct one instead of 4.1 times.
+// A correlation of 6 numbers with 3 (or 4) is evaluated at the points 0, +-a, +-b, and infinity, multiplied there, and
+// interpolated. 5/8 and 3/2 are exact with their squares and cubes, and round far less than the usual 1 and 2: the
+// error of a convolution of normal numbers is 1.7 times that of a direct one instead of 4.1 times.
 inline constexpr float a = 0.625f, b = 1.5f, a2 = a * a, b2 = b * b, a3 = a2 * a, b3 = b2 * b;
 inline constexpr int points = 6, products = points * points, tile = 4, kernel = 3;
-inline constexpr double scale_0 = 1 / (double(a2) * b2), scale_a = 1 / (2.0 * a2 * (a2 - b2)), scale_b = 1 / (2.0 * b2 * (b2 - a2));
+inline constexpr double scale_0 = 1 / (double(a2) * b2), scale_a = 1 / (2.0 * a2 * (a2 - b2)),
+                        scale_b = 1 / (2.0 * b2 * (b2 - a2));
 
 // The image at the points.
 struct OfImage {
   static constexpr int in = points, out = points;
   template <class V>
   [[gnu::always_inline]] static void line(const V* d, V* r) {
-    const V even_a = fmadd(V(-b2), d[2], d[4]), odd_a = fmadd(V(-b2), d[1], d[3]), even_b = fmadd(V(-a2), d[2], d[4]), odd_b = fmadd(V(-a2), d[1], d[3]);
+    const V even_a = fmadd(V(-b2), d[2], d[4]), odd_a = fmadd(V(-b2), d[1], d[3]), even_b = fmadd(V(-a2), d[2], d[4]),
+            odd_b = fmadd(V(-a2), d[1], d[3]);
     r[0] = fmadd(V(a2 * b2), d[0], fmadd(V(-(a2 + b2)), d[2], d[4]));
     r[1] = fmadd(V(a), odd_a, even_a), r[2] = fmadd(V(-a), odd_a, even_a);
     r[3] = fmadd(V(b), odd_b, even_b), r[4] = fmadd(V(-b), odd_b, even_b);
@@ -40,7 +43,8 @@ struct OfGradient {
   static constexpr int in = tile, out = points;
   template <class V>
   [[gnu::always_inline]] static void line(const V* g, V* r) {
-    const V even_a = fmadd(V(a2), g[2], g[0]), odd_a = fmadd(V(a2), g[3], g[1]), even_b = fmadd(V(b2), g[2], g[0]), odd_b = fmadd(V(b2), g[3], g[1]);
+    const V even_a = fmadd(V(a2), g[2], g[0]), odd_a = fmadd(V(a2), g[3], g[1]), even_b = fmadd(V(b2), g[2], g[0]),
+            odd_b = fmadd(V(b2), g[3], g[1]);
     r[0] = V(float(scale_0)) * g[0];
     r[1] = V(float(scale_a)) * fmadd(V(a), odd_a, even_a), r[2] = V(float(scale_a)) * fmadd(V(-a), odd_a, even_a);
     r[3] = V(float(scale_b)) * fmadd(V(b), odd_b, even_b), r[4] = V(float(scale_b)) * fmadd(V(-b), odd_b, even_b);
@@ -75,10 +79,13 @@ struct StoreAt {
   float* to;
   long row, column;
   template <class V>
-  [[gnu::always_inline]] void operator()(int i, int j, V v) const { v.store(to + i * row + j * column); }
+  [[gnu::always_inline]] void operator()(int i, int j, V v) const {
+    v.store(to + i * row + j * column);
+  }
 };
 
-/// Along columns, then along rows: put(i, j, V) for each of the Out x Out results of the In x In vectors at from[i * row + j * column].
+/// Along columns, then along rows: put(i, j, V) for each of the Out x Out results of the In x In vectors at from[i *
+/// row + j * column].
 template <class Transform, class V, class Put>
 [[gnu::always_inline]] inline void both_ways(const float* from, long row, long column, Put&& put) {
   constexpr int in = Transform::in, out = Transform::out;

@@ -9,7 +9,8 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// The unsigned type in which V is computed modulo 2^k; not below 32 bits, since smaller types are promoted to int.
-template <class V> using Modular = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
+template <class V>
+using Modular = std::conditional_t<sizeof(V) == 8, std::uint64_t, std::uint32_t>;
 
 template <class V>
 TENON_DEVICE constexpr V plus(V a, V b) {

@@ -4,7 +4,8 @@
 #include <tenon/kernel/cpu/steps.hpp>
 
 #if !defined(__CUDACC__)
-#error "tenon/kernel/cuda/elementwise.cuh is compiled by nvcc; the CPU's counterpart is tenon/kernel/cpu/elementwise.hpp"
+#error \
+    "tenon/kernel/cuda/elementwise.cuh is compiled by nvcc; the CPU's counterpart is tenon/kernel/cpu/elementwise.hpp"
 #endif
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -14,7 +15,8 @@ TENON_DEVICE constexpr long element_offset(const TensorType& out, const TensorTy
   long offset = 0, stride = 1;
   for (int axis = t.rank - 1; axis >= 0; --axis) {
     const int at = axis + out.rank - t.rank;
-    const long extent = out.extent[at] < 0 ? 0 : out.extent[at], here = extent ? i % extent : i;  // the leading axis may depend on n
+    // the leading axis may depend on n
+    const long extent = out.extent[at] < 0 ? 0 : out.extent[at], here = extent ? i % extent : i;
     if (extent) i /= extent;
     if (t.extent[axis] != 1) offset += here * stride;
     stride *= t.extent[axis] < 0 ? 1 : t.extent[axis];
@@ -22,7 +24,8 @@ TENON_DEVICE constexpr long element_offset(const TensorType& out, const TensorTy
   return offset;
 }
 
-/// result[i] = the operator, or the fused steps, of the operands at i. Grid-stride: any launch configuration covers all.
+/// result[i] = the operator, or the fused steps, of the operands at i. Grid-stride: any launch configuration covers
+/// all.
 template <int... Words>
 __global__ void elementwise_kernel(Arguments a) {
   using C = Call<Words...>;
@@ -35,14 +38,16 @@ __global__ void elementwise_kernel(Arguments a) {
       return a.operand<typename C::template Operand<K>>(K)[element_offset(out, t, i)];
     };
     [&]<int... K>(std::integer_sequence<int, K...>) {
-      if constexpr (C::description.steps > 0) a.result<T>()[i] = kernel::FusedFunction<T, kernel::StepsOf<C>>()(element(std::integral_constant<int, K>{})...);
+      if constexpr (C::description.steps > 0)
+        a.result<T>()[i] = kernel::FusedFunction<T, kernel::StepsOf<C>>()(element(std::integral_constant<int, K>{})...);
       else a.result<T>()[i] = static_cast<T>(C::Op::evaluate(element(std::integral_constant<int, K>{})...));
     }(std::make_integer_sequence<int, C::operands>{});
   }
 }
 
 /// Starts the kernel of Call C on a stream. Buffers are device memory.
-template <class C> struct Launch;
+template <class C>
+struct Launch;
 template <int... Words>
 struct Launch<Call<Words...>> {
   static void run(const Arguments& arguments, cudaStream_t stream) {

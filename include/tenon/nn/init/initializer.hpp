@@ -54,7 +54,8 @@ template <class T>
 void fill_uniform(T* data, const TensorType& t, std::uint64_t key, float bound) {
   fill_groups(data, t.count(1), key, [bound](long, const auto& word, auto& number) {
     for (int k = 0; k < 4; ++k)
-      for (int l = 0; l < kernel::random_lanes; ++l) number[k * kernel::random_lanes + l] = bound * (2 * kernel::unit_number(word[k][l]) - 1);
+      for (int l = 0; l < kernel::random_lanes; ++l)
+        number[k * kernel::random_lanes + l] = bound * (2 * kernel::unit_number(word[k][l]) - 1);
   });
 }
 template <class T>
@@ -79,7 +80,10 @@ constexpr Fans fans(const TensorType& t) {
 /// Gaussian with standard deviation `sigma` around `mean`.
 struct Normal {
   float sigma = 0.01f, mean = 0;
-  template <class T> void fill(T* data, const TensorType& t, std::uint64_t key) const { detail::fill_normal(data, t, key, sigma, mean); }
+  template <class T>
+  void fill(T* data, const TensorType& t, std::uint64_t key) const {
+    detail::fill_normal(data, t, key, sigma, mean);
+  }
 };
 /// Gaussian with standard deviation `sigma`, values beyond 2 sigma drawn again.
 struct TruncatedNormal {
@@ -109,7 +113,10 @@ TENON_EXACT_END
 /// Uniform in [-scale, scale).
 struct Uniform {
   float scale = 0.07f;
-  template <class T> void fill(T* data, const TensorType& t, std::uint64_t key) const { detail::fill_uniform(data, t, key, scale); }
+  template <class T>
+  void fill(T* data, const TensorType& t, std::uint64_t key) const {
+    detail::fill_uniform(data, t, key, scale);
+  }
 };
 /// Uniform with bound gain sqrt(6 / (fan_in + fan_out)). Source: Glorot and Bengio 2010.
 struct XavierUniform {
@@ -125,7 +132,8 @@ struct HeUniform {
   float negative_slope = 0;
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
-    detail::fill_uniform(data, t, key, std::sqrt(2 / (1 + negative_slope * negative_slope)) * std::sqrt(3 / detail::fans(t).in));
+    detail::fill_uniform(data, t, key,
+                         std::sqrt(2 / (1 + negative_slope * negative_slope)) * std::sqrt(3 / detail::fans(t).in));
   }
 };
 /// Gaussian with standard deviation sqrt(2 / (1 + slope²)) / sqrt(fan_in). Source: He et al. 2015.
@@ -133,17 +141,21 @@ struct HeNormal {
   float negative_slope = 0;
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
-    detail::fill_normal(data, t, key, std::sqrt(2 / (1 + negative_slope * negative_slope)) / std::sqrt(detail::fans(t).in), 0.0f);
+    detail::fill_normal(data, t, key,
+                        std::sqrt(2 / (1 + negative_slope * negative_slope)) / std::sqrt(detail::fans(t).in), 0.0f);
   }
 };
 
-/// What Dense and Conv2d start from: HeUniform with slope √5 for weights, which is uniform within 1 / sqrt(fan_in), and the
-/// same bound for biases. Source: MindSpore 2.x and PyTorch; MindSpore 1.x drew Normal(0.01), from which LeNet does not learn
-/// within its first epochs.
+/// What Dense and Conv2d start from: HeUniform with slope √5 for weights, which is uniform within 1 / sqrt(fan_in), and
+/// the same bound for biases. Source: MindSpore 2.x and PyTorch; MindSpore 1.x drew Normal(0.01), from which LeNet does
+/// not learn within its first epochs.
 inline constexpr HeUniform default_weight{2.2360679775f};
 struct DefaultBias {
   float fan_in = 1;
-  template <class T> void fill(T* data, const TensorType& t, std::uint64_t key) const { detail::fill_uniform(data, t, key, 1 / std::sqrt(fan_in)); }
+  template <class T>
+  void fill(T* data, const TensorType& t, std::uint64_t key) const {
+    detail::fill_uniform(data, t, key, 1 / std::sqrt(fan_in));
+  }
 };
 
 }  // namespace tenon::nn

@@ -19,21 +19,25 @@ class Accuracy {
   /// Why predictions and labels of these types cannot be judged; empty if they can.
   static constexpr Sentence check(const TensorType& prediction, const TensorType& label) {
     const auto is_real = [](Dtype d) { return d == Dtype::float32 || d == Dtype::float64; };
-    const bool sparse = label.rank == 1 && (label.dtype == Dtype::int32 || label.dtype == Dtype::int64) && label[0] == prediction[0];
+    const bool sparse =
+        label.rank == 1 && (label.dtype == Dtype::int32 || label.dtype == Dtype::int64) && label[0] == prediction[0];
     const bool one_hot = label.same_shape(prediction) && (is_real(label.dtype) || label.dtype == Dtype::int32);
     Sentence s;
     if (prediction.rank != 2 || prediction[1] < 2 || !is_real(prediction.dtype))
-      s << "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got " << tenon::name(prediction.dtype) << " " << prediction << " and labels "
-        << tenon::name(label.dtype) << " " << label << "; nn::Loss{} judges a regression";
+      s << "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got "
+        << tenon::name(prediction.dtype) << " " << prediction << " and labels " << tenon::name(label.dtype) << " "
+        << label << "; nn::Loss{} judges a regression";
     else if (!sparse && !one_hot)
-      s << "Accuracy got predictions " << prediction << " and labels " << tenon::name(label.dtype) << " " << label << ", which must be int32 or int64 [n], or one-hot like the predictions";
+      s << "Accuracy got predictions " << prediction << " and labels " << tenon::name(label.dtype) << " " << label
+        << ", which must be int32 or int64 [n], or one-hot like the predictions";
     return s;
   }
 
   void clear() { right_ = total_ = 0; }
   /// Throws ValueError with the sentence of check().
   void update(const AnyTensor& prediction, const AnyTensor& label) {
-    if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty()) throw_error<ValueError>(wrong.view(), ".");
+    if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty())
+      throw_error<ValueError>(wrong.view(), ".");
     const bool one_hot = label.rank == 2;
     const long classes = prediction.extent[1];
     for (long i = 0; i < prediction.extent[0]; ++i) {
@@ -44,7 +48,8 @@ class Accuracy {
   }
   /// Throws RuntimeError if nothing was counted.
   double eval() const {
-    if (total_ == 0) throw_error<RuntimeError>("Accuracy cannot be computed: update() was not called, or with 0 samples.");
+    if (total_ == 0)
+      throw_error<RuntimeError>("Accuracy cannot be computed: update() was not called, or with 0 samples.");
     return static_cast<double>(right_) / static_cast<double>(total_);
   }
 
@@ -56,7 +61,8 @@ class Accuracy {
     return type;
   }
   static long number(const AnyTensor& label, long i) {
-    return label.dtype == Dtype::int32 ? static_cast<const std::int32_t*>(label.data)[i] : static_cast<const std::int64_t*>(label.data)[i];
+    return label.dtype == Dtype::int32 ? static_cast<const std::int32_t*>(label.data)[i]
+                                       : static_cast<const std::int64_t*>(label.data)[i];
   }
   template <class T>
   static long largest_of(const AnyTensor& t, long row, long classes) {

@@ -4,7 +4,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point dtype.
+/// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point
+/// dtype.
 inline double mean_of(const AnyTensor& t) {
   const auto mean = [&]<class T>(T) {
     double sum = 0;

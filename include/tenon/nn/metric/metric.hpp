@@ -8,8 +8,8 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// A metric of predictions: `name`, `clear()`, `update(prediction, label)`, `eval()`. It may have
-/// `static constexpr Sentence check(const TensorType& prediction, const TensorType& label)`, which says in one sentence why
-/// it cannot judge these types: then eval() of a Model does not compile.
+/// `static constexpr Sentence check(const TensorType& prediction, const TensorType& label)`, which says in one sentence
+/// why it cannot judge these types: then eval() of a Model does not compile.
 template <class M>
 concept PredictionMetric = requires(M& m, const AnyTensor& t) {
   { M::name } -> std::convertible_to<std::string_view>;
@@ -25,6 +25,7 @@ concept LossMetric = requires(M& m, const AnyTensor& t) {
   m.update(t);
   { m.eval() } -> std::convertible_to<double>;
 };
-template <class M> concept Metric = PredictionMetric<M> || LossMetric<M>;
+template <class M>
+concept Metric = PredictionMetric<M> || LossMetric<M>;
 
 }  // namespace tenon::nn

@@ -9,21 +9,28 @@ namespace tenon::inline TENON_ABI {
 namespace ops {
 
 TENON_EXACT_BEGIN
-/// One step of AdamWeightDecay, in place. Operands: parameter, gradient, first moment, second moment, numbers. 16-bit floats
-/// compute in float.
+/// One step of AdamWeightDecay, in place. Operands: parameter, gradient, first moment, second moment, numbers. 16-bit
+/// floats compute in float.
 struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> {
   static constexpr bool effect = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   static constexpr bool linear_work = true;
-  template <class Call> static constexpr long items(long n) { return Call::result.count(n); }
-  template <class Call> static constexpr long cost(long) { return 8; }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 8;
+  }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using C = Compute<T>;
     const float* number = a.operand<float>(4);
-    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), beta1 = C(number[3]), beta2 = C(number[4]), epsilon = C(number[5]);
+    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), beta1 = C(number[3]), beta2 = C(number[4]),
+            epsilon = C(number[5]);
     const C rest1 = C(1) - beta1, rest2 = C(1) - beta2;
     T* __restrict p = a.target<T>(0);
     const auto* __restrict g = a.operand<typename Call::template Operand<1>>(1);
@@ -40,7 +47,8 @@ struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> 
         v[i + l] = T(root[l]);
       }
       kernel::sqrt_all(root);
-      for (int l = 0; l < length(); ++l) p[i + l] = T(C(p[i + l]) - rate * (first[l] / (root[l] + epsilon) + decay * C(p[i + l])));
+      for (int l = 0; l < length(); ++l)
+        p[i + l] = T(C(p[i + l]) - rate * (first[l] / (root[l] + epsilon) + decay * C(p[i + l])));
     });
   }
 };
@@ -51,9 +59,9 @@ namespace nn {
 
 /// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;  p = p - lr (m / (√v + eps) + weight_decay p).
 ///
-/// There is no bias correction, as in MindSpore: the first steps are larger than Adam's. g is the gradient / loss_scale;
-/// the decay does not enter the moments. Without groups, it skips parameters with beta or gamma in their names. A Model
-/// throws ValueError unless beta1 and beta2 are inside (0, 1) and eps is above 0.
+/// There is no bias correction, as in MindSpore: the first steps are larger than Adam's. g is the gradient /
+/// loss_scale; the decay does not enter the moments. Without groups, it skips parameters with beta or gamma in their
+/// names. A Model throws ValueError unless beta1 and beta2 are inside (0, 1) and eps is above 0.
 /// Source: Loshchilov and Hutter, arXiv 1711.05101; MindSpore nn.AdamWeightDecay.
 struct AdamWeightDecay {
   LearningRate learning_rate = 1e-3;

@@ -10,8 +10,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A number, a list with one value per step, or a function of the step (from 0): `0.1`, `{0.1, 0.05}`, `[](long step) { ... }`.
-/// One number in braces is that number for all steps.
+/// A number, a list with one value per step, or a function of the step (from 0): `0.1`, `{0.1, 0.05}`, `[](long step) {
+/// ... }`. One number in braces is that number for all steps.
 class LearningRate {
  public:
   /// Throws ValueError for a negative, infinite, or NaN value; so do the others, a function when it returns one.
@@ -24,16 +24,19 @@ class LearningRate {
   // Not std::initializer_list: it would also take {} and so hide a learning rate that was left out.
   template <std::convertible_to<double>... More>
   LearningRate(double first, double second, More... more)
-      : LearningRate(std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
+      : LearningRate(
+            std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
   template <class F>
-    requires requires(const F& f) { static_cast<float>(f(long{0})); }
+  requires requires(const F& f) { static_cast<float>(f(long{0})); }
   LearningRate(F f) : function_(std::make_shared<Holder<F>>(std::move(f))) {}
 
   /// The value of a step. Throws ValueError behind the end of a list.
   float at(long step) const {
     if (function_) return checked(function_->at(step));
     if (list_.empty()) return value_;
-    if (step >= length()) throw_error<ValueError>("The learning rate list has ", list_.size(), " values, step ", step, " needs one more: make it as long as the training.");
+    if (step >= length())
+      throw_error<ValueError>("The learning rate list has ", list_.size(), " values, step ", step,
+                              " needs one more: make it as long as the training.");
     return list_[std::size_t(step)];
   }
   /// Number of values of a list, 0 if it is none.
@@ -51,7 +54,8 @@ class LearningRate {
     float at(long step) const override { return static_cast<float>(f(step)); }
   };
   static float checked(float v) {
-    if (!(v >= 0 && v <= std::numeric_limits<float>::max())) throw_error<ValueError>("A learning rate must be a finite number, 0 or more, got ", v, ".");
+    if (!(v >= 0 && v <= std::numeric_limits<float>::max()))
+      throw_error<ValueError>("A learning rate must be a finite number, 0 or more, got ", v, ".");
     return v;
   }
 

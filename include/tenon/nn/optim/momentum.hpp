@@ -24,8 +24,10 @@ struct ApplyMomentum : MomentUpdate<ApplyMomentum, "Momentum"> {
       if constexpr (config.use_nesterov) p = p - (V(rate) * g + V(rate * momentum) * v);
       else p = p - V(rate) * v;
     };
-    const auto decaying = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) { step(g * V(scale) + V(decay) * p, p, v); };
-    if (scale == 1 && decay == 0) kernel::update_elements(count, step, gradient, changed[0], changed[1]);  // products are what an update waits for
+    const auto decaying = [=]<class V>(V g, V& p, V& v)
+                              __attribute__((always_inline)) { step(g * V(scale) + V(decay) * p, p, v); };
+    // products are what an update waits for
+    if (scale == 1 && decay == 0) kernel::update_elements(count, step, gradient, changed[0], changed[1]);
     else kernel::update_elements(count, decaying, gradient, changed[0], changed[1]);
   }
 };
@@ -36,8 +38,9 @@ namespace nn {
 
 /// v = momentum v + g;  p = p - lr v, or with Nesterov's look-ahead p = p - lr (g + momentum v).
 ///
-/// g is the gradient / loss_scale + weight_decay p, the gradient itself where they are 1 and 0. Without groups, weight decay skips parameters with beta or gamma in
-/// their names. A Model throws ValueError for a negative momentum, or if none is given. Source: MindSpore nn.Momentum.
+/// g is the gradient / loss_scale + weight_decay p, the gradient itself where they are 1 and 0. Without groups, weight
+/// decay skips parameters with beta or gamma in their names. A Model throws ValueError for a negative momentum, or if
+/// none is given. Source: MindSpore nn.Momentum.
 template <bool use_nesterov = false>
 struct Momentum {
   LearningRate learning_rate;
@@ -51,7 +54,8 @@ struct Momentum {
   static constexpr std::string_view slot_names[1]{"moments"};
   void check() const {
     if (momentum == not_given)
-      throw_error<ValueError>("Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}, or nn::SGD to do without.");
+      throw_error<ValueError>("Momentum: momentum is required, but was not given: write nn::Momentum{.learning_rate = "
+                              "0.01f, .momentum = 0.9f}, or nn::SGD to do without.");
     check_not_negative(name, "momentum", momentum);
   }
   void numbers(long, Numbers& n) const { n.value[3] = momentum; }

@@ -10,8 +10,8 @@ namespace tenon::inline TENON_ABI::nn {
 
 inline constexpr int max_numbers = 8, max_slots = 3;
 
-/// The run-time numbers of one parameter's update in one step; kernels read them from the training state. The first three
-/// mean the same for every optimizer, the others are the optimizer's own.
+/// The run-time numbers of one parameter's update in one step; kernels read them from the training state. The first
+/// three mean the same for every optimizer, the others are the optimizer's own.
 struct Numbers {
   float value[max_numbers]{};
   float& learning_rate() { return value[0]; }
@@ -30,11 +30,13 @@ struct ParameterGroup {
 /// An optimizer is an aggregate with
 ///   learning_rate, weight_decay, loss_scale, groups     run-time values; all but groups may change between steps
 ///   static constexpr std::string_view name              for messages
-///   static constexpr int slots                          moments per parameter, each with the parameter's shape, initially 0
-///   static constexpr std::string_view slot_names[slots]     as checkpoints call the moments: "moment1" gives "moment1.fc.weight"
+///   static constexpr int slots                          moments per parameter, each with the parameter's shape,
+///   initially 0 static constexpr std::string_view slot_names[slots]     as checkpoints call the moments: "moment1"
+///   gives "moment1.fc.weight"
 ///   void check() const                                  throws ValueError for its own numbers (value[3] on)
-///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may change the rate
-///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)   appends the update
+///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may
+///   change the rate static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)
+///   appends the update
 template <class O>
 concept Optimizer = requires(const O& o, Numbers& n) {
   { O::slots } -> std::convertible_to<int>;
@@ -56,11 +58,13 @@ inline void check_not_negative(std::string_view optimizer, std::string_view numb
 }
 /// Throws ValueError unless 0 < value < 1.
 inline void check_inside_unit(std::string_view optimizer, std::string_view number, float value) {
-  if (!(value > 0 && value < 1)) throw_error<ValueError>(optimizer, ": ", number, " must be between 0 and 1, both excluded, got ", value, ".");
+  if (!(value > 0 && value < 1))
+    throw_error<ValueError>(optimizer, ": ", number, " must be between 0 and 1, both excluded, got ", value, ".");
 }
 /// Throws ValueError unless `value` is finite and above 0.
 inline void check_positive(std::string_view optimizer, std::string_view number, float value) {
-  if (!(value > 0 && value <= std::numeric_limits<float>::max())) throw_error<ValueError>(optimizer, ": ", number, " must be a finite number above 0, got ", value, ".");
+  if (!(value > 0 && value <= std::numeric_limits<float>::max()))
+    throw_error<ValueError>(optimizer, ": ", number, " must be a finite number above 0, got ", value, ".");
 }
 
 }  // namespace tenon::nn

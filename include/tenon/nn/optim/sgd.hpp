@@ -19,7 +19,8 @@ struct ApplySgd : MomentUpdate<ApplySgd, "SGD"> {
   template <class T, auto config, class Gradient>
   static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
     using C = Compute<T>;
-    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]), share = C(number[4]);
+    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]),
+            share = C(number[4]);
     const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };
     if (momentum == 0) return kernel::update_elements(count, plain, gradient, changed[0]);
     const auto step = [=]<class V>(V g, V& p, V& v) {
@@ -40,8 +41,8 @@ namespace nn {
 /// nesterov p = p - lr (g + momentum v).
 ///
 /// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
-/// their names. A Model throws ValueError for a negative momentum or dampening, and for nesterov without momentum or with
-/// dampening. Source: MindSpore nn.SGD.
+/// their names. A Model throws ValueError for a negative momentum or dampening, and for nesterov without momentum or
+/// with dampening. Source: MindSpore nn.SGD.
 template <bool nesterov = false>
 struct SGD {
   LearningRate learning_rate = 0.1;
@@ -58,7 +59,8 @@ struct SGD {
     check_not_negative(name, "momentum", momentum);
     check_not_negative(name, "dampening", dampening);
     if (nesterov && !(momentum > 0 && dampening == 0))
-      throw_error<ValueError>("SGD: nesterov needs a momentum above 0 and a dampening of 0, got ", momentum, " and ", dampening, ".");
+      throw_error<ValueError>("SGD: nesterov needs a momentum above 0 and a dampening of 0, got ", momentum, " and ",
+                              dampening, ".");
   }
   void numbers(long step, Numbers& n) const {
     n.value[3] = momentum;

@@ -16,12 +16,12 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// The rules of one optimizer for one network, worked out once: a step only computes numbers, and allocates nothing.
 ///
-/// Without groups, weight decay skips parameters with beta or gamma in their names. With groups it applies to all, also to
-/// parameters outside of every group, which use the optimizer's own values. Source: MindSpore's Optimizer.
+/// Without groups, weight decay skips parameters with beta or gamma in their names. With groups it applies to all, also
+/// to parameters outside of every group, which use the optimizer's own values. Source: MindSpore's Optimizer.
 class UpdateRules {
  public:
-  /// Throws ValueError for an illegal number; KeyError for a pattern that matches no trainable parameter; RuntimeError for a
-  /// parameter in two groups.
+  /// Throws ValueError for an illegal number; KeyError for a pattern that matches no trainable parameter; RuntimeError
+  /// for a parameter in two groups.
   template <Optimizer O>
   [[gnu::cold]] UpdateRules(const O& optimizer, const Entry* entries, int count) : rule_(std::size_t(count), none) {
     check_numbers(optimizer);
@@ -30,7 +30,8 @@ class UpdateRules {
     for (int e = 0; e < count; ++e) {
       if (!entries[e].parameter || !entries[e].trainable) continue;
       names.push_back(parameter_name(entries, e));
-      const bool decays = !optimizer.groups.empty() || (names.back().find("beta") == std::string::npos && names.back().find("gamma") == std::string::npos);
+      const bool decays = !optimizer.groups.empty() || (names.back().find("beta") == std::string::npos &&
+                                                        names.back().find("gamma") == std::string::npos);
       rule_[std::size_t(e)] = decays ? own : without_decay;
     }
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g)
@@ -38,18 +39,21 @@ class UpdateRules {
     numbers_.resize(optimizer.groups.size() + first_group);
   }
 
-  /// Calls write(entry, numbers) for each trained parameter with its numbers in a step counted from 0. `optimizer` is the one
-  /// of the construction; its numbers may have changed. Throws ValueError for an illegal number, RuntimeError if the number of
-  /// groups has changed.
+  /// Calls write(entry, numbers) for each trained parameter with its numbers in a step counted from 0. `optimizer` is
+  /// the one of the construction; its numbers may have changed. Throws ValueError for an illegal number, RuntimeError
+  /// if the number of groups has changed.
   template <Optimizer O, class Write>
   void each(const O& optimizer, long step, Write write) {
     if (optimizer.groups.size() + first_group != numbers_.size())
-      throw_error<RuntimeError>(O::name, ": the groups have changed since the Model was made: make a new Model with them.");
+      throw_error<RuntimeError>(O::name,
+                                ": the groups have changed since the Model was made: make a new Model with them.");
     for (std::size_t r = 0; r < numbers_.size(); ++r) {
       const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
       Numbers& n = numbers_[r] = Numbers{};
       n.learning_rate() = (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step);
-      n.weight_decay() = r == without_decay ? 0 : group && group->weight_decay ? *group->weight_decay : optimizer.weight_decay;
+      n.weight_decay() = r == without_decay             ? 0
+                         : group && group->weight_decay ? *group->weight_decay
+                                                        : optimizer.weight_decay;
       n.gradient_scale() = 1 / optimizer.loss_scale;
       optimizer.numbers(step, n);
     }
@@ -67,16 +71,19 @@ class UpdateRules {
     long length = 0;
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
       const ParameterGroup& group = optimizer.groups[g];
-      if (group.params.empty()) throw_error<ValueError>(O::name, ": group ", g, " has no params: give names, or patterns such as \"*.bias\".");
+      if (group.params.empty())
+        throw_error<ValueError>(O::name, ": group ", g, " has no params: give names, or patterns such as \"*.bias\".");
       if (group.weight_decay) check_not_negative(O::name, text("weight_decay of group ", g), *group.weight_decay);
       const long own_length = group.learning_rate ? group.learning_rate->length() : 0;
       if (length && own_length && own_length != length)
-        throw_error<ValueError>(O::name, ": the learning rate lists of the groups have ", length, " and ", own_length, " values; they must be equally long.");
+        throw_error<ValueError>(O::name, ": the learning rate lists of the groups have ", length, " and ", own_length,
+                                " values; they must be equally long.");
       length = own_length ? own_length : length;
     }
   }
   // Puts the parameters that match into group g; `names` are those of the entries with a rule, in their order.
-  [[gnu::cold]] void join(std::string_view optimizer, const std::string& pattern, int g, const std::vector<std::string>& names) {
+  [[gnu::cold]] void join(std::string_view optimizer, const std::string& pattern, int g,
+                          const std::vector<std::string>& names) {
     bool found = false;
     std::size_t next = 0;
     for (int& rule : rule_) {
@@ -84,11 +91,14 @@ class UpdateRules {
       const std::string& name = names[next++];
       if (!matches(pattern, name)) continue;
       if (rule >= first_group && rule != g + first_group)
-        throw_error<RuntimeError>(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ", g, "; it may be in one.");
+        throw_error<RuntimeError>(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ",
+                                  g, "; it may be in one.");
       rule = g + first_group;
       found = true;
     }
-    if (!found) throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g, " matches no trainable parameter of the network.", did_you_mean(pattern, names));
+    if (!found)
+      throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g,
+                            " matches no trainable parameter of the network.", did_you_mean(pattern, names));
   }
 
   std::vector<int> rule_;         // of each entry: an index into numbers_

@@ -8,16 +8,16 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Holds any callback whose hooks take `RunInfo&` (or `auto&`): `std::vector<AnyCallback> list{LossMonitor{100}, TimeMonitor{}};
-/// model.train(10, data, list);`
+/// Holds any callback whose hooks take `RunInfo&` (or `auto&`): `std::vector<AnyCallback> list{LossMonitor{100},
+/// TimeMonitor{}}; model.train(10, data, list);`
 ///
-/// The hooks see a RunInfo, not the Model: a callback that evaluates or saves keeps a reference to it. The held object is a
-/// copy, or the moved-in original; copies of an AnyCallback share it. A class without a hook, or with one that cannot be
-/// called, is a compile error.
+/// The hooks see a RunInfo, not the Model: a callback that evaluates or saves keeps a reference to it. The held object
+/// is a copy, or the moved-in original; copies of an AnyCallback share it. A class without a hook, or with one that
+/// cannot be called, is a compile error.
 class AnyCallback {
  public:
   template <class C>
-    requires(!std::is_same_v<std::remove_cvref_t<C>, AnyCallback>)
+  requires(!std::is_same_v<std::remove_cvref_t<C>, AnyCallback>)
   AnyCallback(C callback) {
     if constexpr (detail::CheckedCallback<C, RunInfo>::ok) held_ = std::make_shared<Holder<C>>(std::move(callback));
     else {

@@ -11,7 +11,8 @@ class LossMonitor {
  public:
   /// Throws ValueError for a negative number; 0 prints nothing.
   explicit LossMonitor(long per_print_times = 1) : every_(per_print_times) {
-    if (per_print_times < 0) throw_error<ValueError>("LossMonitor: per_print_times must be 0 or more, got ", per_print_times, ".");
+    if (per_print_times < 0)
+      throw_error<ValueError>("LossMonitor: per_print_times must be 0 or more, got ", per_print_times, ".");
   }
   void step_end(RunInfo& run) {
     if (!run.training || every_ == 0 || run.cur_step_num % every_ != 0) return;

@@ -17,8 +17,8 @@ namespace tenon::inline TENON_ABI {
 /// Elsewhere, as in a log file, one line per epoch:
 ///   epoch 2/10: 1875 steps, 1.73 ms/step, 3.2 s, loss 0.0512
 ///
-/// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace. The bar is as
-/// long as the terminal has room for, up to 20; a line never wraps. Evaluations show nothing.
+/// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace. The bar
+/// is as long as the terminal has room for, up to 20; a line never wraps. Evaluations show nothing.
 class ProgressBar {
  public:
   explicit ProgressBar(std::FILE* to = stdout) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {}
@@ -45,8 +45,8 @@ class ProgressBar {
       draw(run, now);
       std::fputc('\n', to_);
     } else {
-      std::fprintf(to_, "epoch %ld/%ld: %ld steps, %.2f ms/step, %.1f s, loss %.4f\n", run.cur_epoch_num, run.epoch_num, run.step_in_epoch(), milliseconds_per_step(run, now),
-                   now - start_, mean_loss());
+      std::fprintf(to_, "epoch %ld/%ld: %ld steps, %.2f ms/step, %.1f s, loss %.4f\n", run.cur_epoch_num, run.epoch_num,
+                   run.step_in_epoch(), milliseconds_per_step(run, now), now - start_, mean_loss());
     }
     std::fflush(to_);
   }
@@ -56,7 +56,9 @@ class ProgressBar {
   static constexpr int longest_bar = 20, shortest_bar = 4;
 
   double mean_loss() const { return steps_ ? losses_ / static_cast<double>(steps_) : 0; }
-  double milliseconds_per_step(const RunInfo& run, double now) const { return (now - start_) * 1000 / static_cast<double>(std::max(run.step_in_epoch(), 1L)); }
+  double milliseconds_per_step(const RunInfo& run, double now) const {
+    return (now - start_) * 1000 / static_cast<double>(std::max(run.step_in_epoch(), 1L));
+  }
 
   // Asked for each drawing: a window may change its size.
   int columns() const {
@@ -73,7 +75,8 @@ class ProgressBar {
   }
   [[gnu::cold]] static std::string duration(long seconds) {
     char shown[32];
-    if (seconds >= 3600) std::snprintf(shown, sizeof shown, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if (seconds >= 3600)
+      std::snprintf(shown, sizeof shown, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
     else std::snprintf(shown, sizeof shown, "%ld:%02ld", seconds / 60, seconds % 60);
     return shown;
   }
@@ -84,9 +87,13 @@ class ProgressBar {
     const std::string eta = duration(static_cast<long>(pace * static_cast<double>(left) / 1000 + 0.5));
     char before[64], behind[160];
     std::snprintf(before, sizeof before, "epoch %ld/%ld", run.cur_epoch_num, run.epoch_num);
-    std::snprintf(behind, sizeof behind, " %4ld/%ld  %.2f ms/step  ETA %s  loss %.4f", done, total, pace, eta.c_str(), mean_loss());
-    // A full last column would make some terminals wrap, and "\x1b[K", which clears what a longer line has left, take a letter.
-    const int room = columns() - 1, taken = static_cast<int>(std::char_traits<char>::length(before) + std::char_traits<char>::length(behind)) + 3;
+    std::snprintf(behind, sizeof behind, " %4ld/%ld  %.2f ms/step  ETA %s  loss %.4f", done, total, pace, eta.c_str(),
+                  mean_loss());
+    // A full last column would make some terminals wrap, and "\x1b[K", which clears what a longer line has left, take a
+    // letter.
+    const int room = columns() - 1,
+              taken =
+                  static_cast<int>(std::char_traits<char>::length(before) + std::char_traits<char>::length(behind)) + 3;
     std::string line = before + bar(done, total, std::min(longest_bar, room - taken)) + behind;
     line.resize(std::min(line.size(), std::size_t(std::max(room, 0))));
     std::fprintf(to_, "\r%s\x1b[K", line.c_str());

@@ -10,14 +10,15 @@ namespace tenon::inline TENON_ABI {
 /// Prints `epoch time: 1234.567 ms, per step time: 1.234 ms` after every epoch, in MindSpore's form.
 ///
 /// The time runs from epoch_begin to epoch_end, so it contains what callbacks do in between; it is divided by the steps
-/// of the epoch, in an epoch that was stopped by those that ran. Callbacks run in their order: give it as the first one to
-/// leave out what the others do at the end of an epoch.
+/// of the epoch, in an epoch that was stopped by those that ran. Callbacks run in their order: give it as the first one
+/// to leave out what the others do at the end of an epoch.
 class TimeMonitor {
  public:
   void epoch_begin(RunInfo&) { start_ = detail::now(); }
   void epoch_end(RunInfo& run) {
     const double milliseconds = (detail::now() - start_) * 1000;
-    std::printf("epoch time: %5.3f ms, per step time: %5.3f ms\n", milliseconds, milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L)));
+    std::printf("epoch time: %5.3f ms, per step time: %5.3f ms\n", milliseconds,
+                milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L)));
     std::fflush(stdout);
   }
 

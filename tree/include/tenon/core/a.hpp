@@ -1,3 +1,0 @@
-// A.
-#pragma once
-// TODO: all
