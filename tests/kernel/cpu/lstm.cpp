@@ -1,4 +1,5 @@
-// The time loops of an LSTM: what is stored past the caches has the bits of what is not.
+// The time loops of an LSTM: what is stored past the caches has the bits of what is not, and no name of another header
+// comes in between.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -7,6 +8,9 @@
 
 #include <tenon/core/aligned_bytes.hpp>
 #include <tenon/core/philox.hpp>
+#include <tenon/kernel/cpu/pool_sums.hpp>  // in front, as in tenon.hpp
+
+#include <tenon/kernel/cpu/gru.hpp>
 #include <tenon/kernel/cpu/lstm.hpp>
 
 using namespace tenon;
@@ -60,4 +64,22 @@ TEST_CASE("lstm: many samples have the bits that each has alone, whatever place 
       CHECK(std::memcmp(gates.data() + offset, one_gates.data(), bytes(gates_of_one)) == 0);
     }
   }
+}
+
+TEST_CASE("lstm and gru: a row of a million units is stored vector by vector") {
+  // A store of all that is left of the row would read megabytes behind the one vector on the stack.
+  constexpr long units = 1 << 20;
+  const std::vector<float> product(std::size_t(4 * units), 0.5f);
+  std::vector<float> c(std::size_t(units), 1.0f), h(std::size_t(units), 1.0f), states(std::size_t(6 * units), -2.0f);
+  const auto is_one_value = [&](long part) {
+    const float* const row = states.data() + part * units;
+    return row[0] != -2 && std::memcmp(row, row + 1, std::size_t(units - 1) * sizeof(float)) == 0;
+  };
+  kernel::detail::lstm_cell<false>(units, product.data(), static_cast<const float*>(nullptr), c.data(), h.data(),
+                                   states.data(), states.data());
+  for (long part = 0; part < 6; ++part) CHECK(is_one_value(part));
+  states.assign(states.size(), -2.0f);
+  kernel::detail::gru_cell(units, product.data(), product.data(), static_cast<const float*>(nullptr), h.data(),
+                           states.data());
+  for (long part = 0; part < 5; ++part) CHECK(is_one_value(part));
 }

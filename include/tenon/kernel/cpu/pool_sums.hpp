@@ -50,8 +50,8 @@ template <bool keeps>
   if constexpr (keeps) winner = choose_greater(best, PoolVector(0.0f), number, PoolVector(-1.0f));
   return best;
 }
-/// The first `count` lanes.
-[[gnu::always_inline]] inline void store_some(const PoolVector& v, float* to, long count) {
+/// The first `count` lanes, which are fewer than all.
+[[gnu::always_inline]] inline void store_maxima(const PoolVector& v, float* to, long count) {
   float lane[pool_sums_width];
   v.store(lane);
   for (long i = 0; i < count; ++i) to[i] = lane[i];
@@ -78,8 +78,8 @@ template <bool keeps, class F, class... T>
       best.store(to + w);
       if constexpr (keeps) winner.store(winners + w);
     } else {
-      detail::store_some(best, to + w, windows - w);
-      if constexpr (keeps) detail::store_some(winner, winners + w, windows - w);
+      detail::store_maxima(best, to + w, windows - w);
+      if constexpr (keeps) detail::store_maxima(winner, winners + w, windows - w);
     }
   }
 }
