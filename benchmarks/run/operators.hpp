@@ -33,7 +33,7 @@ X image(long n, std::size_t first) {
   using namespace tenon;
   const X rows = operand<X>(n, first);
   if (!in_blocks(n)) return rows;
-  eager::LaidOut x{rows.storage().data(), &rows.storage(), X::dims.count(1)};
+  eager::OperandLayout x{rows.storage().data(), &rows.storage(), X::dims.count(1)};
   Storage blocks;
   eager::bring_to(true, x, n, blocks);
   return X(std::move(blocks), n);

@@ -61,7 +61,7 @@ int end_of_stage(const Graph<N>& graph, const Stages<N>& stages, int user) {
 /// or changes it, to the end of the step if it is an output. In a stage all is computed and read again and again from
 /// its begin to its end, but what no node outside of it reads is of one block.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Place* place, Region region,
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const BufferPlace* place, Region region,
                                      const Stages<N>& stages = {}, bool in_place = false) {
   std::vector<LiveBuffer> buffers;
   const std::vector<int> memory = memories(graph, in_place);

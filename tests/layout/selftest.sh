@@ -24,7 +24,7 @@ bad() {
 }
 
 tree
-for check in layout/direction.sh layout/reachable.sh layout/files.sh wording/unfinished.sh; do good $check "a good tree"; done
+for check in layout/direction.sh layout/reachable.sh layout/files.sh layout/names.sh wording/unfinished.sh; do good $check "a good tree"; done
 
 echo '#include <tenon/graph/b.hpp>' >>tree/include/tenon/core/a.hpp
 bad layout/direction.sh "core above graph" "core/a.hpp:3: core includes <tenon/graph/b.hpp>"
@@ -54,6 +54,42 @@ echo 'tenon/core/a.hpp  a table of 400 numbers' >tree/tests/layout/long_files.tx
 good layout/files.sh "a long header with a reason"
 tree; printf '// from %shome/me/x.txt\n' / >>tree/include/tenon/core/a.hpp
 bad layout/files.sh "a folder of one machine" "core/a.hpp:3:"
+
+# One name in two headers, in all ways to declare one; the first header's text, the second's, and the name.
+twice() {
+  tree
+  printf 'namespace tenon::inline TENON_ABI::kernel {\nnamespace detail {\n%s\n}\n}\n' "$1" >>tree/include/tenon/core/a.hpp
+  printf 'namespace tenon::inline TENON_ABI::kernel::detail {\n%s\n}\n' "$2" >>tree/include/tenon/graph/b.hpp
+}
+plain='inline void store(const Vector& v, float* to, long count) { if (count) { to[0] = v[0]; } }'
+for other in 'template <class A> [[gnu::always_inline]] inline void store(Simd<A> v, A* to, long count) {}' \
+  'template <class A, auto k = Config{1}, class B = decltype(f(A{}))> requires(sizeof(A) > 1) auto store(A) {}' \
+  'template <class A> requires requires(A a) { a.f(); } && (sizeof(A) > 1) void store(A a) {}' \
+  'constexpr Table<int(sizeof(int))> store(int) { return {}; }' 'inline constexpr long a = 1 << 4, store = 2 * a;' \
+  'constexpr void (*store())(int) { return nullptr; }' 'inline constexpr Options<Mode{true}> store{};' \
+  'inline constexpr auto store = [](int a) { return a; };' 'struct [[nodiscard]] store {};' 'enum class store : char { a };' \
+  'using store = int;' 'template <class T> concept store = requires(T t) { t.f(); };' \
+  'struct One { int a; };  // {
+inline void store(char c = \047{\047, const char* t = "{") {}'; do
+  twice "$plain" "$other"
+  bad layout/names.sh "$other" '`tenon::kernel::detail::store` is declared in several headers: core/a.hpp:5, graph/b.hpp:'
+done
+for other in 'inline void store(const Vector& v, float* to, long count);' 'struct Other { void store(); int store_; };' \
+  'inline void restore() { store(v, to, 1); int store = 0; }' 'template <> inline void store<int>(int) {}' '// void store() {}' \
+  'friend void store();' '} namespace tenon::io { void store() {}'; do
+  twice "$plain" "$other"
+  good layout/names.sh "$other"
+done
+twice 'template <class T> struct store;' 'template <class T> struct store; template <class T> struct store<T*> {};'
+bad layout/names.sh "two class templates that have specializations only" 'core/a.hpp:5, graph/b.hpp:5'
+twice "$plain" '} namespace tenon { int store() { return 1; }'
+bad layout/names.sh "a name of the namespace around" 'core/a.hpp:5, as tenon::store in graph/b.hpp:5'
+echo 'tenon::kernel::detail::store' >tree/tests/layout/overloads.txt
+bad layout/names.sh "no reason" "the reason is missing"
+echo 'tenon::kernel::detail::store  for one more type' >tree/tests/layout/overloads.txt
+good layout/names.sh "a reason"
+tree; echo 'tenon::kernel::detail::store  for one more type' >tree/tests/layout/overloads.txt
+bad layout/names.sh "a stale line" "take it off the list"
 
 tree; printf '// T%s: all\n' ODO >>tree/include/tenon/core/a.hpp
 bad wording/unfinished.sh "unfinished work" "core/a.hpp:3:"

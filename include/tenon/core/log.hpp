@@ -101,12 +101,12 @@ inline void write_line(Level level, const std::source_location& at, const std::s
 /// The lowest level that is written; set_level() overrides the environment.
 inline Level level() { return detail::threshold().load(std::memory_order_relaxed); }
 inline void set_level(Level level) { detail::threshold().store(level, std::memory_order_relaxed); }
-inline bool writes(Level level) { return level >= logging::level(); }
+inline bool is_written(Level level) { return level >= logging::level(); }
 
 /// Writes one line of texts and numbers if the level is high enough. The first part is a text.
 template <class... Parts>
 void write(Level level, const Start& start, const Parts&... parts) {
-  if (writes(level)) detail::write_line(level, start.at, text(start.text, parts...));
+  if (is_written(level)) detail::write_line(level, start.at, text(start.text, parts...));
 }
 template <class... Parts>
 void debug(Start start, const Parts&... parts) {

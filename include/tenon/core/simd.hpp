@@ -173,7 +173,7 @@ template <int Last, int Step = 1, class T, int Width>
   if constexpr (2 * Step < Last) transpose_blocks<Last, 2 * Step>(rows);
 }
 template <class T, int Width>
-[[gnu::always_inline]] inline void transpose(Simd<T, Width> (&rows)[Width]) {
+[[gnu::always_inline]] inline void transpose_lanes(Simd<T, Width> (&rows)[Width]) {
   transpose_blocks<Width>(rows);
 }
 

@@ -114,7 +114,7 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
 [[gnu::noinline]] inline void run_image_call(const EagerInfo& call, const EagerOperand* operand,
                                              std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
-  eager::LaidOut x[max_operands];
+  eager::OperandLayout x[max_operands];
   Storage copy[max_operands];
   for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
   result = eager::run_on_images(call.kernel, call.blocks, call.effect, call.result, a, x, copy, call.operands);

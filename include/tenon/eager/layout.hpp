@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI::eager {
 
 /// An operand before a call: where its elements are, and their number per sample if it is an image, which can be in
 /// blocks of samples.
-struct LaidOut {
+struct OperandLayout {
   void* data = nullptr;
   const Storage* storage = nullptr;  // null: a parameter or a number, always row-major
   long features = 0;
@@ -17,7 +17,8 @@ struct LaidOut {
 
 /// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks
 /// already.
-inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const LaidOut* operand, int operands) {
+inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const OperandLayout* operand,
+                           int operands) {
   if (!kernel.run_blocks || !tenon::in_blocks(n)) return false;
   bool any = use == InBlocks::wants;
   for (int k = 0; k < operands; ++k) any |= operand[k].in_blocks();
@@ -25,7 +26,7 @@ inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, cons
 }
 
 /// Brings an operand into the layout of a call; `copy` holds the elements if they had to move.
-[[gnu::noinline]] inline void bring_to(bool blocks, LaidOut& x, long n, Storage& copy) {
+[[gnu::noinline]] inline void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy) {
   if (!x.features || !x.storage || x.in_blocks() == blocks) return;
   copy = Storage(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
   const long count = whole_blocks(n) / block_samples;
@@ -49,7 +50,7 @@ inline Storage result_storage(const TensorType& type, long n, bool blocks) {
 /// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
 /// no result.
 [[gnu::noinline]] inline Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect,
-                                               const TensorType& result, Arguments& a, LaidOut* x, Storage* copy,
+                                               const TensorType& result, Arguments& a, OperandLayout* x, Storage* copy,
                                                int operands) {
   const bool blocks = kernel && runs_in_blocks(*kernel, use, a.n, x, operands);
   for (int k = 0; k < operands; ++k) {

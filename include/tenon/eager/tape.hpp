@@ -279,7 +279,7 @@ class Tape {
     a.n = n;
     a.immediate = immediate;
     if (rule.images[id]) {
-      LaidOut x[max_operands];
+      OperandLayout x[max_operands];
       Storage copy[max_operands];
       for (int k = 0; k < node.operands; ++k) {
         const TensorType& type = rule.node[node.operand[k]].type;

@@ -27,7 +27,7 @@ struct BlockShares {
 };
 
 /// One kernel call of a compiled graph: where its result and operands are.
-struct Row {
+struct KernelRow {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
   bool blocks = false;   // images are in blocks of samples if the batch fills them
@@ -35,7 +35,7 @@ struct Row {
   bool sums = false;     // what it makes of each block of a stage is added up
   int stage = 0;         // rows of a stage run together for one block after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
-  Place buffer[max_operands + 1]{};
+  BufferPlace buffer[max_operands + 1]{};
 
   /// The work for `samples` of a batch of n.
   [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const {
@@ -45,12 +45,12 @@ struct Row {
 
 /// A compiled graph as data; everything points to constants.
 struct Program {
-  const Row* row = nullptr;
+  const KernelRow* row = nullptr;
   int rows = 0;
   const Node* node = nullptr;
   int nodes = 0;
-  const Place* place = nullptr;  // of each node
-  long floor = 0;                // bytes of scratch below region sample
+  const BufferPlace* place = nullptr;  // of each node
+  long floor = 0;                      // bytes of scratch below region sample
   const ScratchSize* need = nullptr;
   int needs = 0;
   const std::uint64_t* constant = nullptr;
@@ -84,7 +84,7 @@ struct Program {
     return most;
   }
   /// What the kernel of a row needs.
-  constexpr long workspace_of(const Row& r, long n) const {
+  constexpr long workspace_of(const KernelRow& r, long n) const {
     if (!r.stage) return r.work(n, n).workspace;
     const long whole = r.work(block_of(n), n).workspace,
                rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
@@ -101,7 +101,7 @@ struct Program {
     }
     return most * (shares.shared - shares.begin(1));
   }
-  constexpr long sum_bytes(const Row& r) const { return aligned(node[r.node].type.bytes(1)); }
+  constexpr long sum_bytes(const KernelRow& r) const { return aligned(node[r.node].type.bytes(1)); }
 };
 
 /// Sees every kernel call; the default sees nothing and costs nothing. `before(node)` and `after(node, arguments)`.
@@ -165,7 +165,7 @@ class Executor {
 
  private:
   struct Resolved {
-    const Row* row = nullptr;
+    const KernelRow* row = nullptr;
     void (*kernel)(const Arguments&, long begin, long end) = nullptr;
     Arguments arguments;
     long items = 0, cost = 1;
@@ -190,7 +190,7 @@ class Executor {
         return false;
     return true;
   }
-  void* address(const Place& place, long n) const {
+  void* address(const BufferPlace& place, long n) const {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
     if (place.region == Region::block) return base_[int(place.region)] + place.offset * block_of(n);
@@ -216,7 +216,7 @@ class Executor {
     sums_ = 0;
     for (std::size_t i = resolved_.size(); i-- > 0;) {
       Resolved& r = resolved_[i];
-      const Row& row = program_->row[i];
+      const KernelRow& row = program_->row[i];
       r.row = &row;
       r.arguments.n = n;
       r.arguments.immediate = row.immediate;
@@ -234,7 +234,7 @@ class Executor {
   // From the last row of a stage to the first.
   [[gnu::noinline, gnu::cold]] void resolve_in_stage(std::size_t i, long n) {
     Resolved& r = resolved_[i];
-    const Row& row = *r.row;
+    const KernelRow& row = *r.row;
     const auto in_stage = [&](std::size_t other) {
       return other < resolved_.size() && program_->row[other].stage == row.stage;
     };

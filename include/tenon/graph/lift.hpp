@@ -52,7 +52,7 @@ constexpr Plan<N> place_lives(const Graph<N>& graph, const Lifetimes<N>& lives, 
 
 // Every fixed buffer of a time in which there is one without a pause gets the same lift.
 template <int N>
-constexpr void lift(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops<N>& tops, Plan<N>& plan) {
+constexpr void lift_by_time(const Graph<N>& graph, const Lifetimes<N>& lives, const Tops<N>& tops, Plan<N>& plan) {
   for (int id = 0; id < graph.count;) {
     long highest = 0, end = 0;
     int last = id, next = id;
@@ -83,11 +83,12 @@ constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, c
   for (int id = 0; id < graph.count; ++id) {
     if (!detail::owns(lives, id, Region::fixed)) continue;
     together.at[id].lift = int(plan.size[0]);
-    apart.at[id] = detail::is_short(lives, id) ? Place{Region::fixed, apart.floor + high.at[id].offset} : low.at[id];
+    apart.at[id] =
+        detail::is_short(lives, id) ? BufferPlace{Region::fixed, apart.floor + high.at[id].offset} : low.at[id];
   }
   together.add_need({plan.size[0], plan.size[1]});
   apart.add_need({plan.size[0], apart.floor});
-  detail::lift(graph, lives, tops, apart);
+  detail::lift_by_time(graph, lives, tops, apart);
   // no need of `apart` has more bytes per sample
   return tops.known && apart.bytes(1) <= together.bytes(1) ? apart : together;
 }

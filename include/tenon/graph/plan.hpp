@@ -15,12 +15,12 @@ inline constexpr int regions = 7, scratch_regions = 3;
 
 /// The address of a value: base + offset, in region sample base + offset * n. A fixed value can stand above what the
 /// batch needs at its time: base + offset + lift * n.
-struct Place {
+struct BufferPlace {
   Region region = Region::none;
   int lift = 0;
   long offset = 0;
-  constexpr Place() = default;
-  constexpr Place(Region region, long offset) : region(region), offset(offset) {}
+  constexpr BufferPlace() = default;
+  constexpr BufferPlace(Region region, long offset) : region(region), offset(offset) {}
 };
 
 /// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their
@@ -91,7 +91,7 @@ struct ScratchSize {
 
 template <int N>
 struct Plan {
-  Place at[N + 1]{};
+  BufferPlace at[N + 1]{};
   long size[scratch_regions]{};   // bytes of region sample (per sample), fixed, and block (per sample), each for itself
   long bound[scratch_regions]{};  // bytes alive at the worst moment: no plan without recomputation is smaller
   long floor = 0;                 // bytes below region sample

@@ -29,7 +29,7 @@ inline constexpr Passes no_passes{false, false, false, false, false, false, fals
 namespace detail {
 template <int N>
 struct Rows {
-  Row row[N + 1]{};
+  KernelRow row[N + 1]{};
   int count = 0;
 };
 template <int N>
@@ -163,7 +163,7 @@ struct Compiled {
     for (int id = 0; id < graph.count; ++id) {
       if (kernels.of[id] < 0) continue;
       const Node& node = graph[id];
-      Row& row = rows.row[rows.count++];
+      KernelRow& row = rows.row[rows.count++];
       row.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
       row.node = id;
       row.buffers = node.operands + 1;

@@ -76,7 +76,7 @@ class Straight {
  private:
   template <int id>
   [[gnu::always_inline]] static void* address(const Memory& m) {
-    constexpr Place p = Graph::plan.at[id];
+    constexpr BufferPlace p = Graph::plan.at[id];
     if constexpr (p.region == Region::input) return const_cast<void*>(m.inputs[p.offset]);
     else if constexpr (p.region == Region::constant)
       return const_cast<std::uint64_t*>(Graph::constants.bytes) + p.offset / 8;

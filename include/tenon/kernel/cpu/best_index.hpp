@@ -34,7 +34,7 @@ inline void best_in_columns(const T* x, std::int32_t* y, long count, long pitch,
   std::int32_t at[axis_columns]{};
   for (long c = 0; c < columns; ++c) best[c] = static_cast<C>(x[c]);
   for (long i = 1; i < count; ++i)
-    in_blocks(columns, [&, row = x + i * pitch](long c) {
+    for_each_in_blocks(columns, [&, row = x + i * pitch](long c) {
       const C v = static_cast<C>(row[c]);
       const bool better = is_better<smallest>(v, best[c]);
       best[c] = better ? v : best[c];

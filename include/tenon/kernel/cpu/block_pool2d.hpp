@@ -24,7 +24,7 @@ template <class Fold, class Last>
   each_block_plane(s, begin, end, [&](long from, long to) {
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
-        const Window at = window(s, i, j);
+        const PoolWindow at = window(s, i, j);
         BlockVector sum(0.0f);
         for (long r = at.top; r < at.bottom; ++r)
           for (long k = at.left; k < at.right; ++k) {
@@ -79,7 +79,7 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
 /// As max_pool2d, x and y in blocks; planes are those of all blocks.
 [[gnu::noinline]] inline void block_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end) {
   if (detail::are_2x2<float>(s)) return detail::block_max_pool_2x2(s, x, y, begin, end);
-  detail::block_pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::Window&) { return value; });
+  detail::block_pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::PoolWindow&) { return value; });
 }
 
 /// As max_pool2d_backward.
@@ -91,7 +91,7 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
     for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
-        const detail::Window at = detail::window(s, i, j);
+        const detail::PoolWindow at = detail::window(s, i, j);
         const auto place = [&](long r, long k) { return from + (r * s.w + k) * block_samples; };
         V best = V::load(x + place(at.top, at.left)), winner(0.0f);
         float number = 0;
@@ -117,9 +117,10 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
 /// As avg_pool2d.
 [[gnu::noinline]] inline void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad,
                                                long begin, long end) {
-  detail::block_pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::Window& at) {
-    return value / detail::BlockVector(float(detail::divisor(s, at, count_include_pad)));
-  });
+  detail::block_pool<detail::Sum>(
+      s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
+        return value / detail::BlockVector(float(detail::divisor(s, at, count_include_pad)));
+      });
 }
 
 /// As avg_pool2d_backward.
@@ -130,7 +131,7 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
     for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
-        const detail::Window at = detail::window(s, i, j);
+        const detail::PoolWindow at = detail::window(s, i, j);
         const V share =
             V::load(dy + to + (i * s.ow + j) * block_samples) / V(float(detail::divisor(s, at, count_include_pad)));
         for (long r = at.top; r < at.bottom; ++r)

@@ -11,7 +11,7 @@ inline constexpr int block_length = 16;
 
 /// Calls f(0) .. f(count - 1), which must be independent of each other.
 template <class F>
-inline void in_blocks(long count, F f) {
+inline void for_each_in_blocks(long count, F f) {
   const long whole = count - count % block_length;
   for (long i = 0; i < whole; i += block_length)
     for (int l = 0; l < block_length; ++l) f(i + l);

@@ -131,7 +131,7 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& s
 #pragma GCC unroll 8
       for (int s = 0; s < side; ++s)
         square[s] = load_pairs<side>(first + (i + s) * row + j, second ? second + (i + s) * row + j : nullptr);
-      transpose(square);
+      transpose_lanes(square);
 #pragma GCC unroll 8
       for (int s = 0; s < side; ++s) square[s].store(to + (j + s) * pitch + i);
     }

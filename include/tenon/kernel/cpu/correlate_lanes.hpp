@@ -353,7 +353,7 @@ class LaneCorrelator {
         V square[side];
 #pragma GCC unroll 8
         for (int s = 0; s < side; ++s) square[s] = V::load(sums + place[i + s] + l) + V(A(0));
-        transpose(square);
+        transpose_lanes(square);
 #pragma GCC unroll 8
         for (int s = 0; s < side; ++s) store_lanes(square[s], to + (l + s) * to_row + i);
       }

@@ -31,7 +31,7 @@ inline void pack_tile(const bfloat16* from, long step, long steps, Bfloat16Pair*
     square[p] = 2 * p < steps ? load_pairs<side>(first, 2 * p + 1 < steps ? first + step : nullptr)
                               : Simd<Bfloat16Pair, side>(0u);
   }
-  transpose(square);
+  transpose_lanes(square);
 #pragma GCC unroll 16
   for (int i = 0; i < side; ++i) square[i].store(to + i * side);
 }

@@ -70,7 +70,7 @@ inline constexpr long gemm_gap = 64 / sizeof(A);
 // B stays as it is where the nearest caches hold all of it.
 inline constexpr long gemm_near_bytes = 64 << 10;
 // Rows of one item, and of one block. Sums that do not fit into C, because it has another type or order, take scratch.
-inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_rows = 64 * gemm_row_chunk;
+inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_most_rows = 64 * gemm_row_chunk;
 template <class T>
 inline constexpr long gemm_rows_aside = (steps_per_unit<T> > 1 ? 16 : 8) * gemm_row_chunk;
 
@@ -82,8 +82,9 @@ constexpr long gemm_width(long columns, long most_columns = gemm_columns<T>) {
 }
 template <class T>
 constexpr long gemm_most_aside(long columns, long most_columns = gemm_columns<T>) {
-  return at_most(gemm_rows, gemm_rows_aside<T> * most_columns / gemm_width<T>(columns > 1 ? columns : 1, most_columns) /
-                                gemm_row_chunk * gemm_row_chunk);
+  return at_most(gemm_most_rows, gemm_rows_aside<T> * most_columns /
+                                     gemm_width<T>(columns > 1 ? columns : 1, most_columns) / gemm_row_chunk *
+                                     gemm_row_chunk);
 }
 
 // The product as it is computed: C or its transpose, in chunks of rows and columns. Only whole chunks go to a thread.
@@ -111,7 +112,7 @@ struct GemmPlan {
   // Sums of a row of tiles are complete, and stored or handed out, before those of the next one begin.
   constexpr bool row_by_row() const { return !in_place() && !swapped && at_once(); }
   constexpr long most_rows() const {
-    return in_place() || row_by_row() ? gemm_rows : gemm_most_aside<T>(columns, block_columns());
+    return in_place() || row_by_row() ? gemm_most_rows : gemm_most_aside<T>(columns, block_columns());
   }
   // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is
   // done with them.

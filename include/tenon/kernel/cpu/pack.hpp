@@ -92,7 +92,7 @@ template <class To, class From, class A, int Side>
   }
 #pragma GCC unroll 8
   for (int s = 0; s < Side; ++s) square[s] = s < rows ? load_lanes<Side, To>(from + s * from_row) : V(A(0));
-  transpose(square);
+  transpose_lanes(square);
 }
 
 // to[j * to_row + i] = from[i * from_row + j] by squares, where from has `rows` rows, and to is zero for i from rows to

@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
 template <class Fold, class T>
-[[gnu::always_inline]] inline PoolValue<T> fold_window(const Pool2dSizes& s, const T* x, const Window& at) {
+[[gnu::always_inline]] inline PoolValue<T> fold_window(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
   using A = PoolValue<T>;
   A sum{};
   for (long y = at.top; y < at.bottom; ++y)
@@ -33,14 +33,14 @@ template <class Fold, class T, class Last>
   for (long plane = begin; plane < end; ++plane)
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
-        const Window at = window(s, i, j);
+        const PoolWindow at = window(s, i, j);
         y[(plane * s.oh + i) * s.ow + j] = static_cast<T>(last(fold_window<Fold>(s, x + plane * s.h * s.w, at), at));
       }
 }
 
 // Position of the first maximum: the first element begins, a later one takes over only if it is greater.
 template <class T>
-[[gnu::always_inline]] inline long first_maximum(const Pool2dSizes& s, const T* x, const Window& at) {
+[[gnu::always_inline]] inline long first_maximum(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
   using A = PoolValue<T>;
   long best = at.top * s.w + at.left;
   A value = static_cast<A>(x[best]);
@@ -110,7 +110,7 @@ template <int Lanes, class T>
   for (long plane = begin; plane < end; ++plane, x += s.h * s.w, dx += s.h * s.w) {
     for (long p = 0; p < s.h * s.w && !covers; ++p) dx[p] = T(0);
     for (long i = 0; i < s.oh; ++i, dy += s.ow) {
-      const Window at = window(s, i, 0);
+      const PoolWindow at = window(s, i, 0);
       const long first = at.top * s.w + 2 * left - s.pad_left;
       if (at.bottom - at.top == 2) spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, right - left, plus);
       else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, right - left, plus);
@@ -165,14 +165,15 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
                             const T* const from = x + (plane + p) * s.h * s.w;
                             T* const to = y + (plane + p) * s.oh * s.ow;
                             copy_matrix(best.cell + p * rows * pitch, pitch, 1, to + i0 * s.ow, s.ow, rows, s.ow, 0);
-                            detail::each_doubtful<A>(s, from, i0, rows, [&](long i, long j, const detail::Window& at) {
-                              to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
-                            });
+                            detail::each_doubtful<A>(
+                                s, from, i0, rows, [&](long i, long j, const detail::PoolWindow& at) {
+                                  to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
+                                });
                           }
                         });
       return;
     }
-  detail::pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::Window&) { return value; });
+  detail::pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::PoolWindow&) { return value; });
 }
 
 /// max_pool2d_backward where detail::are_2x2 or some_2x2.
@@ -193,7 +194,7 @@ template <class T>
     if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, x, dy, dx, begin, end);
   const auto one_by_one = [&](long first, long last) {
     detail::pool_backward(s, dx, first, last, workspace,
-                          [&](A* sums, long plane, long i, long j, const detail::Window& at) {
+                          [&](A* sums, long plane, long i, long j, const detail::PoolWindow& at) {
                             A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
                             to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
                           });
@@ -246,7 +247,7 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
     });
     return;
   }
-  detail::pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::Window& at) {
+  detail::pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
     return value / decltype(value)(static_cast<A>(detail::divisor(s, at, count_include_pad)));
   });
 }
@@ -259,7 +260,7 @@ template <class T>
   using A = detail::PoolValue<T>;
   if (detail::gather_averages(s, dy, dx, count_include_pad, begin, end)) return;
   detail::pool_backward(s, dx, begin, end, workspace,
-                        [&](A* sums, long plane, long i, long j, const detail::Window& at) {
+                        [&](A* sums, long plane, long i, long j, const detail::PoolWindow& at) {
                           const A share = static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]) /
                                           static_cast<A>(detail::divisor(s, at, count_include_pad));
                           for (long y = at.top; y < at.bottom; ++y)

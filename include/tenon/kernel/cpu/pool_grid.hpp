@@ -150,7 +150,7 @@ template <class A, class T, class Body>
   if (s.pad_top == 0 && s.pad_left == 0) return;
   for (long i = i0; i < i0 + rows; ++i)
     for (long j = 0; j < s.ow && (i * s.stride_h < s.pad_top || j * s.stride_w < s.pad_left); ++j) {
-      const Window at = window(s, i, j);
+      const PoolWindow at = window(s, i, j);
       if (!(static_cast<A>(x[at.top * s.w + at.left]) > -std::numeric_limits<A>::infinity())) body(i, j, at);
     }
 }

@@ -14,7 +14,7 @@ namespace detail {
 
 /// A place in a window, r * w + k: of two equal elements that with the lower place wins.
 template <class A>
-using Place = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
+using PoolPlace = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
 
 /// A band: element q of a row of windows is the window that begins q - pad_left columns from the left, also where none
 /// does, so that vectors go on from row to row.
@@ -22,7 +22,7 @@ template <class A>
 struct PlaceBand {
   static constexpr long cells = 16384 / long(sizeof(A));
   alignas(64) A best[cells];
-  alignas(64) Place<A> place[cells];
+  alignas(64) PoolPlace<A> place[cells];
 };
 constexpr long place_pitch(const Pool2dSizes& s) { return (s.ow - 1) * s.stride_w + s.kw; }
 /// Rows of windows that a band holds; 0 if there are none.
@@ -34,14 +34,14 @@ constexpr long place_rows(const Pool2dSizes& s) {
 /// The largest element of each column of `rows` rows, and its place, which for row 0 is `first`.
 template <int Width, class A, class T>
 [[gnu::always_inline]] inline void column_maxima(const T* x, long w, long rows, long columns, long first, A* best,
-                                                 Place<A>* place) {
+                                                 PoolPlace<A>* place) {
   using V = Simd<A, Width>;
-  using P = Simd<Place<A>, Width>;
+  using P = Simd<PoolPlace<A>, Width>;
   for (long c = 0;; c += Width) {
     if (c + Width > columns) c = columns - Width;  // overlaps the one before
     V most = load_lanes<Width, A>(x + c);
-    const P next{Place<A>(w)};
-    P own{Place<A>(first)}, at = own;
+    const P next{PoolPlace<A>(w)};
+    P own{PoolPlace<A>(first)}, at = own;
     for (long r = 1; r < rows; ++r) {
       const V before = most;
       most = max(load_lanes<Width, A>(x + r * w + c), most);
@@ -55,7 +55,7 @@ template <int Width, class A, class T>
 }
 template <class A, class T>
 [[gnu::noinline]] void column_maxima(const T* x, long w, long rows, long columns, long first, A* best,
-                                     Place<A>* place) {
+                                     PoolPlace<A>* place) {
   constexpr int width = simd_width<A>;
   if (columns >= width) return column_maxima<width>(x, w, rows, columns, first, best, place);
   if constexpr (width > 8)
@@ -63,18 +63,18 @@ template <class A, class T>
   if constexpr (width > 4)
     if (columns >= 4) return column_maxima<4>(x, w, rows, columns, first, best, place);
   for (long c = 0; c < columns; ++c) {
-    best[c] = static_cast<A>(x[c]), place[c] = Place<A>(first);
+    best[c] = static_cast<A>(x[c]), place[c] = PoolPlace<A>(first);
     for (long r = 1; r < rows; ++r)
       if (const A other = static_cast<A>(x[r * w + c]); other > best[c])
-        best[c] = other, place[c] = Place<A>(first + r * w);
+        best[c] = other, place[c] = PoolPlace<A>(first + r * w);
   }
 }
 
 /// place[q] = the place of the largest of the columns q .. q + kw - 1; of a single row no places are known before.
 template <class A>
-[[gnu::noinline]] void row_maxima(const A* best, Place<A>* place, int kw, long count, bool single) {
+[[gnu::noinline]] void row_maxima(const A* best, PoolPlace<A>* place, int kw, long count, bool single) {
   using V = Simd<A>;
-  using P = Simd<Place<A>, V::width>;
+  using P = Simd<PoolPlace<A>, V::width>;
   const auto each = [&](auto known) __attribute__((always_inline)) {
     for (long q = 0; q < count; q += V::width) {
       V most = V::load(best + q);
@@ -97,11 +97,11 @@ template <class A>
 
 /// sums += dy at the first maxima of the windows' rows [i0, i0 + rows) of a plane.
 template <class T, class A>
-[[gnu::noinline]] void add_at_places(const Pool2dSizes& s, const Place<A>* place, const T* dy, A* sums, long i0,
+[[gnu::noinline]] void add_at_places(const Pool2dSizes& s, const PoolPlace<A>* place, const T* dy, A* sums, long i0,
                                      long rows) {
   const long pitch = place_pitch(s);
   for (long i = 0; i < rows; ++i, place += pitch, dy += s.ow) {
-    const Place<A>* at = place;
+    const PoolPlace<A>* at = place;
     long corner = ((i0 + i) * s.stride_h - s.pad_top) * s.w - s.pad_left;
     for (long j = 0; j < s.ow; ++j, at += s.stride_w, corner += s.stride_w) sums[corner + *at] += static_cast<A>(dy[j]);
   }
@@ -118,7 +118,7 @@ template <class T, class A>
     long to = s.pad_left;
     for (long p = begin; p < end; ++p)
       for (long i = i0; i < i0 + rows; ++i, to += pitch) {
-        const Window at = window(s, i, 0);
+        const PoolWindow at = window(s, i, 0);
         const T* const from = x + (p * s.h + at.top) * s.w;
         if (s.kh == 1) copy_row(from, band.best + to, columns);
         else
@@ -145,7 +145,7 @@ template <class T, class Others>
   using A = PoolValue<T>;
   PlaceBand<A> band;
   for (A& padding : band.best) padding = -std::numeric_limits<A>::infinity();
-  for (Place<A>& none : band.place) none = 0;
+  for (PoolPlace<A>& none : band.place) none = 0;
   const long fitting = place_rows<A>(s) / s.oh, planes = fitting > 0 ? fitting : 1;
   for (long plane = begin, next; plane < end; plane = next) {
     next = plane + planes < end ? plane + planes : end;

@@ -24,7 +24,7 @@ inline constexpr int spread_width = simd_width<float> < spread_lanes ? simd_widt
   const P one(1);
   for (long i = i0; i < i0 + rows; ++i)
     for (long j = 0; j < s.ow; ++j, dy += spread_lanes) {
-      const Window at = window(s, i, j);
+      const PoolWindow at = window(s, i, j);
       const long first = ((at.top - top) * s.w + at.left) * spread_lanes, row = s.w * spread_lanes,
                  width = (at.right - at.left) * spread_lanes;
       for (int lane = 0; lane < spread_lanes; lane += spread_width) {

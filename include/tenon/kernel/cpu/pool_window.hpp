@@ -19,10 +19,10 @@ template <class T>
 using PoolValue = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
 
 // The rows and columns of x under one window.
-struct Window {
+struct PoolWindow {
   long top, bottom, left, right;
 };
-constexpr Window window(const Pool2dSizes& s, long i, long j) {
+constexpr PoolWindow window(const Pool2dSizes& s, long i, long j) {
   const long y = i * s.stride_h - s.pad_top, x = j * s.stride_w - s.pad_left;
   return {y > 0 ? y : 0, y + s.kh < s.h ? y + s.kh : s.h, x > 0 ? x : 0, x + s.kw < s.w ? x + s.kw : s.w};
 }
@@ -60,7 +60,7 @@ constexpr long whole_end(const Pool2dSizes& s) {
 }
 
 // What an average divides by: the window with the padding, or only the elements of x in it.
-constexpr long divisor(const Pool2dSizes& s, const Window& at, bool count_include_pad) {
+constexpr long divisor(const Pool2dSizes& s, const PoolWindow& at, bool count_include_pad) {
   return count_include_pad ? long(s.kh) * s.kw : (at.bottom - at.top) * (at.right - at.left);
 }
 }  // namespace detail

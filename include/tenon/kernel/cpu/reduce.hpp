@@ -195,15 +195,15 @@ template <class A, class T, class R, class F, class Finish>
       const long offset[4]{start + w.offset(r, true), start + w.offset(r + 1, true), start + w.offset(r + 2, true),
                            start + w.offset(r + 3, true)};
       const T *const a = x + offset[0], *const b = x + offset[1], *const c = x + offset[2], *const d = x + offset[3];
-      in_blocks(offset[3] + whole <= w.elements ? whole : count, [&](long i) {
+      for_each_in_blocks(offset[3] + whole <= w.elements ? whole : count, [&](long i) {
         total[i] = f(f(f(f(total[i], static_cast<A>(a[i])), static_cast<A>(b[i])), static_cast<A>(c[i])),
                      static_cast<A>(d[i]));
       });
     }
     for (; r < w.runs; ++r) {
       const long offset = start + w.offset(r, true);
-      in_blocks(offset + whole <= w.elements ? whole : count,
-                [&, row = x + offset](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
+      for_each_in_blocks(offset + whole <= w.elements ? whole : count,
+                         [&, row = x + offset](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
     }
     for (long i = 0; i < count; ++i) y[kept + i] = finish(total[i]);
     kept += count;

@@ -54,7 +54,7 @@ template <int Step, int Width>
 
 /// Lane i of the result: the sum of the lanes of rows[i], a tree in which neighbours are added first.
 template <int Width>
-[[gnu::always_inline]] inline Simd<float, Width> lane_sums(Simd<float, Width> (&rows)[Width]) {
+[[gnu::always_inline]] inline Simd<float, Width> sums_of_lanes(Simd<float, Width> (&rows)[Width]) {
   detail::add_neighbours<1>(rows);
   return rows[0];
 }
@@ -72,7 +72,7 @@ template <int Width>
       for (int r = 0; r < block_width; ++r) rows[r] = V::load(lanes + (i + r) * block_samples + lane);
       if (lane + block_width > count)
         for (int r = 0; r < block_width; ++r) rows[r] = live_lanes(rows[r], lane, count);
-      part[v] = lane_sums(rows);
+      part[v] = sums_of_lanes(rows);
     }
     for (int step = 1; step < block_vectors; step *= 2)
       for (int v = 0; v < block_vectors; v += 2 * step) part[v] = part[v] + part[v + step];

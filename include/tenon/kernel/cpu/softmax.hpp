@@ -129,10 +129,12 @@ inline void softmax_columns(const T* x, T* y, long count, long pitch, long colum
   C largest[axis_columns], sum[axis_columns]{};
   for (C& l : largest) l = -std::numeric_limits<C>::infinity();
   for (long i = 0; i < count; ++i)
-    in_blocks(columns, [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
+    for_each_in_blocks(columns,
+                       [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
   for (long i = 0; i < count; ++i)
-    in_blocks(columns, [&, row = x + i * pitch](long c) { sum[c] += exp(static_cast<C>(row[c]) - largest[c]); });
-  if constexpr (logarithm) in_blocks(columns, [&](long c) { sum[c] = log(sum[c]); });
+    for_each_in_blocks(columns,
+                       [&, row = x + i * pitch](long c) { sum[c] += exp(static_cast<C>(row[c]) - largest[c]); });
+  if constexpr (logarithm) for_each_in_blocks(columns, [&](long c) { sum[c] = log(sum[c]); });
   for (long i = 0; i < count; ++i)
     store_in_blocks(y + i * pitch, columns, [&, row = x + i * pitch](long c) {
       const C shifted = static_cast<C>(row[c]) - largest[c];
@@ -161,7 +163,7 @@ template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {
   C sum[axis_columns]{};
   for (long i = 0; i < count; ++i)
-    in_blocks(columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) {
+    for_each_in_blocks(columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) {
       sum[c] += static_cast<C>(y[c]) * static_cast<C>(dy[c]);
     });
   for (long i = 0; i < count; ++i)

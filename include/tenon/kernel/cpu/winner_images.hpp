@@ -46,7 +46,7 @@ constexpr PatchImages patch_images(const Conv2dSizes& s) {
   V square[8];
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) square[i] = (i < from_rows ? V::load(from + i * from_row) : V(0.0f)) + V(0.0f);
-  transpose(square);
+  transpose_lanes(square);
 #pragma GCC unroll 8
   for (int j = 0; j < 8; ++j) {
     if (j == to_rows) break;
