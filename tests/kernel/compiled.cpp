@@ -13,7 +13,7 @@ using Rows4 = TypeKey<Dtype::float32, dyn, 4>;
 using Rows5 = TypeKey<Dtype::float32, dyn, 5>;
 
 constexpr auto chain = [](auto x, auto y) {
-  return relu(identity(x) * 1.0f + y) * (2.0f + 0.5f) + relu(identity(x) * 1.0f + y);
+  return relu((identity(x) + y) * 1.0f) * (2.0f + 0.5f) + relu((identity(x) + y) * 1.0f);
 };
 using Whole = Compiled<tenon::detail::FunctionGraph<decltype(chain), Rows4, Rows4>>;
 using Plain = Compiled<tenon::detail::FunctionGraph<decltype(chain), Rows4, Rows4>, no_passes>;

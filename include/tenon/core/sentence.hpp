@@ -23,16 +23,17 @@ struct Sentence {
     return *this;
   }
   [[gnu::noinline]] constexpr Sentence& operator<<(const char* s) { return *this << std::string_view(s); }
-  [[gnu::noinline]] constexpr Sentence& operator<<(long long value) {
+  [[gnu::noinline]] constexpr Sentence& operator<<(unsigned long long value) {
     char digits[20]{};
     int count = 0;
-    unsigned long long rest =
-        value < 0 ? 0ull - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
-    do digits[count++] = static_cast<char>('0' + rest % 10);
-    while (rest /= 10);
-    if (value < 0) *this << "-";
+    do digits[count++] = static_cast<char>('0' + value % 10);
+    while (value /= 10);
     while (count) *this << std::string_view(&digits[--count], 1);
     return *this;
+  }
+  constexpr Sentence& operator<<(long long value) {
+    if (value >= 0) return *this << static_cast<unsigned long long>(value);
+    return *this << "-" << 0ull - static_cast<unsigned long long>(value);
   }
   constexpr Sentence& operator<<(int value) { return *this << static_cast<long long>(value); }
   constexpr Sentence& operator<<(long value) { return *this << static_cast<long long>(value); }

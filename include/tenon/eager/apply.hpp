@@ -159,7 +159,8 @@ constexpr int lift(Builder&, const Traced<T, S>& v) {
 }
 template <class T>
 constexpr int lift(Builder& b, const Number<T>& v) {
-  return b.constant(dtype_of<T>, v.value);
+  if (!v.fits) b.fail(number_refusal(dtype_of<T>, v.bytes, v.negative));
+  return b.leaf(&info<ops::Constant>, type_of<T, Shape<>>, v.bytes);
 }
 template <class T, class S, auto Init, bool Trainable>
 constexpr int lift(Builder& b, const Parameter<T, S, Init, Trainable>& p) {
@@ -184,6 +185,20 @@ template <class V>
 inline constexpr bool is_tensor = false;
 template <class T, class S>
 inline constexpr bool is_tensor<Tensor<T, S>> = true;
+
+/// The bytes of `value` in the dtype of x, for a kernel that takes it as its run-time number.
+template <class X, class N>
+constexpr std::uint64_t immediate_number(const X& x, N value) {
+  if constexpr (is_broken<X>) return 0;
+  else {
+    using T = typename X::type;
+    const Number<T> number(value);
+    if (number.fits) return number.bytes;
+    if constexpr (is_traced<X>) x.builder->fail(number_refusal(dtype_of<T>, number.bytes, number.negative));
+    else refuse_number(dtype_of<T>, number.bytes, number.negative);
+    return 0;
+  }
+}
 
 template <class I, class... V>
 constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V&... v) {

@@ -1,5 +1,7 @@
 // Running one operator in PyNative mode: no template, so it exists once, whatever the shapes.
 #pragma once
+#include <utility>
+
 #include <tenon/eager/layout.hpp>
 #include <tenon/eager/tape.hpp>
 #include <tenon/graph/leaf.hpp>
@@ -10,11 +12,34 @@ namespace tenon::inline TENON_ABI {
 template <Element T>
 struct Number : ops::OperandTag {
   using type = T;
-  double value;
-  constexpr explicit Number(double v) : value(v) {}
+  std::uint64_t bytes;  // as a kernel reads them; of a whole number that T does not have, those of 64 bits
+  bool negative = false, fits = true;
+
+  template <Scalar N>
+  constexpr explicit Number(N value) : bytes(number_bytes<T>(value)) {
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool>) {
+      if constexpr (std::is_signed_v<N>) negative = value < 0;
+      fits = std::in_range<T>(0 + value);  // a sum: in_range takes neither bool nor char
+    }
+  }
 };
 
 namespace detail {
+
+/// Why a whole number cannot stand beside a tensor of integers. `bytes` are its 64 bits.
+[[gnu::cold]] constexpr Sentence number_refusal(Dtype dtype, std::uint64_t bytes, bool negative) {
+  const std::uint64_t all = size_of(dtype) == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * size_of(dtype)) - 1;
+  const bool is_signed = dtype >= Dtype::int8 && dtype <= Dtype::int64;
+  Sentence s;
+  s << "the number " << (negative ? "-" : "") << (unsigned long long)(negative ? 0 - bytes : bytes) << " does not fit "
+    << name(dtype) << ", which has ";
+  if (is_signed) s << "-" << (unsigned long long)(all / 2 + 1) << " to " << (unsigned long long)(all / 2);
+  else s << "0 to " << (unsigned long long)(all);
+  return s << ": cast the tensor to a dtype that has it";
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_number(Dtype dtype, std::uint64_t bytes, bool negative) {
+  throw_error<ValueError>("Beside a tensor of ", name(dtype), ", ", number_refusal(dtype, bytes, negative).view(), ".");
+}
 
 /// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
 struct EagerInfo {
@@ -51,7 +76,9 @@ struct EagerOperand {
   template <class P, class S>
   EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
   template <class T>
-  EagerOperand(const Number<T>& x) : data(&number), number(constant_bytes(dtype_of<T>, x.value)) {}
+  EagerOperand(const Number<T>& x) : data(&number), number(x.bytes) {
+    if (!x.fits) refuse_number(dtype_of<T>, x.bytes, x.negative);
+  }
 
   /// As the tape keeps it beyond this call.
   void keep_in(eager::Tape::Value& value) const {

@@ -78,7 +78,7 @@ struct RuleOf {
       Node& node = t.graph.node[i] = b.nodes[std::size_t(i)];
       node.op = rules_of(node.op).run_time;
       for (int k = 0; k < node.operands; ++k) t.images[i] |= is_image(t.graph[node.operand[k]].type);
-      if (is<ops::Constant>(node)) t.constant[i] = constant_bytes(node.type.dtype, constant_value(node));
+      if (is<ops::Constant>(node)) t.constant[i] = node.immediate;
     }
     for (int i = t.graph.count; i-- > 0;) {
       for (int k = 0; k < Inference::types.count; ++k)

@@ -181,8 +181,7 @@ struct Compiled {
   static constexpr auto make_constants() {
     detail::Constants<graph.capacity> constants;
     for (int id = 0, count = 0; id < graph.count; ++id)
-      if (is<ops::Constant>(graph[id]))
-        constants.bytes[count++] = constant_bytes(graph[id].type.dtype, constant_value(graph[id]));
+      if (is<ops::Constant>(graph[id])) constants.bytes[count++] = graph[id].immediate;
     return constants;
   }
   static constexpr auto constants = make_constants();

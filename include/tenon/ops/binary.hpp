@@ -14,37 +14,36 @@ struct ElementOf<Broken> {
   using type = float;
 };
 
-// A fractional number beside integers or bool makes both float32; any other number takes the tensor's dtype.
+// The dtype of a tensor of T beside a number of type N: a fractional number makes integers and bool float32, a whole
+// one makes bool int64.
 template <class T, class N>
-inline constexpr bool becomes_float = std::is_floating_point_v<N> && !is_floating(dtype_of<T>);
+using Beside =
+    std::conditional_t<std::is_floating_point_v<N> && !is_floating(dtype_of<T>), float,
+                       std::conditional_t<std::is_same_v<T, bool> && !std::is_same_v<N, bool>, std::int64_t, T>>;
 
-template <class X>
-constexpr auto as_float(const Location& at, const X& x) {
-  if constexpr (is_broken<X>) return x;
-  else return apply<Cast, Cast::Config{Dtype::float32}>(at, x);
+template <class T, class X>
+constexpr decltype(auto) cast_to(const Location& at, const X& x) {
+  if constexpr (is_broken<X> || std::is_same_v<T, typename X::type>) return (x);
+  else return apply<Cast, Cast::Config{dtype_of<T>}>(at, x);
 }
 }  // namespace detail
 
 template <class V>
 using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
-/// A number of type N as an operand beside a tensor of T.
-template <class T, class N>
-using NumberFor = Number<std::conditional_t<detail::becomes_float<T, N>, float, T>>;
 
 /// Calls Op on two operands of which one may be a number: `binary<Add>(at, x, 2)`.
 ///
-/// A whole number takes the dtype of the tensor; a fractional one too, unless that is an integer or bool: then the
-/// tensor is cast to float32. As MindSpore.
+/// A number takes the dtype of the tensor, except that a fractional one beside integers or bool casts the tensor to
+/// float32, and a whole one beside bool casts it to int64. As PyTorch. Throws ValueError for a whole number that the
+/// integers of the tensor do not have; in graph mode that is an error of the compiler.
 template <class Op, class A, class B>
 constexpr auto binary(const Location& at, const A& a, const B& b) {
   if constexpr (Scalar<A>) {
-    const NumberFor<ElementOf<B>, A> number(static_cast<double>(a));
-    if constexpr (detail::becomes_float<ElementOf<B>, A>) return apply<Op>(at, number, detail::as_float(at, b));
-    else return apply<Op>(at, number, b);
+    using T = detail::Beside<ElementOf<B>, A>;
+    return apply<Op>(at, Number<T>(a), detail::cast_to<T>(at, b));
   } else if constexpr (Scalar<B>) {
-    const NumberFor<ElementOf<A>, B> number(static_cast<double>(b));
-    if constexpr (detail::becomes_float<ElementOf<A>, B>) return apply<Op>(at, detail::as_float(at, a), number);
-    else return apply<Op>(at, a, number);
+    using T = detail::Beside<ElementOf<A>, B>;
+    return apply<Op>(at, detail::cast_to<T>(at, a), Number<T>(b));
   } else {
     using Call = tenon::detail::EagerCall<Op, typename Op::Config{}, A, B>;
     if constexpr (Call::ok) return apply<Op>(at, a, b);

@@ -1,23 +1,34 @@
 // Fixed tensors and the end of gradients.
 #pragma once
+#include <cstring>
+
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// x itself, through which no gradient flows. MindSpore's stop_gradient.
-struct StopGradient : Elementwise<StopGradient, "StopGradient"> {
+/// Base of operators whose result is a copy: bytes, so that also a NaN of 16 bits stays as it is.
+template <class Op, FixedString Name>
+struct Copy : Elementwise<Op, Name> {
   template <class V>
   static constexpr V eval(V x) {
     return x;
   }
+  template <std::size_t bytes>
+  static void copy(const Arguments& a, long begin, long end) {
+    const std::size_t first = static_cast<std::size_t>(begin) * bytes;
+    std::memmove(a.result<char>() + first, a.operand<char>(0) + first, static_cast<std::size_t>(end) * bytes - first);
+  }
+  template <class Call>
+  static constexpr auto kernel() {
+    return &copy<sizeof(typename Call::Result)>;
+  }
+};
+/// x itself, through which no gradient flows. MindSpore's stop_gradient.
+struct StopGradient : Copy<StopGradient, "StopGradient"> {
   static constexpr void derivative(Derivative&) {}
 };
 /// x itself; a copy in PyNative mode, nothing in a graph.
-struct Identity : Elementwise<Identity, "Identity"> {
-  template <class V>
-  static constexpr V eval(V x) {
-    return x;
-  }
+struct Identity : Copy<Identity, "Identity"> {
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.gradient()); }
 };
 TENON_EXACT_END

@@ -30,7 +30,7 @@ namespace detail {
 template <class X>
 constexpr decltype(auto) dividable(const Location& at, const X& x) {
   if constexpr (Scalar<X> || is_broken<X>) return (x);
-  else if constexpr (!is_floating(X::dims.dtype)) return as_float(at, x);
+  else if constexpr (!is_floating(X::dims.dtype)) return cast_to<float>(at, x);
   else return (x);
 }
 }  // namespace detail

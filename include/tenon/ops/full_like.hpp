@@ -1,7 +1,7 @@
 // Tensors of one number, or of consecutive ones, beside a tensor that says where: zeros_like, ones_like, full_like,
 // arange.
 #pragma once
-#include <bit>
+#include <cstring>
 
 #include <tenon/eager/apply.hpp>
 
@@ -20,7 +20,8 @@ struct FullLike : Operator<FullLike, "FullLike"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    const T value = static_cast<T>(std::bit_cast<double>(a.immediate));
+    T value;
+    std::memcpy(&value, &a.immediate, sizeof(T));
     for (long i = begin; i < end; ++i) a.result<T>()[i] = value;
   }
 };
@@ -52,10 +53,10 @@ struct Arange : Operator<Arange, "Range"> {
   }
 };
 
-/// `value` in every element; shape and dtype of x.
-constexpr auto full_like(const Operand auto& x, double value,
+/// `value` in every element; shape and dtype of x. Throws ValueError for a whole number that integers do not have.
+constexpr auto full_like(const Operand auto& x, Scalar auto value,
                          std::source_location at = std::source_location::current()) {
-  return apply_with<FullLike>(at, std::bit_cast<std::uint64_t>(value), x);
+  return apply_with<FullLike>(at, tenon::detail::immediate_number(x, value), x);
 }
 constexpr auto zeros_like(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return full_like(x, 0, at);

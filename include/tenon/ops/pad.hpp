@@ -1,6 +1,6 @@
 // A border of a constant around a tensor.
 #pragma once
-#include <bit>
+#include <cstring>
 
 #include <tenon/ops/slice.hpp>
 
@@ -57,8 +57,9 @@ struct Pad : Operator<Pad, "PadV3"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::window_put(sizes<Call>(a.n), a.operand<T>(0), a.result<T>(),
-                       static_cast<T>(std::bit_cast<double>(a.immediate)), begin, end);
+    T value;
+    std::memcpy(&value, &a.immediate, sizeof(T));
+    kernel::window_put(sizes<Call>(a.n), a.operand<T>(0), a.result<T>(), value, begin, end);
   }
 };
 
@@ -85,10 +86,10 @@ constexpr Pad::Config pad_config(int last) {
 }  // namespace detail
 
 /// Adds margins of `value` per axis, from the first axis on: `pad<Margin{}, Margin{1, 2}>(x)`, `pad<Margin{2, 2}>(x,
-/// -1)`.
-template <Margin... margins, Operand X>
-constexpr auto pad(const X& x, double value = 0, std::source_location at = std::source_location::current()) {
-  const auto immediate = std::bit_cast<std::uint64_t>(value);
+/// -1)`. Throws ValueError for a whole number that integers do not have.
+template <Margin... margins, Operand X, Scalar N = int>
+constexpr auto pad(const X& x, N value = 0, std::source_location at = std::source_location::current()) {
+  const std::uint64_t immediate = tenon::detail::immediate_number(x, value);
   constexpr int last = detail::last_margin<margins...>(max_rank),
                 before = detail::last_margin<margins...>(last - kernel::window_axes + 1);
   const auto padded = apply_with<Pad, detail::pad_config<margins...>(last)>(at, immediate, x);

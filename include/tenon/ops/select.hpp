@@ -39,14 +39,19 @@ struct Select : Elementwise<Select, "Select"> {
 };
 TENON_EXACT_END
 
-/// a where `condition` is true, else b; a or b may be a number of the other's dtype.
+/// a where `condition` is true, else b; a or b may be a number, which is taken as `binary` takes it: a fractional one
+/// beside integers makes both float32.
 template <Operand C, OperandOrScalar A, OperandOrScalar B>
 constexpr auto select(const C& condition, const A& a, const B& b,
                       std::source_location at = std::source_location::current()) {
   static_assert(!(Scalar<A> && Scalar<B>), "select between two numbers has no dtype: make one of them a tensor");
-  if constexpr (Scalar<A>) return apply<Select>(at, condition, Number<ElementOf<B>>(static_cast<double>(a)), b);
-  else if constexpr (Scalar<B>) return apply<Select>(at, condition, a, Number<ElementOf<A>>(static_cast<double>(b)));
-  else return apply<Select>(at, condition, a, b);
+  if constexpr (Scalar<A>) {
+    using T = detail::Beside<ElementOf<B>, A>;
+    return apply<Select>(at, condition, Number<T>(a), detail::cast_to<T>(at, b));
+  } else if constexpr (Scalar<B>) {
+    using T = detail::Beside<ElementOf<A>, B>;
+    return apply<Select>(at, condition, detail::cast_to<T>(at, a), Number<T>(b));
+  } else return apply<Select>(at, condition, a, b);
 }
 /// The same under NumPy's name.
 constexpr auto where(const Operand auto& condition, const OperandOrScalar auto& a, const OperandOrScalar auto& b,

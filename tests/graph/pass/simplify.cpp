@@ -53,7 +53,8 @@ TEST_CASE("simplify keeps a copy that is itself changed") {
 
 TEST_CASE("simplify: x * 1 and 1 * x are x, unless the product has another shape or the number another value") {
   Maker<16> make;
-  const int x = make.input(rows), one = make.constant(1), number_x = make.input(number, 1);
+  const int x = make.call<ops::Add>(make.input(rows), make.input(rows)), one = make.constant(1);
+  const int number_in = make.input(number, 1), number_x = make.call<ops::Add>(number_in, number_in);
   const int a = make.call<ops::Mul>(x, one), b = make.call<ops::Mul>(one, a);
   make.output(make.call<ops::Relu>(b));
   make.output(make.call<ops::Mul>(x, make.constant(1.0000001)));
@@ -61,8 +62,17 @@ TEST_CASE("simplify: x * 1 and 1 * x are x, unless the product has another shape
   make.output(make.call<ops::Mul>(make.call<ops::Relu>(number_x), x));
   const Graph<16> after = prune(simplify(make.graph));
   CHECK(count_of<ops::Mul>(after) == 2);
-  CHECK(is<ops::Input>(after[after[find<ops::Relu>(after)].operand[0]]));
+  CHECK(is<ops::Add>(after[after[find<ops::Relu>(after)].operand[0]]));
   CHECK(interpret(after) == interpret(make.graph));
+}
+
+TEST_CASE("simplify keeps the product of one and a number that may be denormal, which a kernel flushes to zero") {
+  Maker<16> make;
+  const int one = make.constant(1), x = make.input(rows), whole = make.input({{dyn, 4}, 2, Dtype::int32}, 1);
+  make.output(make.call<ops::Mul>(x, one));
+  make.output(make.call<ops::Mul>(make.call<ops::Relu>(x), one));
+  make.output(make.call<ops::Mul>(whole, make.constant(1, Dtype::int32)));
+  CHECK(count_of<ops::Mul>(prune(simplify(make.graph))) == 2);
 }
 
 TEST_CASE("simplify joins reshapes and removes those that change nothing") {
