@@ -132,20 +132,8 @@ class Model {
   ///            ones in a row; what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
-    // Asked before all else, here and below: so a compiler goes from the user's call to construct in one step, and
-    // prints few lines for an ordinary error in there.
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else
-      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
-    using Checked = CheckedTrain<Data, Callbacks...>;
-    if constexpr (Checked::ok) train(epochs, data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
-    else {
-      using Wrong = Mistake<Checked>;
-      static_cast<void>(Wrong::corrected);
-    }
-  }
-  template <dataset::Dataset Data, class... Callbacks>
-  void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
+    // Asked before all else, and here, not in a function: so a compiler goes from the user's call to construct in one
+    // step, and prints few lines for an ordinary error in there (7 with g++; from a function it takes 20).
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
     else
       static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
@@ -162,6 +150,10 @@ class Model {
           [&](const auto*& row) { row = rows.next(); }, callbacks...);
     }
   }
+  template <dataset::Dataset Data, class... Callbacks>
+  void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
+    train(epochs, data, std::forward<Callbacks>(callbacks)...);
+  }
 
   /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
@@ -172,18 +164,7 @@ class Model {
   ///            eval()
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else
-      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
-    using Checked = CheckedEval<Data, Callbacks...>;
-    if constexpr (Checked::ok) return eval(data, TrainOptions{}, std::forward<Callbacks>(callbacks)...);
-    else {
-      using Wrong = Mistake<Checked>;
-      return static_cast<void>(Wrong::corrected), EvalResult{};
-    }
-  }
-  template <dataset::Dataset Data, class... Callbacks>
-  EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
+    // As in train().
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
     else
       static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
@@ -200,6 +181,10 @@ class Model {
           result, data.size(), [&](const auto*& row) { row = rows.next(); }, callbacks...);
     }
     return result;
+  }
+  template <dataset::Dataset Data, class... Callbacks>
+  EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
+    return eval(data, std::forward<Callbacks>(callbacks)...);
   }
 
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
