@@ -14,6 +14,7 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/sorted_names.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -78,61 +79,6 @@ struct SafetensorsHeader {
   std::vector<SafetensorsEntry> entries;
   std::vector<std::pair<std::string, std::string>> metadata;
 };
-
-/// The place of the first byte that is not UTF-8 (no overlong form, no surrogate, at most U+10FFFF), or npos.
-[[gnu::cold, gnu::noinline]] inline std::size_t find_bad_utf8(std::string_view s) {
-  auto byte = [&](std::size_t i) -> unsigned { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
-  for (std::size_t i = 0; i < s.size();) {
-    const unsigned lead = byte(i);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
-                               : (lead & 0xf0) == 0xe0        ? 3
-                               : lead >= 0xf0 && lead <= 0xf4 ? 4
-                                                              : 0;
-    if (length == 0) return i;
-    const unsigned low = lead == 0xe0   ? 0xa0
-                         : lead == 0xf0 ? 0x90
-                                        : 0x80,
-                   high = lead == 0xed   ? 0x9f
-                          : lead == 0xf4 ? 0x8f
-                                         : 0xbf;
-    if (byte(i + 1) < low || byte(i + 1) > high) return i;
-    for (std::size_t k = 2; k < length; ++k)
-      if ((byte(i + k) & 0xc0) != 0x80) return i;
-    i += length;
-  }
-  return std::string_view::npos;
-}
-
-/// s, which is UTF-8, as it stands between the quotes of a JSON text, with the escapes that the reference
-/// implementation writes. Byte 7f, which a terminal obeys and JSON does not escape, is escaped for messages.
-[[gnu::cold, gnu::noinline]] inline std::string json_escaped(std::string_view s, bool for_message = false) {
-  constexpr std::string_view special = "\"\\\b\f\n\r\t", letter = "\"\\bfnrt", digit = "0123456789abcdef";
-  std::string out;
-  std::size_t done = 0;
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    const auto code = static_cast<unsigned char>(s[i]);
-    const std::size_t found = special.find(s[i]);
-    if (found == special.npos && code >= 0x20 && !(for_message && code == 0x7f)) continue;
-    const char named[]{'\\', found == special.npos ? 'u' : letter[found], '0', '0', digit[code >> 4], digit[code & 15]};
-    out.append(s.substr(done, i - done)).append(named, found == special.npos ? 6 : 2);
-    done = i + 1;
-  }
-  return out.append(s.substr(done));
-}
-
-/// A name from a file in a form fit for a message: escaped where a terminal would obey it, cut where it is long.
-[[gnu::cold, gnu::noinline]] inline std::string printable(std::string_view name) {
-  constexpr std::size_t longest = 120;
-  std::string_view shown = name.substr(0, longest);
-  // also a cut character
-  if (const std::size_t bad = find_bad_utf8(shown); bad != shown.npos) shown = shown.substr(0, bad);
-  if (shown.size() == name.size()) return text("'", json_escaped(shown, true), "'");
-  return text("'", json_escaped(shown, true), "...' (", name.size(), " bytes)");
-}
 
 [[noreturn, gnu::cold]] inline void throw_bad_safetensors(const std::string& path, const std::string& reason) {
   throw_error<RuntimeError>("Cannot read '", path, "' as safetensors: ", reason,
