@@ -3,7 +3,9 @@
 #include "support.hpp"
 
 #include <tenon/nn/dropout.hpp>
+#include <tenon/ops/full_like.hpp>
 #include <tenon/ops/mul.hpp>
+#include <tenon/ops/reduce_mean.hpp>
 
 using namespace cells;
 using support::random_tensor;
@@ -30,10 +32,34 @@ struct OneCellTwice : nn::Cell<OneCellTwice> {
     return fc2(drop(h) + drop(drop(h)));
   }
 };
+// A loss that draws: it is no member of the network, its calls count as those of the network.
+struct NoisyLoss : nn::Cell<NoisyLoss> {
+  constexpr auto construct(auto prediction, auto label) const {
+    return softmax_cross_entropy(dropout(prediction, full_like(prediction, 0.25).mean()), label).mean();
+  }
+};
 // What two cells, and two calls of one of them, make of the same input.
 struct Masks : nn::Cell<Masks> {
   nn::Dropout<> a, b;
   constexpr auto construct(auto x) const { return a(x) * 100 + b(x) * 10 + a(x); }
+};
+
+// Calls that differ in the sum, in one expression.
+struct Weighted : nn::Cell<Weighted> {
+  Parameter<float, Shape<64>, nn::One{}> weight;
+  nn::Dropout<> drop;
+  constexpr auto construct(auto x) const {
+    const auto v = x * weight;
+    return drop(v) + 4.0f * drop(v);
+  }
+};
+// The first output of every step.
+struct Outputs {
+  std::vector<X> value;
+  void step_end(RunInfo& run) {
+    value.push_back(X::empty(4));
+    std::memcpy(value.back().data(), run.net_outputs[0].data, run.net_outputs[0].bytes());
+  }
 };
 
 double agreement(const X& a, const X& b) {
@@ -47,6 +73,38 @@ double agreement(const X& a, const X& b) {
 TEST_CASE("Dropout: several steps of training give equal bits in both modes, and the loss falls") {
   check_training<Net, Shape<12>>(30);
   check_training<OneCellTwice, Shape<12>>(30);
+}
+
+TEST_CASE("Dropout: a loss that draws gives equal bits in both modes") {
+  const auto train = [](Mode mode) {
+    const ContextScope scope({.mode = mode});
+    OneCellTwice net;
+    Model model{net, NoisyLoss{}, momentum()};
+    model.train(3, samples<Shape<12>>(28) | dataset::batch(8));
+    return bits(net);
+  };
+  CHECK(train(Mode::graph) == train(Mode::pynative));
+}
+
+TEST_CASE("Dropout: the masks of a training are those of path, call, seed, and step, in one expression, too") {
+  const std::uint64_t path = hash_number(hash_bytes("drop", 4), hash_number(hash_bytes("network", 7), 0));
+  const auto mask = [&](std::uint64_t call, std::uint64_t step) {
+    auto state = Tensor<std::uint64_t, Shape<2>>::empty();
+    state.data()[0] = 9, state.data()[1] = step;
+    return apply_with<ops::Dropout>(Location{}, hash_number(call, path), X::full(1, 4),
+                                    Tensor<float, Shape<>>::full(0.5f), state);
+  };
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode, .seed = 9});
+    Weighted net;
+    Model model{net, NoLoss{}, momentum(0)};
+    const auto ones = dataset::from_arrays(dataset::column<Shape<64>>(std::vector<float>(4 * 64 * 3, 1.0f)));
+    Outputs outputs;
+    model.train(1, ones | dataset::batch(4), outputs);
+    REQUIRE(outputs.value.size() == 3);
+    for (std::size_t step = 0; step < 3; ++step)
+      CHECK(same_bits(outputs.value[step], mask(0, step) + 4.0f * mask(1, step)));
+  }
 }
 
 TEST_CASE("Dropout: another seed gives another mask, also from equal weights") {

@@ -5,6 +5,8 @@
 
 namespace tenon::inline TENON_ABI::eager {
 
+class CellScope;
+
 /// State of the outermost cell call or training step of a thread.
 struct Frame {
   const std::byte* root = nullptr;  // the network object, null outside of one
@@ -15,21 +17,20 @@ struct Frame {
   std::uint64_t* random_state = nullptr;  // seed and step
   const void* cell = nullptr;             // the current cell
   std::uint64_t cell_type = 0, calls = 0;
-  StreamVisits streams;
+  const CellScope* scope = nullptr;  // of the current cell, null in the root
+  Streams streams;
 
   static Frame& of_thread() {
     thread_local Frame frame;
     return frame;
   }
   /// Path hash of the current cell, as in the trace.
-  std::uint64_t path() const {
-    if (!entries) return 0;
-    const int entry =
-        find_entry(entries, entry_count, prototype + (static_cast<const std::byte*>(cell) - root), cell_type);
-    return entry < 0 ? 0 : entries[entry].path;
-  }
+  std::uint64_t path() const;
+  /// The random stream of a call in the current cell. Outside of a network a call is a step of its own, and the first
+  /// call of it.
   std::uint64_t stream(const Location& at) {
-    return streams.next(hash_number(site_number(at), hash_number(calls, path())));
+    if (!root) return hash_number(0, 0);
+    return streams.next(hash_number(site_number(at), calls), path());
   }
 
   /// Seed and step for operators outside of any network: the context's seed, a step per call.
@@ -45,7 +46,12 @@ struct Frame {
 class CellScope {
  public:
   [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const std::source_location& at)
-      : frame_(Frame::of_thread()), cell_(frame_.cell), type_(frame_.cell_type), calls_(frame_.calls) {
+      : frame_(Frame::of_thread()),
+        cell_(frame_.cell),
+        type_(frame_.cell_type),
+        calls_(frame_.calls),
+        outer_(frame_.scope) {
+    frame_.scope = this;
     frame_.cell = cell;
     frame_.cell_type = type;
     frame_.calls = hash_number(site_number(at), calls_);
@@ -54,24 +60,39 @@ class CellScope {
     frame_.cell = cell_;
     frame_.cell_type = type_;
     frame_.calls = calls_;
+    frame_.scope = outer_;
   }
   CellScope(const CellScope&) = delete;
   CellScope& operator=(const CellScope&) = delete;
 
  private:
+  friend struct Frame;
   Frame& frame_;
-  const void* cell_;
+  const void* cell_;  // around this one, as all that follows
   std::uint64_t type_, calls_;
+  const CellScope* outer_;
 };
+
+inline std::uint64_t Frame::path() const {
+  const void* at = cell;
+  std::uint64_t type = cell_type;
+  for (const CellScope* inner = scope;; inner = inner->outer_) {
+    const int entry = find_entry(entries, entry_count, prototype + (static_cast<const std::byte*>(at) - root), type);
+    if (entry >= 0) return entries[entry].path;
+    if (!inner) return 0;
+    at = inner->cell_, type = inner->type_;  // a cell that is no member of the network counts as the one around it
+  }
+}
 
 /// Makes `net` the root for the duration of a step or an outermost call.
 class RootScope {
  public:
+  /// `draws` are the random calls of the step's trace, empty without one.
   template <class Net>
-  RootScope(const Net& net, bool training, std::uint64_t* random_state)
+  RootScope(const Net& net, bool training, std::uint64_t* random_state, std::span<const Draw> draws = {})
       : frame_(Frame::of_thread()),
         outer_{frame_.root,         frame_.prototype, frame_.entries,   frame_.entry_count, frame_.training,
-               frame_.random_state, frame_.cell,      frame_.cell_type, frame_.calls} {
+               frame_.random_state, frame_.cell,      frame_.cell_type, frame_.calls,       frame_.scope} {
     frame_.root = reinterpret_cast<const std::byte*>(&net);
     frame_.prototype = reinterpret_cast<const std::byte*>(&tenon::prototype<Net>);
     frame_.entries = Structure<Net>::table.entry;
@@ -81,9 +102,10 @@ class RootScope {
     frame_.cell = &net;
     frame_.cell_type = type_number<Net>;
     frame_.calls = 0;
+    frame_.scope = nullptr;
     // a step inside of a step leaves the outer one's streams alone
     if (outer_.root) std::swap(outer_.streams, frame_.streams);
-    frame_.streams.visits.clear();
+    frame_.streams.start(draws);
   }
   ~RootScope() {
     frame_.root = outer_.root;
@@ -95,6 +117,7 @@ class RootScope {
     frame_.cell = outer_.cell;
     frame_.cell_type = outer_.cell_type;
     frame_.calls = outer_.calls;
+    frame_.scope = outer_.scope;
     if (outer_.root) std::swap(outer_.streams, frame_.streams);
   }
   RootScope(const RootScope&) = delete;
@@ -109,7 +132,8 @@ class RootScope {
     std::uint64_t* random_state;
     const void* cell;
     std::uint64_t cell_type, calls;
-    StreamVisits streams{};
+    const CellScope* scope;
+    Streams streams{};
   };
   Frame& frame_;
   Outer outer_;

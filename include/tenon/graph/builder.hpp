@@ -3,29 +3,10 @@
 #include <vector>
 
 #include <tenon/graph/leaf.hpp>
+#include <tenon/graph/streams.hpp>
 #include <tenon/graph/structure.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-/// Identifies a random number stream: cell path, chain of call sites, and how often this site was visited in the step.
-/// Two visits of one site in one expression, as in `h(x) + h(y)` with a lambda h that calls dropout, have no order in
-/// C++: g++ runs them in another order than it traces them. Write such visits in two statements.
-struct StreamVisits {
-  struct Visit {
-    std::uint64_t site;
-    std::uint64_t count;
-  };
-  std::vector<Visit> visits;
-  constexpr std::uint64_t next(std::uint64_t site) {
-    for (Visit& v : visits)
-      if (v.site == site) return hash_number(++v.count, site);
-    visits.push_back({site, 0});
-    return hash_number(0, site);
-  }
-};
-constexpr std::uint64_t site_number(const Location& at) {
-  return std::uint64_t(std::uint32_t(at.line)) << 32 | std::uint32_t(at.column);
-}
 
 /// The immediate of a Reshape that stands for a ParameterView.
 inline constexpr std::uint64_t parameter_view = 0x9a3a3e7e35u;
@@ -40,7 +21,8 @@ class Builder {
   bool asks_values = false;  // construct looks at values: it can run operator by operator, not as a graph
   int scope = 0;             // entry of the current cell
   std::uint64_t calls = 0;   // hash of the call sites that lead to it
-  StreamVisits streams;
+  Streams streams;
+  std::vector<Draw> draws;   // the random calls in the order of the trace
   std::vector<int> outputs;
   Location location{};  // of the call being traced; derivatives inherit that of their node
 
@@ -137,9 +119,10 @@ class Builder {
     scope = outer.scope;
     calls = outer.calls;
   }
+  /// The random stream of a call in the current cell.
   constexpr std::uint64_t stream(const Location& at) {
-    const std::uint64_t path = entry_count ? entries[scope].path : 0;
-    return streams.next(hash_number(site_number(at), hash_number(calls, path)));
+    draws.push_back(streams.traced(hash_number(site_number(at), calls), entry_count ? entries[scope].path : 0));
+    return draws.back().stream;
   }
   /// The random state [2] of uint64: seed and step.
   constexpr int random_state() {

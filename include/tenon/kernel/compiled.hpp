@@ -1,5 +1,7 @@
 // From a trace to a table: the passes, one constexpr variable each, and the rows that the executor walks.
 #pragma once
+#include <array>
+
 #include <tenon/graph/builder.hpp>
 #include <tenon/graph/executor.hpp>
 #include <tenon/graph/lift.hpp>
@@ -46,18 +48,30 @@ struct Compiled {
     int nodes;
     Sentence error;
     bool asks_values;
+    int draws;
   };
   static constexpr Summary summarize() {
     Builder b = Source::trace();
     if (int(b.outputs.size()) > max_outputs)
       b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size())
                         << ": return fewer values");
-    return {int(b.nodes.size()), b.error, b.asks_values};
+    return {int(b.nodes.size()), b.error, b.asks_values, int(b.draws.size())};
   }
   static constexpr Summary summary = summarize();
   static constexpr const Sentence& sentence = summary.error;
   static constexpr bool ok = summary.error.empty(), asks_values = summary.asks_values;
   static constexpr int N = summary.nodes;
+
+  /// The random calls, for the same step in PyNative mode.
+  static constexpr auto make_draws() {
+    std::array<Draw, std::size_t(summary.draws)> draws{};
+    if constexpr (summary.draws > 0) {
+      const Builder b = Source::trace();
+      for (std::size_t i = 0; i < draws.size(); ++i) draws[i] = b.draws[i];
+    }
+    return draws;
+  }
+  static constexpr auto draws = make_draws();
 
   static constexpr Graph<N> capture() {
     const Builder b = Source::trace();

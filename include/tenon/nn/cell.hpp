@@ -121,6 +121,13 @@ struct Tried<Source, passes, false> {
 template <class Source, Passes passes = Passes{}>
 using TriedGraph = typename Tried<Source, passes>::type;
 
+/// The random calls of a graph's trace; none if it could not be traced.
+template <class Graph>
+constexpr std::span<const Draw> draws_of() {
+  if constexpr (Graph::ok) return Graph::draws;
+  else return {};
+}
+
 /// True for arguments that a graph can take as inputs: tensors, not tuples of them.
 template <class... X>
 inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
@@ -303,9 +310,9 @@ struct Cell {
     else return std::tuple(tenon::detail::output_tensor<Graph, K>(executor, n)...);
   }
   template <class... X>
-  auto run_by_operators(bool training, const X&... x) const {
+  auto run_by_operators(bool training, std::span<const Draw> draws, const X&... x) const {
     const FlushDenormals flush;
-    const eager::RootScope root(self(), training, eager::Frame::free_random_state());
+    const eager::RootScope root(self(), training, eager::Frame::free_random_state(), draws);
     return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));
   }
 };
@@ -320,13 +327,13 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
   const ParameterList parameters(self());
   parameters.bind();
   const bool training = parameters.arena() && parameters.arena()->training;
-  if constexpr (!tenon::detail::have_keys<X...>) return run_by_operators(training, x...);
+  if constexpr (!tenon::detail::have_keys<X...>) return run_by_operators(training, {}, x...);
   else {
     using Graph = Compiled<tenon::detail::Forward<Self, typename tenon::detail::KeyFor<X>::type...>>;
     if constexpr (Graph::asks_values) {
       if (get_context().mode == Mode::graph)
         throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
-      return run_by_operators(training, x...);
+      return run_by_operators(training, {}, x...);
     } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
       thread_local Executor executor(Graph::program);
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
@@ -334,7 +341,10 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);
       return results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});
-    } else return run_by_operators(training, x...);
+    } else {
+      // the trace is one of an evaluation
+      return run_by_operators(training, training ? std::span<const Draw>() : tenon::detail::draws_of<Graph>(), x...);
+    }
   }
 }
 

@@ -27,7 +27,8 @@ struct Setting {
 /// result      shape and dtype of x
 /// rate        p, a setting: `net.dropout.set_rate(0.1f)` holds from the next step on, no graph is made anew, and
 ///             checkpoints do not contain it
-/// random      every call of every cell draws a mask of its own, which seed, cell, call site, and step fix
+/// random      every call of every cell draws a mask of its own, which seed, step, the cell's path in the network, and
+///             the number of the call in that cell fix: no line of the source, and no compiler
 /// source      MindSpore nn.Dropout
 template <DropoutConfig config = DropoutConfig{}>
 struct Dropout : Cell<Dropout<config>> {

@@ -17,7 +17,8 @@ inline Tensor<std::uint64_t, Shape<2>> current_random_state() {
 }  // namespace detail
 
 /// Calls Op on (x, operands..., random state): the state [2] of uint64 holds seed and step, and the kernel's immediate
-/// is the stream, which names the cell, the call site, and the visit. Both modes derive the same three numbers.
+/// is the stream, which names the cell and counts its random calls in the step. Both modes derive the same three
+/// numbers.
 template <class Op, auto Config = typename Op::Config{}, Operand X, class... V>
 constexpr auto random_call(const Location& at, const X& x, const V&... operands) {
   if constexpr (is_broken<X>) return x;

@@ -23,20 +23,17 @@ struct IsTuple : std::false_type {};
 template <class... V>
 struct IsTuple<std::tuple<V...>> : std::true_type {};
 
-/// What a model computes from a row: the prediction, and the loss or losses. The call of the network has no place in
-/// the source, for random streams depend on it: they shall be the same whatever stands in this file.
+/// What a model computes from a row: the prediction, and the loss or losses.
 template <class Net, class Loss, Precision precision = Precision{}, class... X>
 constexpr auto predicted(const Net& net, const X&... x) {
-  constexpr std::source_location nowhere;
   if constexpr (is_half_dtype(precision.values)) {
-    if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)..., nowhere));
+    if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)...));
     else
-      return [&](const auto& first, const auto&...) {
-        return leaving<precision>(net(entering<precision>(first), nowhere));
-      }(x...);
+      return
+          [&](const auto& first, const auto&...) { return leaving<precision>(net(entering<precision>(first))); }(x...);
   } else {
-    if constexpr (std::is_same_v<Loss, NoLoss>) return net(x..., nowhere);
-    else return [&](const auto& first, const auto&...) { return net(first, nowhere); }(x...);
+    if constexpr (std::is_same_v<Loss, NoLoss>) return net(x...);
+    else return [&](const auto& first, const auto&...) { return net(first); }(x...);
   }
 }
 template <class Loss, class P, class... X>

@@ -260,7 +260,7 @@ class StepRunner {
   template <class... C, class List>
   void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {
     const FlushDenormals flush;
-    const eager::RootScope root(*net_, true, state_.random());
+    const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
     tape_.clear();
     with_tensors<C...>(row, [&](const auto&... x) {
       Recording recording(tape_);
@@ -287,7 +287,7 @@ class StepRunner {
   void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
-    const eager::RootScope root(*net_, false, state_.random());
+    const eager::RootScope root(*net_, false, state_.random(), draws_of<EvalGraph<C...>>());
     with_tensors<C...>(row, [&](const auto&... x) {
       const auto prediction = predicted<Net, Loss, precision>(*net_, x...);
       if constexpr (std::is_same_v<Loss, NoLoss>) outputs.keep(prediction);
@@ -298,7 +298,7 @@ class StepRunner {
   void pynative_predict(StepOutputs& outputs, const X&... x) {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
-    const eager::RootScope root(*net_, false, state_.random());
+    const eager::RootScope root(*net_, false, state_.random(), draws_of<PredictGraph<X...>>());
     outputs.keep(predicted<Net, NoLoss, precision>(*net_, inner(x)...));
   }
 
