@@ -68,8 +68,27 @@ class Storage {
   std::byte* data() const { return data_; }
   explicit operator bool() const { return block_ != nullptr; }
   /// True if the elements are an image in blocks of samples (core/sample_blocks.hpp), not row-major.
-  bool in_blocks() const { return block_ && block_->in_blocks; }
-  void set_in_blocks(bool value) { block_->in_blocks = value; }
+  bool in_blocks() const { return made_in_blocks() && !block_->rows.load(std::memory_order_acquire); }
+  /// True also if somebody has asked for the rows since. Then they are what counts: rows() has them, the blocks stay as
+  /// they were for those who are just reading them.
+  bool made_in_blocks() const { return block_ && block_->in_blocks; }
+  /// Says of a new block in which order its elements are.
+  void set_in_blocks() { block_->in_blocks = true; }
+  /// The same elements as rows, if somebody has asked for them; else nothing.
+  Storage rows() const {
+    Storage s;
+    if (made_in_blocks()) s.block_ = block_->rows.load(std::memory_order_acquire);
+    if (s.block_) add_reference(*s.block_), s.data_ = begin_of(s.block_);
+    return s;
+  }
+  /// Makes `converted` the rows for all who share these blocks, unless another thread was faster. Returns the rows.
+  std::byte* set_rows(Storage converted) const {
+    Block* rows = nullptr;
+    if (block_->rows.compare_exchange_strong(rows, converted.block_, std::memory_order_acq_rel,
+                                             std::memory_order_acquire))
+      rows = std::exchange(converted.block_, nullptr);
+    return begin_of(rows);
+  }
   bool unique() const { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
 
  private:
@@ -79,6 +98,7 @@ class Storage {
     int size_class = 0;
     Block* next = nullptr;
     void (*destroy)(std::byte*) = nullptr;
+    std::atomic<Block*> rows{nullptr};  // of an image in blocks
     bool in_blocks = false;
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
@@ -160,12 +180,16 @@ class Storage {
   }
   static void give(Block* block) {
     if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));
+    if (block->in_blocks) forget_blocks(block);
     Shelf& shelf = shelves_[block->size_class];
     if (shelf.taken == 0) return ::operator delete(block, std::align_val_t(64));
     --shelf.taken;
-    block->in_blocks = false;
     block->next = shelf.first;
     shelf.first = block;
+  }
+  static void forget_blocks(Block* block) {
+    block->in_blocks = false;
+    if (Block* const rows = block->rows.exchange(nullptr, std::memory_order_acquire)) release(rows);
   }
 
   Block* block_ = nullptr;

@@ -22,15 +22,16 @@ struct TapeVariable {
 };
 
 namespace detail {
-/// Orders the elements of an image that is in blocks of samples by rows, for all who share them.
-[[gnu::cold]] inline void make_row_major(Storage blocks, long n, long features) {
-  float* const elements = reinterpret_cast<float*>(blocks.data());
-  const Storage copy(static_cast<std::size_t>(whole_blocks(n) * features) * sizeof(float));
-  float* const from = reinterpret_cast<float*>(copy.data());
-  std::memcpy(from, elements, static_cast<std::size_t>(whole_blocks(n) * features) * sizeof(float));
+/// The elements of an image that an operator made in blocks of samples as rows, for all who share them. Converted at
+/// the first call, into a block of their own: other threads may be reading the image, or ask for the same.
+[[gnu::cold, gnu::noinline]] inline std::byte* rows_of(const Storage& image, long n, long features) {
+  if (const Storage rows = image.rows()) return rows.data();
+  Storage rows(static_cast<std::size_t>(n * features) * sizeof(float));
+  const float* const from = reinterpret_cast<const float*>(image.data());
+  float* const to = reinterpret_cast<float*>(rows.data());
   for (long sample = 0; sample < n; ++sample)
-    for (long f = 0; f < features; ++f) elements[sample * features + f] = from[block_place(sample, f, features)];
-  blocks.set_in_blocks(false);
+    for (long f = 0; f < features; ++f) to[sample * features + f] = from[block_place(sample, f, features)];
+  return image.set_rows(std::move(rows));
 }
 }  // namespace detail
 
@@ -145,8 +146,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     return t;
   }
 
-  T* data() { return reinterpret_cast<T*>(row_major().data()); }
-  const T* data() const { return reinterpret_cast<const T*>(row_major().data()); }
+  T* data() { return reinterpret_cast<T*>(elements()); }
+  const T* data() const { return reinterpret_cast<const T*>(elements()); }
   std::span<T> values() { return {data(), static_cast<std::size_t>(count())}; }
   std::span<const T> values() const { return {data(), static_cast<std::size_t>(count())}; }
   /// Number of elements; 0 for a tensor without elements.
@@ -155,13 +156,13 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   long n() const { return n_; }
   long extent(int axis) const { return dims.size(axis, n_); }
   /// A view for code that works on any tensor. The elements belong to this tensor.
-  AnyTensor view() const { return AnyTensor(dims, n_, row_major().data()); }
+  AnyTensor view() const { return AnyTensor(dims, n_, elements()); }
   Tensor copy() const {
     Tensor t = empty(n_);
     if (storage_) std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
     return t;
   }
-  /// The block as it is: an image that an operator made may be in blocks of samples. data() makes it row-major.
+  /// The block as it is: an image that an operator made may be in blocks of samples. data() has it row-major.
   const Storage& storage() const { return storage_; }
   Storage& storage() { return storage_; }
 
@@ -181,7 +182,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   auto operator[](long i) const requires(rank > 1)
   {
     using Part = Tensor<T, detail::Without<S>>;
-    return Part(row_major().part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
+    return Part(part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
   }
   T& operator[](long i) requires(rank == 1)
   {
@@ -197,7 +198,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   {
     using Part = Tensor<T, detail::WithLeading<S, dyn>>;
     const auto [begin, end] = detail::checked_range(range, dims.size(0, needed()));
-    return Part(row_major().part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
+    return Part(part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
   }
   /// One element.
   template <std::integral... I>
@@ -221,10 +222,10 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     using Part = Tensor<T, detail::WithExtent<S, axis, End - Begin>>;
     if constexpr (axis == 0) {
       (void)detail::checked_range({Begin, End}, dims.size(0, needed()));
-      return Part(row_major().part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1);
+      return Part(part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1);
     } else {
       Part part = Part::empty(needed());
-      detail::copy_columns(dims, n_, axis, Begin, End, row_major().data(), part.storage().data());
+      detail::copy_columns(dims, n_, axis, Begin, End, elements(), part.storage().data());
       return part;
     }
   }
@@ -262,12 +263,17 @@ class Tensor : public ops::Value<Tensor<T, S>> {
       for (long i = 0; i < each; ++i) *to++ = static_cast<T>(part[i]);
     return t;
   }
-  // The elements in row-major order. Images that an operator left in blocks of samples change their order once, in
-  // place; so the first look at one from several threads at the same time is not allowed, like any change of a tensor.
-  const Storage& row_major() const {
+  // The elements in row-major order.
+  std::byte* elements() const {
     if constexpr (is_image(dims))
-      if (storage_.in_blocks()) detail::make_row_major(storage_, n_, dims.count(1));
-    return storage_;
+      if (storage_.made_in_blocks()) return detail::rows_of(storage_, n_, dims.count(1));
+    return storage_.data();
+  }
+  // The block of them, from `offset` bytes on.
+  Storage part(std::size_t offset) const {
+    if constexpr (is_image(dims))
+      if (storage_.made_in_blocks()) return elements(), storage_.rows().part(offset);
+    return storage_.part(offset);
   }
   // n, of a tensor that has elements.
   long needed() const {

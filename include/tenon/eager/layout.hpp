@@ -25,24 +25,30 @@ inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, cons
   return any;
 }
 
-/// Brings an operand into the layout of a call; `copy` holds the elements if they had to move.
+/// Brings an operand into the layout of a call; `copy` holds the elements if they are elsewhere then.
 [[gnu::noinline]] inline void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy) {
-  if (!x.features || !x.storage || x.in_blocks() == blocks) return;
-  copy = Storage(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
+  if (!x.features || !x.storage) return;
+  const auto take = [&](Storage elements) {
+    copy = std::move(elements);
+    x.data = copy.data();
+    x.storage = &copy;
+  };
+  if (Storage rows = x.storage->rows()) take(std::move(rows));  // somebody has looked at them, and may have written
+  if (x.storage->made_in_blocks() == blocks) return;
+  Storage moved(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
   const long count = whole_blocks(n) / block_samples;
   const float* const from = static_cast<const float*>(x.data);
-  float* const to = reinterpret_cast<float*>(copy.data());
-  if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), copy.set_in_blocks(true);
+  float* const to = reinterpret_cast<float*>(moved.data());
+  if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), moved.set_in_blocks();
   else kernel::unpack_samples(from, to, n, x.features, 0, count);
-  x.data = copy.data();
-  x.storage = &copy;
+  take(std::move(moved));
 }
 
 /// A new block for a result.
 inline Storage result_storage(const TensorType& type, long n, bool blocks) {
   const bool image = blocks && is_image(type);
   Storage storage(static_cast<std::size_t>(type.bytes(image ? whole_blocks(n) : n)));
-  if (image) storage.set_in_blocks(true);
+  if (image) storage.set_in_blocks();
   return storage;
 }
 

@@ -145,7 +145,7 @@ class Tape {
     const int v = variable(x);
     const Value none, &g = v < 0 ? none : memory_->variables[std::size_t(v)].gradient;
     if (!g.data) return Tensor<T, S>::full(T(0), x.n());
-    if (g.storage.in_blocks()) return Tensor<T, S>(g.storage, x.n()).copy();
+    if (g.storage.made_in_blocks()) return Tensor<T, S>(g.storage, x.n()).copy();
     Tensor<T, S> result = Tensor<T, S>::empty(x.n());  // a copy: gradients share their blocks
     std::memcpy(result.data(), g.data, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
     return result;
