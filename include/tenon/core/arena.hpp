@@ -85,13 +85,19 @@ struct ParameterHandle {
     if (arena) arena->freeze_version = ParameterArena::next_freeze_version();
   }
 
+  /// The same while another thread may bind: who finds what he expects sees the values, too.
+  std::byte* bound_data() const { return std::atomic_ref(data).load(std::memory_order_acquire); }
+  ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
+  int bound_entry() const { return std::atomic_ref(entry).load(std::memory_order_relaxed); }
+
   void bind(ParameterArena* to, long offset, int index) const {
     to->retain();
-    if (arena) arena->release();
-    arena = to;
-    data = to->data + offset;
-    entry = index;
     if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
+    ParameterArena* const before = arena;
+    std::atomic_ref(entry).store(index, std::memory_order_relaxed);
+    std::atomic_ref(arena).store(to, std::memory_order_release);
+    std::atomic_ref(data).store(to->data + offset, std::memory_order_release);
+    if (before) before->release();
   }
 
  private:

@@ -1,5 +1,6 @@
 // The parameters of a network at run time: bound to memory, listed by name, frozen, copied.
 #pragma once
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,7 +101,7 @@ class ParameterList {
   [[gnu::noinline]] ParameterArena* arena() const {
     if (!bytes_) return nullptr;
     for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter) return handle(i).arena;
+      if (table_[i].parameter) return handle(i).bound_arena();
     return nullptr;
   }
   /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the
@@ -108,14 +109,13 @@ class ParameterList {
   [[gnu::noinline]] std::byte* base() const {
     if (!bytes_) return nullptr;
     for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter) return handle(i).data - table_[i].offset;
+      if (table_[i].parameter) return handle(i).bound_data() - table_[i].offset;
     return nullptr;
   }
   /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has
-  /// an arena of its own, keeps its values.
+  /// an arena of its own, keeps its values. Several threads may ask for it at the same time.
   [[gnu::noinline]] void bind() const {
-    if (!bytes_) return;
-    if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
+    if (bytes_ && !lies_together()) bind_once();
   }
   /// Makes an arena with the values and flags of another network of the same type.
   void copy_from(const ParameterList& other) const {
@@ -148,14 +148,22 @@ class ParameterList {
   }
 
  private:
+  [[gnu::noinline, gnu::cold]] void bind_once() const {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
+  }
   // True if all parameters are in one arena at the places of the table: a part that was replaced, or used alone before,
-  // is elsewhere.
+  // is elsewhere. An arena that was made for a part counts its entries from there, so that they have lower numbers than
+  // in this table. Reads nothing of the arena: another thread may just let it go.
   bool lies_together() const {
     const ParameterArena* const whole = arena();
     const std::byte* const start = base();
-    if (!whole || whole->entry_count < count_) return false;
+    if (!whole) return false;
     for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter && (handle(i).arena != whole || handle(i).data != start + table_[i].offset)) return false;
+      if (table_[i].parameter && (handle(i).bound_data() != start + table_[i].offset ||
+                                  handle(i).bound_arena() != whole || handle(i).bound_entry() < i))
+        return false;
     return true;
   }
   // Binds every parameter to a new arena. `fill(entry, data)` may write its values; else it keeps those it has, or

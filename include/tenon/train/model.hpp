@@ -6,6 +6,7 @@
 #include <tenon/core/spread.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/metric/metric.hpp>
+#include <tenon/train/busy.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/checked.hpp>
 #include <tenon/train/clock.hpp>
@@ -22,47 +23,6 @@ struct Run : RunInfo {
   explicit Run(M& m) : model(m) {}
 };
 
-namespace detail {
-
-/// Refuses to begin a second run of the same kind inside of one: it would overwrite what the outer one still reads.
-class Busy {
- public:
-  Busy(bool& flag, std::string_view what) : flag_(flag) {
-    if (flag)
-      throw_error<RuntimeError>(what, " was called by a callback of ", what,
-                                " of the same Model: run it before or after.");
-    flag = true;
-  }
-  ~Busy() { flag_ = false; }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  bool& flag_;
-};
-
-/// A loss is traced by its type alone, so numbers given to an object would be lost without a word.
-template <class Loss>
-void check_loss(const Loss& loss) {
-  if constexpr (!std::is_empty_v<Loss>) {
-    static_assert(Structure<Loss>::table.parameters == 0,
-                  "a loss function with parameters is not trained: make it a part of the network, which then returns "
-                  "the loss, and give the Model NoLoss{}");
-    for_each_member(loss, [&]<class M>(const M& mine, int i) {
-      if constexpr (std::is_arithmetic_v<M>)
-        for_each_member(prototype<Loss>, [&]<class P>(const P& initial, int k) {
-          if constexpr (std::is_same_v<P, M>)
-            if (i == k && mine != initial)
-              throw_error<ValueError>("Model: the loss function got a number ", mine,
-                                      " at run time, its graph knows the initial ", initial,
-                                      ": make it a template argument.");
-        });
-    });
-  }
-}
-
-}  // namespace detail
-
 /// A network with what trains and judges it.
 ///
 /// net        a cell; the Model refers to it, so it must live as long. Its parameters are bound and initialised here
@@ -76,6 +36,11 @@ void check_loss(const Loss& loss) {
 /// The mode of the context at construction decides how steps run, for the life of the Model: as one compiled graph, or
 /// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and
 /// predict().
+///
+/// Threads may share a Model to predict(), also with different inputs and batch sizes; each gets the bits that it would
+/// get alone. train(), eval(), and all that writes parameters (loading a checkpoint, set_data(), replacing a part) want
+/// the Model and its network for themselves: begin after the predictions of other threads, let them go on after the
+/// end. A network serves several Models in that way, too.
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
 class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
@@ -129,7 +94,8 @@ class Model {
   /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy
   ///            does not have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the
   ///            update of that step is done by then), unless a loss scale skipped the update, and after 1000 skipped
-  ///            ones in a row; what a hook throws ends the run, without end()
+  ///            ones in a row; RuntimeError if a callback of train() calls train(), or while another thread trains or
+  ///            evaluates this Model; what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     // Asked before all else, and here, not in a function: so a compiler goes from the user's call to construct in one
@@ -161,7 +127,7 @@ class Model {
   /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
   /// output.
   /// throws     ValueError for empty data, or a class number as in train(); RuntimeError if a callback of eval() calls
-  ///            eval()
+  ///            eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
     // As in train().
@@ -188,9 +154,10 @@ class Model {
   }
 
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
-  /// Throws ValueError if the inputs' batch sizes differ.
+  /// Several threads may call it at the same time. Throws ValueError if the inputs' batch sizes differ, RuntimeError if
+  /// another thread trains this Model.
   template <class... X>
-  auto predict(const X&... x) {
+  auto predict(const X&... x) const {
     static_cast<void>(
         requires(const Net& net, const detail::TracedAs<X, precision>&... traced) { net.construct(traced...); });
     using Graph = PredictGraph<X...>;
@@ -213,7 +180,7 @@ class Model {
   /// The same into tensors of the caller, without a copy of its own: `predict_into(result, x)`, or std::tie(a, b) for
   /// several. Throws ValueError if a result has another batch size than the inputs.
   template <class Result, class... X>
-  void predict_into(Result&& result, const X&... x) {
+  void predict_into(Result&& result, const X&... x) const {
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
@@ -272,7 +239,8 @@ class Model {
   template <class Columns, class... Callbacks>
   [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows,
                                     NextRow<Columns> next_row, Callbacks&... callbacks) {
-    const detail::Busy busy(training_, "Model.train");
+    const detail::Busy busy(training_);
+    evaluating_.refuse_others("Model.train");
     runner_.bind();
     Run<Model> run(*this);
     run.mode = mode();
@@ -306,7 +274,8 @@ class Model {
   template <class Columns, class... Callbacks>
   [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, NextRow<Columns> next_row,
                                         Callbacks&... callbacks) {
-    const detail::Busy busy(evaluating_, "Model.eval");
+    const detail::Busy busy(evaluating_);
+    training_.refuse_others("Model.eval");
     runner_.bind();
     Run<Model> run(*this);
     run.mode = mode();
@@ -334,13 +303,14 @@ class Model {
 
   // `results` is a tuple of references to tensors, one per output.
   template <class Graph, class... R, class... X>
-  void write_results(const std::tuple<R&...>& results, const X&... x) {
+  void write_results(const std::tuple<R&...>& results, const X&... x) const {
     using Wanted = typename detail::OutputTensors<Graph>::type;
     constexpr bool fits =
         std::is_same_v<Wanted, std::tuple<R...>> || std::is_same_v<std::tuple<Wanted>, std::tuple<R...>>;
     static_assert(fits, "predict_into: the results must have the types that predict returns: auto result = "
                         "model.predict(x); model.predict_into(result, x);");
     if constexpr (fits) {
+      training_.refuse_others("Model.predict");
       const long n = detail::batch_size_of(x...);
       const auto check = [&](const auto& one) {
         if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
@@ -374,7 +344,7 @@ class Model {
   Metrics metrics_;
   detail::StepOutputs train_outputs_, eval_outputs_;
   long epochs_ = 0;  // since construction: shuffled data goes on with new orders
-  bool training_ = false, evaluating_ = false;
+  detail::RunningThread training_{"Model.train"}, evaluating_{"Model.eval"};
 };
 
 template <class Net>

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/core/exact.hpp>
 #include <tenon/dataset/stage.hpp>
+#include <tenon/graph/executor_pool.hpp>
 #include <tenon/kernel/straight.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
@@ -19,7 +20,7 @@ struct ColumnKey<dataset::Column<T, Shape<E...>>> {
   using type = TypeKey<dtype_of<T>, E...>;
 };
 
-/// An executor per compiled graph, made at first use.
+/// An executor per compiled graph of a training, made at first use. For one thread.
 class ExecutorCache {
  public:
   Executor& get(const Program& program) {
@@ -79,17 +80,21 @@ long batch_size_of(const X&... x) {
   return n < 0 ? 1 : n;
 }
 
-/// True if all parameters of a network are where its table says, counted from `base`; a comparison per parameter.
+/// The address from which the offsets of a network's table count, null if one of its parameters is elsewhere; a
+/// comparison per parameter.
 template <class Net>
-[[gnu::always_inline]] inline bool parameters_at(const Net& net, const std::byte* base) {
+[[gnu::always_inline]] inline std::byte* parameters_of(const Net& net) {
   const auto* const own = reinterpret_cast<const std::byte*>(&net);
   const auto* const original = reinterpret_cast<const std::byte*>(&prototype<Net>);
+  std::byte* base = nullptr;
 #pragma GCC unroll 8
   for (int i = 0; i < Structure<Net>::count; ++i)
-    if (const Entry& entry = Structure<Net>::table.entry[i];
-        entry.parameter && handle_of(entry, own, original)->data != base + entry.offset)
-      return false;
-  return true;
+    if (const Entry& entry = Structure<Net>::table.entry[i]; entry.parameter) {
+      std::byte* const data = handle_of(entry, own, original)->bound_data();
+      if (!data || (base && data != base + entry.offset)) return nullptr;
+      base = data - entry.offset;
+    }
+  return base;
 }
 
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.
@@ -151,16 +156,17 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
-  /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size.
+  /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size. Several threads may
+  /// do that at the same time.
   template <class... X>
-  void predict(void* const* results, long n, const X&... x) {
+  void predict(void* const* results, long n, const X&... x) const {
     using Graph = PredictGraph<X...>;
     if constexpr (options.graph && Straight<Graph>::possible)
       if (mode_ == Mode::graph && n == 1 && (!Straight<Graph>::changes || none_frozen())) {
-        find_parameters();
+        std::byte* const parameters = find_parameters();
         const void* inputs[]{x.data()...};
         const FlushDenormals flush;
-        return Straight<Graph>::run_into(results, base_, state_.data(), inputs);
+        return Straight<Graph>::run_into(results, parameters, state_.data(), inputs);
       }
     predict_by_kernels(results, n, x...);
   }
@@ -185,7 +191,7 @@ class StepRunner {
   }
   // A function of its own, for its registers would be saved in front of straight code, too.
   template <class... X>
-  [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) {
+  [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) {
         StepOutputs outputs;
@@ -197,16 +203,14 @@ class StepRunner {
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
         find_parameters();
-        // of its own: an evaluation in progress keeps its outputs
-        Executor& executor = bound(PredictGraph<X...>::program, predictors_);
+        const ExecutorPool::Lease lease(*predictors_, PredictGraph<X...>::program);
+        Executor& executor = bound(*lease);
         executor.run(inputs, n);
         for (int k = 0; k < executor.program().outputs; ++k)
           std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
       }
   }
-  Executor& bound(const Program& program) { return bound(program, executors_); }
-  Executor& bound(const Program& program, ExecutorCache& cache) {
-    Executor& executor = cache.get(program);
+  Executor& bound(Executor& executor) const {
     const ParameterList parameters(*net_);
     executor.bind(parameters.base(), state_.data());
     freeze_as_flagged(executor, parameters);
@@ -218,12 +222,13 @@ class StepRunner {
     (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))),
      ...);
   }
-  void find_parameters() {
-    if (!parameters_at(*net_, base_)) find_again();
+  std::byte* find_parameters() const {
+    std::byte* const base = parameters_of(*net_);
+    return base ? base : find_again();
   }
-  [[gnu::noinline]] void find_again() {
+  [[gnu::noinline]] std::byte* find_again() const {
     bind();
-    base_ = ParameterList(*net_).base();
+    return ParameterList(*net_).base();
   }
   bool none_frozen() const {
     const ParameterArena* const arena = ParameterList(*net_).arena();
@@ -235,14 +240,14 @@ class StepRunner {
   void run_graph(const Row& row, StepOutputs& outputs, [[maybe_unused]] Storage& scratch) {
     if constexpr (Straight<Graph>::possible)
       if (row.n == 1 && none_frozen()) {
-        find_parameters();
+        std::byte* const parameters = find_parameters();
         if (!scratch) scratch = Storage(straight_bytes);
         const FlushDenormals flush;
-        const typename Straight<Graph>::Memory memory{scratch.data(), base_, state_.data(), row.column};
+        const typename Straight<Graph>::Memory memory{scratch.data(), parameters, state_.data(), row.column};
         Straight<Graph>::run(memory);
         return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
       }
-    Executor& executor = bound(Graph::program);
+    Executor& executor = bound(executors_.get(Graph::program));
     executor.run(row.column, row.n);
     outputs.take(executor);
   }
@@ -277,7 +282,7 @@ class StepRunner {
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    bound(Update::program).run(gradients_, 1);
+    bound(executors_.get(Update::program)).run(gradients_, 1);
   }
   template <class T, class S>
   Tensor<T, S> scaled_one(const Tensor<T, S>&) const {
@@ -295,7 +300,7 @@ class StepRunner {
     });
   }
   template <class... X>
-  void pynative_predict(StepOutputs& outputs, const X&... x) {
+  void pynative_predict(StepOutputs& outputs, const X&... x) const {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random(), draws_of<PredictGraph<X...>>());
@@ -306,11 +311,11 @@ class StepRunner {
   Mode mode_;
   TrainState state_;
   [[no_unique_address]] ScaleOf<precision> scale_;
-  ExecutorCache executors_, predictors_;
+  ExecutorCache executors_;
+  std::unique_ptr<ExecutorPool> predictors_ = std::make_unique<ExecutorPool>();
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};
-  std::byte* base_ = nullptr;             // of the parameters, when find_parameters() saw them last
   Storage train_scratch_, eval_scratch_;  // of straight code
 };
 
