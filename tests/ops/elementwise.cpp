@@ -14,6 +14,7 @@
 #include <tenon/ops/logical.hpp>
 #include <tenon/ops/minimum.hpp>
 #include <tenon/ops/pow.hpp>
+#include <tenon/ops/relu.hpp>
 #include <tenon/ops/select.hpp>
 #include <tenon/ops/silu.hpp>
 #include <tenon/ops/softplus.hpp>
@@ -90,6 +91,22 @@ TEST_CASE("maximum and minimum: NaN wins, ties share the gradient") {
     CHECK(tape.gradient(a).values()[i] == of_a[i]);
     CHECK(tape.gradient(b).values()[i] == of_b[i]);
   }
+}
+
+TEST_CASE("relu: NaN goes through, and so does its gradient; -0 stays, 0 gives no gradient") {
+  const float nan = std::nanf("");
+  const auto x = tensor_of<float, Shape<6>>({nan, -nan, -0.0f, 0, -infinity, infinity});
+  const auto [y, gradient] = both_modes<SameNumbers>([](const auto& v) { return relu(v) * 2.0f; }, x);
+  CHECK(std::isnan(y.values()[0]));
+  CHECK(std::isnan(y.values()[1]));
+  CHECK((y.values()[2] == 0 && std::signbit(y.values()[2])));
+  CHECK((y.values()[3] == 0 && !std::signbit(y.values()[3])));
+  CHECK((y.values()[4] == 0 && !std::signbit(y.values()[4])));
+  CHECK(y.values()[5] == infinity);
+  for (const std::size_t i : {0, 1, 5}) CHECK(std::get<0>(gradient).values()[i] != 0);
+  for (const std::size_t i : {2, 3, 4}) CHECK(std::get<0>(gradient).values()[i] == 0);
+  CHECK(std::isnan(float(relu(Tensor<float16, Shape<>>::full(float16(nan))).item())));
+  CHECK(std::isnan(float(relu(Tensor<bfloat16, Shape<>>::full(bfloat16(nan))).item())));
 }
 
 TEST_CASE("pow at the points where a factor is 0 or infinite") {

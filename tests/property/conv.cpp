@@ -144,6 +144,24 @@ TEST_CASE("gradients from the winners of windows alone have all bits of those fr
   }
 }
 
+TEST_CASE("a NaN is the maximum of its window and takes the gradient, joined to a convolution or not") {
+  const auto f = [](const auto& x, const auto& w, const auto& b) {
+    return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b));
+  };
+  for (const long at : {0, 1, 13, 14, 100}) {  // each place of a window
+    CAPTURE(at);
+    auto x = random_tensor<float, Shape<dyn, 3, 12, 13>>(3, -2, 2, 17);
+    x.data()[at] = std::nanf("");
+    const auto [y, gradient] = both_modes<SameNumbers>(f, x, random_tensor<float, Shape<16, 3, 3, 3>>(4),
+                                                       random_tensor<float, Shape<16, 1, 1>>(5));
+    CHECK(std::isnan(y.data()[at / 13 / 2 * 6 + at % 13 / 2]));
+    const auto& of_weight = std::get<1>(gradient);
+    long unknown = 0;
+    for (long i = 0; i < of_weight.count(); ++i) unknown += std::isnan(of_weight.data()[i]);
+    CHECK(unknown >= 16);
+  }
+}
+
 TEST_CASE("second derivatives") {
   const auto twice = [](const auto& x, const auto& w) {  // cubic in x, so that no second derivative is zero
     const auto y = conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>(x, w);

@@ -4,6 +4,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,10 @@ struct Losses {
   void step_end(RunInfo& run) { value.push_back(run.loss()); }
 };
 
-/// Images in which one of four bands is bright, says the label; the last batch of 50 in 16 is short.
+/// Images in which one of four bands is bright, says the label; the last batch of 50 in 16 is short. `missing`: the
+/// number of a pixel that is NaN.
 template <class Image>
-auto bands(long count) {
+auto bands(long count, long missing = -1) {
   Random random(3);
   std::vector<float> x;
   std::vector<std::int32_t> y;
@@ -41,6 +43,7 @@ auto bands(long count) {
     y.push_back(std::int32_t(i % 4));
     for (long k = 0; k < size; ++k) x.push_back(random.uniform(-0.5f, 0.5f) + (k * 4 / size == i % 4 ? 1.0f : 0.0f));
   }
+  if (missing >= 0) x[std::size_t(missing)] = std::nanf("");
   return dataset::from_arrays(dataset::column<Image>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
 }
 
@@ -100,6 +103,24 @@ struct Counting : nn::Cell<Counting> {
 }  // namespace
 
 TEST_CASE("LeNet: equal bits in every way to run 20 steps") { check_all_ways<LeNet, Shape<1, 28, 28>>(); }
+
+TEST_CASE("LeNet: a pixel that is NaN reaches the loss, wherever it stands, in both modes") {
+  for (const Mode mode : {Mode::graph, Mode::pynative})
+    for (const long row : {13, 14})
+      for (const long column : {13, 14}) {
+        CAPTURE(row);
+        CAPTURE(column);
+        const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
+        LeNet net;
+        Model model{WithOptions<both>{}, net, nn::SoftmaxCrossEntropyWithLogits{},
+                    nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
+        std::vector<double> losses;
+        Losses seen{losses};
+        const auto data = bands<Shape<1, 28, 28>>(16, row * 28 + column) | dataset::batch(16);
+        CHECK_THROWS_WITH_AS(model.train(1, data, seen), doctest::Contains("the loss is NaN at epoch 1, step 1"),
+                             RuntimeError);
+      }
+}
 
 TEST_CASE("batch normalization, dropout, and a residual: equal bits in every way to run 20 steps") {
   check_all_ways<SmallResNet, Shape<3, 8, 8>>();

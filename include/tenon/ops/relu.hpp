@@ -4,11 +4,11 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// The derivative of relu, times the gradient from above: dy where y > 0, else 0. Not for users.
+/// The derivative of relu, times the gradient from above: 0 where y <= 0, else dy, also where y is NaN. Not for users.
 struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
   template <class V>
   static constexpr V eval(V y, V gradient) {
-    return y > V(0) ? gradient : V(0);
+    return y <= V(0) ? V(0) : gradient;
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient())); }
 };
@@ -16,12 +16,13 @@ struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
 /// Rectified linear unit:  y = max(x, 0)
 ///
 /// x           any shape; floating-point and signed integer dtypes
-/// derivative  from y; 0 at x = 0. A NaN becomes 0, as in x > 0 ? x : 0
+/// derivative  from y; 0 at x = 0
+/// special     NaN and -0 stay what they are; a NaN lets the gradient through, as in PyTorch
 /// source      Nair and Hinton 2010; MindSpore's ReLU
 struct Relu : Elementwise<Relu, "ReLU"> {
   template <class V>
   static constexpr V eval(V x) {
-    return x > V(0) ? x : V(0);
+    return x < V(0) ? V(0) : x;
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<ReluGrad>(d.result(), d.gradient())); }
 };

@@ -26,7 +26,7 @@ template <bool clips>
 struct Finish {
   float operator()(float x, float bias) const {
     const float y = x + bias;
-    return !clips || y > 0 ? y : 0.0f;
+    return clips && y < 0 ? 0.0f : y;
   }
 };
 
@@ -78,7 +78,7 @@ struct Case {
     if (!spreads()) return r;
     r.gradient.resize(y.size());
     kernel::max_pool2d_backward(pool, y.data(), dy.data(), r.gradient.data(), 0, pool.planes, nullptr);
-    for (std::size_t i = 0; i < y.size(); ++i) r.gradient[i] = y[i] > 0 ? r.gradient[i] : 0.0f;
+    for (std::size_t i = 0; i < y.size(); ++i) r.gradient[i] = y[i] <= 0 ? 0.0f : r.gradient[i];
     return r;
   }
   template <bool clips>
@@ -169,7 +169,7 @@ TEST_CASE("conv2d_max_pool: the layers of networks, and what is cut in bands") {
   Case(sizes(1, 2, 2, 1300, 3, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 7).check();  // a row as long as a band
 }
 
-TEST_CASE("conv2d_max_pool: a NaN stays only where it comes first, weights that are not finite meet the padding") {
+TEST_CASE("conv2d_max_pool: a NaN is the maximum, weights that are not finite meet the padding") {
   for (const Conv2dSizes& s : {plain(3, 2, 9, 5, 3, 1), plain(3, 2, 10, 16, 3, 1), plain(2, 1, 28, 6, 5, 2)}) {
     Case c(s, 1);
     Random random(5);

@@ -43,8 +43,10 @@ inline void block_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, l
       const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
       float* out = y + to + i * s.ow * block_samples;
       for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, out += block_samples) {
-        const BlockVector first = max(BlockVector::load(upper + block_samples), BlockVector::load(upper));
-        max(BlockVector::load(lower + block_samples), max(BlockVector::load(lower), first)).store(out);
+        BlockVector best = BlockVector::load(upper);
+        for (const float* from : {upper + block_samples, lower, lower + block_samples})
+          best = Maximum::next(best, BlockVector::load(from));
+        best.store(out);
       }
     }
   });
@@ -64,10 +66,11 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
 #pragma GCC unroll 4
         for (int t = 1; t < 4; ++t) {
           const BlockVector value = BlockVector::load(x + place[t]);
+          const auto takes = takes_over(value, best);
 #pragma GCC unroll 4
-          for (int before = 0; before < t; ++before) out[before] = choose_greater(value, best, zero, out[before]);
-          out[t] = choose_greater(value, best, gradient, zero);
-          best = max(value, best);
+          for (int before = 0; before < t; ++before) out[before] = BlockVector(takes ? zero.lanes : out[before].lanes);
+          out[t] = BlockVector(takes ? gradient.lanes : zero.lanes);
+          best = BlockVector(takes ? value.lanes : best.lanes);
         }
 #pragma GCC unroll 4
         for (int t = 0; t < 4; ++t) out[t].store(dx + place[t]);
@@ -98,8 +101,8 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
         for (long r = at.top; r < at.bottom; ++r)
           for (long k = at.left; k < at.right; ++k, ++number) {
             const V value = V::load(x + place(r, k));
-            winner = choose_greater(value, best, V(number), winner);
-            best = max(value, best);
+            const auto takes = detail::takes_over(value, best);
+            winner = V(takes ? V(number).lanes : winner.lanes), best = V(takes ? value.lanes : best.lanes);
           }
         const V gradient = V::load(dy + to + (i * s.ow + j) * block_samples);
         number = 0;

@@ -27,18 +27,25 @@ inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
 template <class T>
 inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
 
-// Window by window; last(value, window) turns the fold into the result.
+// Window by window, of the planes [begin, end) the rows [first_row, last_row); last(value, window) turns the fold into
+// the result.
 template <class Fold, class T, class Last>
-[[gnu::noinline]] void pool(const Pool2dSizes& s, const T* x, T* y, long begin, long end, Last last) {
+[[gnu::noinline]] void pool(const Pool2dSizes& s, const T* x, T* y, long begin, long end, long first_row, long last_row,
+                            Last last) {
   for (long plane = begin; plane < end; ++plane)
-    for (long i = 0; i < s.oh; ++i)
+    for (long i = first_row; i < last_row; ++i)
       for (long j = 0; j < s.ow; ++j) {
         const PoolWindow at = window(s, i, j);
         y[(plane * s.oh + i) * s.ow + j] = static_cast<T>(last(fold_window<Fold>(s, x + plane * s.h * s.w, at), at));
       }
 }
 
-// Position of the first maximum: the first element begins, a later one takes over only if it is greater.
+template <class T>
+void pool_maxima(const Pool2dSizes& s, const T* x, T* y, long begin, long end, long first_row, long last_row) {
+  pool<Maximum>(s, x, y, begin, end, first_row, last_row, [](auto value, const PoolWindow&) { return value; });
+}
+
+// Position of the maximum: the first element begins, a later one takes over only if it is greater or NaN.
 template <class T>
 [[gnu::always_inline]] inline long first_maximum(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
   using A = PoolValue<T>;
@@ -47,17 +54,19 @@ template <class T>
   for (long y = at.top; y < at.bottom; ++y)
     for (long k = at.left; k < at.right; ++k) {
       const A other = static_cast<A>(x[y * s.w + k]);
-      best = other > value ? y * s.w + k : best;
-      value = other > value ? other : value;
+      best = takes_over(other, value) ? y * s.w + k : best;
+      value = takes_over(other, value) ? other : value;
     }
   return best;
 }
 
 // The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a
-// plane that has been cleared. A value that is greater than all before it takes the gradient away from them: the result
-// is that of first_maximum. x, dx: the first pixel; w: from row to row; `plus`: added to the gradient.
+// plane that has been cleared. A value that is greater than all before it takes the gradient away from them: without
+// NaN the result is that of first_maximum. x, dx: the first pixel; w: from row to row; `plus`: added to the gradient;
+// `probe` becomes NaN if an element is, see may_hold_nan.
 template <int Lanes, int Rows, class T>
-[[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus) {
+[[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus,
+                                                  Simd<T, Lanes>& probe) {
   using V = Simd<T, Lanes>;
   constexpr int values = 2 * Rows;
   const V zero(T(0));
@@ -70,6 +79,7 @@ template <int Lanes, int Rows, class T>
       const T* const from = x + r * w + 2 * start;
       const V a = V::load(from), b = V::load(from + Lanes);
       v[2 * r] = every_second(a, b, 0), v[2 * r + 1] = every_second(a, b, 1);
+      probe = fmadd(a, b, probe);
     }
     V best = v[0];
     out[0] = gradient;
@@ -101,24 +111,62 @@ constexpr bool some_2x2(const Pool2dSizes& s) {
   const bool alike = s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top <= 1 && s.pad_left <= 1;
   return are_2x2<T>(s) || (alike && whole_end(s) - whole_begin(s) >= pool_lanes<T>);
 }
+// The maximum of a row of such windows that none is cut of. `probe` as in spread_row_2x2.
+template <int Lanes, class T>
+[[gnu::always_inline]] inline void maxima_row_2x2(const T* x, T* y, long w, long windows, Simd<T, Lanes>& probe) {
+  using V = Simd<T, Lanes>;
+  for (long j = 0; j < windows; j += Lanes) {
+    const long start = j + Lanes <= windows ? j : windows - Lanes;
+    const T *const upper = x + 2 * start, *const lower = upper + w;
+    const V a = V::load(upper), b = V::load(upper + Lanes), c = V::load(lower), d = V::load(lower + Lanes);
+    probe = fmadd(c, d, fmadd(a, b, probe));
+    const V first = max(every_second(a, b, 1), every_second(a, b, 0));
+    max(max(every_second(c, d, 1), every_second(c, d, 0)), first).store(y + start);
+  }
+}
+// max_pool2d for planes of such windows.
+template <int Lanes, class T>
+[[gnu::noinline]] void maxima_2x2(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
+  Simd<T, Lanes> probe(T(0));
+  for (long plane = begin; plane < end; ++plane)
+    for (long i = 0; i < s.oh; ++i)
+      maxima_row_2x2(x + (plane * s.h + 2 * i) * s.w, y + (plane * s.oh + i) * s.ow, s.w, s.ow, probe);
+  if (any_nan(probe)) pool_maxima(s, x, y, begin, end, 0, s.oh);
+}
+
+// max_pool2d_backward for such windows, one by one.
+template <class T>
+[[gnu::noinline, gnu::cold]] void spread_one_by_one(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long planes,
+                                                    T plus) {
+  for (long p = 0; p < planes * s.h * s.w; ++p) dx[p] = T(0);
+  for (; planes > 0; --planes, x += s.h * s.w, dx += s.h * s.w)
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) dx[first_maximum(s, x, window(s, i, j))] = *dy++ + plus;
+}
 // max_pool2d_backward for such windows.
 template <int Lanes, class T>
-[[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
+[[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long planes) {
   const T plus = are_2x2<T>(s) ? T(-0.0) : T(0);
   const long left = whole_begin(s), right = whole_end(s);
   const bool covers = right - left == s.ow && 2 * s.ow == s.w && 2 * s.oh - s.pad_top >= s.h;  // all pixels are written
-  for (long plane = begin; plane < end; ++plane, x += s.h * s.w, dx += s.h * s.w) {
+  const T *const first_x = x, *const first_dy = dy;
+  T* const first_dx = dx;
+  Simd<T, Lanes> probe(T(0));
+  for (long plane = 0; plane < planes; ++plane, x += s.h * s.w, dx += s.h * s.w) {
     for (long p = 0; p < s.h * s.w && !covers; ++p) dx[p] = T(0);
     for (long i = 0; i < s.oh; ++i, dy += s.ow) {
       const PoolWindow at = window(s, i, 0);
       const long first = at.top * s.w + 2 * left - s.pad_left;
-      if (at.bottom - at.top == 2) spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, right - left, plus);
-      else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, right - left, plus);
+      const long windows = right - left;
+      if (at.bottom - at.top == 2)
+        spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, windows, plus, probe);
+      else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, windows, plus, probe);
       if (right - left < s.ow)
         for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1)
           dx[first_maximum(s, x, window(s, i, j))] = dy[j] + plus;
     }
   }
+  if (any_nan(probe)) spread_one_by_one(s, first_x, first_dy, first_dx, planes, plus);
 }
 
 // Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.
@@ -148,32 +196,33 @@ constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
 }
 
 /// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without
-/// padding) begins, and a later one takes over only if it is greater: a NaN stays if it comes first, else it is passed
-/// over. T: any element type.
+/// padding) begins, and a later one takes over only if it is greater or NaN: a NaN is the maximum. T: any element type.
 template <class T>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
   using A = detail::PoolValue<T>;
+  if constexpr (std::is_floating_point_v<T>)
+    if (detail::are_2x2<T>(s)) {
+      constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
+      return s.ow >= lanes ? detail::maxima_2x2<lanes>(s, x, y, begin, end)
+                           : detail::maxima_2x2<half>(s, x, y, begin, end);
+    }
   if constexpr (!std::is_integral_v<T>)
     if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
       detail::GridCells<A> best;
       const long pitch = grid.image.pitch / s.stride_w;
-      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end,
-                        [&](long plane, long planes, long i0, long rows, const A* cells) {
-                          grid.run(detail::fold_grid<detail::Maximum, A>, cells, best.cell, planes, rows);
-                          detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
-                          for (long p = 0; p < planes; ++p) {
-                            const T* const from = x + (plane + p) * s.h * s.w;
-                            T* const to = y + (plane + p) * s.oh * s.ow;
-                            copy_matrix(best.cell + p * rows * pitch, pitch, 1, to + i0 * s.ow, s.ow, rows, s.ow, 0);
-                            detail::each_doubtful<A>(
-                                s, from, i0, rows, [&](long i, long j, const detail::PoolWindow& at) {
-                                  to[i * s.ow + j] = static_cast<T>(detail::fold_window<detail::Maximum>(s, from, at));
-                                });
-                          }
-                        });
+      const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
+        if (may_hold_nan(cells, round_up(planes * grid.image.elements(), simd_width<A>)))
+          return detail::pool_maxima(s, x, y, plane, plane + planes, i0, i0 + rows);
+        grid.run(detail::fold_grid<detail::NumbersMaximum, A>, cells, best.cell, planes, rows);
+        detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
+        for (long p = 0; p < planes; ++p)
+          copy_matrix(best.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow,
+                      0);
+      };
+      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
       return;
     }
-  detail::pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::PoolWindow&) { return value; });
+  detail::pool_maxima(s, x, y, begin, end, 0, s.oh);
 }
 
 /// max_pool2d_backward where detail::are_2x2 or some_2x2.
@@ -181,7 +230,7 @@ template <class T>
 void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
   const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T>
                                                     : &detail::spread_2x2<detail::half_lanes<T>, T>;
-  spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, begin, end);
+  spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
 }
 
 /// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the
@@ -200,7 +249,7 @@ template <class T>
                           });
   };
   if constexpr (std::is_same_v<A, float>)
-    if (detail::spreads(s)) begin = detail::spread_planes(s, x, dy, dx, begin, end);
+    if (detail::spreads(s)) begin = detail::spread_planes(s, x, dy, dx, begin, end, one_by_one);
   if constexpr (!std::is_integral_v<T>)
     if (detail::place_rows<A>(s) > 0) return detail::place_planes(s, x, dy, dx, begin, end, workspace, one_by_one);
   one_by_one(begin, end);
@@ -247,9 +296,10 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
     });
     return;
   }
-  detail::pool<detail::Sum>(s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
-    return value / decltype(value)(static_cast<A>(detail::divisor(s, at, count_include_pad)));
-  });
+  detail::pool<detail::Sum>(s, x, y, begin, end, 0, s.oh,
+                            [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
+                              return value / decltype(value)(static_cast<A>(detail::divisor(s, at, count_include_pad)));
+                            });
 }
 
 /// dx = for each element the sum, in row-major order of the windows that hold it, of dy / count.

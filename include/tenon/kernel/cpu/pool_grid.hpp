@@ -143,18 +143,6 @@ template <class Fold, class A>
     }
 }
 
-/// Calls body(i, j, window) for the windows of rows [i0, i0 + rows) whose first tap is padding and whose first element
-/// neither beats it nor can be beaten by it: -infinity and NaN.
-template <class A, class T, class Body>
-[[gnu::always_inline]] inline void each_doubtful(const Pool2dSizes& s, const T* x, long i0, long rows, Body body) {
-  if (s.pad_top == 0 && s.pad_left == 0) return;
-  for (long i = i0; i < i0 + rows; ++i)
-    for (long j = 0; j < s.ow && (i * s.stride_h < s.pad_top || j * s.stride_w < s.pad_left); ++j) {
-      const PoolWindow at = window(s, i, j);
-      if (!(static_cast<A>(x[at.top * s.w + at.left]) > -std::numeric_limits<A>::infinity())) body(i, j, at);
-    }
-}
-
 /// True if all windows divide by the same number.
 constexpr bool one_divisor(const Pool2dSizes& s, bool count_include_pad) {
   return count_include_pad || (s.pad_top == 0 && s.pad_left == 0 && (s.ow - 1) * s.stride_w + s.kw <= s.w &&

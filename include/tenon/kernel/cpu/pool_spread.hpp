@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include <tenon/kernel/cpu/all_finite.hpp>
 #include <tenon/kernel/cpu/pack.hpp>
 #include <tenon/kernel/cpu/pool_window.hpp>
 
@@ -14,8 +15,8 @@ namespace detail {
 inline constexpr int spread_lanes = 16;
 inline constexpr int spread_width = simd_width<float> < spread_lanes ? simd_width<float> : spread_lanes;
 
-/// sums += dy at the place of each window's first maximum, for the rows of windows [i0, i0 + rows). x and sums begin
-/// with row `top` of the planes, dy with row i0.
+/// sums += dy at the place of each window's first maximum, for the rows of windows [i0, i0 + rows), where no element is
+/// NaN. x and sums begin with row `top` of the planes, dy with row i0.
 [[gnu::noinline]] inline void spread_maxima(const Pool2dSizes& s, const float* x, const float* dy, float* sums,
                                             long top, long i0, long rows) {
   using V = Simd<float, spread_width>;
@@ -85,13 +86,17 @@ template <class T>
 constexpr bool spreads(const Pool2dSizes& s) {
   return s.kh * s.kw <= 12 && (s.w <= spread_lanes || (s.kh == 1 && s.stride_w > 1)) && spread_rows(s) > 0;
 }
-/// max_pool2d_backward of the planes [begin, end) but for a few, from the returned one on.
-template <class T>
-[[gnu::noinline]] long spread_planes(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
+/// max_pool2d_backward of the planes [begin, end) but for a few, from the returned one on; others(first, last) does it
+/// for those that are not finite and their neighbours.
+template <class T, class Others>
+[[gnu::noinline]] long spread_planes(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
+                                     Others others) {
   SpreadBand band;
   for (long planes; end - begin >= spread_lanes / 2; begin += planes) {
     planes = end - begin < spread_lanes ? end - begin : spread_lanes;
-    spread_group(s, band, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, planes);
+    if (all_finite(x + begin * s.h * s.w, planes * s.h * s.w))
+      spread_group(s, band, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, planes);
+    else others(begin, begin + planes);
   }
   return begin;
 }

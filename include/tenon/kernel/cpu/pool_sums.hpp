@@ -2,6 +2,7 @@
 // cache.
 #pragma once
 #include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/pool_window.hpp>
 #include <tenon/kernel/cpu/sample_blocks.hpp>
 
 TENON_EXACT_BEGIN
@@ -16,8 +17,7 @@ struct PooledSums {
   const float* sums;    // the first pixel
   long row, pixel;      // from there to the pixel below, and to the next one
   long windows, lanes;  // lanes: of each pixel; 1 where pixels are neighbours
-  // winners: if they are kept, in the places of the maxima, the number of each one's pixel; -1 if it is not greater
-  // than 0
+  // winners: if they are kept, in the places of the maxima, the number of each one's pixel; -1 if it is 0 or less
   float *to, *winners;
   long step;     // from the maximum of a window to that of the next one
   long channel;  // the first one
@@ -36,18 +36,19 @@ template <bool... Moves, class F, class... T>
   return PoolVector::load(own);
 }
 
-/// The maximum of four, as by max_pool2d: the first one begins, a later one takes over only if it is greater. Its
-/// number goes to
-/// `winner`, or -1 if it is not greater than 0.
+/// The maximum of four, as by max_pool2d: the first one begins, a later one takes over only if it is greater or NaN.
+/// Its number goes to `winner`, or -1 if it is 0 or less.
 template <bool keeps>
 [[gnu::always_inline]] inline PoolVector maximum_of(const PoolVector (&v)[4], PoolVector& winner) {
   PoolVector best = v[0], number(0.0f);
 #pragma GCC unroll 4
   for (int t = 1; t < 4; ++t) {
-    if constexpr (keeps) number = choose_greater(v[t], best, PoolVector(float(t)), number);
-    best = max(v[t], best);
+    const auto takes = takes_over(v[t], best);
+    if constexpr (keeps) number = PoolVector(takes ? PoolVector(float(t)).lanes : number.lanes);
+    best = PoolVector(takes ? v[t].lanes : best.lanes);
   }
-  if constexpr (keeps) winner = choose_greater(best, PoolVector(0.0f), number, PoolVector(-1.0f));
+  const PoolVector zero(0.0f), none(-1.0f);
+  if constexpr (keeps) winner = PoolVector(best.lanes <= zero.lanes ? none.lanes : number.lanes);
   return best;
 }
 /// The first `count` lanes, which are fewer than all.

@@ -27,18 +27,41 @@ constexpr PoolWindow window(const Pool2dSizes& s, long i, long j) {
   return {y > 0 ? y : 0, y + s.kh < s.h ? y + s.kh : s.h, x > 0 ? x : 0, x + s.kw < s.w ? x + s.kw : s.w};
 }
 
+/// Whether an element of a window takes over from the best one before it: if it is greater or NaN. Of several NaN the
+/// last one wins, as in PyTorch. Of vectors, all bits of the lanes where it does.
+template <class T>
+[[gnu::always_inline]] constexpr bool takes_over(T x, T best) {
+  return x > best || x != x;
+}
+template <class T, int W>
+[[gnu::always_inline]] inline auto takes_over(Simd<T, W> x, Simd<T, W> best) {
+  return (x.lanes > best.lanes) | (x.lanes != x.lanes);
+}
+
 struct Maximum {
   template <class V>
   [[gnu::always_inline]] static V first(V x) {
     return x;
   }
   template <class T>
-  [[gnu::always_inline]] static T next(T sum, T x) {
-    return x > sum ? x : sum;
+  [[gnu::always_inline]] static T next(T best, T x) {
+    return takes_over(x, best) ? x : best;
   }
   template <class T, int W>
-  [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> sum, Simd<T, W> x) {
-    return max(x, sum);
+  [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> best, Simd<T, W> x) {
+    const Simd<T, W> larger = max(x, best);  // best where x is NaN
+    return x.lanes != x.lanes ? x.lanes : larger.lanes;
+  }
+};
+/// The same where no element is NaN.
+struct NumbersMaximum {
+  template <class V>
+  [[gnu::always_inline]] static V first(V x) {
+    return x;
+  }
+  template <class V>
+  [[gnu::always_inline]] static V next(V best, V x) {
+    return max(x, best);
   }
 };
 struct Sum {
