@@ -3,7 +3,6 @@
 # A source may direct its build in its first five lines:
 #   // flags: -mavx2 -mfma    compile options of this file, after all others
 #   // label: long serial     long: only with `test.sh --long`; serial: nothing else runs beside it
-#   // timeout: 600           seconds (120, long tests 1800)
 #   // only: x86_64           processors for which it is built (others skip it)
 #   // run: --epochs 1        an example's arguments when it runs as a test
 #   // run: no                an example that is built, but not run
@@ -70,17 +69,15 @@ function(tenon_program target path)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
 endfunction()
 
-# Sets what each test has: labels, a time limit (0: the usual), a folder of its own to write in, the environment, and 77 as the
-# exit status that means "skipped". Adds its line to the list that cmake/test.sh reads: name, short or long, target to build or -.
-function(tenon_describe_test name target labels timeout)
+# Sets what each test has: labels, a time limit, a folder of its own to write in, the environment, and 77 as the exit status that
+# means "skipped". Adds its line to the list that cmake/test.sh reads: name, short or long, target to build or -. The limit
+# ends what hangs; it is far beyond what a test takes on a busy machine.
+function(tenon_describe_test name target labels)
   set(kind short)
-  set(usual 120)
+  set(limit 3600)
   if(long IN_LIST labels)
     set(kind long)
-    set(usual 1800)
-  endif()
-  if(NOT timeout)
-    set(timeout ${usual})
+    set(limit 14400)
   endif()
   set(serial FALSE)
   if(serial IN_LIST labels)
@@ -94,7 +91,7 @@ function(tenon_describe_test name target labels timeout)
   endif()
   set(scratch "${PROJECT_BINARY_DIR}/scratch/${name}")
   file(MAKE_DIRECTORY "${scratch}")
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} RUN_SERIAL ${serial} SKIP_RETURN_CODE 77
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${limit} RUN_SERIAL ${serial} SKIP_RETURN_CODE 77
     ENVIRONMENT "${environment}" WORKING_DIRECTORY "${scratch}")
 
   if(kind STREQUAL "long" AND TARGET ${target})
@@ -107,8 +104,7 @@ endfunction()
 # The same for a program whose source says it.
 function(tenon_describe_program name target source)
   tenon_directive(labels "${source}" label)
-  tenon_directive(timeout "${source}" timeout)
-  tenon_describe_test(${name} ${target} "${labels}" "${timeout}")
+  tenon_describe_test(${name} ${target} "${labels}")
 endfunction()
 
 # What `test.sh --long` builds beside the default target.

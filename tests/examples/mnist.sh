@@ -13,7 +13,7 @@ fault() { echo "FAILED: $*"; faults=1; }
 says() {
   wanted=$1 part=$2
   shift 2
-  timeout 30 "$program" "$@" >out 2>err
+  timeout 600 "$program" "$@" >out 2>err
   status=$?
   [ $status -eq "$wanted" ] || fault "06_mnist $*: exit status $status, not $wanted"
   [ ! -s out ] || fault "06_mnist $*: trains before it refuses: $(tail -n 1 out)"

@@ -1,5 +1,5 @@
 // Training runs of MindSpore 2.10, repeated: losses, gradients, final weights, optimizer state, logits, in both modes
-// with equal bits. timeout: 300
+// with equal bits.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "trajectories.hpp"
 

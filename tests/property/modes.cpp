@@ -1,5 +1,4 @@
 // flags: -O2
-// timeout: 300
 // Equal bits: in both modes, on any number of threads, with any pass off, and in a second run; and the loss falls.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // flags: -O0
-// timeout: 300
 // The memory of training steps, as the compiler knows it: regions at their bounds, all together within 1 % of theirs.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

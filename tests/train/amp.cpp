@@ -1,5 +1,4 @@
 // Mixed precision: levels, both modes with the same bits, what stays float32, numbers of another framework.
-// timeout: 600
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <unistd.h>

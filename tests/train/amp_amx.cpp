@@ -1,6 +1,5 @@
 // flags: -mamx-tile -mamx-bf16
 // only: x86_64 AMD64
-// timeout: 600
 // label: long
 // Mixed precision with products in tiles of AMX, emulated where there are none: neither mode, threads, passes, nor the
 // batch change a bit.

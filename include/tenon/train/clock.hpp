@@ -1,6 +1,5 @@
-// The clock of training: seconds since some moment, never going back. Of POSIX: <chrono> brings calendars, which take a
-// compiler
-// 0.1 s to read.
+// The clock of training: seconds since some moment, never going back. Of POSIX: <chrono> brings calendars, which take
+// a compiler 0.1 s to read.
 #pragma once
 #include <time.h>
 

@@ -1,6 +1,5 @@
 // flags: -mamx-tile -mamx-bf16
 // only: x86_64 AMD64
-// timeout: 600
 // Products of bfloat16 by AMX: all that gemm.cpp says of products, in the order of the tiles, which are emulated where
 // the processor or the system has none; and the same program where they are refused.
 #define DOCTEST_CONFIG_IMPLEMENT

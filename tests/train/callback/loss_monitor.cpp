@@ -4,6 +4,7 @@
 
 #include <tenon/train/callback/loss_monitor.hpp>
 
+#include "../../support/comma_locale.hpp"
 #include "output.hpp"
 
 using namespace tenon;
@@ -24,6 +25,12 @@ TEST_CASE("loss monitor: epoch, step within the epoch, and loss, every so many s
   CHECK(lines(7).empty());
   CHECK(lines(0).empty());
   CHECK_THROWS_WITH_AS(LossMonitor(-1), "LossMonitor: per_print_times must be 0 or more, got -1.", ValueError);
+}
+
+TEST_CASE("loss monitor: numbers have a point in every locale") {
+  const support::CommaLocale locale;
+  CHECK(lines(2) ==
+        "epoch: 1 step: 2, loss is 0.5\nepoch: 2 step: 1, loss is 0.25\nepoch: 2 step: 3, loss is 0.1666667\n");
 }
 
 TEST_CASE("loss monitor: says nothing in an evaluation") {

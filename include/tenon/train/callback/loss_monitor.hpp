@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdio>
 
+#include <tenon/core/real_text.hpp>
 #include <tenon/train/callback/callback.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -16,7 +17,8 @@ class LossMonitor {
   }
   void step_end(RunInfo& run) {
     if (!run.training || every_ == 0 || run.cur_step_num % every_ != 0) return;
-    std::printf("epoch: %ld step: %ld, loss is %.7g\n", run.cur_epoch_num, run.step_in_epoch(), run.loss());
+    std::printf("epoch: %ld step: %ld, loss is %s\n", run.cur_epoch_num, run.step_in_epoch(),
+                detail::general_text(run.loss(), 7).c_str());
     std::fflush(stdout);
   }
 

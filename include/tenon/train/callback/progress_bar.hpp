@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <tenon/core/real_text.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
 
@@ -45,8 +46,9 @@ class ProgressBar {
       draw(run, now);
       std::fputc('\n', to_);
     } else {
-      std::fprintf(to_, "epoch %ld/%ld: %ld steps, %.2f ms/step, %.1f s, loss %.4f\n", run.cur_epoch_num, run.epoch_num,
-                   run.step_in_epoch(), milliseconds_per_step(run, now), now - start_, mean_loss());
+      std::fprintf(to_, "epoch %ld/%ld: %ld steps, %s ms/step, %s s, loss %s\n", run.cur_epoch_num, run.epoch_num,
+                   run.step_in_epoch(), detail::fixed_text(milliseconds_per_step(run, now), 2).c_str(),
+                   detail::fixed_text(now - start_, 1).c_str(), detail::fixed_text(mean_loss(), 4).c_str());
     }
     std::fflush(to_);
   }
@@ -85,15 +87,15 @@ class ProgressBar {
     const double pace = milliseconds_per_step(run, now);
     const long left = (run.epoch_num - run.cur_epoch_num) * total + total - done;
     const std::string eta = duration(static_cast<long>(pace * static_cast<double>(left) / 1000 + 0.5));
-    char before[64], behind[160];
+    char before[64], steps[64];
     std::snprintf(before, sizeof before, "epoch %ld/%ld", run.cur_epoch_num, run.epoch_num);
-    std::snprintf(behind, sizeof behind, " %4ld/%ld  %.2f ms/step  ETA %s  loss %.4f", done, total, pace, eta.c_str(),
-                  mean_loss());
+    std::snprintf(steps, sizeof steps, " %4ld/%ld  ", done, total);
+    const std::string behind =
+        steps + detail::fixed_text(pace, 2) + " ms/step  ETA " + eta + "  loss " + detail::fixed_text(mean_loss(), 4);
     // A full last column would make some terminals wrap, and "\x1b[K", which clears what a longer line has left, take a
     // letter.
     const int room = columns() - 1,
-              taken =
-                  static_cast<int>(std::char_traits<char>::length(before) + std::char_traits<char>::length(behind)) + 3;
+              taken = static_cast<int>(std::char_traits<char>::length(before) + behind.size()) + 3;
     std::string line = before + bar(done, total, std::min(longest_bar, room - taken)) + behind;
     line.resize(std::min(line.size(), std::size_t(std::max(room, 0))));
     std::fprintf(to_, "\r%s\x1b[K", line.c_str());

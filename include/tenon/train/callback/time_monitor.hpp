@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdio>
 
+#include <tenon/core/real_text.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
 
@@ -17,8 +18,9 @@ class TimeMonitor {
   void epoch_begin(RunInfo&) { start_ = detail::now(); }
   void epoch_end(RunInfo& run) {
     const double milliseconds = (detail::now() - start_) * 1000;
-    std::printf("epoch time: %5.3f ms, per step time: %5.3f ms\n", milliseconds,
-                milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L)));
+    const double per_step = milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L));
+    std::printf("epoch time: %s ms, per step time: %s ms\n", detail::fixed_text(milliseconds, 3).c_str(),
+                detail::fixed_text(per_step, 3).c_str());
     std::fflush(stdout);
   }
 
