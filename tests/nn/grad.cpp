@@ -69,6 +69,17 @@ TEST_CASE("a tensor's gradient is that of the sum; an argument without influence
   CHECK(same_bits(jit(grad<1>([](auto a, auto) { return a * a; }))(x, x), Vector::full(0)));
 }
 
+TEST_CASE(
+    "a loss without influence of the parameters: zeros, and a training step that changes nothing, in both modes") {
+  const auto x = Tensor<float, Shape<dyn, 3>>::ones(2);
+  nn::Dense<3, 2> net;
+  const auto gradients = std::get<1>(parameter_gradients(net, [](auto v) { return reduce_sum(v); }, x));
+  CHECK(same_bits(gradients(net.weight), Tensor<float, Shape<2, 3>>::zeros()));
+  constexpr auto constant = [](const auto& v) { return reduce_sum(stop_gradient(v)); };
+  CHECK(same_bits(grad(constant)(x), Tensor<float, Shape<dyn, 3>>::zeros(2)));
+  CHECK(same_bits(jit(grad(constant))(x), Tensor<float, Shape<dyn, 3>>::zeros(2)));
+}
+
 TEST_CASE("one tensor given for two arguments is two variables") {
   const Number64 x = number64(3);
   const auto product = [](auto a, auto b) { return a * a * b; };

@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/nn/jit.hpp>
 #include <tenon/ops/one_hot.hpp>
 
 #include "../support/both_modes.hpp"
@@ -10,10 +11,18 @@
 using namespace tenon;
 using namespace support;
 
-TEST_CASE("a one at the number's place; nothing for a number outside") {
-  const auto numbers = tensor_of<std::int64_t, Shape<dyn>>({2, 0, -1, 3, 1ll << 33});
-  const auto y = both_modes([](const auto& v) { return one_hot<3>(v); }, numbers).result;
-  CHECK(same_bits(y, tensor_of<float, Shape<dyn, 3>>({0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})));
+TEST_CASE("a one at the number's place; a number without a place is refused") {
+  constexpr auto code = [](const auto& v) { return one_hot<3>(v); };
+  const auto y = both_modes(code, tensor_of<std::int64_t, Shape<dyn>>({2, 0})).result;
+  CHECK(same_bits(y, tensor_of<float, Shape<dyn, 3>>({0, 0, 1, 1, 0, 0})));
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{3}, std::int64_t{1} << 33}) {
+    const auto numbers = tensor_of<std::int64_t, Shape<dyn>>({2, 0, wrong, -7});
+    const std::string said = text("OneHot: index ", wrong,
+                                  " at [2] is outside of 0 .. 2, the 3 places of the last axis "
+                                  "of [n,3]. Correct the index, or give one_hot a larger depth.");
+    CHECK_THROWS_WITH_AS((void)code(numbers), said.c_str(), ValueError);
+    CHECK_THROWS_WITH_AS((void)jit(code)(numbers), said.c_str(), ValueError);
+  }
 }
 
 TEST_CASE("other dtypes and values") {

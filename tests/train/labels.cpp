@@ -1,11 +1,15 @@
-// Class numbers out of range: refused before their step, in both modes, for training and evaluation.
+// Class numbers and indices out of range: refused before their step, in both modes, for training and evaluation.
 #include <doctest/doctest.h>
 
 #include "small.hpp"
 
+#include <tenon/nn/embedding.hpp>
+#include <tenon/nn/jit.hpp>
+#include <tenon/ops/concat.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reshape.hpp>
+#include <tenon/ops/sub.hpp>
 
 using namespace small;
 
@@ -41,6 +45,23 @@ struct Pairs : nn::Cell<Pairs> {
     return ops::reduce_mean(ops::softmax_cross_entropy(ops::reshape<Shape<dyn, 2, 2>>(fc(x)), labels));
   }
 };
+/// Looks rows of a table up by a column, and others by what it computes of it.
+struct Words : nn::Cell<Words> {
+  nn::Embedding<5, 3> table, shifted;
+  nn::Dense<6, 2> head;
+  constexpr auto construct(auto ids) const {
+    const auto both = ops::concat<-1>(table(ids), shifted(ops::sub(ids, 1)));
+    return head(ops::reduce_mean<1>(both));
+  }
+};
+/// Eight sentences of two words, but for one word.
+auto sentences_with(long at, std::int32_t word) {
+  std::vector<std::int32_t> words(16, 2);
+  words[std::size_t(at)] = word;
+  return dataset::from_arrays(dataset::column<Shape<2>>(words),
+                              dataset::column<Shape<>>(std::vector<std::int32_t>(8, 1))) |
+         dataset::batch(4);
+}
 /// Asks for a value, so it cannot run as a graph.
 struct Looks : nn::Cell<Looks> {
   Net net;
@@ -101,6 +122,45 @@ TEST_CASE("labels: found also in a loss of the user, in a network that returns i
             "label 5 in sample 2 of step 2 (epoch 1) is outside of 0 .. 1, the 2 classes of the prediction [n,2,2]"),
         ValueError);
   }
+}
+
+TEST_CASE("labels: so are indices of an embedding; those that the network computes are looked at before the updates") {
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    Words net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum(), nn::Accuracy{}};
+    CHECK_NOTHROW(model.train(1, sentences_with(3, -4)));
+    const std::string before = bits(net);
+    CHECK_THROWS_WITH_AS(model.train(1, sentences_with(3, 5)),
+                         "Model.train: index 5 in sample 1 of step 1 (epoch 1) is outside of -5 .. 4, the 5 rows of "
+                         "the table [5,3]. Correct the index, or give the table more rows.",
+                         ValueError);
+    CHECK_THROWS_WITH_AS(model.eval(sentences_with(15, -6)),
+                         doctest::Contains("Model.eval: index -6 in sample 3 of step 2 is outside of -5 .. 4"),
+                         ValueError);
+    const auto computed = "Gather: index -6 at [1,1] is outside of -5 .. 4, the 5 rows of the table [5,3]. Correct "
+                          "the index, or give the table more rows.";
+    CHECK_THROWS_WITH_AS(model.train(1, sentences_with(3, -5)), computed, ValueError);
+    CHECK(bits(net) == before);
+    CHECK_NOTHROW(model.train(1, sentences_with(3, 4)));
+    for (const long n : {1, 2}) {
+      auto ids = Tensor<std::int32_t, Shape<dyn, 2>>::full(0, n);
+      CHECK_NOTHROW((void)model.predict(ids));
+      ids.values().back() = 5;
+      CHECK_THROWS_WITH_AS((void)model.predict(ids), doctest::Contains("Gather: index 5 at ["), ValueError);
+    }
+  }
+}
+
+TEST_CASE("labels: a softmax cross entropy of one's own refuses them, too") {
+  const auto logits = Tensor<float, Shape<dyn, 3>>::zeros(2);
+  const auto labels = Tensor<std::int32_t, Shape<dyn>>::from({1, 3});
+  constexpr auto loss = [](const auto& x, const auto& y) { return ops::softmax_cross_entropy(x, y); };
+  const auto said =
+      "SoftmaxCrossEntropyWithLogits: label 3 at [1] is outside of 0 .. 2, the 3 classes of the prediction "
+      "[n,3]. Correct the label, or give the last layer more outputs.";
+  CHECK_THROWS_WITH_AS((void)loss(logits, labels), said, ValueError);
+  CHECK_THROWS_WITH_AS((void)jit(loss)(logits, labels), said, ValueError);
 }
 
 TEST_CASE("labels: those that the loss itself brings into range pass") {

@@ -8,13 +8,13 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-[[gnu::cold, gnu::noinline]] inline std::string real_text(double x, std::chars_format format, int digits) {
+[[gnu::cold, gnu::noinline]] inline std::string rounded_text(double x, std::chars_format format, int digits) {
   char text[400];  // the largest double has 309 digits before the point
   return {text, std::to_chars(text, text + sizeof text, x, format, digits).ptr};
 }
 /// x with so many digits behind the point, as printf's %.2f.
-inline std::string fixed_text(double x, int digits) { return real_text(x, std::chars_format::fixed, digits); }
+inline std::string in_fixed_digits(double x, int digits) { return rounded_text(x, std::chars_format::fixed, digits); }
 /// x with so many digits, as printf's %.7g.
-inline std::string general_text(double x, int digits) { return real_text(x, std::chars_format::general, digits); }
+inline std::string in_digits(double x, int digits) { return rounded_text(x, std::chars_format::general, digits); }
 
 }  // namespace tenon::detail

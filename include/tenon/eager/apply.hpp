@@ -159,7 +159,7 @@ constexpr int lift(Builder&, const Traced<T, S>& v) {
 }
 template <class T>
 constexpr int lift(Builder& b, const Number<T>& v) {
-  if (!v.fits) b.fail(number_refusal(dtype_of<T>, v.bytes, v.negative));
+  if (!v.fits) b.fail(scalar_refusal(dtype_of<T>, v.bytes, v.negative));
   return b.leaf(&info<ops::Constant>, type_of<T, Shape<>>, v.bytes);
 }
 template <class T, class S, auto Init, bool Trainable>
@@ -194,8 +194,8 @@ constexpr std::uint64_t immediate_number(const X& x, N value) {
     using T = typename X::type;
     const Number<T> number(value);
     if (number.fits) return number.bytes;
-    if constexpr (is_traced<X>) x.builder->fail(number_refusal(dtype_of<T>, number.bytes, number.negative));
-    else refuse_number(dtype_of<T>, number.bytes, number.negative);
+    if constexpr (is_traced<X>) x.builder->fail(scalar_refusal(dtype_of<T>, number.bytes, number.negative));
+    else refuse_scalar(dtype_of<T>, number.bytes, number.negative);
     return 0;
   }
 }
@@ -266,6 +266,7 @@ template <class I, class... V>
     return Wrong::corrected;
   } else {
     const EagerOperand operand[]{v...};
+    if constexpr (requires { &I::Op::indices; }) look_at_indices(eager_info<I>, I::types, operand);
     if constexpr (I::Op::effect) {
       Storage none;
       TapeVariable no_variable;

@@ -4,6 +4,7 @@
 
 #include <tenon/eager/layout.hpp>
 #include <tenon/eager/tape.hpp>
+#include <tenon/graph/indices.hpp>
 #include <tenon/graph/leaf.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -27,7 +28,7 @@ struct Number : ops::OperandTag {
 namespace detail {
 
 /// Why a whole number cannot stand beside a tensor of integers. `bytes` are its 64 bits.
-[[gnu::cold]] constexpr Sentence number_refusal(Dtype dtype, std::uint64_t bytes, bool negative) {
+[[gnu::cold]] constexpr Sentence scalar_refusal(Dtype dtype, std::uint64_t bytes, bool negative) {
   const std::uint64_t all = size_of(dtype) == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * size_of(dtype)) - 1;
   const bool is_signed = dtype >= Dtype::int8 && dtype <= Dtype::int64;
   Sentence s;
@@ -37,8 +38,8 @@ namespace detail {
   else s << "0 to " << (unsigned long long)(all);
   return s << ": cast the tensor to a dtype that has it";
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_number(Dtype dtype, std::uint64_t bytes, bool negative) {
-  throw_error<ValueError>("Beside a tensor of ", name(dtype), ", ", number_refusal(dtype, bytes, negative).view(), ".");
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_scalar(Dtype dtype, std::uint64_t bytes, bool negative) {
+  throw_error<ValueError>("Beside a tensor of ", name(dtype), ", ", scalar_refusal(dtype, bytes, negative).view(), ".");
 }
 
 /// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
@@ -77,7 +78,7 @@ struct EagerOperand {
   EagerOperand(const ParameterView<P, S>& view) : EagerOperand(view.parameter) {}
   template <class T>
   EagerOperand(const Number<T>& x) : data(&number), number(x.bytes) {
-    if (!x.fits) refuse_number(dtype_of<T>, x.bytes, x.negative);
+    if (!x.fits) refuse_scalar(dtype_of<T>, x.bytes, x.negative);
   }
 
   /// As the tape keeps it beyond this call.
@@ -119,6 +120,17 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
   }
   if (call.rule->keeps >> call.operands & 1)
     value[call.operands].data = result.data(), value[call.operands].storage = result;
+}
+
+/// Throws ValueError for an element that is to be an index and is out of range. Operands without elements are refused
+/// later.
+[[gnu::noinline]] inline void look_at_indices(const EagerInfo& call, const OperandTypes& types,
+                                              const EagerOperand* operand) {
+  const IndexRange* const range = call.kernel->indices;
+  if (!range || !operand[range->operand].data) return;
+  const EagerOperand& numbers = operand[range->operand];
+  check_indices(call.name, *range, types[range->operand], range->among < 0 ? call.result : types[range->among],
+                numbers.data, numbers.n < 0 ? 1 : numbers.n);
 }
 
 // Finds the operands and the batch size. Throws if there are none, or several.

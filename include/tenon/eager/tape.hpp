@@ -118,13 +118,14 @@ class Tape {
   }
 
   /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients
-  /// of an earlier call are forgotten.
+  /// of an earlier call are forgotten. A loss that depends on nothing that is watched makes all gradients zero, as in a
+  /// graph. Throws ValueError for a value of another tape.
   template <class T, class S>
   void backward(const Tensor<T, S>& loss, Tensor<T, S> seed) {
     const int root = variable(loss);
-    if (root < 0)
-      throw_error<ValueError>("backward: this value does not depend on a watched input or a trainable parameter, or "
-                              "was made before the tape was started.");
+    if (root < 0 && loss.variable.index >= 0)
+      throw_error<ValueError>("backward: this value was computed on another tape, or before clear(): call backward on "
+                              "the tape that recorded it.");
     if (!seed.storage() || seed.n() != loss.n())
       throw_error<ValueError>("backward: the loss has a batch size of ", loss.n(), ", the gradient to start from ",
                               seed.storage() ? text("one of ", seed.n()) : "no elements", ".");
@@ -132,7 +133,7 @@ class Tape {
     const NoGrad no_recording;  // derivatives of derivatives: use grad(grad(f)), which is traced
     for (Variable& v : memory_->variables) v.gradient = Value{};
     T* const first = seed.data();
-    run_backward(root, {first, std::move(seed.storage()), -1});
+    if (root >= 0) run_backward(root, {first, std::move(seed.storage()), -1});
   }
   template <class T, class S>
   void backward(const Tensor<T, S>& loss) {

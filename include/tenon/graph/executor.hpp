@@ -7,6 +7,7 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/simd.hpp>
 #include <tenon/graph/guard.hpp>
+#include <tenon/graph/indices.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>
 
@@ -134,7 +135,8 @@ class Executor {
   unsigned freeze_version() const { return freeze_version_; }
 
   /// Runs the graph on a batch of n. `inputs` has an address per Input node, which must stay valid until output() was
-  /// read; kernels of an input that is null are left out (an update without a gradient).
+  /// read; kernels of an input that is null are left out (an update without a gradient). Throws ValueError where a
+  /// value that is to be an index is out of range: then the rows from this one on have not run, updates among them.
   template <class Policy = NoPolicy>
   void run(const void* const* inputs, long n, const Policy& policy = {}) {
     const FlushDenormals flush;
@@ -188,7 +190,18 @@ class Executor {
       if (r.row->buffer[k].region == Region::input &&
           !(r.arguments.buffer[k] = const_cast<void*>(input_[r.row->buffer[k].offset])))
         return false;
+    if (r.row->kernel->indices) look_at_indices(r);
     return true;
+  }
+  // Throws ValueError if there is one that the kernel must not use.
+  [[gnu::noinline]] void look_at_indices(const Resolved& r) const {
+    const IndexRange& range = *r.row->kernel->indices;
+    const Node& node = program_->node[r.row->node];
+    const auto type = [&](int k) -> const TensorType& {
+      return k < 0 ? node.type : program_->node[node.operand[k]].type;
+    };
+    detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
+                          r.arguments.buffer[range.operand + 1], n_);
   }
   void* address(const BufferPlace& place, long n) const {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
@@ -221,7 +234,7 @@ class Executor {
       r.arguments.n = n;
       r.arguments.immediate = row.immediate;
       r.arguments.workspace = workspace;
-      r.conditional = row.guarded;
+      r.conditional = row.guarded || row.kernel->indices;
       for (int k = 0; k < row.buffers; ++k)
         if (row.buffer[k].region == Region::input) r.conditional = true;
         else r.arguments.buffer[k] = address(row.buffer[k], program_->samples(n));

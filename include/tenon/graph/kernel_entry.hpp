@@ -50,6 +50,7 @@ struct KernelEntry {
   void (*run_blocks)(const Arguments&, long begin, long end) = nullptr;  // with images in blocks of samples; null: none
   KernelWork (*block_work_of)(long n) = nullptr;                         // null: block_linear
   LinearWork linear{}, block_linear{};                                   // the second counts blocks
+  const IndexRange* indices = nullptr;                                   // of an operand; null: none are looked at
 
   constexpr KernelWork work(long n) const { return work_of ? work_of(n) : linear.of(n); }
   constexpr KernelWork block_work(long n) const {

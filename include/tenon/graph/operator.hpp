@@ -58,6 +58,15 @@ struct OperandTypes {
   constexpr const TensorType& operator[](int k) const { return type[k]; }
 };
 
+/// Which operand of a call has elements that are places in another tensor, and the places that there are: low .. high -
+/// 1. The texts say what they are, as "label", "classes of the prediction", "give the last layer more outputs".
+struct IndexRange {
+  int operand = -1;  // of int32 or int64; -1: none
+  long low = 0, high = 0;
+  int among = 0;  // the tensor that has the places: an operand, or -1 for the result
+  const char *number = "index", *have = "", *advice = "";
+};
+
 class Derivative;  // graph/derivative.hpp
 
 /// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has
@@ -101,6 +110,7 @@ struct OperatorInfo {
   // computed again in about the time that it takes to read its operand and to write its result
   bool cheap = false;
   bool in_place = false;  // its kernel can write the result over an operand of the same type
+  bool indices = false;   // says which elements of an operand are places in another tensor
   // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
   bool has_derivative = false, has_fold = false;
 };
@@ -111,6 +121,7 @@ struct OperatorRules : OperatorInfo {
   void (*derivative)(Derivative&) = nullptr;        // null: declared to have none
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
+  IndexRange (*indices_of)(const OperandTypes&, const Attributes&) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;  // the operator that both become
   // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
@@ -212,6 +223,15 @@ constexpr double (*fold_of())(Dtype, double, double) {
   else return nullptr;
 }
 template <class Op>
+constexpr IndexRange packed_indices(const OperandTypes& in, const Attributes& attributes) {
+  return Op::indices(in, unpack<typename Op::Config>(attributes));
+}
+template <class Op>
+constexpr IndexRange (*indices_of())(const OperandTypes&, const Attributes&) {
+  if constexpr (requires { &Op::indices; }) return &packed_indices<Op>;
+  else return nullptr;
+}
+template <class Op>
 constexpr const OperatorRules* with_update_of();
 template <class Op>
 constexpr const OperatorRules* with_pool_of();
@@ -223,14 +243,14 @@ inline constexpr OperatorInfo run_time_info{Op::name, Op::id, Op::leaf, Op::effe
                                             requires {typename Op::WithUpdate;
 }
 , Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place,
-    detail::has_derivative<Op>(), requires { Op::fold; }
+    requires { &Op::indices; }, detail::has_derivative<Op>(), requires { Op::fold; }
 }
 ;
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
 inline constexpr OperatorRules info{
-    run_time_info<Op>,  detail::derivative_of<Op>(),  detail::fold_of<Op>(),     &Op::fits_blocks,
-    &run_time_info<Op>, detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
+    run_time_info<Op>,        detail::derivative_of<Op>(), detail::fold_of<Op>(),        &Op::fits_blocks,
+    detail::indices_of<Op>(), &run_time_info<Op>,          detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
 
 namespace detail {
 template <class Op>

@@ -135,6 +135,17 @@ constexpr KernelWork block_kernel_work(long n) {
   return work;
 }
 
+/// The elements of an operand of C that are places in another tensor, where the operator has such.
+template <class C>
+constexpr IndexRange indices_in() {
+  OperandTypes in;
+  in.count = C::operands;
+  for (int k = 0; k < in.count; ++k) in.type[k] = C::operand(k);
+  return C::Op::indices(in, C::config());
+}
+template <class C>
+inline constexpr IndexRange call_indices = indices_in<C>();
+
 namespace detail {
 constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) {
   return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace};
@@ -145,6 +156,8 @@ constexpr KernelEntry make_kernel_entry() {
   KernelEntry entry;
   if constexpr (requires { C::Op::template kernel<C>(); }) entry.run = C::Op::template kernel<C>();
   else entry.run = &run_kernel<C>;
+  if constexpr (requires { &C::Op::indices; })
+    if constexpr (call_indices<C>.operand >= 0) entry.indices = &call_indices<C>;
   constexpr bool linear = requires { requires C::Op::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
   else entry.work_of = &kernel_work<C>;

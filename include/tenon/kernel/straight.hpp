@@ -84,6 +84,15 @@ class Straight {
     else if constexpr (p.region == Region::state) return m.state + p.offset;
     else return m.scratch + p.offset + (p.region == Region::sample ? Graph::plan.floor : p.lift);
   }
+  template <class C>
+  [[gnu::always_inline]] static void look_at_indices(const Arguments& a) {
+    constexpr IndexRange range = call_indices<C>;
+    if constexpr (range.operand >= 0) {
+      constexpr const TensorType& among = range.among < 0 ? C::result : C::operand(range.among);
+      detail::check_indices(C::Op::name, call_indices<C>, C::operand(range.operand), among, a.buffer[range.operand + 1],
+                            1);
+    }
+  }
   template <int id>
   [[gnu::always_inline]] static void run_node(const Memory& m) {
     if constexpr (Graph::kernels.of[id] >= 0) {
@@ -94,6 +103,7 @@ class Straight {
         ((a.buffer[K + 1] = address<graph[id].operand[K]>(m)), ...);
       }(std::make_integer_sequence<int, graph[id].operands>());
       a.immediate = graph[id].immediate;
+      if constexpr (requires { &C::Op::indices; }) look_at_indices<C>(a);
       C::Op::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);
     }
   }

@@ -54,8 +54,8 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
 /// Rows of a table by number, an embedding look-up:  y[i, j, ...] = table[numbers[i, j, ...]]
 ///
 /// table       [V, ...], a static shape, any dtype
-/// numbers     any shape; int32 or int64. -V .. -1 count from the end; any other number outside of 0 .. V - 1 gives
-///             zeros and takes no gradient (as MindSpore's CPU kernel does: no error, no read outside of the table)
+/// numbers     any shape; int32 or int64. -V .. -1 count from the end. Throws ValueError for any other number outside
+///             of 0 .. V - 1, with its place
 /// result      [shape of numbers..., ...]
 /// derivative  to row v the sum of dy where the number is v; none to the numbers
 /// source      MindSpore's Gather with axis 0
@@ -72,6 +72,13 @@ struct Gather : Operator<Gather, "Gather"> {
     else
       for (int axis = 1; axis < table.rank; ++axis) y.extent[y.rank++] = table[axis];
     return y;
+  }
+  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) {
+    return {.operand = 1,
+            .low = -in[0][0],
+            .high = in[0][0],
+            .have = "rows of the table",
+            .advice = "give the table more rows"};
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<GatherGrad>({d.type(0)[0]}, d.operand(1), d.gradient()));

@@ -5,7 +5,7 @@
 namespace tenon::inline TENON_ABI::ops {
 /// A new last axis in which the element at the number's place is `on`, the others `off`.
 ///
-/// numbers     any shape; int32 or int64. A number outside of 0 .. depth - 1 gives only `off`
+/// numbers     any shape; int32 or int64 in 0 .. depth - 1. Throws ValueError for any other, with its place
 /// result      [shape of numbers..., depth] of the wanted dtype
 /// source      MindSpore's OneHot with axis -1
 struct OneHot : Operator<OneHot, "OneHot"> {
@@ -23,6 +23,13 @@ struct OneHot : Operator<OneHot, "OneHot"> {
     else if (y.rank == max_rank) error << "OneHot of " << in[0] << ": a tensor has at most " << max_rank << " axes";
     else y.extent[y.rank++] = c.depth;
     return y;
+  }
+  static constexpr IndexRange indices(const OperandTypes&, const Config& c) {
+    return {.operand = 0,
+            .high = c.depth,
+            .among = -1,
+            .have = "places of the last axis of",
+            .advice = "give one_hot a larger depth"};
   }
   template <class Call>
   static constexpr long items(long n) {

@@ -55,7 +55,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 ///
 /// logits      [..., C]; floating-point
 /// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers
-///             give the row's log Σ exp(x) here; a Model refuses them before the step (train/labels.hpp)
+///             throw ValueError; a Model looks at those of its data before the step (train/labels.hpp)
 /// result      [...]
 /// derivative  (softmax(logits) - target) dy; none for labels
 /// order       sums over classes in 16 lanes, as softmax
@@ -76,6 +76,14 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
       error << "SoftmaxCrossEntropyWithLogits got logits " << x << " and labels " << labels << " of "
             << tenon::name(labels.dtype) << ", which must be " << (classes ? y : x);
     return y;
+  }
+  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) {
+    if (in[1].rank == in[0].rank) return {};
+    return {.operand = 1,
+            .high = in[0].last(),
+            .number = "label",
+            .have = "classes of the prediction",
+            .advice = "give the last layer more outputs"};
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient()));

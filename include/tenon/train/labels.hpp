@@ -1,58 +1,69 @@
-// Class numbers in a data set: looked at before a step uses them.
+// Class numbers and other indices in a data set: looked at before a step uses them.
 #pragma once
 #include <tenon/dataset/column.hpp>
 #include <tenon/graph/leaf.hpp>
-#include <tenon/ops/softmax_cross_entropy.hpp>
 #include <tenon/train/callback/callback.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Per column of a row the logits that it labels by class numbers, of rank 0 if there are none.
+/// Per column of a row the places that its numbers may name, with `operand` -1 if they name none.
 template <int columns>
-struct LabelledLogits {
-  TensorType of[columns]{};
+struct NamedPlaces {
+  IndexRange range[columns]{};
+  TensorType among[columns]{};  // the tensor that has the places
 };
 
-/// Finds them in a trace: a softmax cross entropy whose labels are a column, or one under another shape. Class numbers
-/// that the network makes of a column are its own affair. If a column labels several logits, those with the fewest
-/// classes count.
+/// Finds them in a trace: operands of a softmax cross entropy, a look-up, or a one-hot code that are a column, or one
+/// under another shape. Numbers that the network makes of a column are looked at where they are used. If a column has
+/// several uses, its numbers must be right for all of them.
 template <int columns, int N>
-constexpr LabelledLogits<columns> labelled_logits(const Graph<N>& g) {
-  LabelledLogits<columns> result;
+constexpr NamedPlaces<columns> named_places(const Graph<N>& g) {
+  NamedPlaces<columns> result;
   for (int id = 0; id < g.count; ++id) {
-    if (!is<ops::SoftmaxCrossEntropy>(g[id])) continue;
-    const TensorType& logits = g[g[id].operand[0]].type;
-    int label = g[id].operand[1];
-    const bool sparse = g[label].type.rank < logits.rank;
-    while (g[label].op->view) label = g[label].operand[0];
-    if (!sparse || !is<ops::Input>(g[label])) continue;
-    TensorType& known = result.of[g[label].immediate];
-    if (known.rank == 0 || logits.last() < known.last()) known = logits;
+    const Node& node = g[id];
+    if (!node.op->indices) continue;
+    OperandTypes in;
+    in.count = node.operands;
+    for (int k = 0; k < in.count; ++k) in.type[k] = g[node.operand[k]].type;
+    const IndexRange range = rules_of(node.op).indices_of(in, node.attributes);
+    if (range.operand < 0) continue;
+    int numbers = node.operand[range.operand];
+    while (g[numbers].op->view) numbers = g[numbers].operand[0];
+    if (!is<ops::Input>(g[numbers])) continue;
+    IndexRange& known = result.range[g[numbers].immediate];
+    const IndexRange before = known;
+    if (before.operand < 0 || range.high < before.high) {
+      known = range;
+      result.among[g[numbers].immediate] = range.among < 0 ? node.type : in[range.among];
+    }
+    if (before.operand >= 0) known.low = before.low > range.low ? before.low : range.low;
   }
   return result;
 }
 
-[[noreturn]] inline void refuse_label(long long label, long sample, const TensorType& logits, const RunInfo& run) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_number(long long number, long sample, const IndexRange& range,
+                                                                 const TensorType& among, const RunInfo& run) {
   Sentence place, shape;
   place << "step " << run.step_in_epoch();
   if (run.training) place << " (epoch " << run.cur_epoch_num << ")";
-  shape << logits;
-  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": label ", label, " in sample ", sample, " of ",
-                          place.view(), " is outside of 0 .. ", logits.last() - 1, ", the ", logits.last(),
-                          " classes of the prediction ", shape.view(),
-                          ". Correct the label, or give the last layer more outputs.");
+  shape << among;
+  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": ", range.number, " ", number, " in sample ",
+                          sample, " of ", place.view(), " is outside of ", range.low, " .. ", range.high - 1, ", the ",
+                          range.high, " ", range.have, " ", shape.view(), ". Correct the ", range.number, ", or ",
+                          range.advice, ".");
 }
 
-/// Throws ValueError for the first class number of a row that its logits do not have. Samples count from 0 in the row.
+/// Throws ValueError for the first number of a row that names no place. Samples count from 0 in the row.
 template <class Compiled, class List>
 void check_labels(const dataset::Row<List>& row, const RunInfo& run) {
-  static constexpr auto labelled = labelled_logits<List::count>(Compiled::captured);
+  static constexpr auto named = named_places<List::count>(Compiled::captured);
   const auto check_column = [&]<int K>(std::integral_constant<int, K>) {
-    if constexpr (labelled.of[K].rank > 0) {
-      const auto labels = row.template values<K>();
-      for (std::size_t i = 0; i < labels.size(); ++i)
-        if (labels[i] < 0 || labels[i] >= labelled.of[K].last())
-          refuse_label(labels[i], long(i) / (long(labels.size()) / row.n), labelled.of[K], run);
+    if constexpr (named.range[K].operand >= 0) {
+      static constexpr IndexRange range = named.range[K];
+      const auto numbers = row.template values<K>();
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (numbers[i] < range.low || numbers[i] >= range.high)
+          refuse_number(numbers[i], long(i) / (long(numbers.size()) / row.n), range, named.among[K], run);
     }
   };
   [&]<int... K>(std::integer_sequence<int, K...>) {

@@ -272,10 +272,8 @@ class StepRunner {
       const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
       const auto total = total_loss(loss);
       tape_.pause();
-      if (tape_.variable(total) >= 0) {  // else everything is frozen by flag
-        if constexpr (precision.scales_loss) tape_.backward(total, scaled_one(total));
-        else tape_.backward(total);
-      }
+      if constexpr (precision.scales_loss) tape_.backward(total, scaled_one(total));
+      else tape_.backward(total);
       outputs.keep(loss);
     });
     using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;

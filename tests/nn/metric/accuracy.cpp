@@ -46,6 +46,21 @@ TEST_CASE("accuracy: types that it judges are known to the compiler") {
   static_assert(!judged({{dyn, 5, 2}, 3, Dtype::float32}, {{dyn, 5}, 2, Dtype::int32}));
 }
 
+TEST_CASE("accuracy: another number of classes needs a clear() before") {
+  std::vector<float> prediction(12, 0.5f);
+  std::vector<std::int32_t> label(6, 0);
+  nn::Accuracy accuracy;
+  accuracy.update(view(prediction, {6, 2}), view(label, {6}));
+  CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {4, 3}), view(label, {4})),
+                       "Accuracy got predictions of 3 classes after some of 2: call clear() before it judges another "
+                       "network.",
+                       ValueError);
+  CHECK(accuracy.eval() == 1);
+  accuracy.clear();
+  accuracy.update(view(prediction, {4, 3}), view(label, {4}));
+  CHECK(accuracy.eval() == 1);
+}
+
 TEST_CASE("accuracy: by hand it throws what a Model says at compile time") {
   std::vector<float> prediction(10, 0.5f), target(10, 0.5f);
   std::vector<std::int32_t> label(10, 0);

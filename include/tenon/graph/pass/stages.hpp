@@ -74,8 +74,16 @@ class StageFinder {
     const Node& node = graph_[id];
     if (node.op->leaf || node.op->effect) return StagePart::before;
     if (node.op->view) return node.type.batched() && in_stage(node.operand[0]) ? StagePart::block : StagePart::before;
-    if (node.op->per_sample && node.type.batched()) return fits(id) ? StagePart::block : StagePart::before;
+    if (node.op->per_sample && node.type.batched())
+      return fits(id) && !makes_indices(id) ? StagePart::block : StagePart::before;
     return is_sum(id) && fits(id) ? StagePart::sum : StagePart::before;
+  }
+  // True if an operand that may hold indices, which are looked at for the whole batch, is made in the stage.
+  constexpr bool makes_indices(int id) const {
+    for (int k = 0; graph_[id].op->indices && k < graph_[id].operands; ++k)
+      if (const int operand = graph_[id].operand[k]; !is_floating(graph_[operand].type.dtype) && in_stage(operand))
+        return true;
+    return false;
   }
   constexpr bool in_stage(int id) const { return id >= begin_ && part(id) == StagePart::block; }
   // True if an operand is there, or has changed, only when the stage is over.

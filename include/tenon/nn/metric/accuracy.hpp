@@ -33,13 +33,17 @@ class Accuracy {
     return s;
   }
 
-  void clear() { right_ = total_ = 0; }
-  /// Throws ValueError with the sentence of check().
+  void clear() { right_ = total_ = classes_ = 0; }
+  /// Throws ValueError with the sentence of check(), and for another number of classes than before.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty())
       throw_error<ValueError>(wrong.view(), ".");
     const bool one_hot = label.rank == 2;
     const long classes = prediction.extent[1];
+    if (classes_ != 0 && classes != classes_)
+      throw_error<ValueError>("Accuracy got predictions of ", classes, " classes after some of ", classes_,
+                              ": call clear() before it judges another network.");
+    classes_ = classes;
     for (long i = 0; i < prediction.extent[0]; ++i) {
       const long wanted = one_hot ? largest(label, i, classes) : number(label, i);
       right_ += largest(prediction, i, classes) == wanted;
@@ -77,7 +81,7 @@ class Accuracy {
     if (t.dtype == Dtype::float64) return largest_of<double>(t, row, classes);
     return largest_of<std::int32_t>(t, row, classes);
   }
-  long right_ = 0, total_ = 0;
+  long right_ = 0, total_ = 0, classes_ = 0;
 };
 
 }  // namespace tenon::nn

@@ -18,7 +18,7 @@ class LossMonitor {
   void step_end(RunInfo& run) {
     if (!run.training || every_ == 0 || run.cur_step_num % every_ != 0) return;
     std::printf("epoch: %ld step: %ld, loss is %s\n", run.cur_epoch_num, run.step_in_epoch(),
-                detail::general_text(run.loss(), 7).c_str());
+                detail::in_digits(run.loss(), 7).c_str());
     std::fflush(stdout);
   }
 

@@ -47,8 +47,8 @@ class ProgressBar {
       std::fputc('\n', to_);
     } else {
       std::fprintf(to_, "epoch %ld/%ld: %ld steps, %s ms/step, %s s, loss %s\n", run.cur_epoch_num, run.epoch_num,
-                   run.step_in_epoch(), detail::fixed_text(milliseconds_per_step(run, now), 2).c_str(),
-                   detail::fixed_text(now - start_, 1).c_str(), detail::fixed_text(mean_loss(), 4).c_str());
+                   run.step_in_epoch(), detail::in_fixed_digits(milliseconds_per_step(run, now), 2).c_str(),
+                   detail::in_fixed_digits(now - start_, 1).c_str(), detail::in_fixed_digits(mean_loss(), 4).c_str());
     }
     std::fflush(to_);
   }
@@ -90,8 +90,8 @@ class ProgressBar {
     char before[64], steps[64];
     std::snprintf(before, sizeof before, "epoch %ld/%ld", run.cur_epoch_num, run.epoch_num);
     std::snprintf(steps, sizeof steps, " %4ld/%ld  ", done, total);
-    const std::string behind =
-        steps + detail::fixed_text(pace, 2) + " ms/step  ETA " + eta + "  loss " + detail::fixed_text(mean_loss(), 4);
+    const std::string behind = steps + detail::in_fixed_digits(pace, 2) + " ms/step  ETA " + eta + "  loss " +
+                               detail::in_fixed_digits(mean_loss(), 4);
     // A full last column would make some terminals wrap, and "\x1b[K", which clears what a longer line has left, take a
     // letter.
     const int room = columns() - 1,

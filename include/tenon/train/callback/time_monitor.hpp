@@ -19,8 +19,8 @@ class TimeMonitor {
   void epoch_end(RunInfo& run) {
     const double milliseconds = (detail::now() - start_) * 1000;
     const double per_step = milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L));
-    std::printf("epoch time: %s ms, per step time: %s ms\n", detail::fixed_text(milliseconds, 3).c_str(),
-                detail::fixed_text(per_step, 3).c_str());
+    std::printf("epoch time: %s ms, per step time: %s ms\n", detail::in_fixed_digits(milliseconds, 3).c_str(),
+                detail::in_fixed_digits(per_step, 3).c_str());
     std::fflush(stdout);
   }
 
