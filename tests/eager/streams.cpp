@@ -21,7 +21,7 @@ using Wide = Tensor<float, Shape<dyn, 64>>;
 
 /// Random calls from two places and in a loop.
 struct Noisy : nn::Cell<Noisy> {
-  Parameter<float, Shape<>, nn::Setting{0.5f}, false> rate;
+  nn::Setting<0.5f> rate;
 
   constexpr auto construct(auto x) const {
     auto a = ops::dropout(x, rate);
@@ -32,7 +32,7 @@ struct Noisy : nn::Cell<Noisy> {
   }
 };
 struct Masks : nn::Cell<Masks> {
-  Parameter<float, Shape<>, nn::Setting{0.5f}, false> rate;
+  nn::Setting<0.5f> rate;
   constexpr auto masked(auto x) const { return ops::dropout(x, rate); }
   constexpr auto construct(auto x) const {
     auto a = masked(x), b = masked(x);  // one call site in `masked`, visited twice
@@ -120,7 +120,7 @@ struct Counted : nn::Cell<Counted> {
   nn::Dropout<> drop;
   nn::CellList<Block, 2> blocks;
   nn::SequentialCell<nn::Dropout<>, nn::Flatten> row;
-  Parameter<float, Shape<>, nn::Setting{0.5f}, false> rate;
+  nn::Setting<0.5f> rate;
   constexpr auto construct(auto x) const {
     const auto two = drop(x) + 4.0f * drop(x);  // in one expression
     const auto y = two + 16.0f * blocks[1](x) + 64.0f * row(x);
@@ -132,7 +132,7 @@ struct Moved : nn::Cell<Moved> {
   nn::Dropout<> drop;
   nn::CellList<Block, 2> blocks;
   nn::SequentialCell<nn::Dropout<>, nn::Flatten> row;
-  Parameter<float, Shape<>, nn::Setting{0.5f}, false> rate;
+  nn::Setting<0.5f> rate;
   constexpr auto construct(auto x) const {
     const auto a = drop(x);
     const auto b = drop(x);

@@ -50,12 +50,11 @@ struct KeyFor<Number<T>> {
   using type = TypeKey<dtype_of<T>>;
 };
 
-/// What an operand is taken as beside 16-bit floats: a float32 parameter takes their dtype, unless it is a setting.
+/// What an operand is taken as beside 16-bit floats: a float32 parameter takes their dtype.
 template <class V>
 inline constexpr bool is_float_parameter = false;
 template <class S, auto Init, bool Trainable>
-inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> =
-    !Parameter<float, S, Init, Trainable>::setting;
+inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> = true;
 template <class P, class S>
 inline constexpr bool is_float_parameter<ParameterView<P, S>> = is_float_parameter<P>;
 template <Dtype half, class Key>

@@ -15,8 +15,9 @@ namespace tenon::inline TENON_ABI {
 ///            key) const`
 /// Trainable  false for state that training changes by other means, such as running statistics
 ///
-/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes: a
-/// dropout rate lives in the arena, where a captured graph finds it, but checkpoints and parameter lists leave it out.
+/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes, such as a
+/// dropout rate: nn::Setting (nn/setting.hpp). It lives in the arena, where a captured graph finds it, but checkpoints
+/// and parameter lists leave it out. Before it is bound the handle itself has its value.
 template <Element T, class S, auto Init, bool Trainable = true>
 struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>> {
   using type = T;
@@ -24,8 +25,24 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr bool trainable = Trainable;
   static constexpr bool setting = requires { requires decltype(Init)::is_setting; };
-  static void initializer(void* data, const TensorType& t, std::uint64_t key) {
-    Init.fill(static_cast<T*>(data), t, key);
+  static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
+    if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();
+    else Init.fill(static_cast<T*>(data), t, key);
+  }
+
+  constexpr Parameter() = default;
+  /// A setting with another first value, for `Net net{.factor = 3};`.
+  constexpr Parameter(T first) requires(setting)
+      : unbound_{first} {}
+
+  /// Changes a setting, from the next step or call on.
+  void set(T to) const requires(setting)
+  {
+    (data ? *reinterpret_cast<T*>(data) : unbound_.value) = to;
+  }
+  T value() const requires(setting)
+  {
+    return data ? *reinterpret_cast<const T*>(data) : unbound_.value;
   }
 
   /// The elements, row-major. Empty before the network is bound (by a Model, its first call, or init_parameters()).
@@ -33,6 +50,17 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
     return {reinterpret_cast<T*>(data), data ? static_cast<std::size_t>(dims.count(1)) : 0};
   }
   AnyTensor view() const { return AnyTensor(dims, 1, data); }
+
+ private:
+  struct Nothing {};
+  struct Unbound {
+    T value{};
+  };
+  static constexpr auto first() {
+    if constexpr (setting) return Unbound{Init.value};
+    else return Nothing{};
+  }
+  [[no_unique_address]] mutable decltype(first()) unbound_ = first();
 };
 
 /// A parameter under another shape of as many elements, as an operand: a bias [C] beside images is [C, 1, 1].

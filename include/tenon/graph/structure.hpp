@@ -23,7 +23,7 @@ struct Entry {
   bool setting = false;
   TensorType dims{};
   long offset = 0;  // byte offset in the arena
-  void (*initialize)(void* data, const TensorType&, std::uint64_t key) = nullptr;
+  void (*initialize)(void* data, const TensorType&, std::uint64_t key, const ParameterHandle& own) = nullptr;
 };
 
 template <class T>

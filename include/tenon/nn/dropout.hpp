@@ -1,6 +1,7 @@
 // Dropout as a layer.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/setting.hpp>
 #include <tenon/ops/dropout.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -9,16 +10,6 @@ namespace tenon::inline TENON_ABI::nn {
 /// keep_prob).
 struct DropoutConfig {
   float p = 0.5f;
-};
-
-/// The initial value of a setting.
-struct Setting {
-  static constexpr bool is_setting = true;
-  float value = 0;
-  template <class T>
-  void fill(T* data, const TensorType&, std::uint64_t) const {
-    *data = T(value);
-  }
 };
 
 /// Drops elements in training and scales the rest by 1 / (1 - p); does nothing in evaluation.
@@ -33,7 +24,7 @@ struct Setting {
 template <DropoutConfig config = DropoutConfig{}>
 struct Dropout : Cell<Dropout<config>> {
   static_assert(config.p >= 0 && config.p < 1, "Dropout needs a probability p with 0 <= p < 1");
-  Parameter<float, Shape<>, Setting{config.p}, false> rate;
+  Setting<config.p> rate;
 
   template <class X>
   constexpr auto construct(const X& x) const {
@@ -45,13 +36,10 @@ struct Dropout : Cell<Dropout<config>> {
     }
   }
 
-  /// Changes p. Throws ValueError unless 0 <= p < 1, RuntimeError before the network is bound.
+  /// Changes p. Throws ValueError unless 0 <= p < 1.
   void set_rate(float p) const {
     if (!(p >= 0 && p < 1)) throw_error<ValueError>("Dropout.set_rate: p must be in [0, 1), got ", p, ".");
-    if (!rate.data)
-      throw_error<RuntimeError>(
-          "Dropout.set_rate: the network is not bound yet: make a Model of it, or call init_parameters() on it.");
-    rate.values()[0] = p;
+    rate.set(p);
   }
 };
 

@@ -39,4 +39,5 @@
 #include <tenon/nn/positional_embedding.hpp>
 #include <tenon/nn/recurrent.hpp>
 #include <tenon/nn/sequential_cell.hpp>
+#include <tenon/nn/setting.hpp>
 #include <tenon/nn/summary.hpp>

@@ -180,7 +180,7 @@ class ParameterList {
       if (!fill(i, data)) {
         if (own.arena) fresh->training |= own.arena->training;
         if (own.data) std::memcpy(data, own.data, std::size_t(entry.dims.bytes(1)));
-        else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed));
+        else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
       }
       own.bind(fresh, entry.offset, i);
     }

@@ -14,6 +14,7 @@ TENON_EXACT_BEGIN
 /// random      Philox with the key (seed, stream) and the counter (element, step)
 /// source      Srivastava et al. 2014; MindSpore's Dropout
 struct Dropout : Operator<Dropout, "Dropout"> {
+  static constexpr bool float_parameters = true;
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     if (!is_floating(in[0].dtype))
       error << "Dropout needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];

@@ -1,0 +1,30 @@
+// Setting: a number of a cell that may change at run time.
+#pragma once
+#include <tenon/graph/parameter.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+namespace detail {
+/// The initial value of a setting, as an initializer.
+template <Element T>
+struct SettingValue {
+  static constexpr bool is_setting = true;
+  T value{};
+};
+}  // namespace detail
+
+/// A number in a formula of a cell that may change between steps: `nn::Setting<2> factor;` and `x * factor`. Other
+/// numbers among the members are part of the compiled graph, and must keep their initial values.
+///
+/// initial  the value of a new cell, of which `Net net{.factor = 3};` makes another
+/// T        the dtype, float by default; beside 16-bit floats a float takes their dtype, as parameters do
+/// shape    []: an operand of all operators, beside at least one tensor
+///
+/// `net.factor.set(3)` holds from the next step or call on, in both modes, and compiles nothing anew; it may come before
+/// the network is bound. `net.factor.value()` reads it. clone() copies it. Checkpoints, parameter lists, and optimizers
+/// leave it out.
+template <auto initial, Element T = float>
+requires Scalar<decltype(initial)>
+using Setting = Parameter<T, Shape<>, detail::SettingValue<T>{static_cast<T>(initial)}, false>;
+
+}  // namespace tenon::nn
