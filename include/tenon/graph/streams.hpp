@@ -44,18 +44,18 @@ class Streams {
  public:
   /// Begins a step. `known` are the draws of its trace, if it has one; they must live as long as the step.
   constexpr void start(std::span<const Draw> known) {
-    known_ = known;
+    known_ = known.data();
+    known_count_ = known.size();
     sites_.clear();
     cells_.clear();
   }
   /// The stream of the next random call of a cell. `site` is the place of the call.
   std::uint64_t next(std::uint64_t site, std::uint64_t path) {
-    if (!known_.empty()) {
-      const std::uint64_t visit = sites_.next(hash_number(site, path));
-      for (const Draw& draw : known_)
-        if (draw.site == visit) return draw.stream;
-    }
-    return cells_.next(known_.empty() ? path : ~path);  // a call that was not traced gets no stream of one that was
+    if (known_count_ == 0) return cells_.next(path);
+    const std::uint64_t visit = sites_.next(hash_number(site, path));
+    for (const Draw& draw : std::span(known_, known_count_))
+      if (draw.site == visit) return draw.stream;
+    return cells_.next(~path);  // a call that was not traced gets no stream of one that was
   }
   /// The same in a trace.
   constexpr Draw traced(std::uint64_t site, std::uint64_t path) {
@@ -63,7 +63,8 @@ class Streams {
   }
 
  private:
-  std::span<const Draw> known_;
+  const Draw* known_ = nullptr;  // no std::span: beside a std::vector it makes a class non-literal for nvcc
+  std::size_t known_count_ = 0;
   VisitCounts sites_, cells_;
 };
 
