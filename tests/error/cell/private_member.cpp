@@ -1,5 +1,6 @@
 // expects: a cell has only public members, no constructor and no virtual function: give members their values by
-// initialisers, options as template arguments lines: g++ 8, clang 12, nvcc 8
+// initialisers, options as template arguments
+// lines: g++ 8, clang 12, nvcc 8
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -1,5 +1,6 @@
 // expects: amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write
-// amp<AmpLevel::O2> lines: nvcc 24
+// amp<AmpLevel::O2>
+// lines: nvcc 24
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -1,5 +1,6 @@
 // expects: a loss scale manager of a Model needs an optimizer in front of it: Model model{net, loss, optimizer,
-// DynamicLossScaleManager{}} lines: g++ 9, nvcc 24
+// DynamicLossScaleManager{}}
+// lines: g++ 9, nvcc 24
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

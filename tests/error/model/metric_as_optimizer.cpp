@@ -1,5 +1,6 @@
 // expects: the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a Model that
-// only evaluates lines: g++ 9, nvcc 24
+// only evaluates
+// lines: g++ 9, nvcc 24
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -1,5 +1,6 @@
 // expects: Sub of [n,1] and [n] would be [n,n]: only the leading extent can depend on n; give both the same rank, with
-// expand_dims or squeeze lines: clang 12
+// expand_dims or squeeze
+// lines: clang 12
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
