@@ -30,10 +30,12 @@ struct Unit {
   const char* shape;                // the linker's name of a core type
 };
 
+#if defined(__GXX_RTTI)
 // Internal to each unit, or it would itself be shared.
 static inline Unit this_unit() {
   return {tenon::register_bytes(), &tenon::register_bytes, &tenon::text<int>, typeid(tenon::Shape<2, 3>).name()};
 }
+#endif
 
 Unit unit_for_avx2();
 Unit unit_for_base();

@@ -1,54 +1,44 @@
 // What every header agrees on: the tagged namespace, exact rounding, and the word for device code.
 #pragma once
 
+#include <tenon/core/abi.hpp>
+
 #define TENON_VERSION "0.1.0"
 
 #if defined(__FAST_MATH__)
 #error "Tenon promises equal bits in both modes, which -ffast-math breaks: compile without it (also without -Ofast)."
+#elif defined(__ASSOCIATIVE_MATH__) && defined(__RECIPROCAL_MATH__)
+#error "Tenon promises equal bits in both modes, which -funsafe-math-optimizations breaks: compile without it."
+#elif defined(__ASSOCIATIVE_MATH__)
+#error "Tenon promises equal bits in both modes, which -fassociative-math breaks: compile without it."
+#elif defined(__RECIPROCAL_MATH__)
+#error "Tenon promises equal bits in both modes, which -freciprocal-math breaks: compile without it."
+#elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "Tenon's kernels compute with NaN and infinity, which -ffinite-math-only forbids: compile without it."
+#elif defined(__NO_SIGNED_ZEROS__)
+#error "Tenon promises equal bits in both modes, which -fno-signed-zeros breaks: compile without it."
 #endif
+static_assert(sizeof(1.0) == sizeof(double),
+              "Tenon's numbers are of double precision, which -fsingle-precision-constant "
+              "makes float: compile without it.");
 #if !defined(__GNUC__)
 #error "Tenon needs g++ >= 12, clang >= 18, or nvcc >= 13 with g++ as its host compiler."
 #endif
 
-// Two translation units built with different instruction sets, or with and without CUDA or zlib, must not share code,
-// although both instantiate the same templates: the inline namespace carries what differs, so the linker keeps both.
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && \
-    defined(__linux__)
-#define TENON_ABI_CPU amx
-#define TENON_HAS_AMX
-#elif defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
-#define TENON_ABI_CPU avx512bf16
-#elif defined(__AVX512F__) && defined(__AVX512DQ__)
-#define TENON_ABI_CPU avx512
-#elif defined(__AVX2__) && defined(__FMA__)
-#define TENON_ABI_CPU avx2
-#elif defined(__ARM_NEON)
-#define TENON_ABI_CPU neon
-#else
-#define TENON_ABI_CPU base
-#endif
 #if defined(__CUDACC__)
 #pragma nv_diag_suppress 1675  // nvcc warns about the pragmas of exact rounding, which are for its host compiler
-#define TENON_ABI_DEVICE cuda
 #define TENON_DEVICE __host__ __device__
 #else
-#define TENON_ABI_DEVICE host
 #define TENON_DEVICE
 #endif
-#if defined(TENON_WITH_ZLIB)
-#define TENON_ABI_PARTS zlib
-#else
-#define TENON_ABI_PARTS core
-#endif
-#define TENON_ABI_JOIN(version, cpu, device, parts) version##_##cpu##_##device##_##parts
-#define TENON_ABI_NAME(version, cpu, device, parts) TENON_ABI_JOIN(version, cpu, device, parts)
-#define TENON_ABI TENON_ABI_NAME(v0_1, TENON_ABI_CPU, TENON_ABI_DEVICE, TENON_ABI_PARTS)
 
-// Between these two lines a * b + c rounds twice, whatever the compiler's default: g++ contracts it to one rounding
-// across inlined functions, which makes a fused kernel differ from an unfused one. Operators and kernels stand inside.
+// Between these two lines arithmetic is what is written, whatever the compiler's flags: a * b + c rounds twice (g++
+// contracts it to one rounding across inlined functions, which makes a fused kernel differ from an unfused one), and
+// clang, which does not tell of -fassociative-math and its kin, forgets about them. Operators and kernels stand inside.
 // A fused multiply-add happens only where it is written (core/simd.hpp, fmadd).
 #if defined(__clang__)
-#define TENON_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("clang fp contract(off)")
+#define TENON_EXACT_BEGIN \
+  _Pragma("float_control(push)") _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #define TENON_EXACT_END _Pragma("float_control(pop)")
 #else
 #define TENON_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Flags that would change bits are refused in a sentence that names them, or change nothing inside the exact region:
+#   forbidden.sh SOURCE_DIR
+set -u
+source=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+faults=0
+fail() { echo "FAILED: $*"; faults=1; }
+[ "$(uname -m)" != x86_64 ] || fused=-mfma
+[ "$(uname -m)" != x86_64 ] || grep -qw fma /proc/cpuinfo || { echo "SKIPPED: this processor has no fused multiply-add"; exit 77; }
+
+# refused COMPILER FLAG [MORE FLAGS]: the header alone says so, and names the flag.
+refused() {
+  compiler=$1
+  shift
+  # shellcheck disable=SC2068  # several words
+  if echo '#include <tenon/core/config.hpp>' | "$compiler" -std=c++20 -O2 -I"$source/include" -fsyntax-only -x c++ $@ - >"$work/text" 2>&1
+  then fail "$compiler compiles with $*"
+  elif ! grep -Eq "error: .*$1[ :).]" "$work/text" || [ "$(grep -c 'error: ' "$work/text")" -gt 1 ]
+  then fail "$compiler $*: no one sentence with the flag, but: $(cat "$work/text")"
+  fi
+}
+# result COMPILER FLAGS: what the program prints.
+result() {
+  compiler=$1
+  shift
+  # shellcheck disable=SC2068,SC2086  # several words
+  "$compiler" -std=c++20 -O3 ${fused:-} -I"$source/include" $@ "$source/tests/core/forbidden/program.cpp" -o "$work/program" 2>"$work/text" ||
+    cat "$work/text"
+  "$work/program"
+}
+harmless() { [ "$(result "$@")" = "$expected" ] || fail "$*: other bits"; }
+refused_at_run_time() {
+  case $(result "$@") in *"Compile without"*"$2"*) ;; *) fail "$*: no refusal that names the flag, but: $("$work/program")" ;; esac
+}
+
+expected=$(result g++)
+[ ${#expected} -eq 16 ] || fail "the program: $expected"
+refused g++ -ffast-math
+refused g++ -Ofast
+refused g++ -funsafe-math-optimizations
+refused g++ -fassociative-math -fno-signed-zeros -fno-trapping-math
+refused g++ -freciprocal-math
+refused g++ -ffinite-math-only
+refused g++ -fno-signed-zeros
+refused g++ -fsingle-precision-constant
+harmless g++ -ffp-contract=fast -fno-trapping-math -fno-math-errno -frounding-math
+[ "$(uname -m)" != x86_64 ] || refused_at_run_time g++ -mfpmath=387
+
+if command -v clang++-19 >/dev/null; then
+  refused clang++-19 -ffast-math
+  refused clang++-19 -ffinite-math-only
+  harmless clang++-19
+  harmless clang++-19 -fassociative-math -freciprocal-math -fno-signed-zeros -fno-trapping-math -fapprox-func
+  refused_at_run_time clang++-19 -funsafe-math-optimizations
+  refused_at_run_time clang++-19 -ffp-contract=fast
+  refused_at_run_time clang++-19 -fno-honor-nans
+else
+  echo "SKIPPED: clang++-19 is not installed"
+fi
+[ $faults -eq 0 ] && echo "Each flag is refused by name, or changes no bit."
+exit $faults

@@ -1,0 +1,18 @@
+// A small unit for flags.sh: kernels, containers, virtual functions, and texts, which most flags change.
+#include <tenon/core/philox.hpp>
+#include <tenon/io/gzip.hpp>
+#include <tenon/kernel/cpu/lstm.hpp>
+#include <tenon/kernel/cpu/softmax.hpp>
+
+using namespace tenon;
+
+void run_kernels(const kernel::Lstm<float>& layer, const float* x, float* y, long n, void* scratch) {
+  kernel::lstm(layer, x, y, 0, n, scratch);
+  if (n < 0) throw_error<ValueError>("Asked for ", n, " rows of ", x[0]);
+}
+std::vector<float> random_numbers(std::size_t count) {
+  Random random(1);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(random.uniform(-1, 1));
+  return values;
+}
