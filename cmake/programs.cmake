@@ -14,11 +14,14 @@ add_library(tenon_program INTERFACE)
 target_link_libraries(tenon_program INTERFACE tenon::tenon)
 target_compile_options(tenon_program INTERFACE -Wall -Wextra)
 
-if(TENON_NATIVE)
+if(TENON_MARCH)
   include(CheckCXXCompilerFlag)
-  check_cxx_compiler_flag(-march=native TENON_HAS_MARCH_NATIVE)
-  if(TENON_HAS_MARCH_NATIVE)
-    target_compile_options(tenon_program INTERFACE -march=native)
+  string(MAKE_C_IDENTIFIER "TENON_HAS_MARCH_${TENON_MARCH}" has_march)
+  check_cxx_compiler_flag(-march=${TENON_MARCH} ${has_march})
+  if(${has_march})
+    target_compile_options(tenon_program INTERFACE -march=${TENON_MARCH})
+  elseif(NOT TENON_MARCH STREQUAL native)  # which some compilers have for some processors only
+    message(FATAL_ERROR "TENON_MARCH: the compiler does not know -march=${TENON_MARCH}.")
   endif()
 endif()
 

@@ -35,14 +35,16 @@ need() {
   [ "${version%%.*}" -ge 12 ] || [ -n "${CXX:-}" ] || stop "Tenon needs g++ 12 or newer; g++ here is $version. Set CXX to another compiler."
 }
 
-# configure PRESET [cmake arguments]: quietly, unless it fails. Ninja if it is here and the folder is new.
+# configure PRESET [cmake arguments]: quietly, unless it fails. Ninja if it is here and the folder is new. For another
+# instruction set, $march, in a folder of its own.
 configure() {
   preset=$1
   shift
-  build=$root/build/$preset
+  build=$root/build/$preset${march:+-$march}
+  [ -z "${march:-}" ] || set -- -DTENON_MARCH="$march" "$@"
   if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then set -- -G Ninja "$@"; fi
   mkdir -p "$build"
-  (cd "$root" && cmake --preset "$preset" "$@") >"$build/configure.log" 2>&1 || {
+  (cd "$root" && cmake --preset "$preset" -B "$build" "$@") >"$build/configure.log" 2>&1 || {
     cat "$build/configure.log"
     stop "cmake could not configure $build (the text above says why)."
   }

@@ -12,15 +12,17 @@ sh cmake/test.sh core/             build and run the tests of a folder
 sh cmake/test.sh --long            all tests, also the long ones
 sh cmake/test.sh --list            the names of the tests
      --preset asan                 another build: release (the usual one), debug, asan, tsan, clang
+     --march x86-64-v2             for another instruction set than this machine's
 
 On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time), as root or with sudo. The
-build is in build/PRESET. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used (all).
+build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used.
 END
 }
 
 long=no
 name=
 preset=release
+march=
 list=no
 while [ $# -gt 0 ]; do
   case $1 in
@@ -28,6 +30,7 @@ while [ $# -gt 0 ]; do
     --long) long=yes ;;
     --list) list=yes ;;
     --preset) [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, or clang."; preset=$2; shift ;;
+    --march) [ $# -ge 2 ] || stop "--march needs a name, as the compiler's -march: x86-64-v2, armv8.2-a, ..."; march=$2; shift ;;
     -*) usage >&2; stop "Unknown option: $1" ;;
     *) [ -z "$name" ] || stop "One test name at a time, not \`$name\` and \`$1\`."; name=$1 ;;
   esac
@@ -95,7 +98,7 @@ fi
 # ---- build
 count=$(printf '%s\n' "$chosen" | wc -l)
 if [ -z "$name" ]; then
-  say "Building $count tests in build/$preset ..."
+  say "Building $count tests in ${build#"$root/"} ..."
   targets=all
   [ $long = no ] || targets='all long_tests'
 else

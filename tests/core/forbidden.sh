@@ -8,14 +8,18 @@ trap 'rm -rf "$work"' EXIT
 faults=0
 fail() { echo "FAILED: $*"; faults=1; }
 [ "$(uname -m)" != x86_64 ] || fused=-mfma
-[ "$(uname -m)" != x86_64 ] || grep -qw fma /proc/cpuinfo || { echo "SKIPPED: this processor has no fused multiply-add"; exit 77; }
+if [ "$(uname -m)" = x86_64 ] && ! grep -qw fma /proc/cpuinfo; then
+  echo "SKIPPED: this processor has no fused multiply-add"
+  exit 77
+fi
 
 # refused COMPILER FLAG [MORE FLAGS]: the header alone says so, and names the flag.
 refused() {
   compiler=$1
   shift
   # shellcheck disable=SC2068  # several words
-  if echo '#include <tenon/core/config.hpp>' | "$compiler" -std=c++20 -O2 -I"$source/include" -fsyntax-only -x c++ $@ - >"$work/text" 2>&1
+  if echo '#include <tenon/core/config.hpp>' |
+    "$compiler" -std=c++20 -O2 -I"$source/include" -fsyntax-only -x c++ $@ - >"$work/text" 2>&1
   then fail "$compiler compiles with $*"
   elif ! grep -Eq "error: .*$1[ :).]" "$work/text" || [ "$(grep -c 'error: ' "$work/text")" -gt 1 ]
   then fail "$compiler $*: no one sentence with the flag, but: $(cat "$work/text")"
@@ -26,13 +30,16 @@ result() {
   compiler=$1
   shift
   # shellcheck disable=SC2068,SC2086  # several words
-  "$compiler" -std=c++20 -O3 ${fused:-} -I"$source/include" $@ "$source/tests/core/forbidden/program.cpp" -o "$work/program" 2>"$work/text" ||
-    cat "$work/text"
+  "$compiler" -std=c++20 -O3 ${fused:-} -I"$source/include" $@ "$source/tests/core/forbidden/program.cpp" \
+    -o "$work/program" 2>"$work/text" || cat "$work/text"
   "$work/program"
 }
 harmless() { [ "$(result "$@")" = "$expected" ] || fail "$*: other bits"; }
 refused_at_run_time() {
-  case $(result "$@") in *"Compile without"*"$2"*) ;; *) fail "$*: no refusal that names the flag, but: $("$work/program")" ;; esac
+  case $(result "$@") in
+    *"Compile without"*"$2"*) ;;
+    *) fail "$*: no refusal that names the flag, but: $("$work/program")" ;;
+  esac
 }
 
 expected=$(result g++)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Units of one program that were built with other flags share a function only if both have the same code for it:
 #   flags.sh SOURCE_DIR short|long
-# Builds one unit under many sets of flags, and compares the code and data of each name of Tenon that linkers merge. With the
+# Builds one unit under many sets of flags, and compares code and data of each name of Tenon that linkers merge. With the
 # inline namespace taken out of the names there must be differences, or the comparison would see nothing.
 set -u
 source=$1
@@ -42,7 +42,12 @@ END
 merged() {
   { objdump -s -w "$1"; objdump -r -w "$1"; } | awk '
     /^RELOCATION RECORDS FOR/ { name = ""; into = $4; gsub(/^\[|\]:$/, "", into); next }
-    /^Contents of section/ { into = ""; name = $4; sub(/:$/, "", name); if (name ~ /\._Z.*v01_/) bytes[name] = ""; else name = ""; next }
+    /^Contents of section/ {
+      into = ""; name = $4
+      sub(/:$/, "", name)
+      if (name ~ /\._Z.*v01_/) bytes[name] = ""; else name = ""
+      next
+    }
     into in bytes && NF == 3 && $1 != "OFFSET" {
       target = $3
       if (target ~ /^\./ && target !~ /\._Z/) sub(/[-+]0x.*/, "", target)
@@ -75,8 +80,10 @@ for compiler in $compilers; do
   while IFS= read -r flags; do
     number=$((number + 1))
     # shellcheck disable=SC2086  # several words
-    "$compiler" -std=c++20 -O1 -I"$source/include" $flags -c "$source/tests/odr/flags/$unit.cpp" -o "$work/unit.o" || exit 1
+    "$compiler" -std=c++20 -O1 $flags -I"$source/include" -c "$source/tests/odr/flags/$unit.cpp" -o "$work/unit.o" ||
+      exit 1
     merged "$work/unit.o" >"$work/$number.names"
+    [ -s "$work/$number.names" ] || { echo "FAILED: $compiler $flags: no names of Tenon found"; exit 1; }
     echo "$compiler $flags: $(wc -l <"$work/$number.names") names in $(untagged tag <"$work/$number.names" | head -n 1)"
   done <"$work/sets"
 done
@@ -88,5 +95,5 @@ if [ -s "$work/conflicts" ]; then
   exit 1
 fi
 cat "$work"/*.names | untagged | conflicts >"$work/without"
-[ -s "$work/without" ] || { echo "FAILED: without the inline namespace no code would differ, so this test sees nothing"; exit 1; }
+[ -s "$work/without" ] || { echo "FAILED: without the inline namespace no code would differ: this sees nothing"; exit 1; }
 echo "$number sets of flags: no name has two codes; without the inline namespace $(wc -l <"$work/without") would."
