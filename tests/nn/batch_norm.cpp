@@ -5,6 +5,7 @@
 
 #include <tenon/nn/batch_norm.hpp>
 #include <tenon/nn/conv2d.hpp>
+#include <tenon/nn/metric/accuracy.hpp>
 
 using namespace cells;
 using support::random_tensor;
@@ -100,6 +101,33 @@ TEST_CASE("BatchNorm: in evaluation it runs inside of the convolution before it"
   using Graph = Compiled<detail::Forward<ConvNormRelu, TypeKey<Dtype::float32, dyn, 3, 6, 6>>>;
   // the scale of each channel; into blocks of samples; convolution, normalization, and relu; out of blocks
   CHECK(Graph::program.rows == 4);
+}
+
+namespace {
+struct RowsNorm : nn::Cell<RowsNorm> {
+  nn::BatchNorm1d<4> norm;
+  nn::Dense<4, 2> fc;
+  constexpr auto construct(auto x) const { return fc(norm(x)); }
+};
+}  // namespace
+
+TEST_CASE("BatchNorm: one value per channel is no batch to train with, in both modes and before the step") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    RowsNorm net;
+    const std::vector<float> x(20, 0.5f);
+    const std::vector<std::int32_t> y(5, 1);
+    const auto data = dataset::from_arrays(dataset::column<Shape<4>>(x), dataset::column<Shape<>>(y));
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                nn::Accuracy{}};
+    CHECK_THROWS_WITH_AS(model.train(1, data | dataset::batch(2)),
+                         "BatchNorm1d in training needs more than 1 value per channel, got a batch of 1 in step 3 "
+                         "(epoch 1). Use 2 samples or more, leave out the rest of the data (batch<N>() does), or "
+                         "evaluate.",
+                         ValueError);
+    CHECK(model.global_step() == 2);
+    CHECK_NOTHROW(model.eval(data | dataset::batch(2)));
+  }
 }
 
 TEST_CASE("BatchNorm: bad shapes are named, in training and in evaluation") {

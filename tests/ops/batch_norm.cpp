@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <tenon/core/context.hpp>
+#include <tenon/nn/jit.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/batch_norm.hpp>
 #include <tenon/ops/constant.hpp>
@@ -106,16 +107,32 @@ TEST_CASE("batch_norm: values against a computation in double") {
                random_tensor<float, Shape<2>>(3));
 }
 
-TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta; one element has a variance of 0") {
+TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta") {
   const auto x = support::tensor_of<float, Shape<dyn, 2>>({1, 10, 2, 20, 3, 60});
   const auto gamma = support::tensor_of<float, Shape<2>>({5, 6}), beta = support::tensor_of<float, Shape<2>>({7, 8});
   const auto table = apply<ops::BatchNormTable, rows>(Location{}, x, gamma, beta);
   const float expected[]{2, 30, 2.0f / 3, 1400.0f / 3, 5, 6, 7, 8, 1, 700};
   for (int i = 0; i < 10; ++i) CHECK(table.data()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
-  const auto single =
-      apply<ops::BatchNormTable, rows>(Location{}, support::tensor_of<float, Shape<dyn, 2>>({1, 10}), gamma, beta);
-  CHECK(single.data()[2] == 0);
-  CHECK(single.data()[8] == 0);
+}
+
+TEST_CASE("batch_norm: one value per channel has no statistics, in rows and in images of one pixel") {
+  const auto gamma = support::tensor_of<float, Shape<2>>({5, 6}), beta = support::tensor_of<float, Shape<2>>({7, 8});
+  const auto row = [&](long n) {
+    return apply<ops::BatchNormTable, rows>(Location{}, Tensor<float, Shape<dyn, 2>>::ones(n), gamma, beta);
+  };
+  const auto pixel = [&](long n) {
+    return apply<ops::BatchNormTable, images>(Location{}, Tensor<float, Shape<dyn, 2, 1, 1>>::ones(n), gamma, beta);
+  };
+  const auto said = "BatchNorm1d in training needs more than 1 value per channel, got a batch of 1. Use 2 samples or "
+                    "more, leave out the rest of the data (batch<N>() does), or evaluate.";
+  CHECK_THROWS_WITH_AS((void)row(1), said, ValueError);
+  CHECK_THROWS_WITH_AS((void)pixel(1), doctest::Contains("BatchNorm2d in training needs more"), ValueError);
+  CHECK_NOTHROW((void)row(2));
+  CHECK_NOTHROW((void)pixel(2));
+  constexpr auto table = [](const auto& x, const auto& g, const auto& b) {
+    return apply<ops::BatchNormTable, rows>(Location{}, x, g, b);
+  };
+  CHECK_THROWS_WITH_AS((void)jit(table)(Tensor<float, Shape<dyn, 2>>::ones(1), gamma, beta), said, ValueError);
 }
 
 TEST_CASE("batch_norm: gradients in double, with the part that goes through the statistics") {
@@ -190,4 +207,6 @@ TEST_CASE("batch_norm: bad operands") {
          "BatchNorm1d needs a floating-point input, got int32 [n,3]"));
   CHECK((error_of<Shape<dyn, 3>, Shape<3>>(2, Dtype::float64).view() ==
          "BatchNorm1d of float64 needs parameters of float64, got float32"));
+  CHECK((error_of<Shape<1, 3, 1, 1>, Shape<3>>(4).view() ==
+         "BatchNorm2d in training needs more than 1 value per channel, got [1,3,1,1]"));
 }

@@ -266,6 +266,10 @@ template <class I, class... V>
   } else {
     const EagerOperand operand[]{v...};
     if constexpr (requires { &I::Op::indices; }) look_at_indices(eager_info<I>, I::types, operand);
+    if constexpr (requires { &I::Op::least_batch; }) {
+      static constexpr LeastBatch least = I::Op::least_batch(I::types);
+      if constexpr (least.n > 1) refuse_small_batch(least, operand, I::types.count);
+    }
     if constexpr (I::Op::effect) {
       Storage none;
       TapeVariable no_variable;

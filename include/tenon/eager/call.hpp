@@ -133,6 +133,12 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
                 numbers.data, numbers.n < 0 ? 1 : numbers.n);
 }
 
+/// Throws ValueError for a batch that is smaller than what the operator needs.
+[[gnu::noinline]] inline void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand, int operands) {
+  for (int k = 0; k < operands; ++k)
+    if (operand[k].n >= 0 && operand[k].n < least.n) refuse_batch(least, operand[k].n);
+}
+
 // Finds the operands and the batch size. Throws if there are none, or several.
 inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
   long n = -1;

@@ -136,7 +136,8 @@ class Executor {
 
   /// Runs the graph on a batch of n. `inputs` has an address per Input node, which must stay valid until output() was
   /// read; kernels of an input that is null are left out (an update without a gradient). Throws ValueError where a
-  /// value that is to be an index is out of range: then the rows from this one on have not run, updates among them.
+  /// value that is to be an index is out of range: then the rows from this one on have not run, updates among them. So
+  /// does a batch that is too small for one of the rows, before any has run.
   template <class Policy = NoPolicy>
   void run(const void* const* inputs, long n, const Policy& policy = {}) {
     const FlushDenormals flush;
@@ -221,6 +222,10 @@ class Executor {
     base_[int(Region::block)] = scratch_.data() + program_->scratch(n);
   }
   [[gnu::noinline, gnu::cold]] void resolve(long n, int threads) {  // cold: for small code
+    n_ = -1;
+    for (std::size_t i = 0; i < resolved_.size(); ++i)
+      if (const LeastBatch* least = program_->row[i].kernel->least_batch; least && n < least->n && resolved_[i].active)
+        detail::refuse_batch(*least, n);
     reserve(n, threads);
     n_ = n;
     threads_ = threads;

@@ -48,5 +48,12 @@ template <class I>
   else look(static_cast<const std::int32_t*>(numbers));
 }
 
+/// What a call says of a batch of n that is smaller than the least one. `where`: as " in step 3 (epoch 1)".
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_batch(const LeastBatch& least, long n,
+                                                                std::string_view where = "") {
+  throw_error<ValueError>(least.who, " needs ", least.needs, ", got a batch of ", n, where, ". Use ", least.n,
+                          " samples or more, leave out the rest of the data (batch<N>() does), or evaluate.");
+}
+
 }  // namespace detail
 }  // namespace tenon

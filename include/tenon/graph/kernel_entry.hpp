@@ -51,6 +51,7 @@ struct KernelEntry {
   KernelWork (*block_work_of)(long n) = nullptr;                         // null: block_linear
   LinearWork linear{}, block_linear{};                                   // the second counts blocks
   const IndexRange* indices = nullptr;                                   // of an operand; null: none are looked at
+  const LeastBatch* least_batch = nullptr;                               // null: any batch will do
 
   constexpr KernelWork work(long n) const { return work_of ? work_of(n) : linear.of(n); }
   constexpr KernelWork block_work(long n) const {

@@ -67,6 +67,12 @@ struct IndexRange {
   const char *number = "index", *have = "", *advice = "";
 };
 
+/// The smallest batch that a call can work with, in whose name it says so, and what it needs it for.
+struct LeastBatch {
+  long n = 1;
+  const char *who = "", *needs = "";
+};
+
 class Derivative;  // graph/derivative.hpp
 
 /// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has
@@ -109,8 +115,9 @@ struct OperatorInfo {
   bool block_sums = false;
   // computed again in about the time that it takes to read its operand and to write its result
   bool cheap = false;
-  bool in_place = false;  // its kernel can write the result over an operand of the same type
-  bool indices = false;   // says which elements of an operand are places in another tensor
+  bool in_place = false;      // its kernel can write the result over an operand of the same type
+  bool indices = false;       // says which elements of an operand are places in another tensor
+  bool limits_batch = false;  // says how many samples it needs
   // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
   bool has_derivative = false, has_fold = false;
 };
@@ -122,6 +129,7 @@ struct OperatorRules : OperatorInfo {
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   IndexRange (*indices_of)(const OperandTypes&, const Attributes&) = nullptr;
+  LeastBatch (*least_batch)(const OperandTypes&) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;  // the operator that both become
   // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
@@ -232,6 +240,11 @@ constexpr IndexRange (*indices_of())(const OperandTypes&, const Attributes&) {
   else return nullptr;
 }
 template <class Op>
+constexpr LeastBatch (*least_batch_of())(const OperandTypes&) {
+  if constexpr (requires { &Op::least_batch; }) return &Op::least_batch;
+  else return nullptr;
+}
+template <class Op>
 constexpr const OperatorRules* with_update_of();
 template <class Op>
 constexpr const OperatorRules* with_pool_of();
@@ -243,14 +256,14 @@ inline constexpr OperatorInfo run_time_info{Op::name, Op::id, Op::leaf, Op::effe
                                             requires {typename Op::WithUpdate;
 }
 , Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place,
-    requires { &Op::indices; }, detail::has_derivative<Op>(), requires { Op::fold; }
+    requires { &Op::indices; }, requires { &Op::least_batch; }, detail::has_derivative<Op>(), requires { Op::fold; }
 }
 ;
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
-inline constexpr OperatorRules info{
-    run_time_info<Op>,        detail::derivative_of<Op>(), detail::fold_of<Op>(),        &Op::fits_blocks,
-    detail::indices_of<Op>(), &run_time_info<Op>,          detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
+inline constexpr OperatorRules info{run_time_info<Op>,  detail::derivative_of<Op>(),  detail::fold_of<Op>(),
+                                    &Op::fits_blocks,   detail::indices_of<Op>(),     detail::least_batch_of<Op>(),
+                                    &run_time_info<Op>, detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
 
 namespace detail {
 template <class Op>

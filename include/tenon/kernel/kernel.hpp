@@ -135,16 +135,20 @@ constexpr KernelWork block_kernel_work(long n) {
   return work;
 }
 
-/// The elements of an operand of C that are places in another tensor, where the operator has such.
 template <class C>
-constexpr IndexRange indices_in() {
+constexpr OperandTypes call_operands() {
   OperandTypes in;
   in.count = C::operands;
   for (int k = 0; k < in.count; ++k) in.type[k] = C::operand(k);
-  return C::Op::indices(in, C::config());
+  return in;
 }
+/// The elements of an operand of C that are places in another tensor, where the operator has such.
 template <class C>
-inline constexpr IndexRange call_indices = indices_in<C>();
+inline constexpr IndexRange call_indices = C::Op::indices(call_operands<C>(), C::config());
+
+/// The smallest batch that the call can work with, where the operator says so.
+template <class C>
+inline constexpr LeastBatch call_least_batch = C::Op::least_batch(call_operands<C>());
 
 namespace detail {
 constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) {
@@ -158,6 +162,8 @@ constexpr KernelEntry make_kernel_entry() {
   else entry.run = &run_kernel<C>;
   if constexpr (requires { &C::Op::indices; })
     if constexpr (call_indices<C>.operand >= 0) entry.indices = &call_indices<C>;
+  if constexpr (requires { &C::Op::least_batch; })
+    if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires C::Op::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
   else entry.work_of = &kernel_work<C>;

@@ -84,9 +84,9 @@ struct Normalization {
 
 /// Statistics of a batch beside gamma and beta, as one table of five rows. Not for users.
 ///
-/// x           [n, C, H, W] or [n, C]; floating-point
+/// x           [n, C, H, W] or [n, C]; floating-point. Throws ValueError if a channel has one value only
 /// gamma, beta [C]; float32, or float64 beside a float64 x
-/// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance (the biased one for a single element)
+/// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
 /// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other
 ///             images: each plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
@@ -109,7 +109,14 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     else if (gamma.dtype != wanted || in[2].dtype != wanted)
       error << name << " of " << tenon::name(x.dtype) << " needs parameters of " << tenon::name(wanted) << ", got "
             << tenon::name(gamma.dtype);
+    else if (!x.batched() && x.count(1) == x[1])
+      error << name << " in training needs more than 1 value per channel, got " << x;
     return {{BatchNormTableRow::rows, gamma[0]}, 2, gamma.dtype};
+  }
+  static constexpr LeastBatch least_batch(const OperandTypes& in) {
+    const TensorType& x = in[0];
+    return {x.batched() && x.count(1) == x[1] ? 2 : 1,
+            x.rank == 2 ? "BatchNorm1d in training" : "BatchNorm2d in training", "more than 1 value per channel"};
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call_with<TableRow>({BatchNormTableRow::gamma}, d.gradient()));

@@ -1,6 +1,7 @@
 // Class numbers and other indices in a data set: looked at before a step uses them.
 #pragma once
 #include <tenon/dataset/column.hpp>
+#include <tenon/graph/indices.hpp>
 #include <tenon/graph/leaf.hpp>
 #include <tenon/train/callback/callback.hpp>
 
@@ -69,6 +70,28 @@ void check_labels(const dataset::Row<List>& row, const RunInfo& run) {
   [&]<int... K>(std::integer_sequence<int, K...>) {
     (check_column(std::integral_constant<int, K>{}), ...);
   }(std::make_integer_sequence<int, List::count>{});
+}
+
+/// The operator of a trace that needs the largest batch.
+template <int N>
+constexpr LeastBatch least_batch(const Graph<N>& g) {
+  LeastBatch result;
+  for (int id = 0; id < g.count; ++id) {
+    if (!g[id].op->limits_batch) continue;
+    OperandTypes in;
+    in.count = g[id].operands;
+    for (int k = 0; k < in.count; ++k) in.type[k] = g[g[id].operand[k]].type;
+    if (const LeastBatch least = rules_of(g[id].op).least_batch(in); least.n > result.n) result = least;
+  }
+  return result;
+}
+
+/// Throws ValueError for a row with fewer samples than an operator of the step needs.
+template <class Compiled>
+void check_batch(long n, const RunInfo& run) {
+  static constexpr LeastBatch least = least_batch(Compiled::captured);
+  if constexpr (least.n > 1)
+    if (n < least.n) refuse_batch(least, n, text(" in step ", run.step_in_epoch(), " (epoch ", run.cur_epoch_num, ")"));
 }
 
 }  // namespace tenon::detail

@@ -134,6 +134,7 @@ class StepRunner {
   template <class List, class... C>
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
                                RunInfo& run, StepOutputs& outputs) {
+    check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
     write_numbers(optimizer);
     if constexpr (options.pynative)
