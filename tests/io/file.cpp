@@ -3,7 +3,9 @@
 #include "../dataset/support.hpp"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 using namespace support;
@@ -38,6 +40,36 @@ TEST_CASE("parts are joined, empty ones too") {
   CHECK(io::read_file(folder / "joined") == a + c + a);
   io::write_file(folder / "joined", std::span<const std::span<const std::byte>>());
   CHECK(io::read_file(folder / "joined").empty());
+}
+
+TEST_CASE("what a killed process leaves is removed by the next one to write there; what a living one writes is not") {
+  const Folder folder;
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    io::detail::TemporaryFile file(folder / "net");
+    file.write(part(bytes(1000)));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(killed, &status, 0) == killed);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(folder.files() == 1);
+  {
+    const io::detail::TemporaryFile being_written(folder / "other");  // by this process
+    const std::string of_init = folder / ".tenon-1-0.tmp", mine = folder / ".tenon-x.tmp";
+    std::ofstream(of_init) << "kept";  // process 1 lives
+    std::ofstream(mine) << "kept";     // another name
+    // held by somebody whose number says nothing here
+    const std::string held = folder / text(".tenon-", killed, "-77.tmp");
+    const io::FileHandle holder(::open(held.c_str(), O_CREAT | O_RDWR, 0600));
+    REQUIRE(::flock(holder.get(), LOCK_EX) == 0);
+    CHECK(folder.files() == 5);
+    io::write_file(folder / "net", "done");
+    CHECK(folder.files() == 5);  // without the one of the killed process, with the new one
+    CHECK((io::file_exists(of_init) && io::file_exists(mine) && io::file_exists(held)));
+  }
+  io::write_file(folder / "net", "done again");
+  CHECK(folder.files() == 3);
 }
 
 TEST_CASE("a file larger than the limit is refused, by its size alone") {

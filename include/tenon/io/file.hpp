@@ -1,11 +1,15 @@
 // Reads a whole file into memory, and writes a whole file or none of it.
 #pragma once
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -132,6 +136,35 @@ inline std::string read_file(const std::string& path, std::uint64_t limit = defa
 
 namespace detail {
 
+/// The process in the name of a file that TemporaryFile makes, 0 for any other name.
+[[gnu::cold]] inline long writer_of(std::string_view name) {
+  constexpr std::string_view before = ".tenon-", behind = ".tmp";
+  if (name.size() <= before.size() + behind.size() || name.substr(0, before.size()) != before ||
+      name.substr(name.size() - behind.size()) != behind)
+    return 0;
+  const char *const first = name.data() + before.size(), *const last = name.data() + name.size() - behind.size();
+  long process = 0;
+  unsigned count = 0;
+  const auto dash = std::from_chars(first, last, process).ptr;
+  if (dash == last || *dash != '-' || std::from_chars(dash + 1, last, count).ptr != last) return 0;
+  return process;
+}
+/// Removes what processes that were killed while they wrote have left in a directory: files as large as what they
+/// saved. A file stays if its process lives, also as another user's, and if anybody holds its lock: the number says
+/// nothing of a process on another machine or in another container that shares the directory.
+[[gnu::cold]] inline void remove_abandoned_files(const std::string& directory) {
+  DIR* const listing = ::opendir(directory.c_str());
+  if (!listing) return;
+  while (const dirent* entry = ::readdir(listing)) {
+    const long process = writer_of(entry->d_name);
+    if (process <= 0 || ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH) continue;
+    const std::string path = join_path(directory, entry->d_name);
+    const FileHandle file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  }
+  ::closedir(listing);
+}
+
 /// A new file in the directory of the final one, that vanishes unless it is renamed into place.
 class TemporaryFile {
  public:
@@ -168,10 +201,16 @@ class TemporaryFile {
     for (;;) {
       path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
       FileHandle file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (file.valid()) return file;
-      if (errno != EEXIST)
+      if (file.valid() && locked(file)) return file;
+      if (!file.valid() && errno != EEXIST)
         throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
     }
+  }
+  /// Shows others that somebody writes. False if one of them was faster and has removed the file.
+  [[gnu::cold]] static bool locked(const FileHandle& file) {
+    if (::flock(file.get(), LOCK_EX) != 0) return true;  // a file system without locks: nobody removes anything there
+    struct stat status;
+    return ::fstat(file.get(), &status) != 0 || status.st_nlink > 0;
   }
   [[gnu::cold]] void keep_mode_of_old_file() {
     struct stat old;
@@ -195,11 +234,13 @@ class TemporaryFile {
 
 /// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
 /// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is
-/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was.
+/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was. Only a process that is
+/// killed leaves its unfinished file, ".tenon-" and its number; the next one to write in the directory removes it.
 ///
 /// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
 inline void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   detail::TemporaryFile file(path);
+  detail::remove_abandoned_files(directory_of(path));
   for (std::span<const std::byte> part : parts) file.write(part);
   file.move_into_place();
   detail::sync_directory(directory_of(path));
