@@ -297,7 +297,8 @@ TEST_CASE("tensors of a dtype that Tenon lacks do not hide the others") {
   CHECK(has(message<TypeError>([&] { (void)file.find("q\n"); }),
             "Tensor 'q\\n' of '" + (folder / "f") + "' has the dtype F8_E4M3"));
   const std::vector<Owned> wanted{{"a", Dtype::float32, {1}}, {"r", Dtype::uint8, {2, 1}}};
-  CHECK(has(message<TypeError>([&] { io::load_safetensors(folder / "f", views(wanted), false); }), "'r'"));
+  CHECK(io::load_safetensors(folder / "f", views(wanted), false).mismatched == std::vector<std::string>{"r"});
+  CHECK(bytes_of(wanted[0].named.tensor) == "\1\1\1\1");
   CHECK(has(message<KeyError>([&] { io::load_safetensors(folder / "f", std::array{wanted[0].named}); }),
             "Tensor 'q\\n' is not among the parameters"));
 }
@@ -371,8 +372,8 @@ TEST_CASE("load copies everything or nothing") {
     return true;
   };
   std::vector<io::NamedTensor> list = views(into);
-  auto said = [&]<class Kind>(std::type_identity<Kind>, bool strict = true) {
-    return message<Kind>([&] { io::load_safetensors(folder / "f", list, strict); });
+  auto said = [&]<class Kind>(std::type_identity<Kind>) {
+    return message<Kind>([&] { io::load_safetensors(folder / "f", list); });
   };
   const std::type_identity<KeyError> key;
   const std::type_identity<TypeError> type;
@@ -389,7 +390,6 @@ TEST_CASE("load copies everything or nothing") {
   list = views(into);
   list[2].tensor.dtype = Dtype::uint64;
   CHECK(has(said(type), "tensor 'step' is int64 in the file, the parameter needs uint64"));
-  CHECK(has(said(type, false), "'step'"));
   list = views(into);
   std::swap(list[0].tensor.extent[0], list[0].tensor.extent[1]);
   std::swap(list[0], list[2]);
@@ -397,7 +397,7 @@ TEST_CASE("load copies everything or nothing") {
   list = views(into);
   list[1].tensor.rank = 2;
   list[1].tensor.extent[1] = 1;
-  CHECK(has(said(value, false), "tensor 'conv1.bias' has the shape [2] in the file, the parameter needs [2, 1]"));
+  CHECK(has(said(value), "tensor 'conv1.bias' has the shape [2] in the file, the parameter needs [2, 1]"));
   list = views(into);
   list[1].tensor.device.kind = DeviceKind::gpu;
   CHECK(has(said(value), "is on the GPU"));

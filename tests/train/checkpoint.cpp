@@ -85,6 +85,23 @@ TEST_CASE("checkpoint: another network is refused as a whole, or loads what matc
   CHECK(std::memcmp(more.fc1.weight.data, net.fc1.weight.data, 96) == 0);
 }
 
+TEST_CASE("checkpoint: without strict, what has another shape is left out and said, the rest is loaded") {
+  const Path path;
+  Net net;
+  save_checkpoint(net, path.name);
+  Wider wider;
+  named_parameters(wider);
+  const std::string first(reinterpret_cast<const char*>(wider.fc1.weight.data), 96);
+  const io::LoadReport report = load_checkpoint(path.name, wider, false);
+  CHECK(report.missing.empty());
+  CHECK(report.unexpected.empty());
+  REQUIRE(!report.mismatched.empty());
+  CHECK(report.mismatched[0] == "fc1.weight");
+  CHECK(std::memcmp(wider.fc1.weight.data, first.data(), 96) == 0);
+  CHECK(std::memcmp(wider.fc2.bias.data, net.fc2.bias.data, 8) == 0);
+  CHECK(report.mismatched.size() + 1 == named_parameters(wider).size());
+}
+
 TEST_CASE("checkpoint: other suffixes and missing files are refused") {
   Net net;
   CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.ckpt"),

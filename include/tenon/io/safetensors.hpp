@@ -37,9 +37,10 @@ struct ForeignTensor {
   std::span<const std::byte> bytes;
 };
 
-/// Names without a counterpart after a load: parameters not in the file, and tensors of the file that nobody asked for.
+/// Names that a load left out: parameters not in the file, tensors of the file that nobody asked for, and those that
+/// have another shape or dtype in the file.
 struct LoadReport {
-  std::vector<std::string> missing, unexpected;
+  std::vector<std::string> missing, unexpected, mismatched;
 };
 
 /// A safetensors file in memory. Reads and checks the whole file on construction, and owns its bytes.
@@ -241,12 +242,14 @@ namespace detail {
                         " Pass strict = false to load what matches.");
 }
 
+[[gnu::cold]] inline bool same_shape(const AnyTensor& a, const AnyTensor& b) {
+  return std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end());
+}
 [[gnu::cold]] inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
   if (found.dtype != needed.tensor.dtype)
     throw_error<TypeError>("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype),
                            " in the file, the parameter needs ", name(needed.tensor.dtype), ".");
-  if (!std::equal(found.shape().begin(), found.shape().end(), needed.tensor.shape().begin(),
-                  needed.tensor.shape().end()))
+  if (!same_shape(found, needed.tensor))
     throw_error<ValueError>("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ",
                             shape_text(found.shape()), " in the file, the parameter needs ",
                             shape_text(needed.tensor.shape()), ".");
@@ -296,24 +299,35 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
   write_file(path, std::span<const std::span<const std::byte>>(parts.get(), part));
 }
 
-/// Copies the file's tensors into the views of the same names. Nothing is written unless everything matches.
+/// Copies the file's tensors into the views of the same names. With strict nothing is written unless everything
+/// matches; without, what matches is.
 ///
 /// into        names unique; data on the CPU
-/// strict      also refuse if a name is only in the file or only in into
-/// result      the names without a counterpart; both lists are empty with strict
-/// throws      KeyError for unmatched names (strict), TypeError for another dtype, ValueError for another shape or a
-///             bad view, RuntimeError if the file cannot be read
+/// strict      refuse if a name is only in the file or only in into, or has another shape or dtype there
+/// result      the names that were left out; all lists are empty with strict
+/// throws      KeyError for unmatched names, TypeError for another dtype, ValueError for another shape (all strict);
+///             ValueError for a bad view, RuntimeError if the file cannot be read
 inline LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict = true) {
   detail::check_tensors("load", path, into);
   const Safetensors file(path);
 
   LoadReport report = detail::compare_names(file, into);
   if (strict && !(report.missing.empty() && report.unexpected.empty())) detail::throw_unmatched(path, report);
-  for (const NamedTensor& needed : into)
-    if (const AnyTensor* found = file.find(needed.name)) detail::check_match(path, needed, *found);
-  for (const NamedTensor& needed : into)
-    if (const AnyTensor* found = file.find(needed.name); found && found->bytes() != 0)
-      std::memcpy(needed.tensor.data, found->data, found->bytes());
+  if (strict)
+    for (const NamedTensor& needed : into) detail::check_match(path, needed, *file.find(needed.name));
+  for (const ForeignTensor& tensor : file.foreign())  // in the file, but of no dtype that a parameter has
+    for (const NamedTensor& needed : into)
+      if (needed.name == tensor.name) report.mismatched.push_back(needed.name);
+  const std::size_t foreign = report.mismatched.size();
+  for (const NamedTensor& needed : into) {
+    const auto begin = report.mismatched.begin(), end = begin + std::ptrdiff_t(foreign);
+    if (std::find(begin, end, needed.name) != end) continue;
+    const AnyTensor* const found = file.find(needed.name);
+    if (!found) continue;
+    if (found->dtype != needed.tensor.dtype || !detail::same_shape(*found, needed.tensor))
+      report.mismatched.push_back(needed.name);
+    else if (found->bytes() != 0) std::memcpy(needed.tensor.data, found->data, found->bytes());
+  }
   return report;
 }
 

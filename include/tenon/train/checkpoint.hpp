@@ -37,12 +37,16 @@ template <AnyCell Net>
   io::save_safetensors(path, named_parameters(net));
 }
 
-/// Reads a checkpoint's parameters into a network of the same structure. Nothing changes unless everything fits.
+/// Reads a checkpoint's parameters into a network of the same structure. With strict nothing changes unless everything
+/// fits; `load_checkpoint(path, net, false)` loads what fits and says what it left out:
 ///
-/// strict   also refuse names that are only in the file or only in the network; false loads what matches
-/// result   the names without a counterpart; both lists are empty with strict
-/// throws   KeyError with the nearest names (strict), TypeError for another dtype, ValueError for another shape or
-///          suffix, RuntimeError for a file that is missing or damaged
+///     const auto left = load_checkpoint("pretrained.safetensors", net, false);
+///     for (const std::string& name : left.mismatched) std::printf("%s has another shape\n", name.c_str());
+///
+/// strict   refuse names that are only in the file or only in the network, other dtypes, and other shapes
+/// result   the names left out: missing in the file, unexpected in the file, mismatched in shape or dtype
+/// throws   KeyError with the nearest names, TypeError for another dtype, ValueError for another shape (all strict);
+///          ValueError for another suffix, RuntimeError for a file that is missing or damaged
 template <AnyCell Net>
 [[gnu::noinline]] io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
   detail::check_checkpoint_path("load", path);
