@@ -4,12 +4,12 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// The share of a gradient that the first operand gets: dy where a > b, half of it where they are equal, else 0. Not
-/// for users.
+/// The share of a gradient that the first operand gets: 0 where a < b, half of dy where they are equal, else dy, also
+/// where one is NaN. Not for users.
 struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
   template <class V>
   static constexpr V eval(V a, V b, V gradient) {
-    return a > b ? gradient : a == b ? gradient * V(0.5) : V(0);
+    return a < b ? V(0) : a == b ? gradient * V(0.5) : gradient;
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
@@ -20,7 +20,7 @@ struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
 ///
 /// a, b        shapes that broadcast; any dtype, the same for both
 /// derivative  dy to the larger one; half to each where they are equal (as PyTorch, and the only choice that does not
-///             depend on the order of operands); nothing where one is NaN
+///             depend on the order of operands); dy to both where one is NaN
 /// source      MindSpore's Maximum
 struct Maximum : Elementwise<Maximum, "Maximum"> {
   template <class V>

@@ -7,7 +7,7 @@ TENON_EXACT_BEGIN
 /// Element-wise minimum with broadcasting; NaN where one of the two is NaN
 ///
 /// a, b        shapes that broadcast; any dtype, the same for both
-/// derivative  dy to the smaller one, half to each where they are equal, nothing where one is NaN
+/// derivative  dy to the smaller one, half to each where they are equal, to both where one is NaN
 /// source      MindSpore's Minimum
 struct Minimum : Elementwise<Minimum, "Minimum"> {
   template <class V>

@@ -21,7 +21,7 @@ struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
 struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
   template <class V>
   TENON_DEVICE static V eval(V a, V y, V gradient) {
-    return a == V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a));
+    return a == V(0) && y >= V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a));
   }
   static constexpr void derivative(Derivative& d) {
     const int a = d.operand(0), y = d.operand(1), g = d.operand(2);

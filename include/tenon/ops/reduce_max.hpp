@@ -15,11 +15,12 @@ struct IsExtreme : Elementwise<IsExtreme, "IsExtreme"> {
     return x == extreme ? V(1) : V(0);
   }
 };
-/// The gradient where x is the extreme of its axes, else 0. Operands: x, extreme, gradient. Not for users.
+/// The gradient where x is the extreme of its axes, else 0; NaN where that is NaN, as in PyTorch. Operands: x, extreme,
+/// gradient. Not for users.
 struct ExtremeGrad : Elementwise<ExtremeGrad, "ExtremeGrad"> {
   template <class V>
   static constexpr V eval(V x, V extreme, V gradient) {
-    return x == extreme ? gradient : V(0);
+    return x == extreme ? gradient : extreme == extreme ? V(0) : extreme;
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<ExtremeGrad>(d.operand(0), d.operand(1), d.gradient()));
@@ -49,7 +50,7 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; any dtype (of bool: whether one is true)
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
-/// derivative  dy to the largest element, in equal parts if there are several
+/// derivative  dy to the largest element, in equal parts if there are several; NaN to all if one is NaN
 /// source      MindSpore's ReduceMax
 struct ReduceMax : Reduction<ReduceMax, "ReduceMax"> {
   template <class T>

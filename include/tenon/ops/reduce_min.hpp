@@ -8,7 +8,7 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; any dtype (of bool: whether all are true)
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
-/// derivative  dy to the smallest element, in equal parts if there are several
+/// derivative  dy to the smallest element, in equal parts if there are several; NaN to all if one is NaN
 /// source      MindSpore's ReduceMin
 struct ReduceMin : Reduction<ReduceMin, "ReduceMin"> {
   template <class T>

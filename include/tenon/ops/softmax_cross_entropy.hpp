@@ -51,7 +51,8 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
   }
 };
 
-/// Cross entropy between softmax(logits) and labels, per row:  y = log Σ exp(x) - x[label],  or  Σ t (log Σ exp(x) - x)
+/// Cross entropy between softmax(logits) and labels, per row:  y = log Σ exp(x) - x[label],  or  Σ t (log Σ exp(x) - x);
+/// computed from x - max, so that large logits lose no digits
 ///
 /// logits      [..., C]; floating-point
 /// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers
@@ -105,18 +106,20 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     for (long row = begin; row < end; ++row) {
       const T* x = a.operand<T>(0) + row * classes;
       const C largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
-      const C total = kernel::log(kernel::exponentials<false, kernel::lanes_reached<classes>>(
-                          x, static_cast<T*>(nullptr), classes, largest)) +
-                      largest;
+      const C total = kernel::log(
+          kernel::exponentials<false, kernel::lanes_reached<classes>>(x, static_cast<T*>(nullptr), classes, largest));
       if constexpr (Call::operand(1).rank < Call::operand(0).rank) {
         const long label = static_cast<long>(a.operand<L>(1)[row]);
-        a.result<T>()[row] = static_cast<T>(total - (label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0)));
+        const C of_label = label >= 0 && label < classes ? static_cast<C>(x[label]) : C(0);
+        a.result<T>()[row] = static_cast<T>(total - (of_label - largest));
       } else {
         const L* const label = a.operand<L>(1) + row * classes;
         a.result<T>()[row] = static_cast<T>(kernel::lane_sum<C>(
             classes,
-            [total](auto share, auto value) { return static_cast<C>(share) * (total - static_cast<C>(value)); }, label,
-            x));
+            [total, largest](auto share, auto value) {
+              return static_cast<C>(share) * (total - (static_cast<C>(value) - largest));
+            },
+            label, x));
       }
     }
   }

@@ -59,7 +59,7 @@ template <class T>
 }
 }  // namespace detail
 
-/// False if no number is NaN: adds up `count` numbers, a multiple of the vectors. True if one is, and also where the sum
+/// False if no number is NaN: adds up `count` numbers, a multiple of the vectors. True if one is, also where the sum
 /// is not defined: of infinite numbers of either sign, and of numbers near to the largest one.
 template <class T>
 [[gnu::noinline]] bool may_hold_nan(const T* x, long count) {
