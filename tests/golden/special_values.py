@@ -7,6 +7,7 @@ empty batches, and extents of 1, for every operator, forward and backward (the g
 A line is `case tensor elements...`. Tensors: x0, x1, ... what goes in, y what comes out, d0, d1, ... the gradients;
 `y error` where PyTorch refuses. Denormal results are flushed to zero, as Tenon does.
 """
+
 import warnings
 
 import torch
@@ -21,8 +22,20 @@ most = 3.4028234663852886e38
 SPECIAL = [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, most, -most, 1.2e-38, -1.2e-38, 0.5, -2.5, 30.0, -30.0, 100.0, -100.0]
 FEW = [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, -2.5, most]
 LIMITS = [-(2**31), -(2**31) + 1, -7, -1, 0, 1, 2, 7, 2**31 - 1]
-ROWS = [[nan, 1, 2, 3], [1, nan, nan, 0], [3, 2, 1, nan], [inf, 1, inf, 2], [-inf, 1, -inf, 2], [-inf, -inf, -inf, -inf],
-        [inf, -inf, 0, 1], [0.0, -0.0, 0.0, -0.0], [-0.0, 0.0, -1, -2], [most, most, 1, 1], [-1, 5, 5, -1], [nan, inf, -inf, 0]]
+ROWS = [
+    [nan, 1, 2, 3],
+    [1, nan, nan, 0],
+    [3, 2, 1, nan],
+    [inf, 1, inf, 2],
+    [-inf, 1, -inf, 2],
+    [-inf, -inf, -inf, -inf],
+    [inf, -inf, 0, 1],
+    [0.0, -0.0, 0.0, -0.0],
+    [-0.0, 0.0, -1, -2],
+    [most, most, 1, 1],
+    [-1, 5, 5, -1],
+    [nan, inf, -inf, 0],
+]
 
 
 def text(t):
@@ -60,9 +73,21 @@ def pairs(values):
 
 def unary():
     gelu = lambda x: F.gelu(x, approximate="tanh")
-    for name, f in dict(abs=torch.abs, exp=torch.exp, gelu=gelu, log=torch.log, neg=torch.neg, relu=torch.relu, rsqrt=torch.rsqrt,
-                        sigmoid=torch.sigmoid, silu=F.silu, softplus=F.softplus, sqrt=torch.sqrt,
-                        square=torch.square, tanh=torch.tanh).items():
+    for name, f in dict(
+        abs=torch.abs,
+        exp=torch.exp,
+        gelu=gelu,
+        log=torch.log,
+        neg=torch.neg,
+        relu=torch.relu,
+        rsqrt=torch.rsqrt,
+        sigmoid=torch.sigmoid,
+        silu=F.silu,
+        softplus=F.softplus,
+        sqrt=torch.sqrt,
+        square=torch.square,
+        tanh=torch.tanh,
+    ).items():
         case(name, f, SPECIAL)
     case("gelu.erf", F.gelu, SPECIAL)
     for dtype, short in (torch.float16, "float16"), (torch.bfloat16, "bfloat16"):
@@ -76,29 +101,48 @@ def unary():
 
 def binary():
     a, b = pairs(FEW)
-    for name, f in dict(add=torch.add, sub=torch.sub, mul=torch.mul, div=torch.div, maximum=torch.maximum, minimum=torch.minimum,
-                        pow=torch.pow).items():
+    for name, f in dict(
+        add=torch.add,
+        sub=torch.sub,
+        mul=torch.mul,
+        div=torch.div,
+        maximum=torch.maximum,
+        minimum=torch.minimum,
+        pow=torch.pow,
+    ).items():
         case(name, f, a, b)
     case("floor_div", lambda a, b: torch.floor(a / b).detach(), a, b)
     for name in "equal not_equal less less_equal greater greater_equal".split():
         case(f"compare.{name}", getattr(torch, {"equal": "eq", "not_equal": "ne"}.get(name, name)), a, b)
     i, j = pairs(torch.tensor(LIMITS, dtype=torch.int32).tolist())
     i, j = i.to(torch.int32), j.to(torch.int32)
-    for name, f in dict(add=torch.add, sub=torch.sub, mul=torch.mul, maximum=torch.maximum, minimum=torch.minimum).items():
+    for name, f in dict(
+        add=torch.add, sub=torch.sub, mul=torch.mul, maximum=torch.maximum, minimum=torch.minimum
+    ).items():
         case(f"{name}.int32", f, i, j)
     nonzero = (j != 0) & ~((i == LIMITS[0]) & (j == -1))
     case("floor_div.int32", lambda a, b: torch.div(a, b, rounding_mode="floor"), i[nonzero], j[nonzero])
-    case("floor_div.zero", lambda a, b: torch.div(a, b, rounding_mode="floor"), torch.tensor([7], dtype=torch.int32),
-         torch.tensor([0], dtype=torch.int32))
+    case(
+        "floor_div.zero",
+        lambda a, b: torch.div(a, b, rounding_mode="floor"),
+        torch.tensor([7], dtype=torch.int32),
+        torch.tensor([0], dtype=torch.int32),
+    )
     p, q = torch.tensor([False, False, True, True]), torch.tensor([False, True, False, True])
     case("logical.and", torch.logical_and, p, q)
     case("logical.or", torch.logical_or, p, q)
     case("logical.xor", torch.logical_xor, p, q)
-    case("select", torch.where, torch.tensor([True, False] * len(FEW)), [v for v in FEW for _ in range(2)], FEW[::-1] * 2)
+    case(
+        "select", torch.where, torch.tensor([True, False] * len(FEW)), [v for v in FEW for _ in range(2)], FEW[::-1] * 2
+    )
     small = [0.0, -0.0, 1.5, -1.5, 2.5, 255.0, 100.0]
     case("cast.int32", lambda x: x.to(torch.int32), small + [2147483520.0, -(2.0**31)])
     case("cast.bool", lambda x: x.to(torch.bool), SPECIAL)
-    case("cast.float16", lambda x: x.to(torch.float16), [nan, inf, -inf, 0.0, -0.0, 65504.0, 65519.0, 65520.0, -1e6, 1e-30])
+    case(
+        "cast.float16",
+        lambda x: x.to(torch.float16),
+        [nan, inf, -inf, 0.0, -0.0, 65504.0, 65519.0, 65520.0, -1e6, 1e-30],
+    )
     case("cast.bfloat16", lambda x: x.to(torch.bfloat16), [nan, inf, -inf, 0.0, -0.0, most, 1.00390625])
 
 
@@ -110,7 +154,11 @@ def rows():
     no_minus = [r for r in ROWS if -inf not in r]
     labels = torch.arange(len(ROWS)) % 4
     case("softmax_cross_entropy", lambda x, t: F.cross_entropy(x, t, reduction="none"), ROWS, labels.to(torch.int64))
-    case("softmax_cross_entropy.shares", lambda x: F.cross_entropy(x, torch.full_like(x, 0.25), reduction="none"), no_minus[:4])
+    case(
+        "softmax_cross_entropy.shares",
+        lambda x: F.cross_entropy(x, torch.full_like(x, 0.25), reduction="none"),
+        no_minus[:4],
+    )
     case("reduce_mean", lambda x: x.mean(1), ROWS)
     case("reduce_prod", lambda x: x.prod(1), ROWS)
     for axis in 0, 1:
@@ -128,12 +176,20 @@ def rows():
     case("reduce_min.int32", torch.amin, torch.tensor(LIMITS, dtype=torch.int32))
     g = [1.0, -0.0, 2.0, 0.5]
     case("layer_norm", lambda x, a, b: F.layer_norm(x, [4], a, b, 1e-5), ROWS, g, [0.0, 1.0, -0.0, inf])
-    case("batch_norm", lambda x, a, b: F.batch_norm(x, None, None, a, b, True, 0, 1e-5), [[nan, 1, inf, -0.0], [1, 2, 1, 0.0], [0, 0, 0, 0]],
-         g, [0.0, 1.0, -0.0, 0.0])
+    case(
+        "batch_norm",
+        lambda x, a, b: F.batch_norm(x, None, None, a, b, True, 0, 1e-5),
+        [[nan, 1, inf, -0.0], [1, 2, 1, 0.0], [0, 0, 0, 0]],
+        g,
+        [0.0, 1.0, -0.0, 0.0],
+    )
 
 
 def images():
-    x = torch.tensor([1, 2, 3, 4, nan, 5, 6, 7, 8, nan, inf, -inf, nan, 0, -inf, -inf, -0.0, 0, -inf, -inf, 0, -0.0, -1, -2] + [-3.0, -4] * 6).reshape(1, 1, 6, 6)
+    x = torch.tensor(
+        [1, 2, 3, 4, nan, 5, 6, 7, 8, nan, inf, -inf, nan, 0, -inf, -inf, -0.0, 0, -inf, -inf, 0, -0.0, -1, -2]
+        + [-3.0, -4] * 6
+    ).reshape(1, 1, 6, 6)
     case("pool2d.max2", lambda x: F.max_pool2d(x, 2), x)
     case("pool2d.max3", lambda x: F.max_pool2d(x, 3, 2, 1), x)
     case("pool2d.avg2", lambda x: F.avg_pool2d(x, 2), x)
@@ -141,13 +197,24 @@ def images():
     case("pool2d.max2.wide", lambda x: F.max_pool2d(x, 2), wide)
     w = torch.tensor([1.0, 0, -1, 2, 0.5, 1, 0, 1, -1]).reshape(1, 1, 3, 3)
     case("conv2d", lambda x, w: F.conv2d(x, w), x, w)
-    case("conv2d.weight", lambda x, w: F.conv2d(x, w, padding=1), torch.ones(1, 1, 4, 4), torch.tensor([nan, 1, 0, inf, 1, 0, -inf, 0, 0]).reshape(1, 1, 3, 3))
+    case(
+        "conv2d.weight",
+        lambda x, w: F.conv2d(x, w, padding=1),
+        torch.ones(1, 1, 4, 4),
+        torch.tensor([nan, 1, 0, inf, 1, 0, -inf, 0, 0]).reshape(1, 1, 3, 3),
+    )
     case("pad", lambda x: F.pad(x, (1, 2)), ROWS)
     case("matmul", torch.matmul, ROWS, [[1.0, 0], [0, 1], [-1, 0], [2, nan]])
     case("matmul.empty", torch.matmul, torch.zeros(0, 4), [[1.0, 0], [0, 1], [-1, 0], [2, nan]])
     attention = lambda q, k, v: torch.softmax(q @ k.transpose(1, 2) / 2**0.5, 2) @ v
     q = [[[1.0, 0], [0.5, 1], [nan, 1]], [[1, 1], [-1, 0], [0, 0]]]
-    case("attention", attention, q, [[[1.0, 2], [0, 1], [1, 1]], [[1, 0], [0, inf], [2, 2]]], [[[1.0, 2], [3, 4], [5, 6]], [[nan, 0], [1, -inf], [1, 2]]])
+    case(
+        "attention",
+        attention,
+        q,
+        [[[1.0, 2], [0, 1], [1, 1]], [[1, 0], [0, inf], [2, 2]]],
+        [[[1.0, 2], [3, 4], [5, 6]], [[nan, 0], [1, -inf], [1, 2]]],
+    )
 
 
 def movement():
