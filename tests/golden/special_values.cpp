@@ -129,8 +129,11 @@ void compare(const std::string& name, const std::string& tensor, const Tensor<T,
   CAPTURE(name);
   CAPTURE(tensor);
   if (expected == Words{"error"}) {
-    for (long i = 0; i < found.count(); ++i)
-      CHECK(report().page.lists({name, tensor, "[" + std::to_string(i) + "]", "error", word_of(found.data()[i])}));
+    for (long i = 0; i < found.count(); ++i) {
+      const std::string at = "[" + std::to_string(i) + "]", ours = word_of(found.data()[i]);
+      CAPTURE(ours);
+      CHECK_MESSAGE(report().page.lists({name, tensor, at, "error", ours}), "PyTorch refuses this");
+    }
     return;
   }
   REQUIRE(std::size_t(found.count()) == expected.size());
@@ -174,11 +177,18 @@ void run(const std::string& name, F f) {
   each([&]<class V>(const V& one) {
     if constexpr (is_floating_tensor<V>) tape.watch(one);
   });
-  const auto y = std::apply(f, x);
-  using Y = std::remove_cvref_t<decltype(y)>;
+  using Y = std::remove_cvref_t<decltype(std::apply(f, x))>;
+  const Y y = [&] {
+    if (golden.at("y") != Words{"error"}) return std::apply(f, x);
+    try {
+      return std::apply(f, x);
+    } catch (const ValueError&) {
+      return Y::empty(0);  // refused here, too
+    }
+  }();
   compare(name, "y", y, golden);
   if constexpr (is_floating_tensor<Y>)
-    if (tape.variable(y) >= 0) {
+    if (tape.variable(y) >= 0 && y.count() > 0) {
       tape.backward(y, Y::full(typename Y::type(1), y.n()));
       int k = 0;
       each([&]<class V>(const V& one) {
@@ -331,6 +341,7 @@ void movement() {
   run<Rows, Floats<4>>("sum_to", [](const auto& a, const auto& b) { return a + b; });
   run<Rows>("triangle", [](const auto& x) { return ops::tril(x); });
   run<Rows, L>("gather", [](const auto& table, const auto& numbers) { return gather(table, numbers); });
+  run<Rows, L>("gather.outside", [](const auto& table, const auto& numbers) { return gather(table, numbers); });
   run<L>("one_hot", [](const auto& numbers) { return ops::one_hot<4>(numbers); });
   run<L>("one_hot.outside", [](const auto& numbers) { return ops::one_hot<4>(numbers); });
 }

@@ -55,7 +55,7 @@ def case(name, f, *x):
         print(name, f"x{k}", text(v.detach()), sep=" ")
     try:
         y = f(*x)
-    except RuntimeError:
+    except (RuntimeError, IndexError):
         print(name, "y error")
         return
     print(name, "y", text(y.detach()))
@@ -226,7 +226,9 @@ def movement():
     case("broadcast_to", lambda x: x.expand(3, 9), FEW)
     case("sum_to", lambda a, b: a + b, ROWS, FEW[:4])
     case("triangle", torch.tril, ROWS)
-    case("gather", lambda t, i: F.embedding(i, t), ROWS, torch.tensor([0, 3, 3, 11], dtype=torch.int64))
+    table = lambda t, i: F.embedding(i, t)
+    case("gather", table, ROWS, torch.tensor([0, 3, 3, 11], dtype=torch.int64))
+    case("gather.outside", table, ROWS, torch.tensor([0, 12], dtype=torch.int64))
     case("one_hot", lambda i: F.one_hot(i, 4).float(), torch.tensor([0, 3, 1], dtype=torch.int64))
     case("one_hot.outside", lambda i: F.one_hot(i, 4).float(), torch.tensor([-1, 4], dtype=torch.int64))
     case("dropout", lambda x: F.dropout(x, 0.0), SPECIAL)
