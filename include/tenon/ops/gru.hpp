@@ -111,7 +111,7 @@ struct GruHiddenGrad : Operator<GruHiddenGrad, "GRUHiddenGrad"> {
 /// h0          [n, 1, H], or left out: zeros
 /// result      h of all steps, [n, T, H]
 /// derivative  to projected, weight, bias, and h0; there is no second one
-/// order       h W is one chain over ascending k; gradients of the weight are one chain over samples and steps
+/// order       h W is summed as by MatMul; gradients of the weight are MatMuls over samples and steps
 /// source      Cho and others, arXiv 1406.1078; the form of MindSpore's and PyTorch's GRU, where r multiplies h W + b
 struct Gru : Operator<Gru, "GRU"> {
   using Config = RecurrentAttributes;

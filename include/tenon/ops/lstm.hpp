@@ -134,8 +134,9 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
 /// result      h of all steps, [n, T, H]; with `last` h and c of the last step, [n, 2, H]
 /// derivative  to all but the states; a time loop for each of the two results that has a gradient. There is no second
 ///             one
-/// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units; gradients of weights are one chain
-///             over samples and steps
+/// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units, if they are one segment of a MatMul,
+///             else the segments of x W_inputᵀ, then those of h Wᵀ; gradients of weights are MatMuls over samples and
+///             steps
 /// source      Hochreiter and Schmidhuber 1997; gates as MindSpore's and PyTorch's LSTM have them
 struct Lstm : Operator<Lstm, "LSTM"> {
   using Config = RecurrentAttributes;

@@ -76,7 +76,7 @@ struct RecurrentDerivative {
   }
   constexpr int gates_of(int rows) const { return as(gates, piece(rows, 0, gates[1] * gates[2])); }
   constexpr int state_of(int rows) const { return as(state(), piece(rows, gates[1] * gates[2], hidden)); }
-  // The gradient of a weight: gatesᵀ times what it was multiplied with, [n, T, width], one chain over samples and
+  // The gradient of a weight: gatesᵀ times what it was multiplied with, [n, T, width], a product over samples and
   // steps.
   constexpr int weight(int gradient, int factor, int width) const {
     return d.call_with<MatMul>({Transposed::first}, as(MatMul::rows_of(gates), gradient),

@@ -1,4 +1,4 @@
-// Small products of constant sizes against the chain of the contract, bit for bit.
+// Small products of constant sizes against the sums of the contract, bit for bit.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ using kernel::SmallProduct;
 namespace {
 int checked = 0;
 
-// An m or k of 0 is not known to the compiler; here it is 3 or 21.
+// An m or k of 0 is not known to the compiler; here it is 3 or 521.
 template <class T, int m, int n, int k, bool transposed>
 void check_form(bool first) {
   using Small = SmallProduct<T, m, n, k, transposed>;
@@ -24,7 +24,7 @@ void check_form(bool first) {
     CAPTURE(first);
     ++checked;
     Random random(std::uint64_t(m * 10007 + n * 101 + k));
-    const long rows = m ? m : 3, depth = k ? k : 21;
+    const long rows = m ? m : 3, depth = k ? k : 521;
     const std::vector<T> a = reference::numbers<T>(rows * depth, random), b = reference::numbers<T>(depth * n, random);
     std::vector<T> c(std::size_t(rows * n), T(55)), expected = c;
     const kernel::Gemm<T> g{rows,
@@ -42,7 +42,8 @@ void check_form(bool first) {
       for (long j = 0; j < n; ++j) {
         reference::Chain<T> chain;
         for (long p = 0; p < depth; ++p)
-          chain.add(a[std::size_t(i * g.a_row + p * g.a_col)], b[std::size_t(p * g.b_row + j * g.b_col)]);
+          chain.add_step(a[std::size_t(i * g.a_row + p * g.a_col)], b[std::size_t(p * g.b_row + j * g.b_col)]);
+        chain.finish();
         expected[std::size_t(i * n + j)] = chain.rounded();
       }
     if constexpr (Small::by_rows)

@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -64,6 +66,35 @@ TEST_CASE("lstm: many samples have the bits that each has alone, whatever place 
       CHECK(std::memcmp(gates.data() + offset, one_gates.data(), bytes(gates_of_one)) == 0);
     }
   }
+}
+
+TEST_CASE("lstm: long sums are made of segments, for many samples and for each alone") {
+  constexpr long inputs = 1000, units = 9, rows = 7, length = 3;
+  // g = tanh of 1000 times the same number
+  const float factor = 0.1f, weight = 0.3f / 64;
+  const std::vector<float> zeros(std::size_t(4 * units * units), 0.0f), x(std::size_t(rows * length * inputs), factor);
+  std::vector<float> input_weight(std::size_t(4 * units * inputs), 0.0f);
+  std::fill_n(input_weight.begin() + 2 * units * inputs, units * inputs, weight);
+  const kernel::Lstm<float> layer{length, inputs, units, false, input_weight.data(), zeros.data(), nullptr, nullptr};
+  const Aligned scratch(long(kernel::lstm_workspace<float>(inputs, units) / sizeof(float)));
+  std::vector<float> together(std::size_t(rows * length * 6 * units)), alone(together);
+  kernel::lstm(layer, x.data(), together.data(), 0, rows, scratch.data());
+  for (long i = 0; i < rows; ++i) kernel::lstm(layer, x.data(), alone.data(), i, i + 1, scratch.data());
+  CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
+  const double g = std::tanh(double(factor) * weight * inputs);
+  CHECK(std::abs(together[2 * units] - g) < 4e-6 * g);  // of one chain: 8e-6
+}
+
+TEST_CASE("lstm: features and units that are several segments together, many samples and each alone") {
+  constexpr long inputs = 270, units = 300, rows = 8, length = 3;
+  const auto input_weight = numbers(4 * units * inputs, 0.1), weight = numbers(4 * units * units, 0.1),
+             x = numbers(rows * length * inputs, 1);
+  const kernel::Lstm<float> layer{length, inputs, units, true, input_weight.data(), weight.data(), nullptr, nullptr};
+  const Aligned scratch(long(kernel::lstm_workspace<float>(inputs, units) / sizeof(float)));
+  std::vector<float> together(std::size_t(rows * length * 6 * units)), alone(together);
+  kernel::lstm(layer, x.data(), together.data(), 0, rows, scratch.data());
+  for (long i = 0; i < rows; ++i) kernel::lstm(layer, x.data(), alone.data(), i, i + 1, scratch.data());
+  CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
 }
 
 TEST_CASE("lstm and gru: a row of a million units is stored vector by vector") {

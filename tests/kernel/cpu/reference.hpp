@@ -55,7 +55,8 @@ void in_parts(long items, long parts, Body&& body) {
   for (long p = parts; p-- > 0;) body(items * p / parts, items * (p + 1) / parts);
 }
 
-/// One chain in the accumulator's type, and the same sum in double with the sum of magnitudes for an error bound.
+/// One chain in the accumulator's type, or with add_step segments of a product, each of them a chain; and the same sum
+/// in double with the sum of magnitudes for an error bound.
 template <class T>
 struct Chain {
   Compute<T> sum = 0;
@@ -66,24 +67,36 @@ struct Chain {
     const double product = double(a) * double(b);
     exact += product, magnitude += product < 0 ? -product : product;
   }
-  /// The next step of a matrix product, whose steps pair up in bfloat16: the second of a pair comes first. With tiles
-  /// of AMX, 32 steps are two chains, of the first and the second of each pair. `finish` says that no step follows.
-  void add_in_pairs(T a, T b) {
-    if constexpr (!std::is_same_v<T, tenon::bfloat16>) return add(a, b);
+  /// The next step of a matrix product: 1024 bytes of sums are the steps of a segment. They pair up in bfloat16: the
+  /// second of a pair comes first, and a segment has so many pairs. With tiles of AMX, 32 steps are two chains, of the
+  /// first and the second of each pair, and there are no segments. `finish` says that no step follows.
+  void add_step(T a, T b) {
+    constexpr bool pairs = std::is_same_v<T, tenon::bfloat16>;
+    constexpr long segment = 1024 / long(sizeof(Compute<T>)) * (pairs ? 2 : 1);
+    if (taken == segment && !(pairs && tenon::kernel::amx_permitted())) finish(), sum = 0, taken = 0;
+    ++taken;
+    if constexpr (!pairs) return add(a, b);
     if (tenon::kernel::amx_permitted()) {
       add(a, b, half[step % 2]);
-      if (++step == 32) finish();
+      if (++step == 32) finish_group();
       return;
     }
     if (step == 0) first[0] = a, first[1] = b, step = 1;
-    else add(a, b), finish();
+    else add(a, b), finish_group();
   }
   void finish() {
+    finish_group();
+    before = sum = any_before ? before + sum : sum, any_before = true;
+  }
+  void finish_group() {
     if constexpr (!std::is_same_v<T, tenon::bfloat16>) return;
     if (tenon::kernel::amx_permitted()) sum += half[0] + half[1], half[0] = half[1] = 0;
     else if (step == 1) add(first[0], first[1]);
     step = 0;
   }
+  long taken = 0;  // steps of this segment
+  Compute<T> before = 0;
+  bool any_before = false;
   int step = 0;
   T first[2]{};
   Compute<T> half[2]{};

@@ -23,7 +23,7 @@ struct HeadRows {
 };
 
 namespace detail {
-/// Queries whose scores are held at a time by the backward pass, and by one item of the forward pass.
+/// Queries whose scores are held at a time by the backward pass, at most, and by one item of the forward pass.
 inline constexpr long attention_block = 8L * tile_rows;
 
 /// Rows of `columns` elements that tiles may read and write: room for the last tile, and an odd number of cache lines,
@@ -50,7 +50,7 @@ constexpr bool tiles_fit(long columns) {
 
 /// Places in the workspace, in bytes from its start.
 struct AttentionScratch {
-  std::size_t taps, keys, values, weights, slopes, copies, total;
+  std::size_t taps, keys, values, weights, slopes, segments, copies, total;
 };
 template <class T>
 constexpr AttentionScratch attention_scratch(const AttentionShape& s, bool backward) {
@@ -65,14 +65,15 @@ constexpr AttentionScratch attention_scratch(const AttentionShape& s, bool backw
   at.values = at.keys + bytes(s.width * panels, sizeof(A));
   at.weights = at.values + (backward ? bytes(s.width * panels, sizeof(A)) : 0);
   at.slopes = at.weights + bytes(rows * across, sizeof(A));
-  at.copies = at.slopes + (backward ? bytes(rows * across, sizeof(A)) : 0);
+  at.segments = at.slopes + (backward ? bytes(rows * across, sizeof(A)) : 0);
+  at.copies = at.segments + (backward && s.queries > segment_units<A> ? bytes(2 * s.keys * along, sizeof(A)) : 0);
   const long copied = (near ? 0 : s.keys) + (in_place ? 0 : backward ? 3 * s.queries + 2 * s.keys : 2 * s.queries);
   at.total = at.copies + bytes(copied * along, sizeof(A));
   return at;
 }
 
-/// out = a · b, or out + a · b to resume: element (i, j) is the chain of fmadd over the taps of a[i * a_row + tap.a] *
-/// b[tap.b + j], or with panels b[j / panel * panel * count + tap.b + j % panel].
+/// out = a · b, or a chain from out on to resume: element (i, j) is the sum of segments over the taps of a[i * a_row +
+/// tap.a] * b[tap.b + j], or with panels b[j / panel * panel * count + tap.b + j % panel].
 template <class A>
 struct AttentionProduct {
   const Tap* taps;
@@ -93,7 +94,7 @@ template <class A>
   for (long j = 0; j < columns;) {
     const long left = columns - j,
                width = p.panels && left > attention_panel<A> ? attention_panel<A> : covered_columns<A>(left);
-    run_tile(tile, rows, width);
+    run_segments(tile, rows, width);
     tile.b += p.panels ? width * p.count : width;
     tile.out += width, j += width;
   }
@@ -114,7 +115,7 @@ class AttentionHead {
     by_query_ = by_key_ + shape.keys;
     by_gradient_ = by_query_ + attention_block;
     keys_ = array(at.keys), values_ = array(at.values), weights_ = array(at.weights), slopes_ = array(at.slopes),
-    copies_ = array(at.copies);
+    segments_ = array(at.segments), copies_ = array(at.copies);
   }
 
   /// What all rows of a head share: call it before forward().
@@ -153,8 +154,9 @@ class AttentionHead {
     fill(by_key_, shape_.keys, 1, rows_of_k.pitch);
     fill(by_query_, attention_block, pitch_, q_.pitch);
     fill(by_gradient_, attention_block, pitch_, dy_.pitch);
-    for (long first = 0; first < shape_.queries; first += attention_block) {
-      const long last = smaller(shape_.queries, first + attention_block);
+    for (long first = 0, last; first < shape_.queries; first = last) {
+      const long segment = first / segment_units<A> * segment_units<A>, end = segment + segment_units<A>;
+      last = smaller(smaller(shape_.queries, end), first + attention_block);
       for (long i = first; i < last; i += tile_rows) {
         const int rows = int(smaller(last - i, tile_rows));
         A *const weights = weights_ + (i - first) * pitch_, *const slopes = slopes_ + (i - first) * pitch_;
@@ -169,8 +171,8 @@ class AttentionHead {
                         false, false},
                        rows, shape_.width);
       }
-      gather_keys(first, last, slopes_, by_query_, q_, to_k);
-      gather_keys(first, last, weights_, by_gradient_, dy_, to_v);
+      gather_keys(segment, first, last, slopes_, by_query_, q_, to_k, segments_);
+      gather_keys(segment, first, last, weights_, by_gradient_, dy_, to_v, segments_ + shape_.keys * width_pitch_);
     }
     give(to_q, dq, 0, shape_.queries), give(to_k, dk, 0, shape_.keys), give(to_v, dv, 0, shape_.keys);
   }
@@ -226,13 +228,27 @@ class AttentionHead {
       attention_weights(to + r * pitch_, seen(i + r + 1), round_up(seen(i + rows), reduce_lanes), scale_);
   }
   // Adds what queries first .. last - 1 give to the gradient of each key (or value): the transposed factors times x.
-  void gather_keys(long first, long last, const A* factors, const Tap* taps, HeadRows<const A> x,
-                   HeadRows<A> to) const {
-    for (long j = 0; j < seen(last); j += tile_rows) {
+  // They are part of the segment of queries from `segment` on; the first segment goes straight to the gradient, a later
+  // one has its own sums until it is complete.
+  void gather_keys(long segment, long first, long last, const A* factors, const Tap* taps, HeadRows<const A> x,
+                   HeadRows<A> to, A* sums) const {
+    const HeadRows<A> own = segment > 0 ? HeadRows<A>{sums, width_pitch_} : to;
+    for (long j = 0, rows; j < seen(last); j += rows) {
+      rows = smaller(tile_rows, (shape_.causal && j < segment ? segment : seen(last)) - j);
       const long from = shape_.causal && j > first ? j : first;  // queries before see none of these keys
       run_product<A>({taps, last - from, factors + (from - first) * pitch_ + j, 1, x.data + from * x.pitch,
-                      to.data + j * to.pitch, to.pitch, first > 0 && !(shape_.causal && j >= first), false},
-                     int(smaller(seen(last) - j, tile_rows)), shape_.width);
+                      own.data + j * own.pitch, own.pitch, first > segment && !(shape_.causal && j >= first), false},
+                     int(rows), shape_.width);
+    }
+    if (segment > 0 && (last == shape_.queries || last == segment + segment_units<A>))
+      add_segment(own, to, seen(last), shape_.causal ? segment : shape_.keys);
+  }
+  // Rows from `fresh` on have no sums of earlier segments.
+  void add_segment(HeadRows<A> from, HeadRows<A> to, long rows, long fresh) const {
+    for (long j = 0; j < rows; ++j) {
+      const A* const own = from.data + j * from.pitch;
+      A* const sum = to.data + j * to.pitch;
+      for (long f = 0; f < shape_.width; ++f) sum[f] = j < fresh ? sum[f] + own[f] : own[f];
     }
   }
 
@@ -240,7 +256,7 @@ class AttentionHead {
   const A scale_;
   const long pitch_, width_pitch_;
   Tap *by_feature_, *by_key_, *by_query_, *by_gradient_;
-  A *keys_, *values_, *weights_, *slopes_, *copies_, *free_ = nullptr;
+  A *keys_, *values_, *weights_, *slopes_, *segments_, *copies_, *free_ = nullptr;
   HeadRows<const A> q_{}, v_{}, dy_{};
 };
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Matrix product with any transposition: C = A * B, every element one chain of fmadd along k.
+// Matrix product with any transposition: C = A * B, every element a sum of chains of fmadd along k.
 #pragma once
 #include <cstddef>
 

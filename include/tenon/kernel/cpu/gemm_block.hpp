@@ -59,7 +59,7 @@ class GemmBlock {
   void run(const Gemm<T>& g) {
     // One row of tiles needs a packed panel once: it goes through the nearest cache, all of k before the next panel.
     const bool one_by_one = pack_b_ && !pack_a_ && row_blocks_ == 1;
-    const long depth = one_by_one ? gemm_depth<A> / 2 : plan_.depth();
+    const long depth = one_by_one ? gemm_depth<A> : plan_.depth();
     block_by_block_ = plan_.row_by_row() && !one_by_one;
     const long units = plan_.units();
     fill_taps(at_most(units, depth));
@@ -107,7 +107,7 @@ class GemmBlock {
       if (pack_a_ && block % gemm_group == 0) pack_a(a, depth, taken, block, i);
       Tile<A, P> tile{taps_,     depth,     packed_a_ + block % gemm_group * packed_rows * depth,
                       row,       packed_b_, nullptr,
-                      sums_row_, first > 0};
+                      sums_row_, false,     first > 0};
       if (!pack_a_) tile.a = reinterpret_cast<const P*>(a + i * plan_.a_row);
       tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), first, begin, end);
       if (block_by_block_) rows_done(i, rows);
@@ -173,21 +173,26 @@ class GemmBlock {
       fetch_next_row(tile.count);
       // What lies before `at` has its steps already, unless these are all.
       if (p.from + p.width > part_.columns || (p.from < p.at && tile.count < plan_.units())) aside(tile, rows, p);
-      else run_tile(tile, rows, p.width);
+      else visit(tile, rows, p.width);
     }
+  }
+  // A segment, or of pairs several.
+  static void visit(const Tile<A, P>& tile, int rows, long width) {
+    if constexpr (unit > 1) run_segments(tile, rows, width);
+    else run_tile(tile, rows, width);
   }
 
   // A tile of which only the columns from p.at on belong to C.
   void aside(const Tile<A, P>& tile, int rows, const Panel& p) const {
     A sums[tile_rows * tile_columns<A>(2) > tile_columns<A>(1) ? tile_rows * tile_columns<A>(2) : tile_columns<A>(1)];
     const long before = p.at - p.from, columns = part_.columns - p.at;
-    if (tile.resume) {
+    if (tile.add) {
       clear(sums, rows * p.width);
       copy_matrix(tile.out + before, tile.out_row, 1, sums + before, p.width, rows, columns, 0);
     }
     Tile<A, P> own = tile;
     own.out = sums, own.out_row = p.width;
-    run_tile(own, rows, p.width);
+    visit(own, rows, p.width);
     copy_matrix(sums + before, p.width, 1, tile.out + before, tile.out_row, rows, columns, 0);
   }
 

@@ -10,8 +10,9 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// C[m,n] = A[m,k] * B[k,n]; A(i,p) = a[i * a_row + p * a_col], B(p,j) = b[p * b_row + j * b_col], C(i,j) = c[i * c_row
-/// + j]. C(i,j) is the chain fmadd(A(i,p), B(p,j), sum) for p = 0 .. k-1 from +0 in Accumulator<T>, rounded once to T.
-/// Of bfloat16, p runs in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an odd last
+/// + j]. C(i,j) is the sum of segments of p = 0 .. k-1, one after the other in Accumulator<T>, rounded once to T. A
+/// segment, the last one may be shorter, is gemm_segment<T> steps, and its sum the chain fmadd(A(i,p), B(p,j), sum) from
+/// +0. Of bfloat16, p runs in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an odd last
 /// one. Where amx_permitted(), products of bfloat16 have another order, whatever their shape: p runs in groups of 32,
 /// the last one filled up with zeros, and to the sum is added what an instruction makes of a group: a chain of the even
 /// p from +0, plus one of the odd p. T: float16, bfloat16, float, double, integers (which wrap around). C must not
@@ -43,6 +44,10 @@ constexpr Gemm<T> gemm_of(long m, long n, long k, bool a_transposed, bool b_tran
           n};
 }
 
+/// Steps of k in one segment: 256, of double 128, of bfloat16 512.
+template <class T>
+inline constexpr long gemm_segment = segment_units<Compute<T>> * steps_per_unit<T>;
+
 namespace detail {
 // Products that AMX computes if the system permits it.
 template <class T>
@@ -54,14 +59,15 @@ inline constexpr long gemm_panel = tile_columns<A>(2);
 // of A (8 KB) stays in the first while all panels of the block pass, and a panel streams from the second level. In
 // bytes, whatever the type: Pairs of bfloat16 compute twice as fast, and all their sums take scratch: a narrower block
 // leaves room for more rows of them, so that it is packed less often.
-inline constexpr long gemm_depth_bytes = 1024, gemm_width_bytes = 2112, gemm_pairs_width_bytes = 1536;
+inline constexpr long gemm_width_bytes = 2112, gemm_pairs_width_bytes = 1536;
+// Steps of k between two visits to the sums, which are there to add a segment.
 template <class A>
-inline constexpr long gemm_depth = gemm_depth_bytes / sizeof(A);  // steps of k between two visits to the sums
+inline constexpr long gemm_depth = segment_units<A>;
 template <class T>
 inline constexpr long gemm_columns = (steps_per_unit<T> > 1 ? gemm_pairs_width_bytes : gemm_width_bytes) /
                                      sizeof(Compute<T>) / gemm_panel<Compute<T>> * gemm_panel<Compute<T>>;
-// A that lies ready in pairs costs nothing to be read again: then a block has few columns and many steps, and is packed
-// for more rows.
+// A that lies ready in pairs costs nothing to be read again: then a block has few columns and many steps, several
+// segments, and is packed for more rows.
 inline constexpr long gemm_deep_units = 1024, gemm_deep_columns = 144;
 // Tiles of A that are packed together, and elements between two panels of B.
 inline constexpr long gemm_group = 4;

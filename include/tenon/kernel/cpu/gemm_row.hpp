@@ -134,7 +134,7 @@ void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, 
   }
 }
 
-/// c[j * c_step] = chain over a[p * a_step] * b[j * b_column + p], for at least piece_lanes columns.
+/// c[j * c_step] = sum of segments over a[p * a_step] * b[j * b_column + p], for at least piece_lanes columns.
 template <class T>
 [[gnu::noinline]] void row_product(const T* a, long a_step, const T* b, long b_column, long k, long columns, T* c,
                                    long c_step) {
@@ -150,11 +150,16 @@ template <class T>
     width = (groups - 1) * group + side;
     const long from = at_most(j, columns - width);
     const T* const own = b + from * b_column;
-    A sums[wide];
-    clear(sums, wide);
-    if (groups == 2) add_row_product<T, 2>(a, a_step, own, b_column, k, group, sums);
-    else if (compete) add_row_product_copied(a, a_step, own, b_column, k, sums);
-    else add_row_product<T, row_groups>(a, a_step, own, b_column, k, group, sums);
+    A sums[wide], segment[wide];
+    for (long p = 0; p == 0 || p < k; p += gemm_segment<T>) {
+      const long steps = at_most(gemm_segment<T>, k - p);
+      A* const to = p == 0 ? sums : segment;
+      clear(to, wide);
+      if (groups == 2) add_row_product<T, 2>(a + p * a_step, a_step, own + p, b_column, steps, group, to);
+      else if (compete) add_row_product_copied(a + p * a_step, a_step, own + p, b_column, steps, to);
+      else add_row_product<T, row_groups>(a + p * a_step, a_step, own + p, b_column, steps, group, to);
+      for (int s = 0; p > 0 && s < wide; ++s) sums[s] += segment[s];
+    }
     for (long s = 0; s < groups * side; ++s) c[(from + s / side * group + s % side) * c_step] = narrowed<T>(sums[s]);
   }
 }

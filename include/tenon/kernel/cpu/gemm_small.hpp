@@ -18,11 +18,11 @@ constexpr int small_width(int columns) {
 /// Vectors in one tile: at most tile_vectors, in tiles that are as even as possible.
 constexpr int small_tile_vectors(int vectors) { return int(ceil_div(vectors, ceil_div(vectors, tile_vectors))); }
 
-/// A tile of C: chains over k steps of a[i * a_row + p * a_col] * b[p * b_row + j]. Its last vector begins at column
-/// `last`.
+/// A tile of C: chains over k steps of a[i * a_row + p * a_col] * b[p * b_row + j], which are stored or added. Its last
+/// vector begins at column `last`.
 template <class T, int Width, int Rows, int Vectors>
 [[gnu::always_inline]] inline void small_tile(const T* a, long a_row, long a_col, const T* b, long b_row, long last,
-                                              long k, T* c, long c_row) {
+                                              long k, T* c, long c_row, bool add = false) {
   using V = Simd<T, Width>;
   V sum[Rows][Vectors];
 #pragma GCC unroll 8
@@ -41,6 +41,14 @@ template <class T, int Width, int Rows, int Vectors>
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(left, right[j], sum[i][j]);
     }
   }
+  // Before anything is stored: the last vector may share columns with the one before it.
+  if (add) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < Vectors; ++j)
+        sum[i][j] = V::load(c + i * c_row + (j < Vectors - 1 ? j * Width : last)) + sum[i][j];
+  }
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
@@ -49,7 +57,12 @@ template <class T, int Width, int Rows, int Vectors>
 template <class T, int Width, int Rows, int Vectors>
 [[gnu::noinline]] void run_small_tile(const T* a, long a_row, long a_col, const T* b, long b_row, long last, long k,
                                       T* c, long c_row) {
-  small_tile<T, Width, Rows, Vectors>(a, a_row, a_col, b, b_row, last, k, c, c_row);
+  constexpr long segment = gemm_segment<T>;
+  for (bool add = false;; add = true) {
+    small_tile<T, Width, Rows, Vectors>(a, a_row, a_col, b, b_row, last, at_most(k, segment), c, c_row, add);
+    if ((k -= segment) <= 0) return;
+    a += segment * a_col, b += segment * b_row;
+  }
 }
 
 /// Rows of C, all n columns.
@@ -96,7 +109,7 @@ template <class T, int n, int k, bool transposed>
 }  // namespace detail
 
 /// A product C[m,n] = A[m,k] B[k,n] of constant sizes, 0 where m or k depends on the batch. B is stored without gaps,
-/// as [n, k] if transposed. Every element is the chain of Gemm.
+/// as [n, k] if transposed. Every element is the sum of Gemm.
 template <class T, int m, int n, int k, bool transposed>
 struct SmallProduct {
   static constexpr bool computes = std::is_floating_point_v<T> && std::is_same_v<T, Compute<T>>;

@@ -76,8 +76,8 @@ template <class A>
 }  // namespace detail
 
 /// states[sample][time] = r, z, m, q, h for the samples begin .. end - 1:
-///   r, z = sigmoid of (projected + (h W + b)), where h W is one chain over ascending k;  m = tanh(projected + r (h W +
-///   b));  h = m + z (h - m)
+///   r, z = sigmoid of (projected + (h W + b)), where h W is the sum of a product (Gemm);  m = tanh(projected + r (h W
+///   + b));  h = m + z (h - m)
 /// projected   [n, steps, 3 hidden]: the gates' part that comes from the input, with its bias
 template <class A>
 [[gnu::noinline]] void gru(const Gru<A>& layer, const A* projected, A* states, long begin, long end, void* workspace) {
@@ -94,7 +94,7 @@ template <class A>
     if (layer.h0) copy_matrix(layer.h0 + first * hidden, hidden, 1, h, padded, rows, hidden, 0);
     for (long step = 0; step < layer.steps; ++step) {
       const bool from_zero = step == 0 && !layer.h0;
-      if (!from_zero) weight.multiply(h, padded, rows, product, width, false);
+      if (!from_zero) weight.multiply(h, padded, rows, product, width);
       for (long i = 0; i < rows; ++i) {
         const long at = layer.at(first + i, time_of(step, layer.steps, layer.reverse));
         detail::gru_cell(hidden, projected + at * gates, from_zero ? nullptr : product + i * width, layer.bias,
@@ -122,7 +122,7 @@ template <class A>
     clear(carried, recurrent_rows * padded);
     for (long step = layer.steps; step-- > 0;) {
       const bool last = step + 1 == layer.steps;
-      if (!last) weight.multiply(row, gates, rows, product, width, false);
+      if (!last) weight.multiply(row, gates, rows, product, width);
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, time = time_of(step, layer.steps, layer.reverse), at = layer.at(sample, time);
         const long earlier = step ? layer.at(sample, time_of(step - 1, layer.steps, layer.reverse)) : 0;

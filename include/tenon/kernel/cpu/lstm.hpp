@@ -21,7 +21,7 @@ struct Lstm {
 };
 
 namespace detail {
-// The scratch of a thread. Several samples have a row of x and h each, which goes through both weights in one chain; a
+// The scratch of a thread. Several samples have a row of x and h each, which goes through both weights together; a
 // single one has a weight for either, because the products with x are made for several steps together.
 template <class A>
 struct LstmScratch {
@@ -108,7 +108,7 @@ template <bool past_caches, class A>
 
 /// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
 ///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units
-///   of h;
+///   of h, if they are one segment together, else the segments of x W, then those of h W;
 ///   c = f c + i g;  h = o tanh(c)
 /// x           [n, steps, features]
 template <class A>
@@ -127,6 +127,8 @@ template <class A>
   if (alone) input_weight.pack(layer.input_weight, 1, features);
   else weight.pack(layer.input_weight, 1, features, 0, features);
   weight.pack(layer.weight, 1, hidden, before_h, before_h + hidden);
+  const bool one_chain = features + hidden <= segment_units<A>;
+  const StepSums onto_x = one_chain ? StepSums::resume : StepSums::add;
   const bool past_caches = detail::goes_past_caches(states, hidden, (end - begin) * layer.steps * parts);
   const auto cell = past_caches ? &detail::lstm_cell<true, A> : &detail::lstm_cell<false, A>;
   in_sample_blocks(begin, end, [&](long first, long rows) {
@@ -142,13 +144,16 @@ template <class A>
       if (!alone) {
         copy_matrix(x + layer.at(first, step) * features, layer.steps * features, 1, input, input_row, rows, features,
                     0);
-        weight.multiply(input, input_row, rows, product, width, false, has_h ? 0 : features);
+        const long together = has_h && one_chain ? features + hidden : features;
+        weight.multiply(input, input_row, rows, product, width, StepSums::fresh, 0, together);
+        if (has_h && !one_chain)
+          weight.multiply(input, input_row, rows, product, width, onto_x, features, features + hidden);
       } else {
         const long together = layer.steps - step < recurrent_rows ? layer.steps - step : recurrent_rows;
         if (here == product)
           input_weight.multiply(x + layer.at(first, step) * features, layer.reverse ? -features : features, together,
-                                product, width, false);
-        if (has_h) weight.multiply(h, input_row, 1, here, width, true);
+                                product, width);
+        if (has_h) weight.multiply(h, input_row, 1, here, width, onto_x);
       }
       for (long i = 0; i < rows; ++i) {
         A* const own = states + layer.at(first + i, step) * parts;
@@ -186,7 +191,7 @@ template <class A>
       const auto result_of = [&](long i, long at) {
         return result + (first + i) * sample_size + layer.at(0, at) * gates;
       };
-      if (!at_end) weight.multiply(row, gates, rows, product, width, false);
+      if (!at_end) weight.multiply(row, gates, rows, product, width);
       for (long i = 0; i < rows; ++i) {
         const long sample = first + i, at = layer.at(sample, step);
         const long before = step ? step - 1 : 0;  // its states are fetched already, for its c

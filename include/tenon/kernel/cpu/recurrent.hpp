@@ -58,6 +58,9 @@ inline void fetch(const A* from, long count) {
 }
 }  // namespace detail
 
+/// What the sum of a product's first segment begins with: +0, what stands there as a sum, or as a chain to go on with.
+enum class StepSums { fresh, add, resume };
+
 /// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of
 /// rows. Element (p, j) of b is from[p * b_row + j * b_column].
 template <class A>
@@ -88,14 +91,18 @@ class StepWeight {
     }
   }
   void pack(const A* from, long b_row, long b_column) { pack(from, b_row, b_column, 0, k_); }
-  /// out[i][j] = chain of fmadd over ascending p of a[i][p] b[p][j], from +0 or, to resume, from out; for as many rows
-  /// as the panels were made for, or one of a block of several. p goes up to `steps`, 0: all.
-  void multiply(const A* a, long a_row, long rows, A* out, long out_row, bool resume, long steps = 0) const {
+  /// out[i][j] = sum over segments of ascending p of a[i][p] b[p][j], p = k0 .. k1 - 1; for as many rows as the panels
+  /// were made for, or one of a block of several.
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums, long k0, long k1) const {
     std::int32_t row[tile_rows];
     for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
     for (long j = 0; j < columns_; j += pitch_)
-      run_tile(Tile<A>{taps_, steps ? steps : k_, a, row, packed_ + j * k_, out + j, out_row, resume}, int(rows),
-               columns_ - j < pitch_ ? columns_ - j : pitch_);
+      run_segments(Tile<A>{taps_ + k0, k1 - k0, a, row, packed_ + j * k_, out + j, out_row, sums == StepSums::resume,
+                           sums == StepSums::add},
+                   int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
+  }
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums = StepSums::fresh) const {
+    multiply(a, a_row, rows, out, out_row, sums, 0, k_);
   }
 
  private:

@@ -25,7 +25,14 @@ template <class T>
   if constexpr (std::is_integral_v<T>) return static_cast<Compute<T>>(static_cast<std::int64_t>(value));
   else return static_cast<Compute<T>>(value);
 }
-/// The one rounding at the end of a chain.
+/// Units of steps in a segment of a long sum of products. A chain of fmadd rounds once per step to the size of all that
+/// it has added so far, so its error grows with its length; a sum of short chains, added one after the other, rounds that
+/// often to the size of a segment only. 1 KB of sums, whatever their type: a segment is what a product has packed of its
+/// operands when it visits the sums, so that adding it costs what going on with the chain would.
+template <class A>
+inline constexpr long segment_units = 1024 / sizeof(A);
+
+/// The one rounding at the end of a sum.
 template <class T>
 [[gnu::always_inline]] inline T narrowed(Compute<T> value) {
   return static_cast<T>(value);
@@ -70,7 +77,8 @@ struct Tap {
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from
-/// out. All columns of a tile are read and written. Packed operands P have the size of the sums' type A.
+/// out; to add, out + this chain. All columns of a tile are read and written. Packed operands P have the size of the
+/// sums' type A.
 template <class A, class P = A>
 struct Tile {
   const Tap* taps;
@@ -80,7 +88,7 @@ struct Tile {
   const P* b;
   A* out;
   long out_row;
-  bool resume;
+  bool resume, add = false;
 };
 
 namespace detail {
@@ -122,6 +130,12 @@ template <class A, class P, int Width, int Rows, int Vectors>
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
+  }
+  if (tile.add) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = V::load(out + i * out_row + j * width) + sum[i][j];
   }
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -174,6 +188,17 @@ inline long run_tile(const Tile<A, P>& tile, int rows, long columns) {
     kernels[rows - done - 1](rest);
   }
   return covered;
+}
+
+/// The same for any number of steps: segment after segment. `resume` is for the first one.
+template <class A, class P>
+inline long run_segments(Tile<A, P> tile, int rows, long columns) {
+  for (long left = tile.count - segment_units<A>; left > 0; left -= segment_units<A>) {
+    tile.count = segment_units<A>;
+    run_tile(tile, rows, columns);
+    tile.taps += segment_units<A>, tile.count = left, tile.resume = false, tile.add = true;
+  }
+  return run_tile(tile, rows, columns);
 }
 
 /// Border number i of `parts` equal parts of 0 .. total.
