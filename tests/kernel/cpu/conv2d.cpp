@@ -49,6 +49,11 @@ TEST_CASE("conv2d: images that are read where they are") {
   in_place(sizes(2, 9, 7, 9, 19, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 90);
   in_place(sizes(3, 4, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 91);
   in_place(sizes(2, 6, 41, 61, 9, 1, 1, 1, 1, 1, 1, 3, 0, 0, 0, 0), 92);  // several bands
+  in_place(sizes(3, 5, 20, 41, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 93);  // segments of pixels
+  in_place(sizes(2, 16, 27, 13, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 95);
+  in_place(sizes(2, 600, 17, 16, 7, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 96);
+  check<float>(sizes(2, 5, 39, 45, 9, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 97);  // of rows
+  check<float>(sizes(2, 20, 19, 15, 9, 1, 1, 1, 1, 1, 1, 1, 2, 1, 0, 1), 98);
   in_place(sizes(2, 5, 9, 10, 9, 3, 1, 1, 1, 2, 1, 1, 0, 0, 0, 0), 93);
   check<double>(sizes(2, 5, 9, 10, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 94);
 }

@@ -80,6 +80,7 @@ struct Case {
   }
   std::vector<T> backward_weight() {
     std::vector<T> dw;
+    const long segment = kernel::weight_segment(s);
     for (long o = 0; o < s.o; ++o)
       for (long c = 0; c < cg(); ++c)
         for (long r = 0; r < s.kh; ++r)
@@ -88,15 +89,18 @@ struct Case {
             SumOfSamples samples;
             for (long pair = 0; pair < s.n; pair += unit) {
               Chain<T> sample;
+              float sum = 0;
               for (long i = 0; i < s.oh; ++i)
-                for (long j = 0; j < s.ow; ++j)
+                for (long j = 0; j < s.ow; ++j) {
+                  if ((i * s.ow + j) % segment == 0) sum += sample.sum, sample.sum = 0;
                   for (long n = pair + unit - 1; n >= pair; --n) {
                     if (n >= s.n) continue;
                     const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
                                       j * s.stride_w + k * s.dilation_w - s.pad_left);
                     chain.add(x, gradient(n, o, i, j)), sample.add(x, gradient(n, o, i, j));
                   }
-              if constexpr (std::is_same_v<T, float>) samples.add(sample.rounded());
+                }
+              if constexpr (std::is_same_v<T, float>) samples.add(sum + sample.rounded());
             }
             const T one_chain = take(chain, s.n * s.oh * s.ow);
             if constexpr (std::is_same_v<T, float>) dw.push_back(samples.total());

@@ -62,6 +62,7 @@ constexpr WinnerPlaces places_of(const Graph<N>& graph, const Node& reader, int 
   const TensorType &kernel = weight ? reader.type : graph[reader.operand[0]].type, &y = graph[spread].type;
   const int* const setting = reader.attributes.word;  // in the order of ops::Conv2dAttributes
   if (setting[4] != 1 || setting[5] != 1 || setting[6] != 1) return {};
+  if (kernel[2] * kernel[3] == 1) return {};  // its sums are segments of pixels, a list has no borders of them
   const WinnerPlaces places = winner_places(kernel[1], kernel[3], y[3], setting[0], setting[1]);
   const long rows = long(y[2] - 1) * setting[0] + kernel[2];
   return (weight || whole_pixels(places)) && rows * places.line * long(sizeof(float)) <= most_image_bytes

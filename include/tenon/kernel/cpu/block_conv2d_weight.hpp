@@ -1,6 +1,7 @@
 // The gradient of a convolution for its weight on blocks of samples (core/sample_blocks.hpp).
 #pragma once
 #include <tenon/kernel/cpu/block_conv2d.hpp>
+#include <tenon/kernel/cpu/conv2d_weight_plan.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -21,6 +22,7 @@ struct BlockWeightTile {
   long tap[block_weight_taps];
   const WeightPixel *pixels, *end;
   bool begun;  // the chains go on from what stands in lanes
+  bool added;  // they are added to it
   float* lanes;
 };
 
@@ -49,6 +51,12 @@ template <int Rows, int Taps>
       }
     }
     float* const lanes = t.lanes + lane;
+    if (t.added) {
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+        for (int k = 0; k < Taps; ++k) sum[i][k] = V::load(lanes + (i * Taps + k) * block_samples) + sum[i][k];
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
@@ -110,7 +118,9 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
   constexpr int tiles = 4,
                 most = (tiles * block_weight_rows * block_weight_taps + block_width - 1) / block_width * block_width;
   alignas(64) float lanes[most * block_samples]{}, sums[most];
-  BlockWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels + s.oh * s.ow, false, lanes};
+  BlockWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false, lanes};
+  const WeightPixel* const last = pixels + s.oh * s.ow;
+  const long segment = weight_segment(s);
   const long taps = planes * s.taps(), width = taps < block_weight_taps ? 1 : block_weight_taps,
              row_blocks = ceil_div(channels, block_weight_rows);
   const auto& table = width == 1 ? block_weight_table<1>.kernel : block_weight_table<block_weight_taps>.kernel;
@@ -129,7 +139,11 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
           if (begin + t * width + k + 1 < taps) tap.step(s);
         }
         tile.lanes = lanes + t * rows * width * block_samples;
-        table[rows - 1](tile);
+        for (tile.end = pixels; tile.end != last;) {
+          tile.pixels = tile.end, tile.added = tile.pixels != pixels;
+          tile.end += last - tile.end < segment ? last - tile.end : segment;
+          table[rows - 1](tile);
+        }
       }
       add_samples(lanes, count_here * rows * width, count, sums);
       for (long t = 0; t < count_here; ++t)
@@ -141,11 +155,11 @@ inline void add_block(const Conv2dSizes& s, const BlockCorrelation& c, const flo
 }
 
 // The other way, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy for
-// which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several
-// tiles go on from band to band, so that large planes come from memory once for all of them.
+// which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles go on
+// from band to band, or end with them, so that large planes come from memory once for all of them.
 struct WeightPlanes {
-  bool used;
-  long band;        // rows of dy
+  bool used, segments;
+  long band;        // rows of dy, if there are segments those of one
   long tiles;       // of neighbouring planes, whose chains are held
   long row_blocks;  // that share them
   long tile_lanes;  // numbers of one tile, all taps of it
@@ -171,7 +185,8 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
   WeightPlanes p{};
   p.used = 100 * all * block_weight_taps * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
   p.tile_lanes = block_weight_rows * block_weight_taps * s.taps() * block_samples;
-  p.band = s.ow < band_pixels ? band_pixels / s.ow : 1;
+  p.band = has_segments(s) ? weight_segment(s) / s.ow : s.ow < band_pixels ? band_pixels / s.ow : 1;
+  p.segments = has_segments(s);
   p.tiles = p.row_blocks = 1;
   if (p.band < s.oh) {
     const long fitting = held_bytes / (p.tile_lanes * long(sizeof(float)));
@@ -261,7 +276,7 @@ class WeightByPlanes {
                  long count) {
     const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
     const bool whole = p_.band >= s_.oh;
-    BlockWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, nullptr};
+    BlockWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, false, nullptr};
     for (long band = 0; band < s_.oh; band += p_.band) {
       if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
         const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;
@@ -271,7 +286,7 @@ class WeightByPlanes {
                            rows * s_.ow * block_samples);
         list(band);
       }
-      tile.begun = band > 0;
+      (p_.segments ? tile.added : tile.begun) = band > 0;
       for (long r = 0; r < row_blocks; ++r) {
         const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
         tile.dy = (whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
@@ -330,7 +345,8 @@ class WeightByPlanes {
 constexpr long block_conv2d_backward_weight_items(const Conv2dSizes& s) {
   return s.groups * ceil_div(s.group_outputs(), detail::block_weight_rows);
 }
-constexpr std::size_t block_conv2d_backward_weight_workspace(const Conv2dSizes& s) {
+constexpr std::size_t block_conv2d_backward_weight_workspace(const Conv2dSizes& sizes) {
+  const Conv2dSizes s = detail::in_one_column(sizes);
   if (const detail::WeightPlanes p = detail::weight_planes(s); p.used)
     return std::size_t(detail::weight_planes_scratch(s, p).total) * sizeof(float);
   const detail::BlockCorrelation c = detail::block_weight_image(s);
@@ -338,10 +354,12 @@ constexpr std::size_t block_conv2d_backward_weight_workspace(const Conv2dSizes& 
          (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
 }
 
-/// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0,
-/// padding counts as 0; the samples of a block as a tree, then the blocks (kernel/cpu/sample_blocks.hpp).
-[[gnu::noinline]] inline void block_conv2d_backward_weight(const Conv2dSizes& s, const float* x, const float* dy,
+/// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0, or
+/// chains over weight_segment pixels, padding counts as 0; the samples of a block as a tree, then the blocks
+/// (kernel/cpu/sample_blocks.hpp).
+[[gnu::noinline]] inline void block_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy,
                                                            float* dw, long begin, long end, void* workspace) {
+  const Conv2dSizes s = detail::in_one_column(sizes);
   const detail::BlockCorrelation c = detail::block_weight_image(s);
   const detail::WeightPlanes by_planes = detail::weight_planes(s);
   const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples,

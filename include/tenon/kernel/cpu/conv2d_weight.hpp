@@ -1,9 +1,6 @@
 // The gradient of a convolution for its weight: lanes are output channels, so that the image is read where it lies.
 #pragma once
-#include <cstddef>
-#include <utility>
-
-#include <tenon/core/sample_blocks.hpp>
+#include <tenon/kernel/cpu/conv2d_weight_plan.hpp>
 #include <tenon/kernel/cpu/correlate.hpp>
 #include <tenon/kernel/cpu/depthwise.hpp>
 
@@ -11,113 +8,6 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10,
-                      most_lists = 32;
-
-// The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over
-// pixels.
-struct WeightPlan {
-  Padded image;                    // planes: as many input channels as one pass needs at most
-  long rows, columns;              // c * kh * kw and o of one group
-  long row_blocks, column_blocks;  // items per group
-  long pass;                       // row blocks that are computed together
-  long band;                       // output rows per visit of an image
-  long together;                   // column blocks that are computed together: an image is packed once for them
-  long images;                     // visited at once: several pairs of small images make longer chains
-  // samples, a power of two, whose sums a tile joins before they are stored: images and panels of so many lie there
-  long group;
-  bool in_place;    // no tap meets padding: the image is read where it is, all of its rows
-  bool leaves_out;  // rows of the same tap go together and leave out pixels for which it meets padding
-};
-
-// Of a pointwise convolution x and dy lie alike and may change places: lanes are those channels that are fewer, because
-// they are transposed.
-[[gnu::noinline]] constexpr Conv2dSizes fewer_lanes(Conv2dSizes s) {
-  const bool alike = s.taps() == 1 && s.oh == s.h && s.ow == s.w && s.stride_h * s.stride_w == 1;
-  const long lanes = s.group_inputs();
-  if (alike && lanes < s.group_outputs() && lanes <= weight_columns && lanes % simd_width<float> == 0)
-    std::swap(s.c, s.o);
-  return s;
-}
-
-template <class T>
-[[gnu::noinline]] constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
-  using A = Compute<T>;
-  WeightPlan p{};
-  p.image = forward_image<A>(s);
-  p.rows = s.group_inputs() * s.taps(), p.columns = s.group_outputs();
-  p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
-  p.together = steps_per_unit<T> > 1 ? 3 : 1;
-  p.together = p.together < p.column_blocks ? p.together : p.column_blocks;
-  p.pass = weight_rows / tile_rows < p.row_blocks ? weight_rows / tile_rows : p.row_blocks;
-  const long planes = (p.pass * tile_rows - 1) / s.taps() + 2;
-  p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
-  const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h;
-  const long row_bytes = p.image.planes * p.image.phases_h * p.image.phases_w * p.image.pitch * long(sizeof(A));
-  const long panel_row =
-      round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_step<A>) * long(sizeof(A));
-  long band = weight_panel / panel_row / s.ow;
-  if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
-  if (band > s.oh) band = s.oh;
-  p.band = band < 1 ? 1 : ceil_div(s.oh, ceil_div(s.oh, band));
-  p.image.rows = p.band + more;
-  p.images = 1;
-  if (steps_per_unit<T> > 1 && p.band == s.oh) {
-    constexpr long enough = 128;  // steps of a chain
-    const long fitting = weight_panel / 2 / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow),
-               most = fitting < wanted ? fitting : wanted;
-    p.images = most < 1 ? 1 : most;
-  }
-  const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top,
-             right = (s.ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w - s.pad_left;
-  p.in_place = std::is_same_v<T, Packed<T>> && s.pad_top == 0 && s.pad_left == 0 && below < s.h && right < s.w;
-  if (p.in_place) p.image = {p.image.planes, s.h, s.w, 0, 0, 1, 1, 1, 1, s.h, s.w};
-  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
-                   pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
-  p.leaves_out = may_have_lanes<T> && !p.in_place && p.image.planes >= 2 * tile_rows && s.taps() <= most_lists &&
-                 met * 34 < s.oh * s.ow * s.taps() * 33;
-  p.group = 1;
-  if (std::is_same_v<T, float> && p.band == s.oh) {
-    const long sample_bytes = s.oh * s.ow * panel_row + (p.in_place ? 0 : p.image.elements() * long(sizeof(A)));
-    while (p.group < block_samples && p.group < s.n && 2 * p.group * sample_bytes <= weight_group_bytes) p.group *= 2;
-  }
-  return p;
-}
-
-// Partial sums of float32: those of a group of samples, of 2, 4, ... groups as long as they are less than 16 samples,
-// and those of all blocks.
-inline constexpr int sample_levels = 6;
-template <class A>
-constexpr int weight_levels(const WeightPlan& p, long n) {
-  if (!std::is_same_v<A, float> || n <= p.group) return 1;
-  int levels = 2;
-  for (long samples = p.group; samples < block_samples; samples *= 2) ++levels;
-  return levels;
-}
-
-constexpr long images_at_once(const WeightPlan& p, long n) {
-  return p.group == 1 ? p.images : p.group < n ? p.group : n;
-}
-
-struct WeightScratch {
-  std::size_t row, sums, panel, image, total;
-};
-template <class A>
-constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& sizes) {
-  const long n = sizes.n, ow = sizes.ow;
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  const long widest = p.together * weight_columns,
-             columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
-  const long at_once = images_at_once(p, n);
-  WeightScratch s{};
-  s.row = bytes((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * ow, sizeof(Tap));
-  s.sums = s.row + bytes((p.leaves_out ? 2 : 1) * p.pass * tile_rows, sizeof(std::int32_t));
-  s.panel = s.sums + std::size_t(weight_levels<A>(p, n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
-  s.image = s.panel + bytes(at_once * p.band * ow * columns, sizeof(A));
-  s.total = s.image + (p.in_place ? 0 : bytes(at_once * p.image.elements() + conv_slack<A>, sizeof(A)));
-  return s;
-}
-
 // to[j * pitch + i] = the pair of first[i * row + j] and second[i * row + j] for i < rows, and zero up to the pitch; no
 // second: zero.
 [[gnu::noinline]] inline void transpose_pairs(const bfloat16* first, const bfloat16* second, long row, Bfloat16Pair* to,
@@ -323,8 +213,15 @@ class WeightGradient {
   void add(long count, long rows, long pitch, bool resume) {
     each_tile(rows, [&](const Tap* list, long steps, const std::int32_t* row, long i, long own, long apart) {
       for (long j = 0; j < pitch;) {
-        const Tile<A, P> tile{list,          count * steps, pixels_, row, panel_ + j, level_[0] + i * pitch + j,
-                              apart * pitch, resume};
+        const Tile<A, P> tile{list,
+                              count * steps,
+                              pixels_,
+                              row,
+                              panel_ + j,
+                              level_[0] + i * pitch + j,
+                              apart * pitch,
+                              resume && !plan_.segments,
+                              resume && plan_.segments};
         j += run_tile(tile, int(own), filled_columns<A>(pitch - j));
       }
     });
@@ -345,27 +242,28 @@ class WeightGradient {
 
 /// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
 constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
-  const detail::WeightPlan p = detail::weight_plan<float>(detail::fewer_lanes(s));
+  const detail::WeightPlan p = detail::weight_plan<float>(detail::weight_sizes<float>(s));
   return s.groups * p.column_blocks * p.row_blocks;
 }
 /// Bytes of scratch that one thread needs, aligned to 64 bytes.
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(detail::fewer_lanes(s)), detail::fewer_lanes(s))
-      .total;
+  const Conv2dSizes sizes = detail::weight_sizes<T>(s);
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(sizes), sizes).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
 /// dy(sample, o, i, j); rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be
 /// left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain
-/// over (i, j) in each sample, the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin,
-/// end) of conv2d_backward_weight_items; n = 0 gives zeros.
+/// over (i, j) in each sample, of a pointwise convolution chains over weight_segment pixels, one after the other;
+/// the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of
+/// conv2d_backward_weight_items; n = 0 gives zeros.
 /// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
 template <class T, bool depthwise = true>
 void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
                             void* workspace) {
-  const Conv2dSizes s = detail::fewer_lanes(sizes);
+  const Conv2dSizes s = detail::weight_sizes<T>(sizes);
   const bool swapped = s.c != sizes.c;
   if (swapped) std::swap(x, dy);
   const detail::WeightPlan plan = detail::weight_plan<T>(s);
