@@ -66,7 +66,7 @@ struct Conv2dBackwardWeight;
 ///             right)
 /// derivative  two operators below, which have each other as derivatives
 /// order       one chain of fused multiply-adds over (channel, row, column) of the kernel per element, padding counts
-///             as 0
+///             as 0; in float32 a 1 x 1 kernel without padding makes sums of segments, as MatMul does
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;

@@ -128,7 +128,8 @@ TEST_CASE("block_conv2d: weight gradients of many planes") {
   Case(sizes(16, 30, 33, 30, 22, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 2).check();  // several row blocks share them
   Case(sizes(17, 1, 23, 29, 3, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 7).check();    // segments of pixels
   Case(sizes(16, 4, 37, 35, 6, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 8).check();    // of rows
-  Case(sizes(16, 1, 19, 15, 6, 1, 1, 1, 1, 1, 1, 1, 2, 1, 0, 1), 9).check();
+  Case(sizes(16, 520, 7, 7, 270, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 9).check();  // of planes, in several passes
+  Case(sizes(16, 310, 6, 5, 9, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 10).check();
   Case(sizes(31, 15, 21, 19, 6, 3, 5, 2, 3, 2, 1, 1, 3, 1, 2, 2), 3).check();
   Case(sizes(16, 9, 3, 3, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 4).check();
   Case(sizes(16, 40, 2, 2, 10, 5, 5, 1, 1, 1, 1, 2, 4, 4, 4, 4), 5).check();  // taps that meet few pixels, groups

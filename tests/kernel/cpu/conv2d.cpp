@@ -52,8 +52,12 @@ TEST_CASE("conv2d: images that are read where they are") {
   in_place(sizes(3, 5, 20, 41, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 93);  // segments of pixels
   in_place(sizes(2, 16, 27, 13, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 95);
   in_place(sizes(2, 600, 17, 16, 7, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 96);
-  check<float>(sizes(2, 5, 39, 45, 9, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 97);  // of rows
-  check<float>(sizes(2, 20, 19, 15, 9, 1, 1, 1, 1, 1, 1, 1, 2, 1, 0, 1), 98);
+  check<float>(sizes(2, 5, 39, 45, 9, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 97);    // of rows
+  check<float>(sizes(2, 520, 3, 7, 300, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 98);  // segments of channels
+  check<float>(sizes(1, 300, 2, 2, 270, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 99);
+  check<float>(sizes(2, 270, 9, 9, 600, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0, 0), 88);
+  check<float>(sizes(1, 620, 9, 9, 14, 1, 1, 1, 1, 1, 1, 2, 0, 0, 0, 0), 89);
+  check<float>(sizes(1, 290, 4, 4, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0), 87);  // a chain: taps that meet padding
   in_place(sizes(2, 5, 9, 10, 9, 3, 1, 1, 1, 2, 1, 1, 0, 0, 0, 0), 93);
   check<double>(sizes(2, 5, 9, 10, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 94);
 }

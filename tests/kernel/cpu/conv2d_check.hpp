@@ -34,7 +34,13 @@ struct Case {
     return y < 0 || y >= s.oh || x1 < 0 || x1 >= s.ow ? T(0) : dy[size_t(((n * s.o + o) * s.oh + y) * s.ow + x1)];
   }
   T tap(long o, long c, long r, long k) const { return weight[size_t(((o * cg() + c) * s.kh + r) * s.kw + k)]; }
-  T take(const Chain<T>& chain, long steps) {
+  // float32 in a pointwise convolution makes segments, as a product does.
+  void add(Chain<T>& chain, T a, T b) const {
+    if (std::is_same_v<T, float> && s.pointwise()) chain.add_step(a, b);
+    else chain.add(a, b);
+  }
+  T take(Chain<T>& chain, long steps) {
+    if (chain.taken > 0) chain.finish();
     near = near && chain.near(chain.rounded(), steps);
     return chain.rounded();
   }
@@ -51,9 +57,9 @@ struct Case {
                 for (long k = 0; k < s.kw; ++k)
                   for (long c = pair + unit - 1; c >= pair; --c)
                     if (c < cg())
-                      chain.add(tap(o, c, r, k),
-                                image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
-                                      j * s.stride_w + k * s.dilation_w - s.pad_left));
+                      add(chain, tap(o, c, r, k),
+                          image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
+                                j * s.stride_w + k * s.dilation_w - s.pad_left));
             y.push_back(take(chain, cg() * s.taps()));
           }
     return y;
@@ -72,7 +78,7 @@ struct Case {
                   const long y = i + s.pad_top - r * s.dilation_h, x1 = j + s.pad_left - k * s.dilation_w;
                   for (long o = pair + unit - 1; o >= pair; --o)
                     if (o < end && y % s.stride_h == 0 && x1 % s.stride_w == 0)
-                      chain.add(tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
+                      add(chain, tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
                 }
             dx.push_back(take(chain, og() * s.taps()));
           }

@@ -179,7 +179,7 @@ TEST_CASE("winner_conv2d: random shapes") {
     const Conv2dSizes s =
         sizes(pick(1, 37), i % 2 ? pick(5, 19) : pick(1, 4), kh - 1 + pick(1, 20), kw - 1 + pick(1, 40), pick(1, 11),
               kh, kw, pick(1, 3), pick(1, 3), pick(0, 3), pick(0, 2), pick(0, 3), pick(0, 2));
-    if (s.oh < 2 || s.ow < 8) continue;
+    if (s.oh < 2 || s.ow < 8 || s.taps() == 1) continue;  // one tap: no graph makes lists of that
     ++cases;
     Case(s, std::uint64_t(i), i % 4).check();
   }

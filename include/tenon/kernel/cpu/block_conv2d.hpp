@@ -193,7 +193,18 @@ class BlockCorrelator {
       p.tile.out_pixel[q] =
           (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
-    run_block_tile<Pixels>(p.tile, p.rows);
+    if (c_.segments) run_planes<Pixels>(p.tile, p.rows);
+    else run_block_tile<Pixels>(p.tile, p.rows);
+  }
+  // A segment of planes after the other.
+  template <int Pixels>
+  [[gnu::noinline]] static void run_planes(BlockTile tile, int rows) {
+    tile.added = tile.begun, tile.begun = false;
+    for (long left = tile.planes; left > 0; left -= segment_units<float>, tile.added = true) {
+      tile.planes = left < segment_units<float> ? left : segment_units<float>;
+      run_block_tile<Pixels>(tile, rows);
+      tile.weight += tile.planes * tile.weight_plane, tile.image += tile.planes * tile.image_plane;
+    }
   }
   // The taps that meet only padding, for weights that are not finite: 0 times infinity is not 0.
   [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns,

@@ -185,8 +185,8 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
   WeightPlanes p{};
   p.used = 100 * all * block_weight_taps * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
   p.tile_lanes = block_weight_rows * block_weight_taps * s.taps() * block_samples;
-  p.band = has_segments(s) ? weight_segment(s) / s.ow : s.ow < band_pixels ? band_pixels / s.ow : 1;
-  p.segments = has_segments(s);
+  p.band = has_pixel_segments(s) ? weight_segment(s) / s.ow : s.ow < band_pixels ? band_pixels / s.ow : 1;
+  p.segments = has_pixel_segments(s);
   p.tiles = p.row_blocks = 1;
   if (p.band < s.oh) {
     const long fitting = held_bytes / (p.tile_lanes * long(sizeof(float)));

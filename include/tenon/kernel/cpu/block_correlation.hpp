@@ -26,6 +26,7 @@ struct BlockCorrelation {
   bool copied;                      // with zeros around it, or since it is larger than the cache
   long band, image_rows, pitch;     // rows of the grid per pass; of the copy
   long pass;                        // planes at a time; the chains of small results go on from pass to pass
+  bool segments;                    // of planes, as in correlation.hpp
   bool packed;                      // weights are copied: those of one row block lie far apart in each plane
   // only two rows of the result are kept, one channel behind the other: those that are complete
   bool pooled;
@@ -52,6 +53,8 @@ constexpr void finish(BlockCorrelation& c) {
   c.band = c.grid_h, c.pass = c.planes;
   if (c.copied && !c.pooled && c.height * c.width <= small_result)
     c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, block_image_bytes));
+  if (c.segments)
+    c.pass = round_up(c.pass, segment_units<float>) < c.planes ? round_up(c.pass, segment_units<float>) : c.planes;
   if (c.copied) {
     const long fitting = (block_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
@@ -61,7 +64,7 @@ constexpr void finish(BlockCorrelation& c) {
 
 constexpr BlockCorrelation block_forward(const Conv2dSizes& s, bool pooled = false) {
   BlockCorrelation c{};
-  c.pooled = pooled;
+  c.pooled = pooled, c.segments = has_segments<float>(s);
   c.planes = s.group_inputs(), c.h = s.h, c.w = s.w, c.top = s.pad_top, c.left = s.pad_left;
   c.pixel_h = s.stride_h, c.pixel_w = s.stride_w, c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
@@ -73,6 +76,7 @@ constexpr BlockCorrelation block_forward(const Conv2dSizes& s, bool pooled = fal
 
 constexpr BlockCorrelation block_backward_input(const Conv2dSizes& s) {
   BlockCorrelation c{};
+  c.segments = has_segments<float>(s);
   const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
               w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.planes = s.group_outputs(), c.h = s.oh, c.w = s.ow, c.top = h.before, c.left = w.before;

@@ -22,6 +22,7 @@ struct BlockTile {
   long out_row;
   long pixel[block_pixels], out_pixel[block_pixels];
   bool begun;
+  bool added = false;  // a chain from +0 is added to what stands there
 };
 
 namespace detail {
@@ -60,6 +61,12 @@ template <int Rows, int Pixels>
       image += t.image_plane;
 #pragma GCC unroll 8
       for (int i = 0; i < Rows; ++i) row[i] += t.weight_plane;
+    }
+    if (t.added) {  // before anything is stored: a pixel may be there twice
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+        for (int q = 0; q < Pixels; ++q) sum[i][q] = V::load(t.out + lane + i * t.out_row + t.out_pixel[q]) + sum[i][q];
     }
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)

@@ -95,9 +95,10 @@ template <class T, class Worker>
 }  // namespace detail
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
-/// T, float32 (and bfloat16 with lanes) + 0 at last. bfloat16 goes over pairs of c: at each (pair, r, k) the second
-/// channel comes first, with a zero where an odd last one has no partner. Computes the parts [begin, end) of
-/// conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete, finish(sample, o0, count).
+/// T, float32 (and bfloat16 with lanes) + 0 at last. float32 of pointwise() sizes: segments of 256 c, each a chain, one
+/// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
+/// zero where an odd last one has no partner. Computes the parts [begin, end) of conv2d_items; after the channels o0 ..
+/// o0 + count - 1 of a sample are complete, finish(sample, o0, count).
 /// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it.
 template <class T, bool lanes = true>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
@@ -119,7 +120,7 @@ template <class T, bool lanes = true>
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
 /// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
 /// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
-/// outside dy is included with a zero; float32 + 0 at last. Parts, finish, and lanes as for conv2d.
+/// outside dy is included with a zero; float32 + 0 at last. Segments (of o), parts, finish, and lanes as for conv2d.
 template <class T, bool lanes = true>
 [[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
                                              long end, void* workspace, FunctionRef<long, long, long> finish) {

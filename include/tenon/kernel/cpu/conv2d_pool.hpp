@@ -93,9 +93,9 @@ class LaneConvolution {
       for (long i = 0, count; i < plan_.pixels; i += count) {
         const long left = plan_.pixels - i;  // few chains at a time would wait for each other
         count = left <= tile_rows ? left : left < tile_rows + 3 ? tile_rows - 2 : tile_rows;
-        kernel::run_tile(
-            Tile<float>{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false},
-            int(count), width);
+        const Tile<float> tile{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false};
+        if (has_segments<float>(s_)) run_segments(tile, int(count), width);
+        else kernel::run_tile(tile, int(count), width);
       }
       for (long i = 0; i < windows / across; ++i)
         pool({PoolLanes::channels, sums_ + 2 * i * columns * width, columns * width, width, across, width,

@@ -40,15 +40,14 @@ struct WeightPlan {
   return s;
 }
 
-// A pointwise convolution multiplies matrices, and its sums are made of segments of pixels, as those of matrix products
-// are. More taps keep one chain per sample, which errs no more than other libraries do.
-constexpr bool has_segments(const Conv2dSizes& s) {
-  return s.taps() == 1 && s.groups == 1 && s.oh * s.ow > segment_units<float>;
+// The sums of a pointwise convolution are made of segments of pixels, as those of matrix products are.
+constexpr bool has_pixel_segments(const Conv2dSizes& s) {
+  return s.pointwise() && s.groups == 1 && s.oh * s.ow > segment_units<float>;
 }
 // All pixels of such a convolution as one column, where it meets all of them: a band may end anywhere.
 constexpr Conv2dSizes in_one_column(Conv2dSizes s) {
-  if (has_segments(s) && s.oh == s.h && s.ow == s.w && s.stride_h * s.stride_w == 1)
-    s.h = s.oh = s.h * s.w, s.w = s.ow = 1;
+  if (has_pixel_segments(s) && s.oh == s.h && s.ow == s.w)
+    s.h = s.oh = s.h * s.w, s.w = s.ow = s.stride_h = s.stride_w = 1;
   return s;
 }
 template <class T>
@@ -75,7 +74,7 @@ template <class T>
   long band = weight_panel / panel_row / s.ow;
   if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
   if (band > s.oh) band = s.oh;
-  const bool segments = std::is_same_v<T, float> && has_segments(s);
+  const bool segments = std::is_same_v<T, float> && has_pixel_segments(s);
   if (segments && band * s.ow > segment_units<A>) band = segment_units<A> / s.ow;
   p.band = band < 1 ? 1 : ceil_div(s.oh, ceil_div(s.oh, band));
   p.segments = segments && p.band < s.oh;
@@ -141,7 +140,7 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& s
 /// Pixels of dy that are one chain in each sample, of float32: all, or as many of a pointwise convolution as a thread
 /// visits at once, which the sizes alone decide.
 [[gnu::noinline]] constexpr long weight_segment(const Conv2dSizes& sizes) {
-  if (!detail::has_segments(sizes)) return sizes.oh * sizes.ow;
+  if (!detail::has_pixel_segments(sizes)) return sizes.oh * sizes.ow;
   const Conv2dSizes s = detail::weight_sizes<float>(sizes);
   return detail::weight_plan<float>(s).band * s.ow;
 }

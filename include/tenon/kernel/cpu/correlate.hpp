@@ -122,19 +122,21 @@ class Correlator {
   long columns_of(long band) const { return (band - 1) * c_.image.pitch + c_.grid_w; }
   // A tile, in pieces if something is fetched between them.
   [[gnu::always_inline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
-    return weights_.count == 0 && ahead_.count == 0 ? run_tile(tile, rows, columns)
-                                                    : compute_pieces(tile, rows, columns);
+    return weights_.count != 0 || ahead_.count != 0 ? compute_pieces(tile, rows, columns)
+           : c_.segments                            ? run_segments(tile, rows, columns)
+                                                    : run_tile(tile, rows, columns);
   }
   [[gnu::noinline]] long compute_pieces(const Tile<A, P>& tile, int rows, long columns) {
-    constexpr long piece = 256;
+    constexpr long piece = segment_units<A>;
     Tile<A, P> part = tile;
-    for (long left = tile.count;; left -= piece, part.taps += piece, part.resume = true) {
-      const bool last = left <= piece || weights_.count == 0;
+    for (long left = tile.count;; left -= piece, part.taps += piece) {
+      const bool last = left <= piece || (weights_.count == 0 && !c_.segments);
       part.count = last ? left : piece;
       weights_.fetch(part.count * columns);
       ahead_.fetch(part.count * columns);
       const long covered = run_tile(part, rows, columns);
       if (last) return covered;
+      (c_.segments ? part.add : part.resume) = true;
     }
   }
 

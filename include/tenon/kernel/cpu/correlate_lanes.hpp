@@ -257,7 +257,8 @@ class LaneCorrelator {
     const long wanted = ceil_div(steps_at_once, taps > 0 ? taps : 1),
                fitting = lane_list(c_) / (listed > 0 ? listed : 1);
     const long most = wanted < fitting ? wanted : fitting,
-               planes = ceil_div(c_.image.planes, ceil_div(c_.image.planes, most));
+               even = ceil_div(c_.image.planes, ceil_div(c_.image.planes, most));
+    const long planes = c_.segments ? (c_.image.planes < segment_units<A> ? c_.image.planes : segment_units<A>) : even;
     Tap* to = list_;
     each_class(phase, rows, columns, [&](Class& own, long, long, long, long, auto meets) {
       own.list = to;
@@ -312,7 +313,8 @@ class LaneCorrelator {
             source_.fetch(count * planes * own->taps * width / simd_width<A>),
                 result_.template fetch<true>(count * planes * own->taps);
             run_tile(Tile<A, P>{own->list, planes * own->taps, source.pixels + p * source.plane, row + at,
-                                weights + p * taps * pitch, sums_ + at * pitch, pitch, p > 0},
+                                weights + p * taps * pitch, sums_ + at * pitch, pitch, p > 0 && !c_.segments,
+                                p > 0 && c_.segments},
                      int(count), width);
           }
         }

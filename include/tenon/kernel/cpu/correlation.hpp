@@ -23,6 +23,10 @@ struct Conv2dSizes {
   constexpr long taps() const { return long(kh) * kw; }
   constexpr long group_inputs() const { return c / groups; }
   constexpr long group_outputs() const { return o / groups; }
+  /// A product of matrices, in each group: of one tap, which always meets the image.
+  constexpr bool pointwise() const {
+    return taps() == 1 && pad_top == 0 && pad_left == 0 && (oh - 1) * stride_h < h && (ow - 1) * stride_w < w;
+  }
 };
 
 namespace detail {
@@ -47,6 +51,7 @@ struct Correlation {
   long kernel_h, kernel_w;  // taps of a plane, rows by columns; of one phase only
   // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
   long first_row, row_distance;
+  bool segments;    // the sums are made of segments, as those of matrix products are
   bool by_rows;     // a tile for each row of the result
   bool lanes;       // tiles have channels as lanes, not pixels
   bool in_place;    // the image is read where it is
@@ -195,10 +200,17 @@ constexpr Padded forward_image(const Conv2dSizes& s) {
           s.ow + long(s.kw - 1) * s.dilation_w / s.stride_w};
 }
 
+// A sum over more taps is one chain, which errs no more than those of other libraries, who make such sums alike.
+template <class T>
+constexpr bool has_segments(const Conv2dSizes& s) {
+  return std::is_same_v<T, float> && s.pointwise();
+}
+
 template <class T>
 [[gnu::noinline]] constexpr Correlation forward(const Conv2dSizes& s, bool may_have_lanes = true) {
   Correlation c{};
   c.lanes = may_have_lanes;
+  c.segments = has_segments<T>(s);
   c.image = forward_image<T>(s);
   c.step_h = c.step_w = 1;
   c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
@@ -227,6 +239,7 @@ template <class T>
 [[gnu::noinline]] constexpr Correlation backward_input(const Conv2dSizes& s, bool may_have_lanes = true) {
   Correlation c{};
   c.lanes = may_have_lanes;
+  c.segments = has_segments<T>(s);
   const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
               w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
   c.step_h = s.stride_h, c.step_w = s.stride_w;
