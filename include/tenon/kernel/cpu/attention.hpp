@@ -24,7 +24,7 @@ struct HeadRows {
 
 namespace detail {
 /// Queries whose scores are held at a time by the backward pass, at most, and by one item of the forward pass.
-inline constexpr long attention_block = 8L * tile_rows;
+inline constexpr long attention_block = 64;
 
 /// Rows of `columns` elements that tiles may read and write: room for the last tile, and an odd number of cache lines,
 /// so that rows do not compete for the same places of a cache.
@@ -234,7 +234,8 @@ class AttentionHead {
                    HeadRows<A> to, A* sums) const {
     const HeadRows<A> own = segment > 0 ? HeadRows<A>{sums, width_pitch_} : to;
     for (long j = 0, rows; j < seen(last); j += rows) {
-      rows = smaller(tile_rows, (shape_.causal && j < segment ? segment : seen(last)) - j);
+      const long border = !shape_.causal || j >= first ? seen(last) : j < segment ? segment : first;
+      rows = smaller(tile_rows, border - j);
       const long from = shape_.causal && j > first ? j : first;  // queries before see none of these keys
       run_product<A>({taps, last - from, factors + (from - first) * pitch_ + j, 1, x.data + from * x.pitch,
                       own.data + j * own.pitch, own.pitch, first > segment && !(shape_.causal && j >= first), false},
@@ -244,11 +245,15 @@ class AttentionHead {
       add_segment(own, to, seen(last), shape_.causal ? segment : shape_.keys);
   }
   // Rows from `fresh` on have no sums of earlier segments.
-  void add_segment(HeadRows<A> from, HeadRows<A> to, long rows, long fresh) const {
+  [[gnu::noinline]] void add_segment(HeadRows<A> from, HeadRows<A> to, long rows, long fresh) const {
+    using V = Simd<A>;
     for (long j = 0; j < rows; ++j) {
       const A* const own = from.data + j * from.pitch;
       A* const sum = to.data + j * to.pitch;
-      for (long f = 0; f < shape_.width; ++f) sum[f] = j < fresh ? sum[f] + own[f] : own[f];
+      if (j >= fresh) copy_row(own, sum, shape_.width);
+      long f = j < fresh ? 0 : shape_.width;
+      for (; f + V::width <= shape_.width; f += V::width) (V::load(sum + f) + V::load(own + f)).store(sum + f);
+      for (; f < shape_.width; ++f) sum[f] += own[f];
     }
   }
 

@@ -79,6 +79,7 @@ class WeightGradient {
     const long pixels = plan_.band * s_.ow, pixel_h = (plan_.in_place ? s_.stride_h : 1) * image.pitch;
     sort_rows(row0, rows);
     if (s_.n == 0) clear(level_[0], rows * pitch);
+    listed_ = 0;
     const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
     const long visited = unit * plan_.images * plan_.group;  // samples
     for (long sample = 0; sample < s_.n; sample += visited) {
@@ -86,7 +87,8 @@ class WeightGradient {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
         if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh))
           clear(image_, images_at_once(plan_, s_.n) * image.elements());
-        if (plan_.band < s_.oh || (sample == 0 && y == 0)) list_pixels(image.elements(), y, band, pixel_h, pitch);
+        if (band != listed_ || (leaves_out_ && plan_.band < s_.oh))
+          list_pixels(image.elements(), y, band, pixel_h, pitch);
         long count = 0;
         for (long own = sample; own < sample + visited && own < s_.n; ++count, own += unit) {
           const bool second = own + 1 < s_.n;
@@ -157,6 +159,7 @@ class WeightGradient {
   // The pixels of rows y0 .. y0 + band - 1 of the result, those of several images one behind the other: all, or for
   // each tap those for which it meets no padding.
   [[gnu::noinline]] void list_pixels(long image, long y0, long band, long pixel_h, long pitch) {
+    listed_ = band;
     const long pixels = band * s_.ow, pixel_w = plan_.in_place ? s_.stride_w : 1;
     for (long list = 0; list < lists_; ++list) {
       Tap *const begin = taps_ + list * plan_.images * plan_.band * s_.ow, *to = begin;
@@ -231,6 +234,7 @@ class WeightGradient {
   const WeightPlan& plan_;
   bool leaves_out_;  // with finite dy pixels in the padding change nothing but the sign of a zero
   long lists_, row0_ = 0, each_[most_lists]{};  // lists of pixels: one, or one per tap; their steps per image
+  long listed_ = 0;                             // rows that they are for: where they begin matters to padding only
   Tap* taps_;
   std::int32_t *row_, *sorted_ = nullptr;
   A* level_[sample_levels]{};

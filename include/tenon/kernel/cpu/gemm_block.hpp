@@ -59,9 +59,8 @@ class GemmBlock {
   void run(const Gemm<T>& g) {
     // One row of tiles needs a packed panel once: it goes through the nearest cache, all of k before the next panel.
     const bool one_by_one = pack_b_ && !pack_a_ && row_blocks_ == 1;
-    const long depth = one_by_one ? gemm_depth<A> : plan_.depth();
+    const long units = plan_.units(), depth = one_by_one ? gemm_depth<A> : plan_.depth();
     block_by_block_ = plan_.row_by_row() && !one_by_one;
-    const long units = plan_.units();
     fill_taps(at_most(units, depth));
     for (long s = 0, end; s < panels_; s = end) {
       end = one_by_one ? s + 1 : panels_;
