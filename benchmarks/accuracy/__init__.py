@@ -2,5 +2,6 @@
 
 
 def rows():
-    from accuracy import sums
+    from accuracy import products, sums
     yield from sums.rows()
+    yield from products.rows()

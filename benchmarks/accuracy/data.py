@@ -34,10 +34,10 @@ def columns_of(data, first, count, length):
     return rows_of(data, first, count, length).T.contiguous()
 
 
-def images_of(data, first, n, height, width):
-    """[n, 2, height, width]"""
-    x = rows_of(data, first, 2, n * height * width)
-    return x.reshape(2, n, height, width).transpose(0, 1).contiguous()
+def images_of(data, first, n, height, width, channels=2):
+    """[n, channels, height, width]"""
+    x = rows_of(data, first, channels, n * height * width)
+    return x.reshape(channels, n, height, width).transpose(0, 1).contiguous()
 
 
 def error(f, scale, *x):

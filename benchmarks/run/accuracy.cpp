@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../../tests/support/accuracy_products.hpp"
 #include "../../tests/support/accuracy_sums.hpp"
 
 using namespace support::accuracy;
@@ -18,4 +19,8 @@ void print(std::span<const Row> rows, const char* wanted) {
 }
 }  // namespace
 
-int main(int count, char** argument) { print(sums, count > 1 ? argument[1] : ""); }
+int main(int count, char** argument) {
+  const char* const wanted = count > 1 ? argument[1] : "";
+  print(sums, wanted);
+  print(products, wanted);
+}
