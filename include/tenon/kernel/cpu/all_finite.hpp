@@ -76,10 +76,11 @@ template <class T>
   return detail::any_nan(((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])));
 }
 
-/// True if all numbers are finite.
+/// True if all numbers are finite, as integers are.
 template <class T>
-bool all_finite(const T* x, long count) {
-  if constexpr (std::is_floating_point_v<T>) return detail::products_with_zero_vanish(x, count);
+bool all_finite([[maybe_unused]] const T* x, [[maybe_unused]] long count) {
+  if constexpr (std::is_integral_v<T>) return true;
+  else if constexpr (std::is_floating_point_v<T>) return detail::products_with_zero_vanish(x, count);
   else return detail::exponents_are_finite(x, count);
 }
 
