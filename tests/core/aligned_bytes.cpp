@@ -9,6 +9,10 @@
 
 using tenon::AlignedBytes;
 
+// Sanitizers end a program whose allocation fails, unless it asks them not to.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+
 TEST_CASE("the memory is aligned to a cache line and belongs to one owner") {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{4096}}) {
     AlignedBytes memory(bytes);
@@ -23,4 +27,16 @@ TEST_CASE("the memory is aligned to a cache line and belongs to one owner") {
     CHECK(other.data() != nullptr);
   }
   CHECK(AlignedBytes().data() == nullptr);
+}
+
+TEST_CASE("more than a process can address is OutOfMemory that says for what") {
+  AlignedBytes memory(8);
+  std::byte* const at = memory.data();
+  CHECK_THROWS_WITH_AS(memory = AlignedBytes(std::size_t{1} << 47, "the tensors of a file"),
+                       "Out of memory: 141 TB were asked for the tensors of a file. Take a smaller batch or network, "
+                       "or free memory first.",
+                       tenon::OutOfMemory);
+  CHECK(memory.data() == at);
+  CHECK_THROWS_WITH_AS(tenon::ParameterArena::make(nullptr, 0, 1L << 47),
+                       doctest::Contains("141 TB were asked for the parameters of a network."), tenon::OutOfMemory);
 }

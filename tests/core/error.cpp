@@ -21,6 +21,8 @@ TEST_CASE("every kind is an Error and a std::runtime_error, and none is another 
       return 't';
     } catch (const KeyError&) {
       return 'k';
+    } catch (const OutOfMemory&) {
+      return 'm';
     } catch (const RuntimeError&) {
       return 'r';
     } catch (const Error&) {
@@ -31,6 +33,8 @@ TEST_CASE("every kind is an Error and a std::runtime_error, and none is another 
   CHECK(thrown(TypeError("")) == 't');
   CHECK(thrown(KeyError("")) == 'k');
   CHECK(thrown(RuntimeError("")) == 'r');
+  CHECK(thrown(OutOfMemory("")) == 'm');
+  CHECK_THROWS_AS(throw OutOfMemory("x"), RuntimeError);
   CHECK(thrown(Error("")) == 'e');
   CHECK_THROWS_AS(throw KeyError("x"), Error);
   CHECK_THROWS_AS(throw Error("x"), std::runtime_error);
@@ -85,4 +89,14 @@ TEST_CASE("lists of names") {
   CHECK(quoted_list(std::vector<std::string>{}) == "");
   CHECK(quoted_list(std::vector<std::string>{"a"}) == "'a'");
   CHECK(quoted_list(std::vector<std::string>{"a", "b"}) == "'a', 'b'");
+}
+
+TEST_CASE("a number of bytes for readers has three digits and a unit") {
+  CHECK(detail::memory_text(0) == "0 bytes");
+  CHECK(detail::memory_text(999) == "999 bytes");
+  CHECK(detail::memory_text(1000) == "1 KB");
+  CHECK(detail::memory_text(12345678901.0) == "12.3 GB");
+  CHECK(detail::memory_text(9.996e6) == "10 MB");
+  CHECK(detail::memory_text(999.7e9) == "1 TB");
+  CHECK(detail::memory_text(1234e18) == "1234 EB");
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <list>
 #include <type_traits>
@@ -12,6 +13,10 @@
 #include <tenon/core/tensor.hpp>
 
 using namespace tenon;
+
+// Sanitizers end a program whose allocation fails, unless it asks them not to.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace {
 template <class T, class S>
@@ -144,10 +149,46 @@ TEST_CASE("zeros, ones, full, arange, empty") {
   CHECK(Tensor<float, Shape<0, 3>>::empty().count() == 0);
   using Rows = Tensor<float, Shape<dyn, 3>>;
   CHECK_THROWS_WITH_AS(Rows::empty(-1),
-                       "A tensor float32 [n,3] was asked for with a batch size of -1, legal are 0 .. 23456248059221.",
+                       "A tensor float32 [n,3] was asked for with a batch size of -1, it must not be negative.",
                        ValueError);
-  CHECK_THROWS_AS(Rows::empty(std::numeric_limits<long>::max()), ValueError);
   CHECK_THROWS_AS(Rows::zeros(std::numeric_limits<long>::min()), ValueError);
+}
+
+TEST_CASE("what does not fit into memory is OutOfMemory that says how much and for what; the next one fits") {
+  using Rows = Tensor<float, Shape<dyn, 1024>>;  // 2^47 bytes are beyond all that a process can address
+  CHECK_THROWS_WITH_AS(Rows::empty(1L << 35),
+                       "Out of memory: 141 TB were asked for a tensor float32 [n,1024] of batch size 34359738368. Take "
+                       "a smaller batch or network, or free memory first.",
+                       OutOfMemory);
+  CHECK_THROWS_WITH_AS((Tensor<std::int8_t, Shape<32768, 65536, 65536>>::empty()),
+                       doctest::Contains("141 TB were asked for a tensor int8 [32768,65536,65536]."), OutOfMemory);
+  CHECK_THROWS_WITH_AS(Rows::empty(std::numeric_limits<long>::max()),
+                       doctest::Contains("37779 EB were asked for a tensor float32 [n,1024] of batch size 92233720"),
+                       OutOfMemory);
+  CHECK_THROWS_AS(Rows::ones(1L << 52), RuntimeError);  // 2^64 bytes: 0 in a long
+  CHECK(Rows::ones(2).values()[2047] == 1);
+}
+
+TEST_CASE("a tensor that was never given elements has none; a batch of 0 has an address") {
+  const Tensor<float, Shape<2, 3>> never;
+  CHECK(never.data() == nullptr);
+  CHECK(never.values().empty());
+  CHECK(never.view().as<float>().empty());
+  CHECK(never.count() == 0);
+  CHECK(never.copy().data() == nullptr);
+  CHECK(never.copy().count() == 0);
+  CHECK_THROWS_WITH_AS(never(0, 0), "This tensor has no elements: assign to it first.", ValueError);
+  CHECK_THROWS_WITH_AS(never[0], "This tensor has no elements: assign to it first.", ValueError);
+  const Tensor<float, Shape<>> number;
+  CHECK_THROWS_WITH_AS(number(), "This tensor has no elements: assign to it first.", ValueError);
+  CHECK_THROWS_WITH_AS(number.item(), "This tensor has no elements: assign to it first.", ValueError);
+  const auto none = Tensor<float, Shape<dyn, 3>>::empty(0);
+  CHECK(none.data() != nullptr);
+  CHECK(reinterpret_cast<std::uintptr_t>(none.data()) % 64 == 0);
+  CHECK(none.values().empty());
+  CHECK(none.copy().data() != nullptr);
+  CHECK_THROWS_WITH_AS(none(0, 0), "Index 0 into axis 0, which has the extent 0.", ValueError);
+  CHECK_THROWS_AS(none[0], ValueError);
 }
 
 TEST_CASE("copies share, copy() does not; a moved-from tensor has no elements") {
@@ -164,7 +205,7 @@ TEST_CASE("copies share, copy() does not; a moved-from tensor has no elements") 
   CHECK_THROWS_AS(x.to<float>(), ValueError);
   const Tensor<float, Shape<2>> unset;
   CHECK(unset.count() == 0);
-  CHECK(unset.copy().count() == 2);
+  CHECK(unset.copy().count() == 0);
 }
 
 TEST_CASE("item is the only element") {

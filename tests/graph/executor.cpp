@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@
 
 using namespace support;
 using namespace tenon;
+
+// Sanitizers end a program whose allocation fails, unless it asks them not to.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace {
 using Images = TypeKey<Dtype::float32, dyn, 20>;
@@ -293,4 +298,20 @@ TEST_CASE("an executor that is used for two networks in turn resolves their addr
   alone.step(other), alone.step(other);
   CHECK(one.bits() == alone.bits());
   CHECK(two.bits() != one.bits());
+}
+
+TEST_CASE("executor: scratch memory that cannot be had is OutOfMemory, and leaves the executor as it was") {
+  Training training, same;
+  Executor executor(Fused::program), other(Fused::program);
+  CHECK(training.step(executor) == same.step(other));
+  const void* inputs[]{training.x.data(), training.y.data()};
+  // Nothing is read before there is memory. The last number of bytes is beyond a long.
+  CHECK_THROWS_WITH_AS(executor.run(inputs, 1L << 45),
+                       doctest::Contains("were asked for the values between the operators of a graph for a batch of "
+                                         "35184372088832. Take a smaller batch"),
+                       OutOfMemory);
+  for (const long n : {1L << 40, 1L << 59, std::numeric_limits<long>::max()})
+    CHECK_THROWS_AS(executor.run(inputs, n), OutOfMemory);
+  CHECK(training.step(executor) == same.step(other));
+  CHECK(training.bits() == same.bits());
 }

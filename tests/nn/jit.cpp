@@ -73,3 +73,14 @@ TEST_CASE("arguments that do not fit are refused") {
                        ValueError);
   CHECK_THROWS_WITH_AS(compiled(Batch::full(1, 2), Batch()), doctest::Contains("without elements"), ValueError);
 }
+
+TEST_CASE("an empty batch runs, also as the first one") {
+  constexpr auto twice = [](auto x) { return relu(x) * 2; };
+  const auto compiled = jit(twice);
+  for (long n : {0, 3, 0}) {
+    const Batch x = Batch::full(1, n), y = compiled(x);
+    CHECK(y.n() == n);
+    CHECK(y.data() != nullptr);
+    CHECK(same_bits(y, twice(x)));
+  }
+}

@@ -25,12 +25,12 @@ namespace detail {
 }
 }  // namespace detail
 
-/// `bytes` of memory, not initialised, aligned to 64; freed with this. Throws std::bad_alloc.
+/// `bytes` of memory, not initialised, aligned to 64; freed with this. Throws OutOfMemory that says `what` they were
+/// for.
 class AlignedBytes {
  public:
   AlignedBytes() = default;
-  explicit AlignedBytes(std::size_t bytes)
-      : data_(static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)))) {
+  explicit AlignedBytes(std::size_t bytes, const char* what = "a buffer") : data_(detail::aligned_memory(bytes, what)) {
     detail::prefer_large_pages(data_.get(), bytes);
   }
   std::byte* data() const { return data_.get(); }

@@ -42,11 +42,12 @@ struct AnyTensor {
   }
   [[gnu::noinline]] std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
 
-  /// The elements as T. Throws TypeError if the dtype is another one.
+  /// The elements as T; none if data is null, as of a tensor that was never given any. Throws TypeError if the dtype is
+  /// another one.
   template <Element T>
   std::span<T> as() const {
     if (dtype_of<T> != dtype) refuse(dtype_of<T>);
-    return {static_cast<T*>(data), static_cast<std::size_t>(count())};
+    return {static_cast<T*>(data), data ? static_cast<std::size_t>(count()) : 0};
   }
 
  private:

@@ -6,12 +6,21 @@
 #include <cstring>
 #include <new>
 
-#include <tenon/core/config.hpp>
+#include <tenon/core/error.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 inline constexpr long alignment = 64;
 constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+namespace detail {
+/// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
+[[gnu::noinline]] inline std::byte* aligned_memory(std::size_t bytes, const char* what) {
+  void* const memory = ::operator new(bytes ? bytes : 1, std::align_val_t(alignment), std::nothrow);
+  if (!memory) throw_out_of_memory(double(bytes), what);
+  return static_cast<std::byte*>(memory);
+}
+}  // namespace detail
 
 struct Entry;  // graph/structure.hpp
 
@@ -27,12 +36,12 @@ struct ParameterArena {
   std::byte* data = nullptr;
 
   static ParameterArena* make(const Entry* entries, int entry_count, long bytes) {
+    std::byte* const memory = detail::aligned_memory(std::size_t(bytes), "the parameters of a network");
     auto* arena = new ParameterArena;
     arena->entries = entries;
     arena->entry_count = entry_count;
     arena->bytes = bytes;
-    arena->data = static_cast<std::byte*>(
-        ::operator new(static_cast<std::size_t>(bytes ? bytes : alignment), std::align_val_t(alignment)));
+    arena->data = memory;
     std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
     return arena;
   }

@@ -1,4 +1,4 @@
-// Errors that a program can catch: one base, four kinds with the names that MindSpore users know.
+// Errors that a program can catch: one base, the kinds with the names that MindSpore users know.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -32,6 +32,11 @@ struct KeyError : Error {
 /// A state in which the request cannot be served: a broken file, a failed system call, a missing backend.
 struct RuntimeError : Error {
   using Error::Error;
+};
+/// Memory that could not be had. The message says how much, and for what. What the request was a part of has not
+/// happened; a smaller one can follow.
+struct OutOfMemory : RuntimeError {
+  using RuntimeError::RuntimeError;
 };
 
 namespace detail {
@@ -152,6 +157,22 @@ template <class E, class... Parts>
     detail::throw_joined<E>(part, detail::text_kinds<Parts...>);
   }
 }
+
+namespace detail {
+/// "12.3 GB": three digits and a unit, of a number of bytes that may be beyond all integers.
+[[gnu::cold, gnu::noinline]] inline std::string memory_text(double bytes) {
+  constexpr const char* units[]{" bytes", " KB", " MB", " GB", " TB", " PB", " EB"};
+  int unit = 0;
+  for (; bytes >= 999.5 && unit < 6; ++unit) bytes /= 1000;
+  const double rounds = unit == 0 || bytes >= 99.95 ? 1 : bytes >= 9.995 ? 10 : 100;
+  return text(double(static_cast<long long>(bytes * rounds + 0.5)) / rounds, units[unit]);
+}
+/// `what` as in "a tensor float32 [n,3] of batch size 5".
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_memory(double bytes, std::string_view what) {
+  throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what,
+                           ". Take a smaller batch or network, or free memory first.");
+}
+}  // namespace detail
 
 /// Number of single-character edits that turn a into b (Levenshtein).
 [[gnu::cold]] inline int edit_distance(std::string_view a, std::string_view b) {

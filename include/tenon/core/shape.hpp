@@ -85,6 +85,11 @@ constexpr bool only_first_is_dynamic(const TensorType& t) {
     if (t.extent[axis] < 0) return false;
   return true;
 }
+constexpr bool has_countable_bytes(const TensorType& t) {
+  double bytes = double(size_of(t.dtype));
+  for (int axis = 0; axis < t.rank; ++axis) bytes *= double(t.size(axis, 1));
+  return bytes <= double(1L << 48);
+}
 }  // namespace detail
 
 /// Writes the extents as in messages: [n,3,28,28], [2n,10].

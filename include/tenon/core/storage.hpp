@@ -21,7 +21,7 @@ class Storage {
   static constexpr std::size_t max_bytes = std::size_t{1} << 48;
 
   Storage() = default;
-  /// A block of at least `bytes`. Throws RuntimeError above max_bytes, std::bad_alloc if there is no memory.
+  /// A block of at least `bytes`. Throws OutOfMemory.
   [[gnu::noinline]] explicit Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
   /// The class of sizes to which a number of bytes belongs: known beforehand, it saves a call a few steps.
   enum class SizeClass : int {};
@@ -104,7 +104,7 @@ class Storage {
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
-    throw_error<RuntimeError>(
+    throw_error<OutOfMemory>(
         "A tensor of ", bytes,
         " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
   }
@@ -164,7 +164,9 @@ class Storage {
     return std::exchange(shelf.first, shelf.first->next);
   }
   [[gnu::noinline]] static Block* allocate(int c) {
-    Block* const block = ::new (::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64))) Block;
+    void* const memory = ::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64), std::nothrow);
+    if (!memory) detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
+    Block* const block = ::new (memory) Block;
     block->size_class = c;
     if (!gone_) {
       ++shelves_[c].taken;

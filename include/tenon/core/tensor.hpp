@@ -51,6 +51,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr int rank = dims.rank;
   static_assert(detail::only_first_is_dynamic(dims), "only the leading extent of a Shape can be dynamic");
+  static_assert(detail::has_countable_bytes(dims), "a Shape has at most 2^48 bytes: look for a wrong extent");
 
   /// No elements; assign to it before use.
   Tensor() = default;
@@ -101,10 +102,10 @@ class Tensor : public ops::Value<Tensor<T, S>> {
                   "the parts of the list have different extents");
   }
 
-  /// Uninitialised elements. Throws ValueError for a negative or overflowing n.
+  /// Uninitialised elements. Throws ValueError for a negative n, OutOfMemory.
   static Tensor empty(long n = 1) {
-    if (n < 0 || n > long(Storage::max_bytes) / (dims.bytes(1) ? dims.bytes(1) : 1)) detail::throw_bad_batch(dims, n);
-    return Tensor(Storage(static_cast<std::size_t>(dims.bytes(n))), n);
+    if (n < 0) detail::throw_bad_batch(dims, n);
+    return Tensor(detail::storage_for(dims, n), n);
   }
   /// All elements equal to `value`.
   static Tensor full(T value, long n = 1) {
@@ -146,6 +147,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     return t;
   }
 
+  /// The elements in row-major order. Of a batch of 0 it is a valid address, too, with nothing behind it; only a tensor
+  /// that was never given elements has null, and values() without any.
   T* data() { return reinterpret_cast<T*>(elements()); }
   const T* data() const { return reinterpret_cast<const T*>(elements()); }
   std::span<T> values() { return {data(), static_cast<std::size_t>(count())}; }
@@ -158,8 +161,9 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   /// A view for code that works on any tensor. The elements belong to this tensor.
   AnyTensor view() const { return AnyTensor(dims, n_, elements()); }
   Tensor copy() const {
+    if (!storage_) return {};
     Tensor t = empty(n_);
-    if (storage_) std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
+    std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
     return t;
   }
   /// The block as it is: an image that an operator made may be in blocks of samples. data() has it row-major.
@@ -168,7 +172,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
 
   /// The only element. Throws ValueError if there are more.
   T item() const {
-    if (count() != 1)
+    if (needed(), count() != 1)
       throw_error<ValueError>("item() needs a tensor of one element, this one has the shape ",
                               shape_text(view().shape()), ".");
     return data()[0];
@@ -287,6 +291,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   std::size_t offset(I... index) const {
     std::size_t at = 0;
     int axis = 0;
+    if constexpr (rank == 0) needed();
     ((at = at * static_cast<std::size_t>(extent(axis)) + checked(static_cast<long>(index), axis), ++axis), ...);
     (void)axis;
     return at;

@@ -28,9 +28,34 @@ inline std::string type_text(const TensorType& type) {
   return std::string(s.view());
 }
 
-[[noreturn]] inline void throw_bad_batch(const TensorType& type, long n) {
-  throw_error<ValueError>("A tensor ", type_text(type), " was asked for with a batch size of ", n, ", legal are 0 .. ",
-                          long(Storage::max_bytes) / (type.bytes(1) ? type.bytes(1) : 1), ".");
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_batch(const TensorType& type, long n) {
+  throw_error<ValueError>("A tensor ", type_text(type), " was asked for with a batch size of ", n,
+                          ", it must not be negative.");
+}
+
+/// Says that there is no memory for the elements of a type. The sizes as reals: they may be beyond all integers.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_no_memory(const TensorType& type, long n) {
+  throw_out_of_memory(double(type.bytes(1)) * double(type.batched() ? n : 1),
+                      text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
+}
+
+[[gnu::noinline]] inline void check_large_batch(const TensorType& type, long n) {
+  if (double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);
+}
+
+/// Makes a block for the elements of a type, for a batch of n that is not negative. Throws OutOfMemory.
+[[gnu::always_inline]] inline void make_storage(Storage& storage, const TensorType& type, long n) {
+  if (n >> 10) check_large_batch(type, n);  // else the bytes are within a long, as those of a sample are
+  try {
+    storage.make(Storage::class_of(static_cast<std::size_t>(type.bytes(n))));
+  } catch (const OutOfMemory&) {
+    throw_no_memory(type, n);
+  }
+}
+[[gnu::noinline]] inline Storage storage_for(const TensorType& type, long n) {
+  Storage storage;
+  make_storage(storage, type, n);
+  return storage;
 }
 
 /// The batch size for which the type has `count` elements.

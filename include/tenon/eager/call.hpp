@@ -171,7 +171,7 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   Arguments a = eager_arguments(call, operand, immediate);
   if (call.effect) a.buffer[0] = a.buffer[1];
   else if (!call.kernel) result = *operand[0].storage;
-  else result.make(Storage::class_of(static_cast<std::size_t>(call.result.bytes(a.n)))), a.buffer[0] = result.data();
+  else make_storage(result, call.result, a.n), a.buffer[0] = result.data();
   if (call.kernel) {
     const FlushDenormals flush;
     launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));

@@ -1,5 +1,6 @@
 // The layout in which an eager call runs, and its operands brought into it.
 #pragma once
+#include <tenon/core/tensor_list.hpp>
 #include <tenon/kernel/cpu/sample_blocks.hpp>
 #include <tenon/kernel/kernel.hpp>
 
@@ -47,7 +48,7 @@ inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, cons
 /// A new block for a result.
 inline Storage result_storage(const TensorType& type, long n, bool blocks) {
   const bool image = blocks && is_image(type);
-  Storage storage(static_cast<std::size_t>(type.bytes(image ? whole_blocks(n) : n)));
+  Storage storage = tenon::detail::storage_for(type, image ? whole_blocks(n) : n);
   if (image) storage.set_in_blocks();
   return storage;
 }

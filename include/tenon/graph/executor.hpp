@@ -6,104 +6,12 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/core/simd.hpp>
+#include <tenon/core/storage.hpp>
 #include <tenon/graph/guard.hpp>
 #include <tenon/graph/indices.hpp>
-#include <tenon/graph/kernel_entry.hpp>
-#include <tenon/graph/plan.hpp>
+#include <tenon/graph/program.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-/// How threads share the blocks of samples of a stage: `parts` of them take the first `shared` blocks, each so many
-/// neighbours as the others if that leaves few; for a block that is left they share the work of each row.
-struct BlockShares {
-  long blocks = 1, shared = 0, parts = 1;
-  constexpr BlockShares(long n, int threads) {
-    if (n > block_samples) blocks = whole_blocks(n) / block_samples;
-    const long rest = blocks % threads;
-    const bool together = threads > 1 && 2 * rest <= threads && (blocks > threads || blocks == 1);
-    shared = together ? blocks - rest : blocks;
-    parts = shared < threads ? (shared ? shared : 1) : threads;
-  }
-  constexpr long begin(long part) const { return shared * part / parts; }
-};
-
-/// One kernel call of a compiled graph: where its result and operands are.
-struct KernelRow {
-  const KernelEntry* kernel = nullptr;
-  int node = 0, buffers = 0;
-  bool blocks = false;   // images are in blocks of samples if the batch fills them
-  bool guarded = false;  // left out if the training state's overflow flag is set
-  bool sums = false;     // what it makes of each block of a stage is added up
-  int stage = 0;         // rows of a stage run together for one block after the other; 0: for the whole batch
-  std::uint64_t immediate = 0;
-  BufferPlace buffer[max_operands + 1]{};
-
-  /// The work for `samples` of a batch of n.
-  [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const {
-    return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples);
-  }
-};
-
-/// A compiled graph as data; everything points to constants.
-struct Program {
-  const KernelRow* row = nullptr;
-  int rows = 0;
-  const Node* node = nullptr;
-  int nodes = 0;
-  const BufferPlace* place = nullptr;  // of each node
-  long floor = 0;                      // bytes of scratch below region sample
-  const ScratchSize* need = nullptr;
-  int needs = 0;
-  const std::uint64_t* constant = nullptr;
-  const int* output = nullptr;
-  int outputs = 0;
-  const Entry* entries = nullptr;
-  bool blocks = false;  // some rows are for blocks of samples
-
-  long block = 0;  // bytes of region block, per sample
-
-  /// Samples for which there is memory.
-  constexpr long samples(long n) const { return blocks && in_blocks(n) ? whole_blocks(n) : n; }
-  /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
-  constexpr long bytes(long n, int threads) const {
-    return scratch(n) + thread_bytes(n) * threads + parts_of_sums(n, threads);
-  }
-  /// The part of it that holds values which more than one stage, or the whole batch, needs.
-  [[gnu::noinline, gnu::cold]] constexpr long scratch(long n) const {
-    long most = 0;
-    for (int i = 0; i < needs; ++i) most = need[i].bytes(samples(n)) > most ? need[i].bytes(samples(n)) : most;
-    return most;
-  }
-  /// What each thread needs: for the values of a block, and for its kernels.
-  constexpr long thread_bytes(long n) const { return block_bytes(n) + workspace(n); }
-  constexpr long block_bytes(long n) const { return block * block_of(samples(n)); }
-  [[gnu::noinline, gnu::cold]] constexpr long workspace(long n) const {
-    long most = 0;
-    for (int i = 0; i < rows; ++i)
-      if (const long w = workspace_of(row[i], n) + (row[i].sums && n > block_samples ? sum_bytes(row[i]) : 0); w > most)
-        most = w;
-    return most;
-  }
-  /// What the kernel of a row needs.
-  constexpr long workspace_of(const KernelRow& r, long n) const {
-    if (!r.stage) return r.work(n, n).workspace;
-    const long whole = r.work(block_of(n), n).workspace,
-               rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
-    return whole > rest ? whole : rest;
-  }
-  /// The sums that threads make of each block, until they are added up in order.
-  [[gnu::noinline, gnu::cold]] constexpr long parts_of_sums(long n, int threads) const {
-    const BlockShares shares(n, threads);
-    if (shares.parts == 1) return 0;
-    long most = 0, here = 0;
-    for (int i = 0; i < rows; ++i) {
-      here = (i && row[i].stage == row[i - 1].stage ? here : 0) + (row[i].sums ? sum_bytes(row[i]) : 0);
-      most = here > most ? here : most;
-    }
-    return most * (shares.shared - shares.begin(1));
-  }
-  constexpr long sum_bytes(const KernelRow& r) const { return aligned(node[r.node].type.bytes(1)); }
-};
 
 /// Sees every kernel call; the default sees nothing and costs nothing. `before(node)` and `after(node, arguments)`.
 struct NoPolicy {
@@ -212,14 +120,21 @@ class Executor {
            (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
   }
   [[gnu::cold]] void reserve(long n, int threads) {
+    const double about = program_->many_bytes(n, threads);
+    if (about > double(Storage::max_bytes)) throw_no_scratch(about, n);
     const long needed = program_->bytes(n, threads);
-    if (needed > capacity_) {
-      scratch_ = AlignedBytes(std::size_t(needed));
-      capacity_ = needed;
-    }
+    if (needed > capacity_ || !scratch_.data()) try {
+        scratch_ = AlignedBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
+        capacity_ = needed;
+      } catch (const OutOfMemory&) {
+        throw_no_scratch(double(needed), n);
+      }
     base_[int(Region::sample)] = scratch_.data() + program_->floor;
     base_[int(Region::fixed)] = scratch_.data();
     base_[int(Region::block)] = scratch_.data() + program_->scratch(n);
+  }
+  [[noreturn, gnu::noinline, gnu::cold]] static void throw_no_scratch(double bytes, long n) {
+    detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
   }
   [[gnu::noinline, gnu::cold]] void resolve(long n, int threads) {  // cold: for small code
     n_ = -1;

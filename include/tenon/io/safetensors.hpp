@@ -57,7 +57,7 @@ class Safetensors {
     const std::string json = read_header(file, path, size);
     const std::uint64_t data_bytes = size - 8 - json.size();
     SafetensorsHeader header = parse_safetensors_header(json, data_bytes, path);
-    data_ = AlignedBytes(static_cast<std::size_t>(data_bytes));
+    data_ = AlignedBytes(static_cast<std::size_t>(data_bytes), "the tensors of a file");
     read_exactly(file, path, {data_.data(), static_cast<std::size_t>(data_bytes)});
     metadata_ = std::move(header.metadata);
     path_ = path;

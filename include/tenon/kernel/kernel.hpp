@@ -197,7 +197,7 @@ inline std::byte* thread_workspace(long bytes) {
   thread_local Storage scratch;
   thread_local long size = 0;
   if (bytes > size) {
-    scratch = Storage(static_cast<std::size_t>(bytes));
+    scratch = Storage(static_cast<std::size_t>(bytes));  // throws before the old one goes
     size = bytes;
   }
   return scratch.data();

@@ -61,7 +61,7 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
 /// The bytes of a training state.
 class TrainState {
  public:
-  TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(std::size_t(bytes)) {
+  TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(std::size_t(bytes), "the moments of an optimizer") {
     std::memset(data(), 0, std::size_t(bytes));
     random()[0] = seed;
   }
