@@ -75,6 +75,26 @@ TEST_CASE("names come from the source") {
   CHECK(member_name<Two, 1, Weight>() == "weight_2");
 }
 
+namespace {
+struct Opened {
+  ~Opened() { ++closed; }
+  static inline int closed = 0;
+};
+struct NotLiteral : Base {
+  int first;
+  Opened files[2];
+  std::vector<int>* pointer;
+};
+}  // namespace
+
+TEST_CASE("types and names of members, also of a class without constexpr objects") {
+  using Types = decltype(for_each_member(std::declval<NotLiteral&>(), MemberTypesOf{}));
+  static_assert(std::is_same_v<Types, MemberTypes<int, Opened[2], std::vector<int>*>>);
+  static_assert(external_member_name<NotLiteral, 0>() == "first");
+  static_assert(external_member_name<NotLiteral, 1>() == "files");
+  CHECK(external_member_name<NotLiteral, 2>() == "pointer");
+}
+
 TEST_CASE("class names and numbers") {
   static_assert(class_name<Two>() == "Two" && class_name<Wide<3>>() == "Wide" &&
                 class_name<std::vector<int>>() == "vector");

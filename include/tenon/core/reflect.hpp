@@ -1,6 +1,7 @@
 // Members of an aggregate by position, and their names, without a macro in the user's class.
 #pragma once
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include <tenon/core/config.hpp>
@@ -90,89 +91,109 @@ constexpr void each(F& f, M&... m) {
 }
 }  // namespace detail
 
+/// The types of an aggregate's members: `decltype(for_each_member(std::declval<T&>(), MemberTypesOf{}))`, which needs no
+/// object of T.
+template <class... M>
+struct MemberTypes {};
+struct MemberTypesOf {};
+namespace detail {
+template <class... M>
+constexpr MemberTypes<M...> each(MemberTypesOf&, M&...) {
+  return {};
+}
+/// As f of for_each_member it gives the address of member I.
+template <int I>
+struct PointerTo {};
+template <int I, class... M>
+constexpr auto each(PointerTo<I>&, M&... m) {
+  return &std::get<I>(std::tie(m...));
+}
+}  // namespace detail
+
 /// Number of data members of an aggregate with exactly one (empty) base class.
 template <class T>
 inline constexpr int member_count = detail::initializers<T>() - 1;
 
-/// Calls f(member, position) for each data member of t.
+/// Calls f(member, position) for each data member of t. f may be MemberTypesOf{}.
 template <class T, class F>
-constexpr void for_each_member(T& t, F f) {
+constexpr auto for_each_member(T& t, F f) {
   constexpr int count = member_count<std::remove_cv_t<T>>;
   using detail::each;
   static_assert(count <= max_members, "a cell has at most 24 members: group some of them in a cell of their own");
   if constexpr (count <= 0) {
+    return each(f);
   } else if constexpr (count == 1) {
     auto& [a] = t;
-    each(f, a);
+    return each(f, a);
   } else if constexpr (count == 2) {
     auto& [a, b] = t;
-    each(f, a, b);
+    return each(f, a, b);
   } else if constexpr (count == 3) {
     auto& [a, b, c] = t;
-    each(f, a, b, c);
+    return each(f, a, b, c);
   } else if constexpr (count == 4) {
     auto& [a, b, c, d] = t;
-    each(f, a, b, c, d);
+    return each(f, a, b, c, d);
   } else if constexpr (count == 5) {
     auto& [a, b, c, d, e] = t;
-    each(f, a, b, c, d, e);
+    return each(f, a, b, c, d, e);
   } else if constexpr (count == 6) {
     auto& [a, b, c, d, e, g] = t;
-    each(f, a, b, c, d, e, g);
+    return each(f, a, b, c, d, e, g);
   } else if constexpr (count == 7) {
     auto& [a, b, c, d, e, g, h] = t;
-    each(f, a, b, c, d, e, g, h);
+    return each(f, a, b, c, d, e, g, h);
   } else if constexpr (count == 8) {
     auto& [a, b, c, d, e, g, h, i] = t;
-    each(f, a, b, c, d, e, g, h, i);
+    return each(f, a, b, c, d, e, g, h, i);
   } else if constexpr (count == 9) {
     auto& [a, b, c, d, e, g, h, i, j] = t;
-    each(f, a, b, c, d, e, g, h, i, j);
+    return each(f, a, b, c, d, e, g, h, i, j);
   } else if constexpr (count == 10) {
     auto& [a, b, c, d, e, g, h, i, j, k] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k);
+    return each(f, a, b, c, d, e, g, h, i, j, k);
   } else if constexpr (count == 11) {
     auto& [a, b, c, d, e, g, h, i, j, k, l] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l);
   } else if constexpr (count == 12) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m);
   } else if constexpr (count == 13) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n);
   } else if constexpr (count == 14) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o);
   } else if constexpr (count == 15) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p);
   } else if constexpr (count == 16) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q);
   } else if constexpr (count == 17) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r);
   } else if constexpr (count == 18) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s);
   } else if constexpr (count == 19) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u);
   } else if constexpr (count == 20) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v);
   } else if constexpr (count == 21) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w);
   } else if constexpr (count == 22) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x);
   } else if constexpr (count == 23) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y);
   } else if constexpr (count == 24) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z] = t;
-    each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z);
+    return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z);
   }
 }
 
@@ -223,6 +244,34 @@ struct MemberAt {
 template <class T, int I, class M>
 constexpr std::string_view member_name() {
   return detail::MemberAt<T, I>::template name<M>();
+}
+
+namespace detail {
+// Declared only: members of a class that has no constexpr objects have addresses, and so names, too.
+template <class T>
+struct External {
+  T object;
+};
+template <class T>
+extern const External<T> external;
+template <class T, int I>
+constexpr auto external_member() {
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#endif
+  return for_each_member(external<T>.object, PointerTo<I>{});
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+}
+}  // namespace detail
+
+/// Name of member I of T, which need not be a class of constexpr objects.
+template <class T, int I>
+constexpr std::string_view external_member_name() {
+  constexpr const auto* p = detail::external_member<T, I>();
+  return detail::last_word(detail::pretty_pointer<p>());
 }
 
 /// A number that tells types apart within one program.

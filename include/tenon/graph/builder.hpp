@@ -22,7 +22,7 @@ class Builder {
   int scope = 0;             // entry of the current cell
   std::uint64_t calls = 0;   // hash of the call sites that lead to it
   Streams streams;
-  std::vector<Draw> draws;   // the random calls in the order of the trace
+  std::vector<Draw> draws;  // the random calls in the order of the trace
   std::vector<int> outputs;
   Location location{};  // of the call being traced; derivatives inherit that of their node
 

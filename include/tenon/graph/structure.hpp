@@ -1,11 +1,12 @@
 // The one table about a network: every cell and parameter with its name, parent, dims, and place in the arena.
 #pragma once
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
-#include <tenon/core/arena.hpp>
-#include <tenon/core/reflect.hpp>
 #include <tenon/core/shape.hpp>
+#include <tenon/graph/member.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -26,15 +27,11 @@ struct Entry {
   void (*initialize)(void* data, const TensorType&, std::uint64_t key, const ParameterHandle& own) = nullptr;
 };
 
-template <class T>
-concept AnyCell = requires { requires T::is_cell; };
-template <class T>
-concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
-
 namespace detail {
 
 struct Collector {
-  std::vector<Entry>& entries;
+  std::vector<Entry> entries;
+  std::vector<FixedMember> members;
   bool frozen = false;
 
   // Adds `object` and what is below it.
@@ -72,10 +69,11 @@ struct Collector {
   constexpr void named_children(const X& cell, int self) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
       for_each_member(cell, [&]<class M>(const M& member, int position) {
-        if constexpr (AnyCell<std::remove_all_extents_t<M>> || AnyParameter<std::remove_all_extents_t<M>>) {
+        if constexpr (!std::is_empty_v<M> || is_part<M>) {
           std::string_view name;
           ((position == I ? void(name = name_if<X, I, M>()) : void()), ...);
-          visit(member, name, -1, self);
+          if constexpr (is_part<std::remove_all_extents_t<M>>) visit(member, name, -1, self);
+          else if constexpr (can_be_member<M>) members.push_back(fixed_member<X>(member, name, self));
         }
       });
     }(std::make_integer_sequence<int, member_count<X>>{});
@@ -106,18 +104,27 @@ struct Collector {
 };
 
 template <class Net>
-constexpr std::vector<Entry> collect() {
-  std::vector<Entry> entries;
-  entries.reserve(256);
-  Collector{entries}.visit(prototype<Net>, "network", -1, -1);
-  return entries;
+constexpr Collector collect() {
+  Collector all;
+  all.entries.reserve(256);
+  all.visit(prototype<Net>, "network", -1, -1);
+  return all;
+}
+struct Counts {
+  int entries, members;
+};
+template <class Net>
+constexpr Counts count_parts() {
+  const Collector all = collect<Net>();
+  return {int(all.entries.size()), int(all.members.size())};
 }
 }  // namespace detail
 
 /// Tables of a network type: `Structure<Net>::entries[i]`, `::bytes` of its arena, `::trainable` parameters.
 template <class Net>
 struct Structure {
-  static constexpr int count = int(detail::collect<Net>().size());
+  static constexpr detail::Counts counts = detail::count_parts<Net>();
+  static constexpr int count = counts.entries;
   struct Table {
     Entry entry[count]{};
     long bytes = 0;
@@ -127,7 +134,7 @@ struct Structure {
     Table table;
     const auto collected = detail::collect<Net>();
     for (int i = 0; i < count; ++i) {
-      Entry& e = table.entry[i] = collected[std::size_t(i)];
+      Entry& e = table.entry[i] = collected.entries[std::size_t(i)];
       if (!e.parameter) continue;
       e.offset = table.bytes;
       table.bytes += aligned(e.dims.bytes(1));
@@ -137,6 +144,17 @@ struct Structure {
     return table;
   }
   static constexpr Table table = make();
+
+  static constexpr auto make_members() {
+    std::array<FixedMember, std::size_t(counts.members)> members;
+    if constexpr (counts.members > 0) {
+      const auto collected = detail::collect<Net>();
+      for (std::size_t i = 0; i < members.size(); ++i) members[i] = collected.members[i];
+    }
+    return members;
+  }
+  /// What is neither a cell nor a parameter.
+  static constexpr auto members = make_members();
 };
 
 /// Index of the object at `address` with type number `type`, searched from `hint` on; -1 if it is not part of the
@@ -168,6 +186,33 @@ inline std::string parameter_name(const Entry* entries, int i) {
   Sentence s;
   write_path(s, entries, i, ".", false);
   return std::string(s.view());
+}
+
+namespace detail {
+/// Throws ValueError if a member has not the value with which graphs are traced.
+[[gnu::noinline]] inline void compare_members(std::span<const FixedMember> members, const Entry* entries,
+                                              const std::byte* net, const std::byte* prototype, std::string_view root) {
+  for (const FixedMember& m : members) {
+    const std::byte* const mine = net + (static_cast<const std::byte*>(m.address) - prototype);
+    if (m.equal(mine, m.address)) continue;
+    const std::string path = m.cell ? text(root, ".", parameter_name(entries, m.cell)) : std::string(root);
+    throw_error<ValueError>(path, ".", m.name, m.difference(mine, m.address),
+                            ": a graph is compiled with the initial value alone. Make it a template argument of ",
+                            m.owner,
+                            m.number ? ", or, if it is a number in a formula, declare it as nn::Setting<...> " : "",
+                            m.number ? m.name : std::string_view(), ".");
+  }
+}
+}  // namespace detail
+
+/// Throws ValueError, in both modes, if a member of a network or of a cell in it has not its initial value: such numbers
+/// are a part of the compiled graph. Costs nothing for a network that has none.
+template <class Net>
+void check_members(const Net& net, std::string_view root = "network") {
+  if constexpr (Structure<Net>::counts.members > 0)
+    detail::compare_members(Structure<Net>::members, Structure<Net>::table.entry,
+                            reinterpret_cast<const std::byte*>(&net),
+                            reinterpret_cast<const std::byte*>(&prototype<Net>), root);
 }
 
 }  // namespace tenon

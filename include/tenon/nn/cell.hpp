@@ -22,13 +22,24 @@ struct BaseOf {
 /// Whether a class can be a cell, and the sentence if it cannot.
 template <class Self>
 struct CheckedCell {
-  static constexpr bool one_base = !requires { Self{{}, BaseOf<Self>{}}; }, ok = std::is_aggregate_v<Self> && one_base;
-  static constexpr Sentence sentence =
-      Sentence{}
-      << (std::is_aggregate_v<Self>
-              ? "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member"
-              : "a cell has only public members, no constructor and no virtual function: give members their values by "
-                "initialisers, options as template arguments");
+  static constexpr bool one_base = !requires { Self{{}, BaseOf<Self>{}}; };
+  // The position of a member that cannot be one, -1 if there is none.
+  static constexpr int find_wrong() {
+    if constexpr (std::is_aggregate_v<Self> && one_base) return wrong_member(members_of<Self>());
+    else return -1;
+  }
+  static constexpr int wrong = find_wrong();
+  static constexpr bool ok = std::is_aggregate_v<Self> && one_base && wrong < 0;
+  static constexpr Sentence say() {
+    if constexpr (wrong >= 0) return wrong_member_sentence<Self, wrong>(members_of<Self>());
+    else if constexpr (std::is_aggregate_v<Self>)
+      return Sentence{} << "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member";
+    else
+      return Sentence{}
+             << "a cell has only public members, no constructor and no virtual function: give members their values by "
+                "initialisers, options as template arguments";
+  }
+  static constexpr Sentence sentence = say();
 };
 
 /// Number of arguments that construct takes, tried with arguments of one type; -1 if it takes no such arguments.
@@ -180,7 +191,8 @@ namespace nn {
 /// Base of all cells: `struct Net : nn::Cell<Net> { ...members...; constexpr auto construct(auto x) const { ... } };`
 ///
 /// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands
-/// at namespace scope. `construct` is the one source for both modes. Calling the outermost cell on tensors runs it as
+/// at namespace scope. Numbers keep their initial values, which graphs are compiled with: a call throws ValueError if one
+/// has changed; nn::Setting may change. `construct` is the one source for both modes. Calling the outermost cell on tensors runs it as
 /// the context's mode says: compiled as a graph, or operator by operator.
 template <class Self>
 struct Cell {
@@ -248,8 +260,9 @@ struct Cell {
     if (ParameterArena* arena = bound().arena()) arena->training = mode;
     return self();
   }
-  /// A network of its own with equal parameters and flags.
+  /// A network of its own with equal parameters and flags. Throws ValueError if a number among the members was changed.
   Self clone() const {
+    check_members(self());
     Self copy{};
     ParameterList(copy).copy_from(bound());
     return copy;
@@ -324,6 +337,7 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
     const eager::CellScope scope(&self(), type_number<Self>, at);
     return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));
   }
+  check_members(self());
   const ParameterList parameters(self());
   parameters.bind();
   const bool training = parameters.arena() && parameters.arena()->training;

@@ -114,19 +114,11 @@ struct CheckedEval {
 template <class Loss>
 void check_loss(const Loss& loss) {
   if constexpr (!std::is_empty_v<Loss>) {
+    static_assert(AnyCell<Loss>, "a loss function with members is a cell: struct MyLoss : nn::Cell<MyLoss> { ... }");
     static_assert(Structure<Loss>::table.parameters == 0,
-                  "a loss function with parameters is not trained: make it a part of the network, which then returns "
-                  "the loss, and give the Model NoLoss{}");
-    for_each_member(loss, [&]<class M>(const M& mine, int i) {
-      if constexpr (std::is_arithmetic_v<M>)
-        for_each_member(prototype<Loss>, [&]<class P>(const P& initial, int k) {
-          if constexpr (std::is_same_v<P, M>)
-            if (i == k && mine != initial)
-              throw_error<ValueError>("Model: the loss function got a number ", mine,
-                                      " at run time, its graph knows the initial ", initial,
-                                      ": make it a template argument.");
-        });
-    });
+                  "a loss function with parameters or settings is not trained: make it a part of the network, which "
+                  "then returns the loss, and give the Model NoLoss{}");
+    check_members(loss, "loss");
   }
 }
 

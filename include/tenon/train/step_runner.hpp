@@ -124,8 +124,12 @@ class StepRunner {
     check_exact_rounding();
     bind();
   }
-  /// Binds the parameters, again if a part of the network was replaced since.
-  void bind() const { ParameterList(*net_).bind(); }
+  /// Binds the parameters, again if a part of the network was replaced since. Throws ValueError if a number among the
+  /// network's members was changed.
+  void bind() const {
+    check_members(*net_);
+    ParameterList(*net_).bind();
+  }
 
   Mode mode() const { return mode_; }
   TrainState& state() { return state_; }
@@ -164,6 +168,7 @@ class StepRunner {
     using Graph = PredictGraph<X...>;
     if constexpr (options.graph && Straight<Graph>::possible)
       if (mode_ == Mode::graph && n == 1 && (!Straight<Graph>::changes || none_frozen())) {
+        check_members(*net_);
         std::byte* const parameters = find_parameters();
         const void* inputs[]{x.data()...};
         const FlushDenormals flush;
@@ -203,6 +208,7 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_ == Mode::graph) {
         const void* inputs[]{x.data()...};
+        check_members(*net_);
         find_parameters();
         const ExecutorPool::Lease lease(*predictors_, PredictGraph<X...>::program);
         Executor& executor = bound(*lease);
