@@ -54,10 +54,13 @@ kernel::detail::SpreadKernel of_patch(int vectors, std::integer_sequence<int, Ve
   ((vectors == Vectors + 1 ? void(found = kernel::spread_kernel<Rows, Vectors + 1>) : void()), ...);
   return found;
 }
+inline constexpr int most_vectors = 320 / kernel::detail::patch_lanes;  // of the largest patch here
 template <int... Rows>
 kernel::detail::SpreadKernel of_patch(long rows, int vectors, std::integer_sequence<int, Rows...>) {
   kernel::detail::SpreadKernel found = nullptr;
-  ((rows == Rows + 1 ? void(found = of_patch<Rows + 1>(vectors, std::make_integer_sequence<int, 40>())) : void()), ...);
+  ((rows == Rows + 1 ? void(found = of_patch<Rows + 1>(vectors, std::make_integer_sequence<int, most_vectors>()))
+                     : void()),
+   ...);
   REQUIRE(static_cast<bool>(found));
   return found;
 }
