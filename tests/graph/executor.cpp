@@ -244,7 +244,7 @@ std::string trained(Executor& executor, long n, int threads, int steps = 3, cons
 
 TEST_CASE("stages: any batch on any number of threads gives the bits of rows for the whole batch") {
   Executor staged(InStages::program), whole(Unstaged::program);
-  for (long n : {1, 2, 9, 10, 16, 17, 19, 20, 31, 32, 33, 48, 50, 64, 79, 80, 100, 1000}) {
+  for (long n : {1, 2, 9, 10, 16, 17, 19, 20, 31, 32, 33, 48, 50, 64, 79, 80, 100, 129, 1000}) {
     CAPTURE(n);
     const std::string expected = trained(whole, n, 1);
     for (int threads : {1, 2, 3, 5}) {

@@ -2,27 +2,33 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 #include <tenon/ops/reduce_sum.hpp>
 
+#include "../support/sum_order.hpp"
 #include "../support/tensors.hpp"
 
 using namespace tenon;
+using support::long_sum;
 using support::random_tensor;
 
 namespace {
 
-// The sum of one result, written from the description of the order: elements in row-major order; where the last axis is
-// reduced, the i-th element of each contiguous run goes to lane i mod 16, and lanes are added in a tree.
+// The sum of one result, written from the description of the order: elements in row-major order, in chains of 32; where
+// the last axis is reduced, the i-th element of each contiguous run goes to lane i mod 16, whose chains have 8 rows of
+// lanes, and lanes are added in a tree.
 float promised_sum(const std::vector<float>& elements, long run) {
-  if (run == 0) {  // the last axis is kept: one chain
-    float total = 0;
-    for (float e : elements) total += e;
-    return total;
+  if (run == 0) return long_sum(elements, 32);  // the last axis is kept
+  std::vector<float> of_lane[16];
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (long(i) % run % 16 == 0)
+      for (auto& terms : of_lane) terms.push_back(0);
+    of_lane[long(i) % run % 16].back() = elements[i];
   }
-  float lane[16]{};
-  for (std::size_t i = 0; i < elements.size(); ++i) lane[long(i) % run % 16] += elements[i];
+  float lane[16];
+  for (int i = 0; i < 16; ++i) lane[i] = long_sum(of_lane[i], 8);
   for (int half = 8; half; half /= 2)
     for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
   return lane[0];
@@ -90,20 +96,20 @@ void check() {
 TEST_CASE("every set of axes of every kind of shape") {
   check<Shape<>>();
   check<Shape<1>>();
-  check<Shape<100>>();
+  check<Shape<1300>>();
   check<Shape<3, 70>>();
   check<Shape<70, 3>>();
   check<Shape<dyn, 5>>();
   check<Shape<dyn, 3, 4>>();
-  check<Shape<2, 17, 1>>();
+  check<Shape<2, 70, 1>>();
   check<Shape<dyn, 2, 5, 33>>();
   check<Shape<2, 3, 2, 130>>();
-  check<Shape<37, 13, 3>>();  // rows and columns of few elements, many at once
-  check<Shape<37, 13, 7>>();
+  check<Shape<37, 45, 3>>();  // rows and columns of few elements, many at once
+  check<Shape<37, 77, 7>>();
   check<Shape<33, 3, 16>>();
   check<Shape<50, 2>>();
   check<Shape<35, 4>>();
-  check<Shape<53, 11>>();
+  check<Shape<101, 11>>();
   check<Shape<35, 40>>();
   check<Shape<6, 13, 25>>();  // blocks filled up with neighbours
   check<Shape<9, 700>>();
@@ -125,4 +131,11 @@ TEST_CASE("16-bit floats add up in float, integers in 64 bits") {
   CHECK(float(reduce_sum(ones).item()) == 5000);  // in float16 itself the sum stops at 2048
   const auto bytes = Tensor<std::int8_t, Shape<3>>::full(100);
   CHECK(int(reduce_sum(bytes).item()) == static_cast<std::int8_t>(300));
+}
+
+TEST_CASE("a million equal numbers keep their digits, in lanes and side by side") {
+  const auto tenths = Tensor<float, Shape<1000000>>::full(0.1f);
+  CHECK(std::fabs(double(reduce_sum(tenths).item()) / 1e6 - double(0.1f)) < 1e-8);
+  const auto columns = reduce_sum<0>(ops::reshape<Shape<100000, 10>>(tenths));
+  for (const float sum : columns.values()) CHECK(std::fabs(double(sum) / 1e5 - double(0.1f)) < 1e-7);
 }

@@ -106,3 +106,9 @@ TEST_CASE("layer_norm: bad operands") {
   CHECK((error_of<Shape<dyn, 8>, Shape<8>, Shape<8>>(Dtype::float16).view() ==
          "LayerNorm of float32 needs parameters of float32, got float16"));
 }
+
+TEST_CASE("layer_norm: equal elements become beta, however large they are") {
+  const auto x = Tensor<float, Shape<1, 13>>::full(100000.3f);
+  const auto y = norm(x, Tensor<float, Shape<13>>::full(1), Tensor<float, Shape<13>>::full(0.25f));
+  for (const float v : y.values()) CHECK(v == 0.25f);
+}

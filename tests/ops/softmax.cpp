@@ -4,6 +4,7 @@
 
 #include <tenon/ops/log_softmax.hpp>
 #include <tenon/ops/softmax.hpp>
+#include <tenon/ops/softmax_cross_entropy.hpp>
 
 #include "../support/both_modes.hpp"
 #include "../support/shape_rule.hpp"
@@ -55,4 +56,14 @@ TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::Softmax>({2}, {type_of<float, Shape<dyn, 3>>}) == "Softmax got the axis 2 for [n,3] of rank 2");
   CHECK(refusal<ops::LogSoftmax>({-1}, {type_of<std::int32_t, Shape<dyn, 3>>}) ==
         "LogSoftmax needs a floating-point operand, got int32 [n,3]");
+}
+
+TEST_CASE("softmax_cross_entropy: a small loss of large logits keeps its digits") {
+  const auto logits = tensor_of<float, Shape<1, 3>>({1000, 990, 988});
+  const double exact = std::log1p(std::exp(-10.0) + std::exp(-12.0));
+  const float of_class = softmax_cross_entropy(logits, tensor_of<std::int32_t, Shape<1>>({0})).data()[0],
+              of_shares = softmax_cross_entropy(logits, tensor_of<float, Shape<1, 3>>({1, 0, 0})).data()[0];
+  // log rounds 1 + 5e-5 to a 24-bit number first
+  CHECK(std::fabs(of_class - exact) < 1e-7);
+  CHECK(std::fabs(of_shares - exact) < 1e-7);
 }

@@ -9,6 +9,9 @@ namespace tenon::inline TENON_ABI {
 /// it is packed and have any value behind that: no kernel lets them reach another sample.
 inline constexpr int block_samples = 16;
 
+/// Blocks of samples that a chain of sums per channel takes (kernel/cpu/sample_blocks.hpp).
+inline constexpr long block_chain = 8;
+
 /// n rounded up to whole blocks.
 constexpr long whole_blocks(long n) { return (n + block_samples - 1) / block_samples * block_samples; }
 

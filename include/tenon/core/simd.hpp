@@ -270,6 +270,16 @@ template <class T, int Width>
 #endif
 }
 
+/// The same numbers as float64, and float64 rounded to float32.
+template <int Width>
+[[gnu::always_inline]] inline Simd<double, Width> as_float64(Simd<float, Width> a) {
+  return Simd<double, Width>(__builtin_convertvector(a.lanes, typename Simd<double, Width>::Vector));
+}
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> as_float32(Simd<double, Width> a) {
+  return Simd<float, Width>(__builtin_convertvector(a.lanes, typename Simd<float, Width>::Vector));
+}
+
 /// The first half of the lanes, and the second.
 template <class T, int Width>
 [[gnu::always_inline]] inline Simd<T, Width / 2> lower_half(Simd<T, Width> a) {

@@ -1,5 +1,6 @@
 // Walks the table of a compiled graph. This code exists once per program, whatever the number of models.
 #pragma once
+#include <cstring>
 #include <vector>
 
 #include <tenon/core/aligned_bytes.hpp>
@@ -258,7 +259,7 @@ class Executor {
       for (std::size_t i = begin; i < end; ++i)
         if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
           for (long block = shares.begin(1); block < shares.shared; ++block)
-            add(r, partial(r, block - shares.begin(1)));
+            add(r, partial(r, block - shares.begin(1)), block);
     } else {
       run_blocks(begin, end, 0, shares.shared, 0, false);
     }
@@ -276,7 +277,7 @@ class Executor {
         const long items = (block + 1) * block_samples < n_ ? r.items : r.last_items;
         if (together) run_items(r, own, items);
         else r.kernel(own, 0, items);
-        if (r.sum_bytes && block && !part) add(r, own.buffer[0]);
+        if (r.sum_bytes && block && !part) add(r, own.buffer[0], block);
       }
   }
   // What a row is called with for a block, by thread `part`.
@@ -288,19 +289,39 @@ class Executor {
       own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * block + r.own[k] * part;
     return own;
   }
-  // Where the sum of a block of another thread than the first stands.
+  // Where the sum of a block of another thread than the first stands, behind those of chains.
   std::byte* partial(const Resolved& r, long number) const {
-    return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * number + r.partial;
+    return chain(r, Program::chain_levels(BlockShares(n_, threads_).blocks) + number);
+  }
+  std::byte* chain(const Resolved& r, long level) const {
+    return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * level + r.partial;
   }
   // Adds the sum of a block to that of the blocks before it.
-  [[gnu::noinline]] void add(const Resolved& r, const void* block) const {
-    float* const to = static_cast<float*>(r.arguments.buffer[0]);
-    const float* const from = static_cast<const float*>(block);
-    using V = Simd<float>;
+  [[gnu::noinline]] void add(const Resolved& r, const void* from, long block) const {
+    void* const to = r.arguments.buffer[0];
     const long count = program_->node[r.row->node].type.count(1);
+    const bool chains = program_->node[r.row->node].op->block_chains;
+    if (chains && block % block_chain == 0) {  // a chain is complete: its sum goes as far up as others wait
+      const long before = block / block_chain - 1;
+      int level = 0;
+      for (; before >> level & 1; ++level) join(chain(r, level), to, count);
+      std::memcpy(chain(r, level), to, std::size_t(count) * sizeof(float));
+      std::memcpy(to, from, std::size_t(count) * sizeof(float));
+    } else {
+      join(from, to, count);
+    }
+    if (!chains || (block + 1) * block_samples < n_) return;
+    for (long level = 0, complete = block / block_chain; complete >> level; ++level)
+      if (complete >> level & 1) join(chain(r, level), to, count);
+  }
+  // to += from
+  static void join(const void* from_floats, void* to_floats, long count) {
+    float* const to = static_cast<float*>(to_floats);
+    const float* const from = static_cast<const float*>(from_floats);
+    using V = Simd<float>;
     long i = 0;
-    for (; i + V::width <= count; i += V::width) (V::load(to + i) + V::load(from + i)).store(to + i);
-    for (; i < count; ++i) to[i] += from[i];
+    for (; i + V::width <= count; i += V::width) (V::load(from + i) + V::load(to + i)).store(to + i);
+    for (; i < count; ++i) to[i] = from[i] + to[i];
   }
   // A row runs if an output or an effect on a parameter that is not frozen needs it.
   [[gnu::noinline, gnu::cold]] void choose_active(const bool* frozen) {

@@ -111,8 +111,9 @@ struct OperatorInfo {
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
-  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/sample_blocks.hpp says
+  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/sample_blocks.hpp says;
   bool block_sums = false;
+  bool block_chains = false;  // and a chain of them ends after every 8
   // computed again in about the time that it takes to read its operand and to write its result
   bool cheap = false;
   bool in_place = false;      // its kernel can write the result over an operand of the same type
@@ -200,7 +201,8 @@ struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = operator_id(name);
   static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
-                        update = false, per_sample = false, block_sums = false, cheap = false, in_place = false;
+                        update = false, per_sample = false, block_sums = false, block_chains = false, cheap = false,
+                        in_place = false;
   static constexpr InBlocks blocks = InBlocks::never;
   static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) {
     return detail::images_only(result, operand, operands);
@@ -255,8 +257,9 @@ inline constexpr OperatorInfo run_time_info{Op::name, Op::id, Op::leaf, Op::effe
                                             Op::epilogue, detail::channel_axis_of<Op>(), Op::update,
                                             requires {typename Op::WithUpdate;
 }
-, Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::cheap, Op::in_place,
-    requires { &Op::indices; }, requires { &Op::least_batch; }, detail::has_derivative<Op>(), requires { Op::fold; }
+, Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::block_chains, Op::cheap,
+    Op::in_place, requires { &Op::indices; }, requires { &Op::least_batch; }, detail::has_derivative<Op>(),
+    requires { Op::fold; }
 }
 ;
 /// What the nodes of a trace point to, one constant per operator.

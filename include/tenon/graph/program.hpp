@@ -1,5 +1,7 @@
 // The table of a compiled graph as data, and the memory that a walk of it takes.
 #pragma once
+#include <bit>
+
 #include <tenon/core/arena.hpp>
 #include <tenon/core/sample_blocks.hpp>
 #include <tenon/graph/kernel_entry.hpp>
@@ -90,17 +92,20 @@ struct Program {
                rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
     return whole > rest ? whole : rest;
   }
-  /// The sums that threads make of each block, until they are added up in order.
+  /// The sums that threads make of each block, until they are added up in order; before them those of chains of blocks.
   [[gnu::noinline, gnu::cold]] constexpr long parts_of_sums(long n, int threads) const {
     const BlockShares shares(n, threads);
-    if (shares.parts == 1) return 0;
+    const long parts = (shares.parts == 1 ? 0 : shares.shared - shares.begin(1)) + chain_levels(shares.blocks);
+    if (parts == 0) return 0;
     long most = 0, here = 0;
     for (int i = 0; i < rows; ++i) {
       here = (i && row[i].stage == row[i - 1].stage ? here : 0) + (row[i].sums ? sum_bytes(row[i]) : 0);
       most = here > most ? here : most;
     }
-    return most * (shares.shared - shares.begin(1));
+    return most * parts;
   }
+  /// Levels of the tree of the chains that so many blocks make (kernel/cpu/sum_tree.hpp); the last chain is in none.
+  static constexpr int chain_levels(long blocks) { return std::bit_width(std::size_t((blocks - 1) / block_chain)); }
   constexpr long sum_bytes(const KernelRow& r) const { return aligned(node[r.node].type.bytes(1)); }
 };
 

@@ -88,8 +88,9 @@ struct Normalization {
 /// gamma, beta [C]; float32, or float64 beside a float64 x
 /// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
-/// order       two passes: mean, then deviations. Float32 images with an n: as in kernel/cpu/sample_blocks.hpp. Other
-///             images: each plane in 16 lanes, planes in order of samples. Rows [n,C]: in groups of 64
+/// order       two passes: mean, then deviations and what the rounded mean lacks. Float32 images with an n: as in
+///             kernel/cpu/sample_blocks.hpp. Other images: each plane in 16 lanes, planes in order of samples, both in
+///             chains and trees as rows [n,C] are (kernel/cpu/sum_tree.hpp)
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;
@@ -173,33 +174,40 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     const T* const x = a.operand<T>(0) + first * Layout::spatial;
     const A elements = static_cast<A>(samples * Layout::spatial);
     if constexpr (Layout::spatial == 1) {
-      kernel::column_sums(samples, count, mean,
-                          [x](long r, long c) { return static_cast<A>(x[r * Layout::channels + c]); });
+      A distances[kernel::column_block];
+      const auto value = [x](long r, long c) { return static_cast<A>(x[r * Layout::channels + c]); };
+      const auto distance = [value, mean](long r, long c) { return value(r, c) - mean[c]; };
+      kernel::column_sums<A>(samples, count, {mean}, value);
       for (long c = 0; c < count; ++c) mean[c] = mean[c] / elements;
-      kernel::column_sums(samples, count, deviation, [x, mean](long r, long c) {
-        const A distance = static_cast<A>(x[r * Layout::channels + c]) - mean[c];
-        return distance * distance;
-      });
+      kernel::column_sums<A>(samples, count, {distances, deviation}, distance,
+                             [distance](long r, long c) { return distance(r, c) * distance(r, c); });
+      for (long c = 0; c < count; ++c) {
+        const auto moments = kernel::corrected_moments(mean[c], distances[c], deviation[c], elements);
+        mean[c] = moments.mean, deviation[c] = moments.deviation;
+      }
     } else {
       for (long c = 0; c < count; ++c) {
-        A sum = 0, squares = 0;
+        kernel::LongSum<A> sum;
+        kernel::LongSum<A, 2> distances;
+        const T* const first_plane = x + c * Layout::spatial;
+        for (long sample = 0; sample < samples; ++sample)
+          sum.add({kernel::lane_sum<A>(
+              Layout::spatial, [](auto value) { return static_cast<A>(value); },
+              first_plane + sample * Layout::channels * Layout::spatial)});
+        const A average = *sum.finish() / elements;
         for (long sample = 0; sample < samples; ++sample) {
-          const T* plane = x + (sample * Layout::channels + c) * Layout::spatial;
-          sum += kernel::lane_sum<A>(Layout::spatial, [](auto value) { return static_cast<A>(value); }, plane);
-        }
-        const A average = sum / elements;
-        for (long sample = 0; sample < samples; ++sample) {
-          const T* plane = x + (sample * Layout::channels + c) * Layout::spatial;
-          squares += kernel::lane_sum<A>(
-              Layout::spatial,
+          const auto sums = kernel::lane_sums<A>(
+              Layout::spatial, [average](auto value) { return static_cast<A>(value) - average; },
               [average](auto value) {
                 const A distance = static_cast<A>(value) - average;
                 return distance * distance;
               },
-              plane);
+              first_plane + sample * Layout::channels * Layout::spatial);
+          distances.add({sums.first, sums.second});
         }
-        mean[c] = average;
-        deviation[c] = squares;
+        const A* const total = distances.finish();
+        const auto moments = kernel::corrected_moments(average, total[0], total[1], elements);
+        mean[c] = moments.mean, deviation[c] = moments.deviation;
       }
     }
   }
@@ -298,16 +306,14 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
     if constexpr (Layout::spatial == 1) {
       for (long first = begin; first < end; first += kernel::column_block) {
         const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
-        kernel::column_sums(samples, count, to_beta + first,
-                            [=](long r, long c) { return static_cast<A>(dy[r * Layout::channels + first + c]); });
-        kernel::column_sums(samples, count, to_gamma + first, [=](long r, long c) {
-          const long at = r * Layout::channels + first + c;
-          return static_cast<A>(dy[at]) * (static_cast<A>(x[at]) - mean[first + c]);
+        const auto gradient = [=](long r, long c) { return static_cast<A>(dy[r * Layout::channels + first + c]); };
+        kernel::column_sums<A>(samples, count, {to_beta + first, to_gamma + first}, gradient, [=](long r, long c) {
+          return gradient(r, c) * (static_cast<A>(x[r * Layout::channels + first + c]) - mean[first + c]);
         });
       }
     } else {
       for (long c = begin; c < end; ++c) {
-        kernel::TwoSums<A> total;
+        kernel::LongSum<A, 2> total;
         for (long sample = 0; sample < samples; ++sample) {
           const long plane = (sample * Layout::channels + c) * Layout::spatial;
           const auto sums = kernel::lane_sums<A>(
@@ -316,11 +322,10 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
                 return static_cast<A>(gradient) * (static_cast<A>(value) - average);
               },
               x + plane, dy + plane);
-          total.first += sums.first;
-          total.second += sums.second;
+          total.add({sums.first, sums.second});
         }
-        to_beta[c] = total.first;
-        to_gamma[c] = total.second;
+        const A* const sums = total.finish();
+        to_beta[c] = sums[0], to_gamma[c] = sums[1];
       }
     }
   }

@@ -24,7 +24,8 @@ struct NormRows {
   static constexpr long width = Call::operand(GammaNumber).count(1);
   static constexpr long rows(long n) { return x.count(n) / width; }
 };
-/// Mean and 1 / sqrt(variance + epsilon) of a row, in two passes.
+/// Mean and 1 / sqrt(variance + epsilon) of a row, in two passes. The second one finds what the rounded mean lacks, so
+/// that equal elements have no variance.
 template <class A>
 struct RowMoments {
   A mean, inverse;
@@ -32,16 +33,8 @@ struct RowMoments {
 TENON_EXACT_BEGIN
 template <class A, class T>
 inline RowMoments<A> row_moments(const T* x, long width, A epsilon) {
-  const A mean =
-      kernel::lane_sum<A>(width, [](auto value) { return static_cast<A>(value); }, x) / static_cast<A>(width);
-  const A squares = kernel::lane_sum<A>(
-      width,
-      [mean](auto value) {
-        const A distance = static_cast<A>(value) - mean;
-        return distance * distance;
-      },
-      x);
-  return {mean, A(1) / kernel::sqrt(squares / static_cast<A>(width) + epsilon)};
+  const auto moments = kernel::row_moments<A>(x, width);
+  return {moments.mean, A(1) / kernel::sqrt(moments.deviation / static_cast<A>(width) + epsilon)};
 }
 TENON_EXACT_END
 }  // namespace detail
@@ -53,7 +46,7 @@ TENON_EXACT_BEGIN
 /// gamma, beta the normalized extents; float32, or float64 beside a float64 x
 /// result      shape and dtype of x
 /// derivative  to x, gamma, and beta
-/// order       16 lanes along a row; rows in groups of 64 for gamma and beta
+/// order       16 lanes along a row; rows in chains of 32 for gamma and beta; long ones as in kernel/cpu/sum_tree.hpp
 /// source      Ba, Kiros, and Hinton, arXiv 1607.06450; MindSpore's LayerNorm
 struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
   static constexpr bool float_parameters = true;
@@ -199,7 +192,7 @@ struct LayerNormGammaGrad : Operator<LayerNormGammaGrad, "LayerNormGammaGrad"> {
     const A* moments = a.operand<A>(2);
     for (long first = begin; first < end; first += kernel::column_block) {
       const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
-      kernel::column_sums(rows, count, a.result<A>() + first, [=](long r, long c) {
+      kernel::column_sums<A>(rows, count, {a.result<A>() + first}, [=](long r, long c) {
         const A g = static_cast<A>(dy[r * width + first + c]);
         if constexpr (Call::config().beta) return g;
         else return g * ((static_cast<A>(x[r * width + first + c]) - moments[2 * r]) * moments[2 * r + 1]);

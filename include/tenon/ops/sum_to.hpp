@@ -25,7 +25,7 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     return c;
   }
   static constexpr InBlocks blocks = InBlocks::follows;
-  static constexpr bool block_sums = true;
+  static constexpr bool block_sums = true, block_chains = true;
   /// Sums of images per channel: of a bias.
   static constexpr bool fits_blocks(const TensorType& result, const TensorType* x, int) {
     const int channel = result.rank - 3;

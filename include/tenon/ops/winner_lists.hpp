@@ -43,7 +43,7 @@ struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
 
 /// SumTo of the channels of such a list.
 struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
-  static constexpr bool block_sums = true;
+  static constexpr bool block_sums = true, block_chains = true;
   static constexpr None derivative{};
   static constexpr bool fits_blocks(const TensorType&, const TensorType*, int) { return true; }
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }

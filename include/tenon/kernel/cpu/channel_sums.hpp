@@ -1,6 +1,7 @@
 // Sums of float32 images per channel, in both layouts, in the order of kernel/cpu/sample_blocks.hpp.
 #pragma once
 #include <tenon/kernel/cpu/sample_blocks.hpp>
+#include <tenon/kernel/cpu/sum_tree.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -20,8 +21,34 @@ namespace detail {
   return sample[0];
 }
 
-/// Channels whose chains hide each other's latency; pixels of row-major images that are turned into vectors over
-/// samples at a time.
+// sums[i] = the sum of the first `count` samples of vector i, as by sum_of_samples.
+template <int Vectors>
+[[gnu::always_inline]] inline void add_samples_of(const float (&sample)[Vectors][block_samples], long count,
+                                                  float (&sums)[Vectors]) {
+  using V = Simd<float, (Vectors < block_width ? Vectors : block_width)>;
+  constexpr int parts = block_samples / V::width;
+  for (int first = 0; first < Vectors; first += V::width) {
+    V part[parts];
+#pragma GCC unroll 4
+    for (int k = 0; k < parts; ++k) {
+      V rows[V::width];
+#pragma GCC unroll 16
+      for (int r = 0; r < V::width; ++r) {
+        rows[r] = V::load(sample[first + r] + k * V::width);
+        if ((k + 1) * V::width > count) rows[r] = live_lanes(rows[r], k * V::width, count);
+      }
+      part[k] = sums_of_lanes(rows);
+    }
+#pragma GCC unroll 4
+    for (int step = 1; step < parts; step *= 2)
+#pragma GCC unroll 4
+      for (int k = 0; k < parts; k += 2 * step) part[k] = part[k] + part[k + step];
+    part[0].store(sums + first);
+  }
+}
+
+/// Channels that are added up side by side, and pixels of row-major images that are turned into vectors over samples
+/// at a time.
 inline constexpr int sum_channels = 4, sum_pixels = 32;
 
 // Pixels p .. p + count - 1 of a channel in a block of samples, as vectors over its samples. Row-major ones are copied
@@ -35,49 +62,52 @@ inline constexpr int sum_channels = 4, sum_pixels = 32;
   return copy;
 }
 
-// to[k][i] = sum k of channel c + i, for channels of which count are wanted, in the order of sample_blocks.hpp.
-// term(sums, x, dy, i) adds a vector of x (and of dy, if there are two sums) of channel i to its sums.
-template <int Sums, class Term>
-[[gnu::always_inline]] inline void add_images(const ImageBatch& b, const float* x, const float* dy, long c, long count,
-                                              float (&to)[Sums][sum_channels], Term term) {
-  using V = Simd<float, block_width>;
-  constexpr int N = sum_channels;
-  alignas(64) float copy[Sums * N][sum_pixels * block_samples], sample[Sums][N][block_samples];
+// to[i] += the sums of some pixels of channel i, per sample: two chains at a time.
+[[gnu::always_inline]] inline void add_pixels(const float* const (&at)[sum_channels], long pixels,
+                                              double (&to)[sum_channels][block_samples]) {
+  using V = Simd<double, block_width / 2>;
+  constexpr int vectors = block_samples / V::width;
+  for (int c = 0; c < sum_channels; c += 2) {
+    V sum[2][vectors];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sum[i][v] = V::load(to[c + i] + v * V::width);
+    for (long q = 0; q < pixels * block_samples; q += block_samples)
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+          sum[i][v] = sum[i][v] + as_float64(Simd<float, V::width>::load(at[c + i] + q + v * V::width));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sum[i][v].store(to[c + i] + v * V::width);
+  }
+}
+// to[i] = the sum of channel c + i, for channels of which `count` are wanted.
+inline void add_channels(const ImageBatch& b, const float* x, long c, long count, float (&to)[sum_channels]) {
+  using V = Simd<double, block_width / 2>;
+  alignas(64) float copy[sum_channels][sum_pixels * block_samples];
   const long piece = b.blocks ? b.pixels : sum_pixels;
-  for (auto& row : to)
-    for (float& total : row) total = 0;
+  LongSum<float, sum_channels, block_chain> total;
   for (long first = 0; first < b.n; first += block_samples) {
-    for (auto& row : sample)
-      for (auto& sums : row)
-        for (float& s : sums) s = 0;
+    double sums[sum_channels][block_samples]{};
     for (long p = 0; p < b.pixels; p += piece) {
       const long pixels = b.pixels - p < piece ? b.pixels - p : piece;
-      const float *at[N], *gradient[N];
-      for (int i = 0; i < N; ++i) {
-        const long channel = c + (i < count ? i : 0);
-        at[i] = sample_vectors(b, x, first / block_samples, channel, p, pixels, copy[i]);
-        gradient[i] = Sums == 2
-                          ? sample_vectors(b, dy, first / block_samples, channel, p, pixels, copy[(Sums - 1) * N + i])
-                          : at[i];
-      }
-      for (int lane = 0; lane < block_samples; lane += block_width) {
-        V sum[N][Sums];
-#pragma GCC unroll 4
-        for (int i = 0; i < N; ++i)
-#pragma GCC unroll 2
-          for (int k = 0; k < Sums; ++k) sum[i][k] = V::load(sample[k][i] + lane);
-        for (long q = lane; q < pixels * block_samples; q += block_samples)
-#pragma GCC unroll 4
-          for (int i = 0; i < N; ++i) term(sum[i], V::load(at[i] + q), V::load(gradient[i] + q), i);
-#pragma GCC unroll 4
-        for (int i = 0; i < N; ++i)
-#pragma GCC unroll 2
-          for (int k = 0; k < Sums; ++k) sum[i][k].store(sample[k][i] + lane);
-      }
+      const float* at[sum_channels];
+      for (int i = 0; i < sum_channels; ++i)
+        at[i] = sample_vectors(b, x, first / block_samples, c + (i < count ? i : 0), p, pixels, copy[i]);
+      add_pixels(at, pixels, sums);
     }
-    for (int k = 0; k < Sums; ++k)
-      for (int i = 0; i < N; ++i) to[k][i] += sum_of_samples(sample[k][i], b.n - first);
+    float sample[sum_channels][block_samples];
+    for (int i = 0; i < sum_channels; ++i)
+      for (int s = 0; s < block_samples; s += V::width) as_float32(V::load(sums[i] + s)).store(sample[i] + s);
+    add_samples_of(sample, b.n - first, to);
+    total.add(to);
   }
+  const float* const sums = total.finish();
+  for (int i = 0; i < sum_channels; ++i) to[i] = sums[i];
 }
 
 // The sums of `count` channels of a few row-major samples: too few for vectors over samples, so the chains of the
@@ -87,12 +117,12 @@ inline void add_few_samples(const ImageBatch& b, const float* x, long c, long co
   float sample[side_channels][block_samples]{};
   for (long s = 0; s < b.n; ++s) {
     const float* plane[side_channels];
-    float sum[side_channels]{};
+    double sum[side_channels]{};
     for (int i = 0; i < side_channels; ++i) plane[i] = x + (s * b.channels + c + (i < count ? i : 0)) * b.pixels;
     for (long p = 0; p < b.pixels; ++p)
 #pragma GCC unroll 8
-      for (int i = 0; i < side_channels; ++i) sum[i] += plane[i][p];
-    for (int i = 0; i < side_channels; ++i) sample[i][s] = sum[i];
+      for (int i = 0; i < side_channels; ++i) sum[i] += double(plane[i][p]);
+    for (int i = 0; i < side_channels; ++i) sample[i][s] = float(sum[i]);
   }
   for (long i = 0; i < count; ++i) to[i] = 0 + sum_of_samples(sample[i], b.n);
 }
@@ -100,15 +130,14 @@ inline void add_few_samples(const ImageBatch& b, const float* x, long c, long co
 
 /// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
 [[gnu::noinline]] inline void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end) {
-  using V = Simd<float, block_width>;
   const bool few = !b.blocks && b.n > 0 && b.n <= detail::few_samples;
   for (long c = begin; few && c < end; c += detail::side_channels)
     detail::add_few_samples(b, x, c, end - c < detail::side_channels ? end - c : detail::side_channels, y + c);
   for (long c = begin; !few && c < end; c += detail::sum_channels) {
     const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;
-    float total[1][detail::sum_channels];
-    detail::add_images(b, x, nullptr, c, count, total, [](V* sum, V v, V, int) { *sum = *sum + v; });
-    for (long i = 0; i < count; ++i) y[c + i] = total[0][i];
+    float total[detail::sum_channels];
+    detail::add_channels(b, x, c, count, total);
+    for (long i = 0; i < count; ++i) y[c + i] = total[i];
   }
 }
 inline void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {

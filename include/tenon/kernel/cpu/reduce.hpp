@@ -3,169 +3,11 @@
 #include <bit>
 
 #include <tenon/kernel/cpu/blocks.hpp>
-#include <tenon/kernel/cpu/pack.hpp>
-#include <tenon/kernel/kernel.hpp>
-
-namespace tenon::inline TENON_ABI::kernel {
-
-/// A reduction, seen from its kernel: neighbouring axes that are all kept or all reduced count as one, the outermost
-/// first.
-struct ReduceWalk {
-  int groups = 0;
-  long extent[max_rank]{}, stride[max_rank]{}, runs = 1, elements = 1;
-  bool reduced[max_rank]{};
-
-  /// True if the last axis is kept: one loop then serves neighbouring results, each with its own chain.
-  constexpr bool vertical() const { return groups > 0 && !reduced[groups - 1]; }
-  /// True for many runs, or many groups of columns, of so few elements that they go side by side into vectors.
-  constexpr bool is_short() const { return groups == (vertical() ? 3 : 2) && length() >= 2 && length() <= 16; }
-  /// Neighbouring elements of one reduced run, or of one row of results.
-  constexpr long length() const { return groups > 0 ? extent[groups - 1] : 1; }
-  /// Offset of element `index` of the kept or the reduced axes, without those of the last group.
-  constexpr long offset(long index, bool of_reduced) const {
-    long sum = 0;
-    for (int g = groups - 2; g >= 0; --g) {
-      if (reduced[g] != of_reduced) continue;
-      if (g < 2) return sum + index * stride[g];
-      sum += index % extent[g] * stride[g];
-      index /= extent[g];
-    }
-    return sum;
-  }
-};
-/// `mask`: a bit per axis that is reduced.
-[[gnu::noinline]] constexpr ReduceWalk reduce_walk(const TensorType& in, unsigned mask, long n) {
-  ReduceWalk w;
-  for (int axis = 0; axis < in.rank; ++axis) {
-    const bool reduced = mask >> axis & 1u;
-    const long extent = in.size(axis, n);
-    if (w.groups == 0 || w.reduced[w.groups - 1] != reduced) w.extent[w.groups] = 1, w.reduced[w.groups++] = reduced;
-    w.extent[w.groups - 1] *= extent;
-  }
-  for (int g = w.groups - 1; g >= 0; --g) {
-    w.stride[g] = w.elements;
-    w.elements *= w.extent[g];
-    if (w.reduced[g] && g < w.groups - 1) w.runs *= w.extent[g];
-  }
-  return w;
-}
-
-}  // namespace tenon::kernel
+#include <tenon/kernel/cpu/reduce_runs.hpp>
+#include <tenon/kernel/cpu/reduce_walk.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
-
-inline constexpr int reduce_lanes = 16;
-
-/// What sums and means share, so that they are compiled once: a + b of numbers or of vectors, and the division by a
-/// number, 1 for a sum.
-struct Plus {
-  template <class V>
-  [[gnu::always_inline]] V operator()(V a, V b) const {
-    return a + b;
-  }
-};
-template <class R>
-struct DivideBy {
-  long count;
-  template <class A>
-  R operator()(A total) const {
-    if constexpr (std::is_floating_point_v<A>) return static_cast<R>(total / static_cast<A>(count));
-    else return static_cast<R>(total);
-  }
-};
-
-/// Combines 16 partial results in a fixed tree: 8 and 8, 4 and 4, 2 and 2, 1 and 1.
-template <class A, class F>
-inline A combine_lanes(A* lane, F f) {
-  for (int half = reduce_lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
-  return lane[0];
-}
-
-namespace detail {
-template <class A>
-using ReduceVector = Simd<A, (simd_width<A> < reduce_lanes ? simd_width<A> : reduce_lanes)>;
-/// True if partial results of elements T are vectors of A, which F takes as it takes numbers.
-template <class A, class T, class F>
-inline constexpr bool reduces_vectors = [] {
-  if constexpr (std::is_floating_point_v<A> && (std::is_same_v<A, T> || is_half<T>))
-    return std::is_invocable_v<F, ReduceVector<A>, ReduceVector<A>>;
-  else return false;
-}();
-
-/// Lanes from `count` on become `filling`.
-template <class V>
-[[gnu::always_inline]] inline V first_lanes(V x, long count, V filling) {
-  using A = typename V::Element;
-  A number[V::width];
-  for (int lane = 0; lane < V::width; ++lane) number[lane] = A(lane);
-  return choose_greater(V(A(count)), V::load(number), x, filling);
-}
-template <class A, int Width, class F>
-[[gnu::always_inline]] inline A fold_vector(Simd<A, Width> v, F f) {
-  if constexpr (Width == 2) return f(v[0], v[1]);
-  else return fold_vector(f(lower_half(v), upper_half(v)), f);
-}
-// reduce_runs in vectors, which may read up to `limit`.
-template <class A, class T, class Start, class F>
-inline A reduce_vectors(const T* x, long runs, long length, Start start, A initial, F f, const T* limit) {
-  using V = ReduceVector<A>;
-  constexpr int vectors = reduce_lanes / V::width;
-  V part[vectors];
-#pragma GCC unroll 8
-  for (int v = 0; v < vectors; ++v) part[v] = V(initial);
-  for (long r = 0; r < runs; ++r) {
-    const T* run = x + start(r);
-    long left = length;
-    for (; left >= reduce_lanes; left -= reduce_lanes, run += reduce_lanes)
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) part[v] = f(part[v], load_lanes<V::width, A>(run + v * V::width));
-    if (left == 0) continue;
-    A rest[reduce_lanes];
-    const bool beyond = limit - run >= reduce_lanes;
-    if (!beyond)
-      for (int l = 0; l < reduce_lanes; ++l) rest[l] = l < left ? static_cast<A>(run[l]) : initial;
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v)
-      part[v] =
-          f(part[v], beyond ? first_lanes(load_lanes<V::width, A>(run + v * V::width), left - v * V::width, V(initial))
-                            : V::load(rest + v * V::width));
-  }
-#pragma GCC unroll 4
-  for (int half = vectors / 2; half > 0; half /= 2)
-#pragma GCC unroll 4
-    for (int v = 0; v < half; ++v) part[v] = f(part[v], part[v + half]);
-  return fold_vector(part[0], f);
-}
-}  // namespace detail
-
-/// Reduces `runs` runs of `length` contiguous elements, run r starting at x[start(r)]. Element i of a run goes to lane
-/// i mod 16 of 16 partial results, which the fixed tree combines at the end: the order depends on the shape alone.
-/// Up to `limit` memory may be read.
-template <class A, class T, class Start, class F>
-inline A reduce_runs(const T* x, long runs, long length, Start start, A initial, F f,
-                     [[maybe_unused]] const T* limit = nullptr) {
-  if (length == 1) {
-    A total = initial;
-    for (long r = 0; r < runs; ++r) total = f(total, static_cast<A>(x[start(r)]));
-    return total;
-  }
-  if constexpr (detail::reduces_vectors<A, T, F>) {
-    return detail::reduce_vectors(x, runs, length, start, initial, f, limit);
-  } else {
-    A lane[reduce_lanes];
-    for (A& l : lane) l = initial;
-    for (long r = 0; r < runs; ++r) {
-      const T* run = x + start(r);
-      long i = 0;
-      for (; i + reduce_lanes <= length; i += reduce_lanes)
-        for (int l = 0; l < reduce_lanes; ++l) lane[l] = f(lane[l], static_cast<A>(run[i + l]));
-      for (int l = 0; i < length; ++i, ++l) lane[l] = f(lane[l], static_cast<A>(run[i]));
-    }
-    return combine_lanes(lane, f);
-  }
-}
 
 namespace detail {
 inline constexpr long reduce_block = 512;
@@ -188,6 +30,7 @@ template <class A, class T, class R, class F, class Finish>
     const long start = w.offset(kept / width, false) + column,
                whole = (count + block_length - 1) / block_length * block_length;
     A total[reduce_block];
+    SumTree<A, is_long_sum<F> ? reduce_block : 1> tree;
     for (long i = 0; i < whole; ++i) total[i] = initial;
     long r = 0;
     // Blocks are filled up with neighbours, which are there but in the last rows.
@@ -199,12 +42,19 @@ template <class A, class T, class R, class F, class Finish>
         total[i] = f(f(f(f(total[i], static_cast<A>(a[i])), static_cast<A>(b[i])), static_cast<A>(c[i])),
                      static_cast<A>(d[i]));
       });
+      if constexpr (is_long_sum<F>)
+        if ((r + 4) % sum_chain == 0) {
+          tree.add_here(total, whole);
+          for_each_in_blocks(whole, [&](long i) { total[i] = initial; });
+        }
     }
     for (; r < w.runs; ++r) {
       const long offset = start + w.offset(r, true);
       for_each_in_blocks(offset + whole <= w.elements ? whole : count,
                          [&, row = x + offset](long i) { total[i] = f(total[i], static_cast<A>(row[i])); });
     }
+    if constexpr (is_long_sum<F>)
+      if (!tree.empty()) tree.finish_here(total, whole);
     for (long i = 0; i < count; ++i) y[kept + i] = finish(total[i]);
     kept += count;
   }
@@ -228,7 +78,10 @@ template <class A, class T, class R, class F, class Finish>
   for (; blocks > 0; --blocks, x += V::width * length, y += V::width * results) {
     V lane[reduce_lanes];
     for (long l = 0; l < reached; ++l) lane[l] = V(initial);
-    for (long first = 0, at = 0; first < length; first += 4) {
+    // only groups with kept elements last are long
+    [[maybe_unused]] A chain[is_long_sum<F> ? reduce_lanes : 1][V::width];
+    SumTree<A, is_long_sum<F> ? reduce_lanes * V::width : 1> tree;
+    for (long first = 0, at = 0, row = 0; first < length; first += 4) {
       const long from = first + 4 <= length || length < 4 ? first : length - 4;
       V four[4];
 #pragma GCC unroll 4
@@ -241,9 +94,21 @@ template <class A, class T, class R, class F, class Finish>
       for (int k = 0; k < 4; ++k) {
         if (from + k < first || from + k >= length) continue;
         lane[at] = f(lane[at], four[k]);
-        at = at + 1 < period ? at + 1 : 0;
+        if (++at < period) continue;
+        at = 0;
+        if constexpr (is_long_sum<F>)
+          if (++row % sum_chain == 0) {
+            for (long l = 0; l < period; ++l) lane[l].store(chain[l]), lane[l] = V(initial);
+            tree.add(chain[0], period * V::width);
+          }
       }
     }
+    if constexpr (is_long_sum<F>)
+      if (!tree.empty()) {
+        for (long l = 0; l < period; ++l) lane[l].store(chain[l]);
+        tree.finish(chain[0], period * V::width);
+        for (long l = 0; l < period; ++l) lane[l] = V::load(chain[l]);
+      }
     if (results == 1)
       for (long half = reached / 2; half > 0; half /= 2)
         for (long l = 0; l < half; ++l) lane[l] = f(lane[l], lane[l + half]);
@@ -267,12 +132,22 @@ template <class A, class T, class R, class F, class Finish>
     V total[reduce_chains];
 #pragma GCC unroll 8
     for (int k = 0; k < reduce_chains; ++k) total[k] = V(initial);
-    for (const T *row = x, *last = x + step; row < last; row += width)
-#pragma GCC unroll 8
-      for (int k = 0; k < reduce_chains; ++k) total[k] = f(total[k], load_lanes<V::width, A>(row + k * step));
     A results[reduce_chains][V::width];
+    SumTree<A, is_long_sum<F> ? reduce_chains * V::width : 1> tree;
+    for (const T *row = x, *last = x + step; row < last;) {
+      const T* const end = is_long_sum<F> && last - row > sum_chain * width ? row + sum_chain * width : last;
+      for (; row < end; row += width)
 #pragma GCC unroll 8
-    for (int k = 0; k < reduce_chains; ++k) total[k].store(results[k]);
+        for (int k = 0; k < reduce_chains; ++k) total[k] = f(total[k], load_lanes<V::width, A>(row + k * step));
+#pragma GCC unroll 8
+      for (int k = 0; k < reduce_chains; ++k) total[k].store(results[k]);
+      if (end == last) break;
+      if constexpr (is_long_sum<F>) tree.add(results[0]);
+#pragma GCC unroll 8
+      for (int k = 0; k < reduce_chains; ++k) total[k] = V(initial);
+    }
+    if constexpr (is_long_sum<F>)
+      if (!tree.empty()) tree.finish(results[0]);
     for (const auto& own : results)
       for (long c = 0; c < width; ++c) *y++ = finish(own[c]);
   }
@@ -319,6 +194,10 @@ constexpr bool is_small_reduction() {
   return (is_straight<Call> || !x.batched()) && x.count(1) > 0 &&
          x.count(1) <= (is_straight<Call> ? 4 : 1) * small_reduction;
 }
+/// Rows of such a walk that one result takes one after the other, and how many of them are a chain.
+constexpr bool is_one_chain(const ReduceWalk& w) {
+  return w.vertical() ? w.runs <= sum_chain : w.runs * ceil_div(w.length(), reduce_lanes) <= lane_chain;
+}
 /// The same as reduce, for such a call. An element that is combined with `initial` stays as it is: lanes that no
 /// element goes to are left out.
 template <class Call, unsigned mask, class A, class T, class R, class F, class Finish>
@@ -350,10 +229,13 @@ template <class Call, unsigned mask, class A, class F, class Finish>
 inline void reduce_call(const Arguments& a, long begin, long end, A initial, const F& f, const Finish& finish) {
   const auto* const x = a.operand<typename Call::template Operand<0>>(0);
   auto* const y = a.result<typename Call::Result>();
-  if constexpr (is_small_reduction<Call>()) reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
-  else
-    reduce<reduce_walk(Call::operand(0), mask, 1).is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin,
-                                                              end, initial, f, finish);
+  constexpr ReduceWalk w = reduce_walk(Call::operand(0), mask, 1);
+  if constexpr (std::is_same_v<F, Plus> && std::is_floating_point_v<A> &&
+                !(is_one_chain(w) && !(mask & 1 && Call::operand(0).batched())))
+    return reduce_call<Call, mask>(a, begin, end, initial, LongPlus(), finish);
+  else if constexpr (is_small_reduction<Call>() && !is_long_sum<F>)
+    reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
+  else reduce<w.is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
 }  // namespace tenon::kernel

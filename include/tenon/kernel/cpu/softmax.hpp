@@ -19,6 +19,8 @@ template <class T, class C>
   for (int l = 0; l < reduce_lanes; l += V::width)
     first_lanes(load_lanes<V::width, C>(from + l), live - l, V(-std::numeric_limits<C>::infinity())).store(values + l);
 }
+template <bool keep, bool reads_on, class C, class T>
+[[gnu::noinline]] C long_exponentials(const T* x, T* y, long count, C largest, const T* limit);
 }  // namespace detail
 
 /// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
@@ -38,11 +40,13 @@ inline C row_maximum(const T* x, long count) {
   return fold_lanes(lane, Larger());
 }
 
-/// The sum of exp(x - largest) over a row, in 16 lanes; with `keep` y[i] = exp(x[i] - largest), too. The last block is
-/// filled up with exponentials of minus infinity, which are 0: one vector is faster than a few numbers one by one. If
-/// it `reads_on`, memory may be read up to `limit`.
+/// The sum of exp(x - largest) over a row, in 16 lanes as by lane_sum; with `keep` y[i] = exp(x[i] - largest), too. The
+/// last block is filled up with exponentials of minus infinity, which are 0: one vector is faster than a few numbers
+/// one by one. If it `reads_on`, memory may be read up to `limit`.
 template <bool keep, int lanes = reduce_lanes, bool reads_on = false, class C, class T>
 inline C exponentials(const T* x, T* y, long count, C largest, [[maybe_unused]] const T* limit = nullptr) {
+  if constexpr (lanes == reduce_lanes)
+    if (count > lane_piece) return detail::long_exponentials<keep, reads_on>(x, y, count, largest, limit);
   C lane[lanes]{}, value[lanes];
   detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
   for (long i = 0; i < count; i += lanes) {
@@ -68,6 +72,14 @@ inline C exponentials(const T* x, T* y, long count, C largest, [[maybe_unused]] 
 }
 
 namespace detail {
+template <bool keep, bool reads_on, class C, class T>
+C long_exponentials(const T* x, T* y, long count, C largest, const T* limit) {
+  C sum[1];
+  add_pieces(count, sum, [&](long i, long own, C* to) {
+    *to = exponentials<keep, reduce_lanes, reads_on>(x + i, keep ? y + i : y, own, largest, limit);
+  });
+  return *sum;
+}
 // y[i] = f(x[i]): vectors, half vectors, quarters, and what is left.
 template <class T, class F>
 [[gnu::always_inline]] inline void map_pieces(const T* x, T* y, long count, F f) {
@@ -123,17 +135,17 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
   }
 }
 
-/// The same along an axis that is not the last one, for up to 64 columns; sums in ascending order.
+static_assert(axis_columns == column_block);
+/// The same along an axis that is not the last one, for up to 64 columns; sums as by column_sums.
 template <class C, bool logarithm, class T>
 inline void softmax_columns(const T* x, T* y, long count, long pitch, long columns) {
-  C largest[axis_columns], sum[axis_columns]{};
+  C largest[axis_columns], sum[axis_columns];
   for (C& l : largest) l = -std::numeric_limits<C>::infinity();
   for (long i = 0; i < count; ++i)
     for_each_in_blocks(columns,
                        [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
-  for (long i = 0; i < count; ++i)
-    for_each_in_blocks(columns,
-                       [&, row = x + i * pitch](long c) { sum[c] += exp(static_cast<C>(row[c]) - largest[c]); });
+  column_sums<C>(count, columns, {sum},
+                 [=, &largest](long i, long c) { return exp(static_cast<C>(x[i * pitch + c]) - largest[c]); });
   if constexpr (logarithm) for_each_in_blocks(columns, [&](long c) { sum[c] = log(sum[c]); });
   for (long i = 0; i < count; ++i)
     store_in_blocks(y + i * pitch, columns, [&, row = x + i * pitch](long c) {
@@ -161,11 +173,9 @@ inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
 }
 template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {
-  C sum[axis_columns]{};
-  for (long i = 0; i < count; ++i)
-    for_each_in_blocks(columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) {
-      sum[c] += static_cast<C>(y[c]) * static_cast<C>(dy[c]);
-    });
+  C sum[axis_columns];
+  column_sums<C>(count, columns, {sum},
+                 [=](long i, long c) { return static_cast<C>(y[i * pitch + c]) * static_cast<C>(dy[i * pitch + c]); });
   for (long i = 0; i < count; ++i)
     store_in_blocks(dx + i * pitch, columns, [&, y = y + i * pitch, dy = dy + i * pitch](long c) {
       return static_cast<C>(y[c]) * (static_cast<C>(dy[c]) - sum[c]);

@@ -46,13 +46,13 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
-  V total(0.0f);
+  double total = 0;
   const long row = t.row;
   const auto* const place = t.list.place;
   const float* const gradients = t.list.gradient;
   for (long i = 0, count = t.list.count; i < count; ++i) {
     const V gradient(gradients[i]);
-    total = total + gradient;
+    total += double(gradients[i]);
     const float* at = t.image + place[i];
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r, at += row)
@@ -69,7 +69,7 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
-  *t.sum = total[0];
+  *t.sum = float(total);
 }
 using PatchKernel = void (*)(const PatchTile&);
 

@@ -28,9 +28,9 @@ struct WinnerList {
   static float sum_of(const float* plane, long pixels) {
     if (plane[1] == plane[1]) return plane[1];
     const WinnerList list(plane, pixels);
-    float sum = 0;
-    for (long i = 0; i < list.count; ++i) sum += list.gradient[i];
-    return sum;
+    double sum = 0;
+    for (long i = 0; i < list.count; ++i) sum += double(list.gradient[i]);
+    return float(sum);
   }
 };
 /// Where the next winner is written.
@@ -192,15 +192,15 @@ constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) {
 [[gnu::noinline]] inline void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y,
                                         long begin, long end) {
   for (long c = begin; c < end; ++c) {
-    float total = 0;
+    LongSum<float, 1, block_chain> total;
     for (long first = 0; first < n; first += block_samples) {
       const long samples = n - first < block_samples ? n - first : block_samples;
       float sample[block_samples];
       for (long s = 0; s < samples; ++s)
         sample[s] = WinnerList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
-      total += detail::sum_of_samples(sample, samples);
+      total.add({detail::sum_of_samples(sample, samples)});
     }
-    y[c] = total;
+    y[c] = *total.finish();
   }
 }
 
