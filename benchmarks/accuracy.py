@@ -69,11 +69,14 @@ def write(tenon, torch):
     with open(PAGE, "w", encoding="utf-8") as page:
         page.write(before + BEGIN + "".join(line + "\n" for line in table(tenon, torch)) + END + rest.split(END)[1])
     with open(HEADER, "w", encoding="utf-8") as header:
-        header.write("// PyTorch's errors in float32, for constant, random, alternating data and data with an offset. Written by\n"
-                     "// `python3 benchmarks/accuracy.py --write`.\n#pragma once\n\n"
-                     "namespace support::accuracy {\n\n"
-                     "struct TorchErrors {\n  const char* name;\n  long length;\n  double error[4];\n};\n"
-                     "inline constexpr TorchErrors torch_errors[]{\n")
+        header.write(
+            "// PyTorch's errors in float32, for constant, random, alternating data and data with an offset. "
+            "Written by\n"
+            "// `python3 benchmarks/accuracy.py --write`.\n#pragma once\n\n"
+            "namespace support::accuracy {\n\n"
+            "struct TorchErrors {\n  const char* name;\n  long length;\n  double error[4];\n};\n"
+            "inline constexpr TorchErrors torch_errors[]{\n"
+        )
         for (name, length), own in torch.items():
             header.write(f'    {{"{name}", {length}, {{{", ".join(f"{own[data]:.3g}" for data in DATA)}}}}},\n')
         header.write("};\n\n}  // namespace support::accuracy\n")

@@ -33,18 +33,39 @@ FIRST = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1, help="threads of every side (default 1)")
-    parser.add_argument("--only", metavar="NAME", action="append", help="works whose name contains NAME, or the row of that number; may be repeated")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        help="works whose name contains NAME, or the row of that number; may be repeated",
+    )
     parser.add_argument("--rounds", type=int, help="rounds in which the sides take turns (default 11)")
-    parser.add_argument("--quick", action="store_true", help="3 rounds of short turns, without compiled PyTorch and MindSpore: a trial, no measurement")
-    parser.add_argument("--random", type=int, metavar="COUNT", help="instead of the works: so many random shapes of all kinds of kernels against PyTorch")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="3 rounds of short turns, without compiled PyTorch and MindSpore: a trial, no measurement",
+    )
+    parser.add_argument(
+        "--random",
+        type=int,
+        metavar="COUNT",
+        help="instead of the works: so many random shapes of all kinds of kernels against PyTorch",
+    )
     parser.add_argument("--seed", type=int, default=1, help="what --random draws (default 1)")
-    parser.add_argument("--readme", action="store_true", help="write what was measured into README.md's table of figures")
+    parser.add_argument(
+        "--readme", action="store_true", help="write what was measured into README.md's table of figures"
+    )
     parser.add_argument("--list", action="store_true", help="print the works and their bars, and do nothing else")
     parser.add_argument("--venv", metavar="DIR", default=os.path.join(build.FOLDER, "venv"), 
                         help="virtual environment of the rivals (default build/benchmarks/venv)")
     parser.add_argument("--no-install", action="store_true", help="use the rivals that are there")
     parser.add_argument("--no-build", action="store_true", help="use the programs that are there")
-    parser.add_argument("--out", metavar="DIR", default=build.FOLDER, help="where results.json and results.md go (default build/benchmarks)")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        default=build.FOLDER,
+        help="where results.json and results.md go (default build/benchmarks)",
+    )
     options = parser.parse_args()
     if options.threads < 1 or (options.rounds is not None and options.rounds < 1):
         parser.error("--threads and --rounds need numbers from 1 on")
@@ -61,11 +82,22 @@ def chosen(options):
     names = sorted({os.path.basename(path)[:-3] for path in files} - {"random", *FIRST})
     for name in (*FIRST, *names):
         group = importlib.import_module("groups." + name).GROUP
-        rows = {work: {bar.row for bar in work.bars} | {mean.row for mean in group.means if work.name in mean.works} for work in group.works}
-        works = [work for work in group.works if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)]
+        rows = {
+            work: {bar.row for bar in work.bars} | {mean.row for mean in group.means if work.name in mean.works}
+            for work in group.works
+        }
+        works = [
+            work
+            for work in group.works
+            if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)
+        ]
         if works:
             result.append((name, group, works))
-    kinds = [name for name, (_, row, _) in figures.ALL.items() if not options.only or any(o == row or o in name for o in options.only)]
+    kinds = [
+        name
+        for name, (_, row, _) in figures.ALL.items()
+        if not options.only or any(o == row or o in name for o in options.only)
+    ]
     if not result and not kinds:
         sys.exit(f"no work fits {options.only}; --list prints them")
     return result, kinds
@@ -87,7 +119,10 @@ def print_list(some, kinds):
         for mean in group.means:
             if any(work.name in mean.works for work in works):
                 print(f"geometric mean of {len(mean.works)} {mean.what}")
-                print(f"    row {mean.row}: {mean.ours} {bounds(mean)} {mean.rival}" + (f", none below {mean.least:g}" if mean.least else ""))
+                print(
+                    f"    row {mean.row}: {mean.ours} {bounds(mean)} {mean.rival}"
+                    + (f", none below {mean.least:g}" if mean.least else "")
+                )
     for name in kinds:
         take, row, _ = figures.ALL[name]
         print(f"{name}\n    row {row}: {take.__doc__}")
@@ -124,7 +159,16 @@ class Bench:
                 raise Missing("it cannot be built: " + wrong)
             command = [program, str(self.options.threads)]
         else:
-            command = [self.environment.python_of(name), "-B", "-m", "harness.rival", group_name, name, str(self.options.threads), self.folder.name]
+            command = [
+                self.environment.python_of(name),
+                "-B",
+                "-m",
+                "harness.rival",
+                group_name,
+                name,
+                str(self.options.threads),
+                self.folder.name,
+            ]
         return Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", variables(self.options.threads))
 
     def run_random(self):
@@ -134,12 +178,20 @@ class Bench:
             build.build(["peak"])
         program = shapes.build_program(drawn)
         with contextlib.ExitStack() as stack:
-            peak, ours = self.ours("peak"), Side("random", [program, str(self.options.threads), self.folder.name], self.cpus, f"{self.logs}/random.txt")
+            peak, ours = self.ours("peak"), Side(
+                "random", [program, str(self.options.threads), self.folder.name], self.cpus, f"{self.logs}/random.txt"
+            )
             rival = self.rival("pytorch", "random")
             for side in (peak, ours, rival):
                 stack.callback(side.close)
             for work in shapes.works(drawn):
-                result = measure(work, {"pynative": (ours, "pynative"), "pytorch": (rival, "-")}, peak, self.options.rounds, self.turn)
+                result = measure(
+                    work,
+                    {"pynative": (ours, "pynative"), "pytorch": (rival, "-")},
+                    peak,
+                    self.options.rounds,
+                    self.turn,
+                )
                 self.tell(result)
 
     @property
@@ -171,7 +223,9 @@ class Bench:
                     self.rows += report.rows_without(work, self.options.threads)
                     continue
                 while work.name not in results:
-                    sides = {variant: (ours, variant) for variant in work.ours} | {rival: (rivals[rival], "-") for rival in work.rivals if rival in rivals}
+                    sides = {variant: (ours, variant) for variant in work.ours} | {
+                        rival: (rivals[rival], "-") for rival in work.rivals if rival in rivals
+                    }
                     try:
                         results[work.name] = measure(work, sides, peak, self.options.rounds, turn)
                     except Failed as failed:
@@ -193,7 +247,10 @@ class Bench:
         self.rows += report.rows_of(result, self.options.threads)
         times = ", ".join(f"{side} {report.number(result.median(side), 4)}" for side in result.times)
         noise = (f", {result.dropped} rounds dropped" if result.dropped else "") + (", noisy" if result.noisy else "")
-        print(f"{result.work.name}: {times} us; peak {min(result.peaks):.0f}-{max(result.peaks):.0f} GFLOP/s{noise}", flush=True)
+        print(
+            f"{result.work.name}: {times} us; peak {min(result.peaks):.0f}-{max(result.peaks):.0f} GFLOP/s{noise}",
+            flush=True,
+        )
         for side, what in result.differs.items():
             self.fault(f"{result.work.name}: {side} computes something else: {what}")
 
@@ -201,7 +258,11 @@ class Bench:
         self.figures += figures.of_allocations(self.results)
         for name in kinds:
             taken = figures.ALL[name][0](self)
-            print(f"{name}:", ", ".join(f"{report.number(figure.value)} {figure.unit}".strip() for figure in taken), flush=True)
+            print(
+                f"{name}:",
+                ", ".join(f"{report.number(figure.value)} {figure.unit}".strip() for figure in taken),
+                flush=True,
+            )
             self.figures += [dataclasses.replace(figure, only=name) for figure in taken]
         for figure in self.figures:
             if figure.row == "23" and figure.met == "no":
@@ -210,26 +271,60 @@ class Bench:
     def write(self, name="results", table=None):
         versions = {}
         for rival in {side for result in self.results for side in result.times if side not in result.work.ours}:
-            versions |= {package: version for package, version in self.environment.versions(rival).items() if package not in versions}
+            versions |= {
+                package: version
+                for package, version in self.environment.versions(rival).items()
+                if package not in versions
+            }
         peaks = [peak for result in self.results for peak in result.peaks] or [math.nan]
-        facts = {"threads": self.options.threads, "rounds": self.options.rounds, "quick": self.options.quick, "command": sys.argv[1:], "cpu": cpu_name(), "cpus": self.cpus,
-                 "versions": versions, "skipped": self.skipped, "peak_gflops_of_one_core": [min(peaks), max(peaks)]}
+        facts = {
+            "threads": self.options.threads,
+            "rounds": self.options.rounds,
+            "quick": self.options.quick,
+            "command": sys.argv[1:],
+            "cpu": cpu_name(),
+            "cpus": self.cpus,
+            "versions": versions,
+            "skipped": self.skipped,
+            "peak_gflops_of_one_core": [min(peaks), max(peaks)],
+        }
         if self.options.readme:
-            known = [rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)]
-            rivals = {package: version for rival in known for package, version in self.environment.versions(rival).items()}
-            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, {build.compiler_version()} -O2 -march=native, "
+            known = [
+                rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)
+            ]
+            rivals = {
+                package: version for rival in known for package, version in self.environment.versions(rival).items()
+            }
+            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, "
+            machine += f"{build.compiler_version()} -O2 -march=native, "
             machine += "one thread unless the line says more; " + ", ".join(" ".join(v) for v in sorted(rivals.items()))
-            machine += ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
-            readme.update(os.path.join(build.SOURCE, "README.md"), readme.lines_of(self.rows, self.figures, self.options.threads), machine)
+            machine += (
+                ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
+            )
+            readme.update(
+                os.path.join(build.SOURCE, "README.md"),
+                readme.lines_of(self.rows, self.figures, self.options.threads),
+                machine,
+            )
         table = table or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)
         with open(f"{self.options.out}/{name}.md", "w") as file:
             print(table, file=file)
-        print(f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core {min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;" if self.results else "",
-              ", ".join(f"{package} {version}" for package, version in sorted(versions.items())))
+        print(
+            (
+                f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core "
+                f"{min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;"
+                if self.results
+                else ""
+            ),
+            ", ".join(f"{package} {version}" for package, version in sorted(versions.items())),
+        )
         if self.results and min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
-            print("Other programs took the processors: measure again the rows marked noisy, and all if the peak varied by more than 15 %.")
+            print(
+                "Other programs took the processors: measure again the rows marked noisy, and all if the peak "
+                "varied by more than 15 %."
+            )
         print(f"\n{table}\n\nwritten: {self.options.out}/{name}.json, {name}.md")
 
 
@@ -252,7 +347,9 @@ def main():
         return print_list(some, kinds)
     programs = [group.program for _, group, _ in some] + [program for kind in kinds for program in figures.ALL[kind][2]]
     if not options.no_build:
-        build.build(dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in some) else [])]))
+        build.build(
+            dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in some) else [])])
+        )
     bench = Bench(options)
     for name, group, works in some:
         bench.run_group(name, group, works)

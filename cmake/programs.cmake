@@ -1,4 +1,5 @@
-# How our own programs (tests, examples, benchmarks) are built. No flag in here reaches a program that links tenon::tenon.
+# How our own programs (tests, examples, benchmarks) are built. No flag in here reaches a program that links
+# tenon::tenon.
 #
 # A source may direct its build in its first five lines:
 #   // flags: -mavx2 -mfma    compile options of this file, after all others
@@ -32,7 +33,8 @@ if(TENON_SANITIZE)
     endif()
   endforeach()
   list(JOIN TENON_SANITIZE "," sanitizers)
-  target_compile_options(tenon_program INTERFACE -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(tenon_program INTERFACE -fsanitize=${sanitizers} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
   target_link_options(tenon_program INTERFACE -fsanitize=${sanitizers})
 endif()
 
@@ -69,12 +71,13 @@ function(tenon_program target path)
   get_filename_component(name "${path}" NAME)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE tenon_program)
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
 endfunction()
 
-# Sets what each test has: labels, a time limit, a folder of its own to write in, the environment, and 77 as the exit status that
-# means "skipped". Adds its line to the list that cmake/test.sh reads: name, short or long, target to build or -. The limit
-# ends what hangs; it is far beyond what a test takes on a busy machine.
+# Sets what each test has: labels, a time limit, a folder of its own to write in, the environment, and 77 as the exit
+# status that means "skipped". Adds its line to the list that cmake/test.sh reads: name, short or long, target to build
+# or -. The limit ends what hangs; it is far beyond what a test takes on a busy machine.
 function(tenon_describe_test name target labels)
   set(kind short)
   set(limit 3600)

@@ -8,11 +8,14 @@ usage() {
   cat <<'END'
 sh cmake/quickstart.sh [--data DIR] [options of the example]
 
-Builds examples/06_mnist in build/release of this project and runs it: LeNet on handwritten digits, once as a graph, once eagerly;
-it is evaluated, predicts, is saved to build/release/lenet.safetensors of this project (or --save FILE), and loaded again.
-  --data DIR    folder of MNIST (train-images-idx3-ubyte[.gz] and so on). Without it: $TENON_DATA, or ../shared/data/mnist beside
-                this project, or else 70,000 digits that the example draws itself (60,000 to train, 10,000 to evaluate)
-Names of files and folders count from where you are. Anything else goes to the example; build/release/examples/06_mnist --help lists it.
+Builds examples/06_mnist in build/release of this project and runs it: LeNet on handwritten digits, once as a graph,
+once eagerly; it is evaluated, predicts, is saved to build/release/lenet.safetensors of this project (or --save FILE),
+and loaded again.
+  --data DIR    folder of MNIST (train-images-idx3-ubyte[.gz] and so on). Without it: $TENON_DATA, or
+                ../shared/data/mnist beside this project, or else 70,000 digits that the example draws itself
+                (60,000 to train, 10,000 to evaluate)
+Names of files and folders count from where you are. Anything else goes to the example;
+build/release/examples/06_mnist --help lists it.
 On Debian it first installs what is missing (compiler, cmake, ninja, zlib), as root or with sudo.
 END
 }
@@ -31,7 +34,8 @@ for argument; do
   esac
 done
 [ $seen_data != next ] || stop "--data needs a folder."
-[ -z "$data" ] || [ -d "$data" ] || stop "There is no folder $data. Name the one that holds train-images-idx3-ubyte.gz, or leave --data out."
+[ -z "$data" ] || [ -d "$data" ] ||
+  stop "There is no folder $data. Name the one that holds train-images-idx3-ubyte.gz, or leave --data out."
 if [ -z "$data" ] && [ -d "$root/../shared/data/mnist" ]; then data=$root/../shared/data/mnist; fi
 [ -f "$root/examples/06_mnist.cpp" ] || stop "examples/06_mnist.cpp is missing: is this a whole checkout?"
 

@@ -25,14 +25,17 @@ need() {
     [ -z "$root_command" ] || command -v sudo >/dev/null || stop "$by_hand (as root; there is no sudo here)"
     say "Installing$missing (once, about 1 min) ..."
     log=$(mktemp)
-    { $root_command apt-get update && $root_command env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1 || {
+    { $root_command apt-get update &&
+      $root_command env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } \
+      >"$log" 2>&1 || {
       tail -n 20 "$log"
       stop "apt-get could not install$missing. $by_hand"
     }
     rm -f "$log"
   fi
   version=$(g++ -dumpversion)
-  [ "${version%%.*}" -ge 12 ] || [ -n "${CXX:-}" ] || stop "Tenon needs g++ 12 or newer; g++ here is $version. Set CXX to another compiler."
+  [ "${version%%.*}" -ge 12 ] || [ -n "${CXX:-}" ] ||
+    stop "Tenon needs g++ 12 or newer; g++ here is $version. Set CXX to another compiler."
 }
 
 # configure PRESET [cmake arguments]: quietly, unless it fails. Ninja if it is here and the folder is new. For another
@@ -57,13 +60,15 @@ left() {
   if [ $seconds -ge 90 ]; then printf '%s min left' $(((seconds + 30) / 60)); else printf '%s s left' $seconds; fi
 }
 
-# Reads the output of ninja, make, or ctest, and puts `[ 37/120] 2 min left` before each step. Everything else passes through.
+# Reads the output of ninja, make, or ctest, and puts `[ 37/120] 2 min left` before each step. Everything else passes
+# through.
 progress() {
   start=$(date +%s)
   while IFS= read -r line; do
     total='' at=''
     case $line in
-      " "*"Start "*[0-9]": "* | "Test project "* | "Internal ctest changing"* | *"Re-checking globbed directories..." | "ninja: no work to do.") continue ;;
+      " "*"Start "*[0-9]": "* | "Test project "* | "Internal ctest changing"*) continue ;;
+      *"Re-checking globbed directories..." | "ninja: no work to do.") continue ;;
       "["*/*"] "*) counts=${line#\[} counts=${counts%%\]*} text=${line#*\] } at=${counts%/*} total=${counts#*/} ;;
       "["*"%] "*) counts=${line#\[} counts=${counts%%\]*} text=${line#*\] } at=${counts%\%} total=100 ;;
       *[0-9]/*[0-9]" Test "*"#"*:*) counts=${line%%Test*} text=${line#*: } at=${counts%/*} total=${counts#*/} ;;
@@ -79,7 +84,10 @@ progress() {
 }
 
 # Reads the output of `ctest --verbose` for one test, and keeps what the test itself says.
-only_output() { sed -n -e '/^[0-9]*: \(Test command\|Working Directory\|Environment variables\|Test timeout\)/d' -e '/^[0-9]*:  [A-Z_]*=/d' -e 's/^[0-9]*: //p'; }
+only_output() {
+  sed -n -e '/^[0-9]*: \(Test command\|Working Directory\|Environment variables\|Test timeout\)/d' \
+    -e '/^[0-9]*:  [A-Z_]*=/d' -e 's/^[0-9]*: //p'
+}
 
 # with_filter FILTER COMMAND...: runs the command through the filter, and returns the command's own exit status.
 with_filter() {

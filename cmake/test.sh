@@ -14,8 +14,9 @@ sh cmake/test.sh --list            the names of the tests
      --preset asan                 another build: release (the usual one), debug, asan, tsan, clang
      --march x86-64-v2             for another instruction set than this machine's
 
-On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time), as root or with sudo. The
-build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used.
+On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time), as root or with
+sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit
+the cores that are used.
 END
 }
 
@@ -30,14 +31,18 @@ while [ $# -gt 0 ]; do
     --long) long=yes ;;
     --list) list=yes ;;
     --preset) [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, or clang."; preset=$2; shift ;;
-    --march) [ $# -ge 2 ] || stop "--march needs a name, as the compiler's -march: x86-64-v2, armv8.2-a, ..."; march=$2; shift ;;
+    --march)
+      [ $# -ge 2 ] || stop "--march needs a name, as the compiler's -march: x86-64-v2, armv8.2-a, ..."
+      march=$2
+      shift ;;
     -*) usage >&2; stop "Unknown option: $1" ;;
     *) [ -z "$name" ] || stop "One test name at a time, not \`$name\` and \`$1\`."; name=$1 ;;
   esac
   shift
 done
 
-# The tests whose names match $name: exactly, or in a folder, or by a part of the name. Without $name: all that are to run.
+# The tests whose names match $name: exactly, or in a folder, or by a part of the name. Without $name: all that are to
+# run.
 choose() {
   awk -v name="$name" -v long="$long" '
     name == "" { if (long == "yes" || $2 == "short") print; next }
@@ -63,7 +68,8 @@ near() {
       }
       return row[length(b)]
     }
-    { last = $1; sub(/.*\//, "", last); print least(distance(asked, $1), distance(asked, last), 99), $1 }' "$build/tests.txt" |
+    { last = $1; sub(/.*\//, "", last); 
+      print least(distance(asked, $1), distance(asked, last), 99), $1 }' "$build/tests.txt" |
     sort -n | head -n 5 | sed 's/^[0-9]* /  /'
 }
 
@@ -113,7 +119,9 @@ fi
 : "${CTEST_PARALLEL_LEVEL:=$(nproc)}"
 export CTEST_PARALLEL_LEVEL
 pattern=
-if [ -n "$name" ]; then pattern=$(printf '%s\n' "$chosen" | sed 's/ .*//; s/[.+]/\\&/g; s/.*/^&$/' | paste -s -d '|' -); fi
+if [ -n "$name" ]; then
+  pattern=$(printf '%s\n' "$chosen" | sed 's/ .*//; s/[.+]/\\&/g; s/.*/^&$/' | paste -s -d '|' -)
+fi
 set -- --test-dir "$build" --output-on-failure --no-label-summary --no-tests=error
 [ -z "$pattern" ] || set -- "$@" -R "$pattern"
 [ -n "$name" ] || [ $long = yes ] || set -- "$@" -LE '^long$'

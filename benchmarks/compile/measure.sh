@@ -20,7 +20,8 @@ for name in "$@"; do
     *) source=benchmarks/compile/$name.cpp seconds=40 megabytes=1500 ;;
   esac
   [ -f "$source" ] || { echo "measure.sh: there is no program '$name'" >&2; exit 2; }
-  /usr/bin/time -o "$work/time" -f '%U %S %M' "$cxx" -std=c++20 -O2 -march=native -DTENON_WITH_ZLIB=1 $flags -Iinclude -c "$source" -o "$work/object.o"
+  /usr/bin/time -o "$work/time" -f '%U %S %M' "$cxx" -std=c++20 -O2 -march=native -DTENON_WITH_ZLIB=1 $flags -Iinclude \
+    -c "$source" -o "$work/object.o"
   awk -v name="$name" -v bar="$seconds" -v memory="$megabytes" '{
     printf "| %s | %.1f | %s | %.0f | %s |\n", name, $1 + $2, bar, $3 / 1024, memory
   }' "$work/time"

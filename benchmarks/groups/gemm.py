@@ -9,20 +9,54 @@ SMALL = tuple((n, n, n) for n in (4, 8, 16, 32, 48, 64, 96, 128)) + (
 
 
 def product(m, n, k, rivals, bars=()):
-    return Work(f"gemm/{m}x{n}x{k}", f"matrix product {m} x {n} x {k}", rivals, ("pynative", "graph"), 2 * m * n * k, 1e-5, bars)
+    return Work(
+        f"gemm/{m}x{n}x{k}", f"matrix product {m} x {n} x {k}", rivals, ("pynative", "graph"), 2 * m * n * k, 1e-5, bars
+    )
 
 
 def mean(rival):
-    return GeometricMean("10", "small and skinny products", tuple(f"gemm/{m}x{n}x{k}" for m, n, k in SMALL), rival, 1.2, 1.6, 0.9, "pynative")
+    return GeometricMean(
+        "10",
+        "small and skinny products",
+        tuple(f"gemm/{m}x{n}x{k}" for m, n, k in SMALL),
+        rival,
+        1.2,
+        1.6,
+        0.9,
+        "pynative",
+    )
 
 
 # Results are rounded to 8 bits.
 def product_bf16(n):
-    return Work(f"gemm_bf16/{n}x{n}x{n}", f"matrix product {n} x {n} x {n} of bfloat16", ("pytorch",), ("pynative", "graph"), 2 * n**3, 1e-2,
-                (Bar("16", "pytorch", 1.0, 1.5, "pynative"),))
+    return Work(
+        f"gemm_bf16/{n}x{n}x{n}",
+        f"matrix product {n} x {n} x {n} of bfloat16",
+        ("pytorch",),
+        ("pynative", "graph"),
+        2 * n**3,
+        1e-2,
+        (Bar("16", "pytorch", 1.0, 1.5, "pynative"),),
+    )
 
 
-# The small ones are measured against the libraries called from C++ (run/blas.cpp) too: from Python the call itself is most of the time.
-GROUP = Group("gemm", (
-    *(product(n, n, n, ("pytorch", "openblas"), (Bar("9", "peak", 0.70, 0.87, "pynative"), Bar("9", "pytorch", 0.9, 1.05, "pynative"))) for n in SQUARES),
-    *(product(*size, ("pytorch", "mkl", "openblas")) for size in SMALL), *map(product_bf16, BFLOAT16)), (mean("pytorch"), mean("mkl"), mean("openblas")))
+# The small ones are measured against the libraries called from C++ (run/blas.cpp) too: from Python the call itself is
+# most of the time.
+GROUP = Group(
+    "gemm",
+    (
+        *(
+            product(
+                n,
+                n,
+                n,
+                ("pytorch", "openblas"),
+                (Bar("9", "peak", 0.70, 0.87, "pynative"), Bar("9", "pytorch", 0.9, 1.05, "pynative")),
+            )
+            for n in SQUARES
+        ),
+        *(product(*size, ("pytorch", "mkl", "openblas")) for size in SMALL),
+        *map(product_bf16, BFLOAT16),
+    ),
+    (mean("pytorch"), mean("mkl"), mean("openblas")),
+)

@@ -13,18 +13,32 @@ def train(batch, bars, rivals=("pytorch", "jax")):
 
 
 def forward(batch):
-    return Work(f"lenet/forward/{batch}", f"LeNet-5 forward, N = {batch}", ("onnxruntime", "pytorch", "jax"), flops=FORWARD * batch,
-                bars=(Bar("4", "onnxruntime", 2.5, 4.5), Bar("4", "pytorch", 12, 25)))
+    return Work(
+        f"lenet/forward/{batch}",
+        f"LeNet-5 forward, N = {batch}",
+        ("onnxruntime", "pytorch", "jax"),
+        flops=FORWARD * batch,
+        bars=(Bar("4", "onnxruntime", 2.5, 4.5), Bar("4", "pytorch", 12, 25)),
+    )
 
 
 def against_pytorch(gate, goal, gate2, goal2=9):
     return Bar("1", "pytorch", gate, goal), Bar("1", "jax", 8, 8), Bar("2", "pytorch", gate2, goal2, threads=2)
 
 
-GROUP = Group("lenet", (
-    train(1, (Bar("3", "best", 10, 20),), ("pytorch", "compiled", "jax")),
-    train(32, (*against_pytorch(6, 9, 5), Bar("7", "pytorch", 3, 5, ours="pynative"), Bar("8", "pynative", 1.15, 1.5)), ("pytorch", "jax", "mindspore")),
-    train(64, against_pytorch(5, 8, 5)),
-    train(256, against_pytorch(4, 6, 4.5)),
-    forward(1),
-    forward(32)), networks={"lenet": LENET})
+GROUP = Group(
+    "lenet",
+    (
+        train(1, (Bar("3", "best", 10, 20),), ("pytorch", "compiled", "jax")),
+        train(
+            32,
+            (*against_pytorch(6, 9, 5), Bar("7", "pytorch", 3, 5, ours="pynative"), Bar("8", "pynative", 1.15, 1.5)),
+            ("pytorch", "jax", "mindspore"),
+        ),
+        train(64, against_pytorch(5, 8, 5)),
+        train(256, against_pytorch(4, 6, 4.5)),
+        forward(1),
+        forward(32),
+    ),
+    networks={"lenet": LENET},
+)

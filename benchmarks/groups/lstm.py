@@ -14,13 +14,23 @@ def operations(features, training):
 
 
 def train(features, batch):
-    return Work(f"lstm{features}/train/{batch}", f"LSTM {features}-{HIDDEN} training step, T = {STEPS}, N = {batch}", ("pytorch", "jax"),
-                flops=batch * operations(features, True), bars=(Bar("17", "best", 1.5, 3),))
+    return Work(
+        f"lstm{features}/train/{batch}",
+        f"LSTM {features}-{HIDDEN} training step, T = {STEPS}, N = {batch}",
+        ("pytorch", "jax"),
+        flops=batch * operations(features, True),
+        bars=(Bar("17", "best", 1.5, 3),),
+    )
 
 
 def forward(features, batch, *bars):
-    return Work(f"lstm{features}/forward/{batch}", f"LSTM {features}-{HIDDEN} forward, T = {STEPS}, N = {batch}", ("onnxruntime", "pytorch", "jax"),
-                flops=batch * operations(features, False), bars=bars)
+    return Work(
+        f"lstm{features}/forward/{batch}",
+        f"LSTM {features}-{HIDDEN} forward, T = {STEPS}, N = {batch}",
+        ("onnxruntime", "pytorch", "jax"),
+        flops=batch * operations(features, False),
+        bars=bars,
+    )
 
 
 GROUP = Group("lstm", tuple(

@@ -18,7 +18,9 @@ SIZES = {"mlp784": "784-512-10", "mlp4": "4-8-2"}
 
 def work(name, what, batch, *bars, rivals):
     title = f"MLP {SIZES[name]} {'training step' if what == 'train' else what}, N = {batch}"
-    return Work(f"{name}/{what}/{batch}", title, rivals, flops=batch * operations(NETWORKS[name], what == "train"), bars=bars)
+    return Work(
+        f"{name}/{what}/{batch}", title, rivals, flops=batch * operations(NETWORKS[name], what == "train"), bars=bars
+    )
 
 
 EAGER, ALL = ("pytorch", "jax"), ("pytorch", "compiled", "jax", "mindspore")

@@ -32,11 +32,17 @@ class Environment:
         cxx = PROGRAMS[rival]
         headers = [folder for pattern in cxx.headers for folder in self.files_of(rival, pattern)]
         libraries = self.files_of(rival, cxx.libraries)[0]
-        flags = [f"-isystem{folder}" for folder in headers] + [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed"]
+        flags = [f"-isystem{folder}" for folder in headers] + [
+            f"-L{libraries}",
+            f"-Wl,-rpath,{libraries}",
+            "-Wl,--no-as-needed",
+        ]
         flags += [f"-l{name}" for name in cxx.link]
         if rival == "libtorch":
             ask = "import torch; print(int(torch.compiled_with_cxx11_abi()))"
-            abi = subprocess.run([self.python_of(rival), "-c", ask], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+            abi = subprocess.run(
+                [self.python_of(rival), "-c", ask], stdout=subprocess.PIPE, text=True, check=True
+            ).stdout.strip()
             flags.append(f"-D_GLIBCXX_USE_CXX11_ABI={abi}")
         return flags
 
@@ -51,7 +57,11 @@ class Environment:
         print(f"installing {' '.join(PACKAGES[rival])} into {self.folder_of(rival)}", flush=True)
         if not os.path.exists(self.python_of(rival)):
             subprocess.run([sys.executable, "-m", "venv", self.folder_of(rival)], check=True)
-        done = subprocess.run([self.python_of(rival), "-m", "pip", "install", "--quiet", *PACKAGES[rival]], stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [self.python_of(rival), "-m", "pip", "install", "--quiet", *PACKAGES[rival]],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         if done.returncode or not self._has(rival, names):
             return "pip could not install it: " + (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return None
@@ -60,7 +70,13 @@ class Environment:
         if not os.path.exists(self.python_of(rival)):
             return False
         if rival in PROGRAMS:
-            return all(self.files_of(rival, pattern) for pattern in (*PROGRAMS[rival].headers, f"{PROGRAMS[rival].libraries}/lib{PROGRAMS[rival].link[-1]}.so"))
+            return all(
+                self.files_of(rival, pattern)
+                for pattern in (
+                    *PROGRAMS[rival].headers,
+                    f"{PROGRAMS[rival].libraries}/lib{PROGRAMS[rival].link[-1]}.so",
+                )
+            )
         find = "import sys, importlib.util; sys.exit(any(importlib.util.find_spec(n) is None for n in sys.argv[1:]))"
         return subprocess.run([self.python_of(rival), "-c", find, *names]).returncode == 0
 
@@ -69,13 +85,17 @@ class Environment:
         """{"torch": "2.15.0", ...} of what this rival uses."""
         names = [package.split("<")[0] for package in PACKAGES[rival]]
         ask = "import sys; from importlib.metadata import version\nfor n in sys.argv[1:]: print(n, version(n))"
-        lines = subprocess.run([self.python_of(rival), "-c", ask, *names], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        lines = subprocess.run(
+            [self.python_of(rival), "-c", ask, *names], stdout=subprocess.PIPE, text=True, check=True
+        ).stdout.splitlines()
         return dict(line.split() for line in lines)
 
 
 def variables(threads):
     """The environment of a rival: as many threads as ours, and what it needs to be at its best."""
-    result = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    result = dict(
+        os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    )
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         result[name] = str(threads)
     if threads == 1:

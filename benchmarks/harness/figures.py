@@ -1,4 +1,6 @@
-"""Figures that are no ratio of times: what a program needs to start, to compile, in memory, and whether all ways of running it agree."""
+"""Figures that are no ratio of times: what a program needs to start, to compile, in memory, and whether all ways of
+running it agree."""
+
 import math
 import os
 import re
@@ -43,7 +45,10 @@ def start(bench):
         milliseconds.append(1e3 * (time.perf_counter() - begin))
         megabytes.append(int(done.stdout) / 1024)
     what = "process start to the end of the first LeNet-5 step, N = 32"
-    return [Figure("18", what, "", statistics.median(milliseconds), "ms", 23), Figure("18", what, "resident", max(megabytes), "MB", 30)]
+    return [
+        Figure("18", what, "", statistics.median(milliseconds), "ms", 23),
+        Figure("18", what, "resident", max(megabytes), "MB", 30),
+    ]
 
 
 def compiling(bench):
@@ -81,8 +86,21 @@ def memory(bench):
             figures += [
                 Figure("22", title, "arena with kernels' scratch", arena / 1024, "KB"),
                 Figure("22", title, "values / what is alive at the worst moment", values / bound, "", 1.1),
-                Figure("22", title, "alive at the worst moment / the same without passes (nothing fused or in place)", bound / bound_without_passes, ""),
-                Figure("22", title, "values / all values without passes, each in memory of its own", values / all_values, "")]
+                Figure(
+                    "22",
+                    title,
+                    "alive at the worst moment / the same without passes (nothing fused or in place)",
+                    bound / bound_without_passes,
+                    "",
+                ),
+                Figure(
+                    "22",
+                    title,
+                    "values / all values without passes, each in memory of its own",
+                    values / all_values,
+                    "",
+                ),
+            ]
     finally:
         side.close()
     return figures
@@ -99,7 +117,12 @@ def bits(bench):
             continue
         answers = []
         for threads in (1, 2, 3):
-            side = Side(program, [build.program(program), str(threads), bench.folder.name], os.sched_getaffinity(0), f"{bench.logs}/{program}-bits.txt")
+            side = Side(
+                program,
+                [build.program(program), str(threads), bench.folder.name],
+                os.sched_getaffinity(0),
+                f"{bench.logs}/{program}-bits.txt",
+            )
             try:
                 answers += [side.check(work, variant) for variant in ("graph", "pynative")]
             finally:
@@ -110,8 +133,13 @@ def bits(bench):
 
 
 # Name: what takes the figures, its row, and the programs it needs.
-ALL = {"start": (start, "18", ("start",)), "compile": (compiling, "19", ()), "size": (size, "20", ()), "memory": (memory, "22", ("memory",)),
-       "bits": (bits, "23", tuple(BITS))}
+ALL = {
+    "start": (start, "18", ("start",)),
+    "compile": (compiling, "19", ()),
+    "size": (size, "20", ()),
+    "memory": (memory, "22", ("memory",)),
+    "bits": (bits, "23", tuple(BITS)),
+}
 
 
 def of_allocations(results):
@@ -123,4 +151,7 @@ def of_allocations(results):
                 kind = "training step" if "/train/" in result.work.name else "prediction"
                 most[kind, variant] = max(most.get((kind, variant), 0), facts[1])
     names = {"training step": "/train/", "prediction": "/forward/"}
-    return [Figure("21", f"heap allocations of a {kind}", variant, value, "", 0, names[kind]) for (kind, variant), value in most.items()]
+    return [
+        Figure("21", f"heap allocations of a {kind}", variant, value, "", 0, names[kind])
+        for (kind, variant), value in most.items()
+    ]

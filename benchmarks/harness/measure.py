@@ -6,7 +6,8 @@ import statistics
 
 @dataclasses.dataclass
 class Result:
-    """What was measured: per side the median and least times of its rounds in microseconds, and the FMA peak of one core per round."""
+    """What was measured: per side the median and least times of its rounds in microseconds, and the FMA peak of one
+    core per round."""
     work: object
     times: dict = dataclasses.field(default_factory=dict)   # side: [(median, least), ...]
     peaks: list = dataclasses.field(default_factory=list)   # GFLOP/s
@@ -27,7 +28,9 @@ def disagreement(ours, theirs, tolerance):
     """The largest difference, and a sentence if it is too large."""
     if len(ours) != len(theirs):
         return 0, f"{len(theirs)} numbers instead of {len(ours)}"
-    differences = [abs(a - b) if a == a and b == b else math.inf for a, b in zip(ours, theirs)]  # max() passes over what is no number
+    differences = [
+        abs(a - b) if a == a and b == b else math.inf for a, b in zip(ours, theirs)
+    ]  # max() passes over what is no number
     largest, bound = max(differences), tolerance * (1 + max(map(abs, ours)))
     if not largest <= bound:
         k = differences.index(largest)
@@ -44,16 +47,22 @@ def counts(side, work, variant, turn):
 
 
 def clean(taken):
-    """The rounds in which no side lost its processors to another program. What a side waits for its own threads is in its best round too."""
+    """The rounds in which no side lost its processors to another program. What a side waits for its own threads is
+    in its best round too."""
     if not taken:
         return []
     fastest = max(speed for speed, _ in taken)
     least = {name: min(turns[name][2] for _, turns in taken) for name in taken[0][1]}
-    return [(speed, turns) for speed, turns in taken if speed >= 0.85 * fastest and all(turns[name][2] <= least[name] + 0.1 for name in least)]
+    return [
+        (speed, turns)
+        for speed, turns in taken
+        if speed >= 0.85 * fastest and all(turns[name][2] <= least[name] + 0.1 for name in least)
+    ]
 
 
 def measure(work, sides, peak, rounds, turn):
-    """`sides` is {name: (process, variant)}, ours first; `peak` the process of run/peak.cpp; a turn takes so many microseconds."""
+    """`sides` is {name: (process, variant)}, ours first; `peak` the process of run/peak.cpp; a turn takes so many
+    microseconds."""
     result = Result(work)
     expected = None
     for name, (side, variant) in sides.items():

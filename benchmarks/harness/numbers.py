@@ -19,7 +19,10 @@ def batch_of(network, batch):
 def texts_of(network, batch):
     """Letters, and the letters to predict."""
     shape = (batch, network.length)
-    return [(numbers(batch * network.length, first) * network.vocabulary).astype(np.int32).reshape(shape) for first in (0, 12345)]
+    return [
+        (numbers(batch * network.length, first) * network.vocabulary).astype(np.int32).reshape(shape)
+        for first in (0, 12345)
+    ]
 
 
 def safetensors(path):
@@ -30,7 +33,9 @@ def safetensors(path):
     for name, entry in json.loads(data[8:8 + size]).items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            tensors[name] = np.frombuffer(data[8 + size + begin:8 + size + end], np.float32).reshape(entry["shape"]).copy()
+            tensors[name] = (
+                np.frombuffer(data[8 + size + begin : 8 + size + end], np.float32).reshape(entry["shape"]).copy()
+            )
     return tensors
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 class Bar:
     """Ours must be `gate` times as fast as `rival`, and aims at `goal`; nan: there is none, the ratio is shown.
 
-    rival    a side of the work, "best" (the fastest of its rivals), or "peak" (the share of the FMA peak, not a ratio of times)
+    rival    a side of the work, "best" (the fastest of its rivals), or "peak" (the share of the FMA peak, not a
+             ratio of times)
     threads  the number of threads for which it holds; None: any
     """
     row: str
@@ -44,7 +45,8 @@ class Work:
 
 @dataclass(frozen=True)
 class GeometricMean:
-    """A bar for the geometric mean of the ratios of many works; no single one may fall below `least`, if that is above 0."""
+    """A bar for the geometric mean of the ratios of many works; no single one may fall below `least`, if that is
+    above 0."""
     row: str
     what: str
     works: tuple
@@ -58,7 +60,8 @@ class GeometricMean:
 
 @dataclass(frozen=True)
 class Group:
-    """A file of groups/: its program in run/, its works, and what a rival needs to build the networks (see harness/rivals/)."""
+    """A file of groups/: its program in run/, its works, and what a rival needs to build the networks (see
+    harness/rivals/)."""
     program: str
     works: tuple
     means: tuple = ()
@@ -117,7 +120,8 @@ class Network:
 
 @dataclass(frozen=True)
 class Transformer:
-    """A language model: token and position embeddings, pre-norm blocks (causal attention; gelu between width and 4 width), norm, head."""
+    """A language model: token and position embeddings, pre-norm blocks (causal attention; gelu between width and 4
+    width), norm, head."""
     layers: int
     length: int
     width: int
@@ -127,7 +131,8 @@ class Transformer:
 
 @dataclass(frozen=True)
 class Convolution:
-    """The shape of a convolution without bias: a batch of images n x c x h x w, o kernels. What is a pair is (vertical, horizontal)."""
+    """The shape of a convolution without bias: a batch of images n x c x h x w, o kernels. What is a pair is
+    (vertical, horizontal)."""
     n: int
     c: int
     h: int
@@ -150,7 +155,9 @@ class Convolution:
     @property
     def result(self):
         reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation)]
-        return self.o, *((size + 2 * p - r) // s + 1 for size, p, r, s in zip((self.h, self.w), self.padding, reach, self.stride))
+        return self.o, *(
+            (size + 2 * p - r) // s + 1 for size, p, r, s in zip((self.h, self.w), self.padding, reach, self.stride)
+        )
 
     @property
     def flops(self):
@@ -158,8 +165,11 @@ class Convolution:
 
     def name(self, what):
         """As programs know it: conv/forward/8x64x56x56-64x3x3-s1x1-p1x1-d1x1-g1."""
-        pairs = "-".join(f"{letter}{v[0]}x{v[1]}" for letter, v in zip("spd", (self.stride, self.padding, self.dilation)))
-        return f"conv/{what}/{self.n}x{self.c}x{self.h}x{self.w}-{self.o}x{self.kernel[0]}x{self.kernel[1]}-{pairs}-g{self.groups}"
+        pairs = "-".join(
+            f"{letter}{v[0]}x{v[1]}" for letter, v in zip("spd", (self.stride, self.padding, self.dilation))
+        )
+        image, kernels = f"{self.n}x{self.c}x{self.h}x{self.w}", f"{self.o}x{self.kernel[0]}x{self.kernel[1]}"
+        return f"conv/{what}/{image}-{kernels}-{pairs}-g{self.groups}"
 
 
 def convolution(name):

@@ -1,4 +1,6 @@
-"""The table of figures in README.md, between two marks. A run replaces the lines that it measured and leaves the others."""
+"""The table of figures in README.md, between two marks. A run replaces the lines that it measured and leaves the
+others."""
+
 import math
 
 from harness.report import number
@@ -19,7 +21,11 @@ def versus(rows):
     parts = {}
     for row in rows:
         time = f"{row.ours} {time_of(row.microseconds)}" if math.isfinite(row.microseconds) else row.ours
-        ratio = f"{100 * row.ratio:.0f} % of the FMA peak" if row.against == "peak" else f"{number(row.ratio)} x {row.against.removeprefix('best: ')}"
+        ratio = (
+            f"{100 * row.ratio:.0f} % of the FMA peak"
+            if row.against == "peak"
+            else f"{number(row.ratio)} x {row.against.removeprefix('best: ')}"
+        )
         parts.setdefault(time, []).append(ratio)
     return "; ".join(f"{time}: {', '.join(ratios)}" for time, ratios in parts.items())
 
@@ -32,11 +38,19 @@ def lines_of(rows, figures, threads):
     for row in rows:
         if row.row and math.isfinite(row.ratio):
             works.setdefault((row.title + wheres, row.only), []).append(row)
-    lines = {what: f"| {what} | {versus(some)} | `compare.py {option}--only {only}` |" for (what, only), some in works.items()}
+    lines = {
+        what: f"| {what} | {versus(some)} | `compare.py {option}--only {only}` |"
+        for (what, only), some in works.items()
+    }
     groups = {}
     for figure in figures:
-        groups.setdefault((figure.title, figure.only), []).append(f"{figure.short} {number(figure.value)} {figure.unit}".strip())
-    lines |= {what: f"| {what} | {', '.join(values)} | `compare.py --only {only}` |" for (what, only), values in groups.items()}
+        groups.setdefault((figure.title, figure.only), []).append(
+            f"{figure.short} {number(figure.value)} {figure.unit}".strip()
+        )
+    lines |= {
+        what: f"| {what} | {', '.join(values)} | `compare.py --only {only}` |"
+        for (what, only), values in groups.items()
+    }
     return lines
 
 
@@ -48,6 +62,10 @@ def update(path, lines, machine):
         raise ValueError(f"{path} has no marks '{BEGIN}' and '{END}'")
     before, rest = text.split(BEGIN, 1)
     old, after = rest.split(END, 1)
-    table = {line.split(" | ")[0].removeprefix("| "): line for line in old.splitlines() if line.startswith("| ") and line != HEAD[0]} | lines
+    table = {
+        line.split(" | ")[0].removeprefix("| "): line
+        for line in old.splitlines()
+        if line.startswith("| ") and line != HEAD[0]
+    } | lines
     with open(path, "w") as file:
         file.write("\n".join([before + BEGIN, machine, "", *HEAD, *table.values(), END]) + after)

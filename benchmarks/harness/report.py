@@ -8,7 +8,8 @@ from harness.plan import Bar
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table. ratio and least are how many times as fast as the rival ours is, or the share of the peak."""
+    """One line of the table. ratio and least are how many times as fast as the rival ours is, or the share of the
+    peak."""
     row: str
     what: str
     ours: str = ""
@@ -65,7 +66,9 @@ def row_of(result, bar, threads):
     row.microseconds = result.median(ours)
     if result.facts.get(ours):
         row.arena, row.allocations = result.facts[ours][0] / 1024, result.facts[ours][1]
-    row.rivals = {name: result.median(name) for name in result.times if name not in result.work.ours or name == bar.rival}
+    row.rivals = {
+        name: result.median(name) for name in result.times if name not in result.work.ours or name == bar.rival
+    }
     if result.work.flops:
         row.share = share_of_peak(result, ours, threads)[0]
     if bar.rival == "peak":
@@ -75,7 +78,11 @@ def row_of(result, bar, threads):
         if not found:
             row.met = "differs" if bar.rival in result.differs else "missing"
             return row
-        row.ratio, row.least, row.against = found[0], found[1], f"best: {found[2]}" if bar.rival == "best" else bar.rival
+        row.ratio, row.least, row.against = (
+            found[0],
+            found[1],
+            f"best: {found[2]}" if bar.rival == "best" else bar.rival,
+        )
     row.met = met(bar, row.ratio, row.least) if math.isfinite(bar.gate) else ""
     return row
 
@@ -87,7 +94,10 @@ def bars_of(work, threads):
 def rows_without(work, threads):
     """The bars of a work that was not measured."""
     what = f"{work.what} (skipped: {work.lacks})"
-    return [Row(bar.row, what, bar.ours, against=bar.rival, gate=bar.gate, goal=bar.goal, met="missing") for bar in bars_of(work, threads)]
+    return [
+        Row(bar.row, what, bar.ours, against=bar.rival, gate=bar.gate, goal=bar.goal, met="missing")
+        for bar in bars_of(work, threads)
+    ]
 
 
 def rows_of(result, threads):
@@ -99,7 +109,14 @@ def rows_of(result, threads):
 def row_of_mean(mean, results, threads):
     found = {name: ratio(results[name], mean.ours, mean.rival) for name in mean.works if name in results}
     found = {name: value for name, value in found.items() if value}
-    row = Row(mean.row, f"{mean.what}: geometric mean of {len(found)}", mean.ours, against=mean.rival, gate=mean.gate, goal=mean.goal)
+    row = Row(
+        mean.row,
+        f"{mean.what}: geometric mean of {len(found)}",
+        mean.ours,
+        against=mean.rival,
+        gate=mean.gate,
+        goal=mean.goal,
+    )
     row.title, row.only = row.what, mean.row
     if len(found) < len(mean.works):
         row.met = "missing"
@@ -107,7 +124,11 @@ def row_of_mean(mean, results, threads):
     row.ratio, row.least = (math.exp(statistics.fmean(math.log(value[k]) for value in found.values())) for k in (0, 1))
     slowest = min(found, key=lambda name: found[name][0])
     row.note = f"least {found[slowest][0]:.2f} at {slowest}" + (f", must be {mean.least}" if mean.least else "")
-    row.met = met(mean, row.ratio, row.least, extra=found[slowest][0] >= mean.least) if mean.threads in (None, threads) else ""
+    row.met = (
+        met(mean, row.ratio, row.least, extra=found[slowest][0] >= mean.least)
+        if mean.threads in (None, threads)
+        else ""
+    )
     return row
 
 
@@ -124,7 +145,21 @@ def plain(value):
     return f"{value:g}" if math.isfinite(value) else ""
 
 
-COLUMNS = ("row", "work", "ours, us", "rivals, us", "against", "median ratio", "min/min", "gate", "goal", "met", "share of peak", "arena, KB", "allocations")
+COLUMNS = (
+    "row",
+    "work",
+    "ours, us",
+    "rivals, us",
+    "against",
+    "median ratio",
+    "min/min",
+    "gate",
+    "goal",
+    "met",
+    "share of peak",
+    "arena, KB",
+    "allocations",
+)
 
 
 def cells(row):
@@ -132,8 +167,21 @@ def cells(row):
     ours = f"{number(row.microseconds, 4)} {row.ours}".strip()
     share = f"{100 * row.share:.0f} %" if math.isfinite(row.share) else ""
     what = row.what + (f" ({row.note})" if row.note else "")
-    return (row.row, what, ours, times, row.against, number(row.ratio), number(row.least), plain(row.gate), plain(row.goal), row.met, share, number(row.arena) if row.arena else "",
-            plain(row.allocations))
+    return (
+        row.row,
+        what,
+        ours,
+        times,
+        row.against,
+        number(row.ratio),
+        number(row.least),
+        plain(row.gate),
+        plain(row.goal),
+        row.met,
+        share,
+        number(row.arena) if row.arena else "",
+        plain(row.allocations),
+    )
 
 
 def table(columns, lines):
@@ -144,7 +192,9 @@ def markdown(rows, figures):
     tables = [table(COLUMNS, map(cells, rows))] if rows else []
     if figures:
         bounds = [f"{plain(f.gate)} {f.unit}".strip() if math.isfinite(f.gate) else "" for f in figures]
-        lines = [(f.row, f.what, f"{number(f.value)} {f.unit}".strip(), bound, f.met) for f, bound in zip(figures, bounds)]
+        lines = [
+            (f.row, f.what, f"{number(f.value)} {f.unit}".strip(), bound, f.met) for f, bound in zip(figures, bounds)
+        ]
         tables.append(table(("row", "figure", "value", "at most", "met"), lines))
     return "\n\n".join(tables)
 
@@ -160,13 +210,23 @@ def of_shapes(results, threads):
     for median, _, result in found:
         kinds.setdefault(result.work.name.rsplit("/", 1)[0], []).append(median)
     kinds["all"] = [entry[0] for entry in found]
-    summary = [(kind, str(len(values)), number(math.exp(statistics.fmean(map(math.log, values)))), number(min(values)), str(sum(value < 0.5 for value in values)))
-               for kind, values in kinds.items()]
+    summary = [
+        (
+            kind,
+            str(len(values)),
+            number(math.exp(statistics.fmean(map(math.log, values)))),
+            number(min(values)),
+            str(sum(value < 0.5 for value in values)),
+        )
+        for kind, values in kinds.items()
+    ]
     worst = []
     for median, least, result in found[:WORST]:
         share = f"{100 * share_of_peak(result, 'pynative', threads)[0]:.0f} %" if result.work.flops else ""
         times = (number(result.median(side), 4) for side in ("pynative", "pytorch"))
-        worst.append((result.work.name + (" (noisy)" if result.noisy else ""), *times, number(median), number(least), share))
+        worst.append(
+            (result.work.name + (" (noisy)" if result.noisy else ""), *times, number(median), number(least), share)
+        )
     return (table(("kind", "shapes", "geometric mean", "worst", "below 0.5"), sorted(summary)) + "\n\n" +
             table(("worst shapes", "ours, us", "pytorch, us", "median ratio", "min/min", "share of peak"), worst))
 
@@ -177,7 +237,20 @@ def as_json(results, rows, figures, facts):
             return {key: clean(v) for key, v in value.items()}
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    works = [{"name": r.work.name, "flops": r.work.flops, "tolerance": r.work.tolerance, "rounds_us": r.times, "peak_gflops": r.peaks, "dropped_rounds": r.dropped,
-              "noisy": r.noisy, "largest_difference": r.largest, "differs": r.differs, "arena_bytes_and_allocations": r.facts} for r in results]
+    works = [
+        {
+            "name": r.work.name,
+            "flops": r.work.flops,
+            "tolerance": r.work.tolerance,
+            "rounds_us": r.times,
+            "peak_gflops": r.peaks,
+            "dropped_rounds": r.dropped,
+            "noisy": r.noisy,
+            "largest_difference": r.largest,
+            "differs": r.differs,
+            "arena_bytes_and_allocations": r.facts,
+        }
+        for r in results
+    ]
     return {"facts": facts, "rows": [clean(dataclasses.asdict(row)) for row in rows],
             "figures": [clean(dataclasses.asdict(figure)) for figure in figures], "works": works}

@@ -1,8 +1,9 @@
-"""A rival as a process of its own: `python -m harness.rival GROUP RIVAL THREADS FOLDER` answers as run/serve.hpp describes.
+"""A rival as a process of its own: `python -m harness.rival GROUP RIVAL THREADS FOLDER` answers as run/serve.hpp says.
 
-A file of harness/rivals/ has `works(rival, group, threads, folder)`, which returns a function from a work's name to a pair: check(), which
-returns the numbers, and call(), which is timed.
+A file of harness/rivals/ has `works(rival, group, threads, folder)`, which returns a function from a work's name to a
+pair: check(), which returns the numbers, and call(), which is timed.
 """
+
 import importlib
 import os
 import statistics

@@ -66,14 +66,34 @@ class Readme(unittest.TestCase):
         rows = report.rows_of(result_of("a", 10, 30, (Bar("1", "pytorch", 2, ours="pynative"),)), 1)
         lines = readme.lines_of(rows, [figures.Figure("18", "start", "", 4.5, "ms", 23, "start")], 1)
         with tempfile.NamedTemporaryFile("w+") as file:
-            file.write("\n".join(["above", readme.BEGIN, "old machine", "", *readme.HEAD, "| a | old | `x` |", "| b | kept | `y` |", readme.END, "below\n"]))
+            file.write(
+                "\n".join(
+                    [
+                        "above",
+                        readme.BEGIN,
+                        "old machine",
+                        "",
+                        *readme.HEAD,
+                        "| a | old | `x` |",
+                        "| b | kept | `y` |",
+                        readme.END,
+                        "below\n",
+                    ]
+                )
+            )
             file.flush()
             readme.update(file.name, lines, "new machine")
             readme.update(file.name, lines, "new machine")
             file.seek(0)
             text = file.read()
-        for part in ("above\n", "new machine", "| a | pynative 10.0 µs: 3.00 x pytorch | `compare.py --only a` |", "| b | kept | `y` |",
-                     "| start | 4.50 ms | `compare.py --only start` |", "\nbelow\n"):
+        for part in (
+            "above\n",
+            "new machine",
+            "| a | pynative 10.0 µs: 3.00 x pytorch | `compare.py --only a` |",
+            "| b | kept | `y` |",
+            "| start | 4.50 ms | `compare.py --only start` |",
+            "\nbelow\n",
+        ):
             self.assertEqual(text.count(part), 1, part)
         self.assertNotIn("old", text)
 

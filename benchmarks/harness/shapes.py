@@ -1,7 +1,9 @@
 """Random shapes of every kind of kernel, against PyTorch: `compare.py --random 40 --seed 1`.
 
-Shapes are compile-time constants of Tenon, so a program is written that has them all, in a few files of build/benchmarks/random.
+Shapes are compile-time constants of Tenon, so a program is written that has them all, in a few files of
+build/benchmarks/random.
 """
+
 import math
 import os
 import random
@@ -39,13 +41,21 @@ def convolutions(rng):
         dilation = rng.choice([(1, 1)] * 4 + [(2, 2), (3, 1), (1, 2)])
         reach = [(k - 1) * d for k, d in zip(kernel, dilation)]
         padding = tuple(rng.choice((0, r // 2, r // 2)) for r in reach)
-        n, h, w, stride = rng.choice(BATCHES), rng.choice(EXTENTS), rng.choice(EXTENTS), rng.choice([(1, 1)] * 4 + [(2, 2), (2, 1), (1, 2), (3, 3)])
+        n, h, w, stride = (
+            rng.choice(BATCHES),
+            rng.choice(EXTENTS),
+            rng.choice(EXTENTS),
+            rng.choice([(1, 1)] * 4 + [(2, 2), (2, 1), (1, 2), (3, 3)]),
+        )
         s = Convolution(n, c, h, w, o, kernel, stride, padding, dilation, groups)
         elements = s.n * max(math.prod(s.image), math.prod(s.result))
         if min(s.result) >= 1 and 5e5 <= s.flops <= 4e8 and elements <= 4e6:
             break
     arguments = ", ".join(map(str, (*s.image, s.o, *s.kernel, *s.stride, *s.padding, *s.dilation, s.groups)))
-    return [Shape(s.name(what), s.flops, f'Convolution<{arguments}>::make("{what}", {s.n})') for what in ("forward", "backward_input", "backward_weight")]
+    return [
+        Shape(s.name(what), s.flops, f'Convolution<{arguments}>::make("{what}", {s.n})')
+        for what in ("forward", "backward_input", "backward_weight")
+    ]
 
 
 def products(rng):
@@ -58,7 +68,9 @@ def products(rng):
     if stack > 1:
         return [Shape(f"matmul/stack/{stack}x{m}x{n}x{k}", flops, f"Products<{stack}, {m}, {n}, {k}>::make()")]
     transposed = rng.choice(("none", "none", "first", "second"))
-    return [Shape(f"matmul/{transposed}/{m}x{n}x{k}", flops, f"Product<{m}, {n}, {k}, Transposed::{transposed}>::make()")]
+    return [
+        Shape(f"matmul/{transposed}/{m}x{n}x{k}", flops, f"Product<{m}, {n}, {k}, Transposed::{transposed}>::make()")
+    ]
 
 
 def pools(rng):
@@ -72,7 +84,10 @@ def pools(rng):
     pairs = "-".join(f"{letter}{v[0]}x{v[1]}" for letter, v in zip("ksp", (kernel, stride, padding)))
     arguments = ", ".join(map(str, (c, h, w, *kernel, *stride, *padding)))
     size = f"{n}x{c}x{h}x{w}-{pairs}"
-    return [Shape(f"pool/{what}/{size}", 0, f'Pool<{arguments}>::make("{what}", {n})') for what in ("max", "avg", "max_backward", "avg_backward")]
+    return [
+        Shape(f"pool/{what}/{size}", 0, f'Pool<{arguments}>::make("{what}", {n})')
+        for what in ("max", "avg", "max_backward", "avg_backward")
+    ]
 
 
 def rows(rng):
@@ -80,7 +95,10 @@ def rows(rng):
         r, c = near(rng, 1, 3000), near(rng, 2, 5000)
         if 2e3 <= r * c <= 2e6:
             break
-    return [Shape(f"rows/{what}/{r}x{c}", 0, f'Rows<{r}, {c}>::make("{what}")') for what in ("softmax", "log_softmax", "layer_norm")]
+    return [
+        Shape(f"rows/{what}/{r}x{c}", 0, f'Rows<{r}, {c}>::make("{what}")')
+        for what in ("softmax", "log_softmax", "layer_norm")
+    ]
 
 
 def reductions(rng):
@@ -90,13 +108,28 @@ def reductions(rng):
             break
     size = "x".join(map(str, extents))
     arguments = ", ".join(map(str, (*extents, axis)))
-    return [Shape(f"reduce/{what}/{size}-axis{axis}", 0, f'Reduction<{arguments}>::make("{what}")') for what in ("sum", "mean", "max")]
+    return [
+        Shape(f"reduce/{what}/{size}-axis{axis}", 0, f'Reduction<{arguments}>::make("{what}")')
+        for what in ("sum", "mean", "max")
+    ]
 
 
 def drawn(count, seed):
-    """So many shapes: four of ten are convolutions, two products, the rest pools, rows, and reductions. Most are a work or three."""
+    """So many shapes: four of ten are convolutions, two products, the rest pools, rows, and reductions. Most are a
+    work or three."""
     rng = random.Random(seed)
-    kinds = [convolutions, convolutions, convolutions, convolutions, products, products, products, pools, rows, reductions]
+    kinds = [
+        convolutions,
+        convolutions,
+        convolutions,
+        convolutions,
+        products,
+        products,
+        products,
+        pools,
+        rows,
+        reductions,
+    ]
     shapes = {shape.name: shape for i in range(count) for shape in kinds[i % len(kinds)](rng)}
     return list(shapes.values())
 
@@ -121,11 +154,16 @@ def build_program(shapes):
 
 def source_of(k, part):
     lines = "\n".join(f'  works["{shape.name}"] = [] {{ return {shape.make}; }};' for shape in part)
-    return f'#include "shapes.hpp"\n\nusing namespace benchmark;\n\nvoid add_part{k}(std::map<std::string, std::function<Work()>>& works) {{\n{lines}\n}}\n'
+    return (
+        f'#include "shapes.hpp"\n\nusing namespace benchmark;\n\n'
+        f'void add_part{k}(std::map<std::string, std::function<Work()>>& works) {{\n{lines}\n}}\n'
+    )
 
 
 def main_of(parts):
-    declared = "\n".join(f"void add_part{k}(std::map<std::string, std::function<benchmark::Work()>>& works);" for k in range(parts))
+    declared = "\n".join(
+        f"void add_part{k}(std::map<std::string, std::function<benchmark::Work()>>& works);" for k in range(parts)
+    )
     added = "\n".join(f"    add_part{k}(works);" for k in range(parts))
     return f"""#include "operators.hpp"
 

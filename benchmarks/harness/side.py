@@ -21,7 +21,8 @@ class Failed(Exception):
 
 
 class Side:
-    """Between two questions the process is stopped by a signal, so that none of its threads can spin while another side is timed."""
+    """Between two questions the process is stopped by a signal, so that none of its threads can spin while another
+    side is timed."""
 
     def __init__(self, name, command, cpus, log, environment=None):
         self.name, self.log = name, log
@@ -37,8 +38,15 @@ class Side:
             libc.prctl(1, signal.SIGKILL)  # do not outlive the parent as a stopped process
 
         with open(log, "w") as errors:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment,
-                                            preexec_fn=prepare)
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=environment,
+                preexec_fn=prepare,
+            )
         first = self.process.stdout.readline().strip()
         if first != "ready":
             self.close()
@@ -53,7 +61,8 @@ class Side:
         return [float(word) for word in self._ask("facts", work, variant)]
 
     def time(self, work, variant, blocks, calls):
-        """The median and the least time of a call in microseconds; `waited` is then how long its threads wanted a processor, as a share of the turn."""
+        """The median and the least time of a call in microseconds; `waited` is then how long its threads wanted a
+        processor, as a share of the turn."""
         start, waiting = time.perf_counter(), self._waiting()
         median, least = self._ask("time", work, variant, blocks, calls)
         self.waited = (self._waiting() - waiting) / (time.perf_counter() - start)
@@ -77,7 +86,11 @@ class Side:
             pass
         answer = self.process.stdout.readline()
         if not answer or answer.startswith("error"):
-            raise Failed(self.name, f"{answer.strip() or self._last_words()} (asked: {' '.join(map(str, words))}; its messages: {self.log})")
+            raise Failed(
+                self.name,
+                f"{answer.strip() or self._last_words()} (asked: {' '.join(map(str, words))}; "
+                f"its messages: {self.log})",
+            )
         self._stop()
         return answer.split()
 

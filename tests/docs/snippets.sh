@@ -19,7 +19,8 @@ echo "README.md: $(blocks README.md) blocks, CONTRIBUTING.md: $(blocks CONTRIBUT
 
 # README: block 1 is a program. It trains, so its output is looked at.
 mv "$work/README-1" "$work/readme.cpp"
-"$cxx" -std=c++20 -O2 -march=native -Wall -Wextra -Werror -I"$source/include" "$work/readme.cpp" -o "$work/readme" -lpthread
+"$cxx" -std=c++20 -O2 -march=native -Wall -Wextra -Werror -I"$source/include" "$work/readme.cpp" -o "$work/readme" \
+  -lpthread
 "$work/readme" | tail -n 1 | tee "$work/readme.txt"
 awk '$1 == "accuracy" && $2 > 0.95 { good = 1 } END { exit !good }' "$work/readme.txt"
 
@@ -57,12 +58,14 @@ TEST_CASE("a network of the documented cell and operator trains, with the docume
   const std::vector<std::int32_t> y(10, 1);
   const auto data = dataset::from_arrays(dataset::column<Shape<4>>(x), dataset::column<Shape<>>(y)) | dataset::batch(5);
   Net net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, nn::Loss{}};
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+              nn::Loss{}};
   const double before = model.eval(data)["loss"];
   model.train(5, data, StopAtTime{60});
   CHECK(model.eval(data)["loss"] < before);
   CHECK(net.parameters_dict()["scale.factor"].view().count() == 4);
 }
 END
-"$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$work" -I"$work/include" -I"$source/include" "$work/tests/ops/all.cpp" -o "$work/all" -lpthread
+"$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$work" -I"$work/include" -I"$source/include" "$work/tests/ops/all.cpp" \
+  -o "$work/all" -lpthread
 "$work/all"

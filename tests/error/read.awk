@@ -4,7 +4,8 @@
 #   g++    FixedString<31>{"network.conv1: Conv2D got an i"}, FixedString<31>{"nput of 3 channels"}
 #   clang  the same, or {{"..."}}
 #   nvcc   FixedString<31>{{'n', 'e', 't', '\000'}}, or {(char)'n', (char)'e', (char)0}
-# So each line is compared as it stands, as all its strings joined, and as all its letters joined. Lines that only echo the source do not count.
+# So each line is compared as it stands, as all its strings joined, and as all its letters joined. Lines that only echo
+# the source do not count.
 function unescaped(text,    result, at) {
   gsub(/\\000|\\0/, "", text)
   result = ""
@@ -24,7 +25,8 @@ function joined(line, literal,    all) {
 }
 function squeezed(text) { gsub(/[ \t]/, "", text); return text }
 function look(line) {
-  if (index(squeezed(line), wanted) || index(joined(line, strings), wanted) || index(joined(line, letters), wanted)) found = 1
+  if (index(squeezed(line), wanted) || index(joined(line, strings), wanted) ||
+    index(joined(line, letters), wanted)) found = 1
 }
 
 BEGIN {

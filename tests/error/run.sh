@@ -2,7 +2,7 @@
 # Compiles mistakes, and checks that the compiler explains each in one sentence and few lines:
 #   run.sh [--compiler g++|clang++-19|nvcc|all] [mistake.cpp ...]         (default: g++, every mistake in this folder)
 # A mistake begins with   // expects: the sentence that must appear       (read.awk says how it is found)
-#                         // lines: g++ 8, clang 9, nvcc 8                (optional; the longest output allowed, these by default)
+#                         // lines: g++ 8, clang 9, nvcc 8      (optional; the longest output allowed, these by default)
 # and X.fixed.cpp beside X.cpp is the cure, which must compile. Exit status 77: none of the compilers is installed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,8 @@ ran=0
 # compile COMPILER FILE: writes to $output what a user would see.
 compile() {
   case $1 in
-    nvcc) nvcc -std=c++20 --expt-relaxed-constexpr -I"$include" -c -x cu -o /dev/null -Xcompiler -fmax-errors=1 "$2" >"$output" 2>&1 ;;
+    nvcc) nvcc -std=c++20 --expt-relaxed-constexpr -I"$include" -c -x cu -o /dev/null -Xcompiler -fmax-errors=1 "$2" \
+      >"$output" 2>&1 ;;
     clang*) "$1" -std=c++20 -I"$include" -fsyntax-only -ferror-limit=1 "$2" >"$output" 2>&1 ;;
     *) "$1" -std=c++20 -I"$include" -fsyntax-only -fmax-errors=1 "$2" >"$output" 2>&1 ;;
   esac

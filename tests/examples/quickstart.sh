@@ -1,11 +1,13 @@
 #!/bin/sh
-# quickstart.sh hands its arguments on: `quickstart.sh SOURCE_DIR`. A small tree with programs that only say how they are called
-# stands for the project; file names must count from the caller's folder. Writes to the current folder.
+# quickstart.sh hands its arguments on: `quickstart.sh SOURCE_DIR`. A small tree with programs that only say how they
+# are called stands for the project; file names must count from the caller's folder. Writes to the current folder.
 set -u
 source=$1
 work=$PWD/quickstart
-rm -rf "$work" && mkdir -p "$work/tree/cmake" "$work/tree/examples" "$work/tree/build/release/examples" "$work/bin" "$work/caller/my digits" || exit 1
-cp "$source/cmake/quickstart.sh" "$source/cmake/setup.sh" "$work/tree/cmake/" && touch "$work/tree/examples/06_mnist.cpp"
+rm -rf "$work" && mkdir -p "$work/tree/cmake" "$work/tree/examples" "$work/tree/build/release/examples" "$work/bin" \
+  "$work/caller/my digits" || exit 1
+cp "$source/cmake/quickstart.sh" "$source/cmake/setup.sh" "$work/tree/cmake/" &&
+  touch "$work/tree/examples/06_mnist.cpp"
 printf '#!/bin/sh\necho 12\n' >"$work/bin/g++"
 printf '#!/bin/sh\n' | tee "$work/bin/cmake" "$work/bin/make" >"$work/bin/ninja"
 printf '#!/bin/sh\nprintf "in <%%s>" "$PWD"\nprintf " <%%s>" "$@"\n' >"$work/tree/build/release/examples/06_mnist"
@@ -20,7 +22,8 @@ hands() {
   expected=$1
   shift
   got=$(sh ../tree/cmake/quickstart.sh "$@" 2>&1 | tail -n 1)
-  [ "$got" = "in <$work/caller>$expected" ] || { echo "FAILED: quickstart.sh $*: got $got, not in <$work/caller>$expected"; faults=1; }
+  [ "$got" = "in <$work/caller>$expected" ] ||
+    { echo "FAILED: quickstart.sh $*: got $got, not in <$work/caller>$expected"; faults=1; }
 }
 save=" <--save> <$work/tree/build/release/lenet.safetensors>"
 hands "$save"
@@ -29,7 +32,11 @@ hands "$save <--data> <my digits> <--load> <net.safetensors>" --load net.safeten
 TENON_DATA="my digits" && export TENON_DATA
 hands "$save <--data> <my digits>"
 hands "$save <--data> <.>" --data=.
-sh ../tree/cmake/quickstart.sh --help | grep -q '60,000 to train, 10,000 to evaluate' || { echo "FAILED: --help does not say what is drawn"; faults=1; }
-if sh ../tree/cmake/quickstart.sh --data none >out 2>&1 || ! grep -q 'There is no folder none' out; then echo "FAILED: --data none: $(cat out)"; faults=1; fi
+sh ../tree/cmake/quickstart.sh --help | grep -q '60,000 to train, 10,000 to evaluate' ||
+  { echo "FAILED: --help does not say what is drawn"; faults=1; }
+if sh ../tree/cmake/quickstart.sh --data none >out 2>&1 || ! grep -q 'There is no folder none' out; then
+  echo "FAILED: --data none: $(cat out)"
+  faults=1
+fi
 [ $faults -eq 0 ] && echo "quickstart.sh hands its arguments on, and stays in the caller's folder."
 exit $faults

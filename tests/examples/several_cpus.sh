@@ -1,5 +1,6 @@
 #!/bin/sh
-# Lesson 8 runs the unit of each level that this processor has, and the highest of them if it is not told: `several_cpus.sh PROGRAM`.
+# Lesson 8 runs the unit of each level that this processor has, and the highest of them if it is not told:
+# `several_cpus.sh PROGRAM`.
 set -u
 program=$1
 faults=0 highest=""

@@ -10,7 +10,8 @@ all: $(stamps)
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
 	@printf '#include <tenon/%s>\n#include <tenon/%s>\n' $*.hpp $*.hpp >$(@:.ok=.cpp)
-	@$(CXX) $(CXXFLAGS) -I$(include) -MMD -MP -MF $(@:.ok=.d) -MT $@ $(@:.ok=.cpp) || { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
+	@$(CXX) $(CXXFLAGS) -I$(include) -MMD -MP -MF $(@:.ok=.d) -MT $@ $(@:.ok=.cpp) || \
+	  { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
 	@touch $@
 
 -include $(stamps:.ok=.d)

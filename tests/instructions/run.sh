@@ -1,5 +1,6 @@
 #!/bin/sh
-# The instructions of a call of five kernels, counted by callgrind, are at most 3 % more than bounds.txt says: no noise moves them.
+# The instructions of a call of five kernels, counted by callgrind, are at most 3 % more than bounds.txt says: no noise
+# moves them.
 #   run.sh SOURCE_DIR CXX             the test
 #   run.sh SOURCE_DIR CXX --renew     writes bounds.txt anew, after a change that is meant to be
 # Bounds hold for one compiler and one instruction set: AVX2, since valgrind does not know AVX-512.
@@ -8,16 +9,20 @@ source=$1 cxx=$2 renew=${3:-}
 march=x86-64-v3
 bounds=$source/tests/instructions/bounds.txt
 [ "$(uname -m)" = x86_64 ] || { echo "SKIPPED: instructions are counted on x86_64 only"; exit 77; }
-command -v valgrind >/dev/null || { echo "SKIPPED: valgrind is not installed (apt-get install valgrind), instructions were not counted"; exit 77; }
+command -v valgrind >/dev/null ||
+  { echo "SKIPPED: valgrind is not installed (apt-get install valgrind), instructions were not counted"; exit 77; }
 compiler="$("$cxx" --version | head -n 1 | sed 's/.*(.*) //; s/ .*//') $(basename "$cxx" | sed 's/^c++$/g++/')"
-[ -n "$renew" ] || grep -q "^# $compiler $march$" "$bounds" || { echo "SKIPPED: there are no bounds of instructions for '$compiler' in tests/instructions/bounds.txt"; exit 77; }
+[ -n "$renew" ] || grep -q "^# $compiler $march$" "$bounds" ||
+  { echo "SKIPPED: there are no bounds of instructions for '$compiler' in tests/instructions/bounds.txt"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$cxx" -std=c++20 -O2 -DNDEBUG -march=$march -I"$source/include" "$source/tests/instructions/kernels.cpp" -o "$work/kernels" -lpthread
+"$cxx" -std=c++20 -O2 -DNDEBUG -march=$march -I"$source/include" "$source/tests/instructions/kernels.cpp" \
+  -o "$work/kernels" -lpthread
 
 # Instructions of a program that makes so many calls.
 collected() {
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$work/kernels" "$1" "$2" 2>"$work/log" || { cat "$work/log"; exit 1; }
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$work/kernels" "$1" "$2" 2>"$work/log" ||
+    { cat "$work/log"; exit 1; }
   sed -n 's/.*Collected : //p' "$work/log"
 }
 # The first calls find memory and may differ from later ones.

@@ -14,7 +14,8 @@ BEGIN {
   allowed["eager"]   = "graph kernel"
   allowed["ops"]     = "graph kernel eager"
   allowed["nn"]      = "graph kernel eager ops"
-  allowed["train"]   = "graph kernel eager ops nn io dataset"  # a Model draws batches from a dataset, and its callbacks write files
+  # a Model draws batches from a dataset, and its callbacks write files
+  allowed["train"]   = "graph kernel eager ops nn io dataset"
   allowed["io"]      = ""
   allowed["dataset"] = "io"
   allowed["debug"]   = "graph kernel eager ops nn train io dataset"
@@ -27,7 +28,8 @@ function fault(text) { printf "include/tenon/%s:%d: %s\n", FILENAME, FNR, text; 
 FNR == 1 {
   ++files
   from = folder(FILENAME)
-  if (from != "tenon.hpp" && !(from in allowed)) fault("`" from "` is not in the table of tests/layout/direction.sh: say there what it may include")
+  if (from != "tenon.hpp" && !(from in allowed))
+    fault("`" from "` is not in the table of tests/layout/direction.sh: say there what it may include")
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ { fault("write #include <tenon/...>, not \"...\""); next }
 /^[ \t]*#[ \t]*include[ \t]*<tenon\// {
@@ -39,7 +41,8 @@ FNR == 1 {
   else close(target)
   if (from == "tenon.hpp" || to == from || to == "fwd.hpp" || to == "core") next
   if (index(" " allowed[from] " ", " " to " ") == 0)
-    fault(from " includes <tenon/" target ">; it may include only: " from " core" (allowed[from] == "" ? "" : " ") allowed[from])
+    fault(from " includes <tenon/" target ">; it may include only: " from " core" \
+      (allowed[from] == "" ? "" : " ") allowed[from])
 }
 END {
   if (!files) { print "no headers found"; exit 1 }

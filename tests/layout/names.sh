@@ -1,7 +1,7 @@
 #!/bin/sh
-# No header takes another's names: `names.sh [project root]`. What two headers declare under one name in one namespace, or
-# one of them in a namespace inside the other's, may win a call that was meant for the other, in programs that include both
-# and only there. overloads.txt lists what is meant to be one set, with the reason.
+# No header takes another's names: `names.sh [project root]`. What two headers declare under one name in one namespace,
+# or one of them in a namespace inside the other's, may win a call that was meant for the other, in programs that
+# include both and only there. overloads.txt lists what is meant to be one set, with the reason.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 list=$root/tests/layout/overloads.txt

@@ -31,9 +31,14 @@ BEGIN {
 {
   ++count
   known[$0] = 1
-  if (($0 in reached) && ($0 in optional)) { print "tests/layout/optional.txt: " $0 " is reached from tenon.hpp: take it off the list"; ++faults }
+  if (($0 in reached) && ($0 in optional)) {
+    print "tests/layout/optional.txt: " $0 " is reached from tenon.hpp: take it off the list"
+    ++faults
+  }
   if (!($0 in reached) && !($0 in optional)) {
-    print "include/" $0 ": not reached from tenon.hpp. Include it there, or add it with a reason to tests/layout/optional.txt"; ++faults
+    print "include/" $0 ": not reached from tenon.hpp. Include it there, or add it with a reason to " \
+      "tests/layout/optional.txt"
+    ++faults
   }
 }
 END {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The layout and wording checks must fail on what they forbid: a small tree in the current folder passes, then one mistake at a time
-# is put in, and the check has to name it.
+# The layout and wording checks must fail on what they forbid: a small tree in the current folder passes, then one
+# mistake at a time is put in, and the check has to name it.
 set -u
 tests=$(cd "$(dirname "$0")/.." && pwd)
 faults=0
@@ -24,7 +24,9 @@ bad() {
 }
 
 tree
-for check in layout/direction.sh layout/reachable.sh layout/files.sh layout/names.sh wording/unfinished.sh; do good $check "a good tree"; done
+for check in layout/direction.sh layout/reachable.sh layout/files.sh layout/names.sh wording/unfinished.sh; do
+  good $check "a good tree"
+done
 
 echo '#include <tenon/graph/b.hpp>' >>tree/include/tenon/core/a.hpp
 bad layout/direction.sh "core above graph" "core/a.hpp:3: core includes <tenon/graph/b.hpp>"
@@ -58,7 +60,8 @@ bad layout/files.sh "a folder of one machine" "core/a.hpp:3:"
 # One name in two headers, in all ways to declare one; the first header's text, the second's, and the name.
 twice() {
   tree
-  printf 'namespace tenon::inline TENON_ABI::kernel {\nnamespace detail {\n%s\n}\n}\n' "$1" >>tree/include/tenon/core/a.hpp
+  printf 'namespace tenon::inline TENON_ABI::kernel {\nnamespace detail {\n%s\n}\n}\n' "$1" \
+    >>tree/include/tenon/core/a.hpp
   printf 'namespace tenon::inline TENON_ABI::kernel::detail {\n%s\n}\n' "$2" >>tree/include/tenon/graph/b.hpp
 }
 plain='inline void store(const Vector& v, float* to, long count) { if (count) { to[0] = v[0]; } }'
@@ -67,15 +70,19 @@ for other in 'template <class A> [[gnu::always_inline]] inline void store(Simd<A
   'template <class A> requires requires(A a) { a.f(); } && (sizeof(A) > 1) void store(A a) {}' \
   'constexpr Table<int(sizeof(int))> store(int) { return {}; }' 'inline constexpr long a = 1 << 4, store = 2 * a;' \
   'constexpr void (*store())(int) { return nullptr; }' 'inline constexpr Options<Mode{true}> store{};' \
-  'inline constexpr auto store = [](int a) { return a; };' 'struct [[nodiscard]] store {};' 'enum class store : char { a };' \
+  'inline constexpr auto store = [](int a) { return a; };' 'struct [[nodiscard]] store {};' \
+  'enum class store : char { a };' \
   'using store = int;' 'template <class T> concept store = requires(T t) { t.f(); };' \
   'struct One { int a; };  // {
 inline void store(char c = \047{\047, const char* t = "{") {}'; do
   twice "$plain" "$other"
-  bad layout/names.sh "$other" '`tenon::kernel::detail::store` is declared in several headers: core/a.hpp:5, graph/b.hpp:'
+  bad layout/names.sh "$other" \
+    '`tenon::kernel::detail::store` is declared in several headers: core/a.hpp:5, graph/b.hpp:'
 done
-for other in 'inline void store(const Vector& v, float* to, long count);' 'struct Other { void store(); int store_; };' \
-  'inline void restore() { store(v, to, 1); int store = 0; }' 'template <> inline void store<int>(int) {}' '// void store() {}' \
+for other in 'inline void store(const Vector& v, float* to, long count);' \
+  'struct Other { void store(); int store_; };' \
+  'inline void restore() { store(v, to, 1); int store = 0; }' 'template <> inline void store<int>(int) {}' \
+  '// void store() {}' \
   'friend void store();' '} namespace tenon::io { void store() {}'; do
   twice "$plain" "$other"
   good layout/names.sh "$other"
@@ -90,6 +97,18 @@ echo 'tenon::kernel::detail::store  for one more type' >tree/tests/layout/overlo
 good layout/names.sh "a reason"
 tree; echo 'tenon::kernel::detail::store  for one more type' >tree/tests/layout/overloads.txt
 bad layout/names.sh "a stale line" "take it off the list"
+
+tree; printf 'BasedOnStyle: Google\nSortIncludes: Never\nColumnLimit: 0\n' >tree/.clang-format
+{ printf '// '; printf '\303\244%.0s' $(seq 117); echo; } >>tree/include/tenon/core/a.hpp
+printf '| %0200d |\n' 1 >tree/a.md
+good layout/lines.sh "120 characters of two bytes, and a wide table"
+printf '# %0119d\n' 1 >tree/a.sh
+bad layout/lines.sh "a line of 121 characters" "a.sh:1: 121 characters"
+rm tree/a.sh
+if command -v clang-format-19 >/dev/null; then
+  echo 'int  a;' >>tree/include/tenon/core/a.hpp
+  bad layout/lines.sh "two blanks" "core/a.hpp:4:"
+fi
 
 tree; printf '// T%s: all\n' ODO >>tree/include/tenon/core/a.hpp
 bad wording/unfinished.sh "unfinished work" "core/a.hpp:3:"

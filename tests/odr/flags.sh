@@ -1,9 +1,10 @@
 #!/bin/sh
 # Units of one program that were built with other flags share a function only if both have the same code for it:
 #   flags.sh SOURCE_DIR short|long
-# Builds one unit under many sets of flags, and compares code and data of each name of Tenon that linkers merge. (The order
-# of instructions is tuned alike: clang's -march also decides for which processor, of which no code becomes wrong.) With the
-# inline namespace taken out of the names there must be differences, or the comparison would see nothing.
+# Builds one unit under many sets of flags, and compares code and data of each name of Tenon that linkers merge. (The
+# order of instructions is tuned alike: clang's -march also decides for which processor, of which no code becomes
+# wrong.) With the inline namespace taken out of the names there must be differences, or the comparison would see
+# nothing.
 set -u
 source=$1
 case $2 in long) unit=training compilers='g++ clang++-19' ;; *) unit=kernels compilers='g++' ;; esac
@@ -96,5 +97,6 @@ if [ -s "$work/conflicts" ]; then
   exit 1
 fi
 cat "$work"/*.names | untagged | conflicts >"$work/without"
-[ -s "$work/without" ] || { echo "FAILED: without the inline namespace no code would differ: this sees nothing"; exit 1; }
+[ -s "$work/without" ] ||
+  { echo "FAILED: without the inline namespace no code would differ: this sees nothing"; exit 1; }
 echo "$number sets of flags: no name has two codes; without the inline namespace $(wc -l <"$work/without") would."

@@ -153,7 +153,8 @@ auto both_modes(const F& f, const X&... x) {
     const auto fused = detail::run_graph<Graph>(weight, x...);
     const auto plain = detail::run_graph<Plain>(weight, x...);
     CHECK_MESSAGE(detail::equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
-    CHECK_MESSAGE(detail::equal_outcomes<Same>(fused, plain, operands), "the graph with passes and the one without differ");
+    CHECK_MESSAGE(detail::equal_outcomes<Same>(fused, plain, operands),
+                  "the graph with passes and the one without differ");
   }
   return eager;
 }

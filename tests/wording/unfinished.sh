@@ -1,5 +1,6 @@
 #!/bin/sh
-# No word that means unfinished work in what users read: `unfinished.sh [project root]`. (Brackets keep this file itself clean.)
+# No word that means unfinished work in what users read: `unfinished.sh [project root]`. (Brackets keep this file itself
+# clean.)
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root" || exit 1
@@ -7,7 +8,8 @@ set --
 for place in include examples tests benchmarks cmake README.md CONTRIBUTING.md CHANGELOG.md CMakeLists.txt; do
   [ -e "$place" ] && set -- "$@" "$place"
 done
-found=$(grep -rnIiwE 'to[d]o|fix[m]e|x[x]x|ha[c]k|st[u]b|place[h]older|un[i]mplemented|not [i]mplemented|for n[o]w' "$@")
+words='to[d]o|fix[m]e|x[x]x|ha[c]k|st[u]b|place[h]older|un[i]mplemented|not [i]mplemented|for n[o]w'
+found=$(grep -rnIiwE "$words" "$@")
 if [ -n "$found" ]; then
   echo "$found"
   echo "FAILED: finish the work, or describe the limit as what it is."

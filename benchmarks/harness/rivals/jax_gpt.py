@@ -18,8 +18,13 @@ def dense(p, name, x, weight=".weight", bias=".bias"):
 
 def attend(network, p, name, x):
     count, length, width = x.shape
-    q, k, v = (part.reshape(count, length, network.heads, -1) for part in jnp.split(dense(p, name, x, ".in_proj_weight", ".in_proj_bias"), 3, -1))
-    return dense(p, name + ".out_proj", jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(count, length, width))
+    q, k, v = (
+        part.reshape(count, length, network.heads, -1)
+        for part in jnp.split(dense(p, name, x, ".in_proj_weight", ".in_proj_bias"), 3, -1)
+    )
+    return dense(
+        p, name + ".out_proj", jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(count, length, width)
+    )
 
 
 def predict(network, p, tokens):
@@ -27,7 +32,9 @@ def predict(network, p, tokens):
     for i in range(network.layers):
         block = f"blocks.{i}"
         x = x + attend(network, p, block + ".attention", norm(p, block + ".norm1", x))
-        x = x + dense(p, block + ".down", jax.nn.gelu(dense(p, block + ".up", norm(p, block + ".norm2", x)), approximate=True))
+        x = x + dense(
+            p, block + ".down", jax.nn.gelu(dense(p, block + ".up", norm(p, block + ".norm2", x)), approximate=True)
+        )
     return dense(p, "head", norm(p, "norm", x))
 
 
@@ -40,12 +47,21 @@ def training_step(network, p, first, second, number, x, y):
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
     second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
     rate = 1e-4 * jnp.sqrt(1 - 0.999**number) / (1 - 0.9**number)
-    return jax.tree.map(lambda w, m, v: w - rate * m / (jnp.sqrt(v) + 1e-8), p, first, second), first, second, number, loss
+    return (
+        jax.tree.map(lambda w, m, v: w - rate * m / (jnp.sqrt(v) + 1e-8), p, first, second),
+        first,
+        second,
+        number,
+        loss,
+    )
 
 
 def parameters(weights):
     """Dense weights as [in, out], embedding tables as they are."""
-    return {name: jnp.asarray(np.ascontiguousarray(value.T) if value.ndim == 2 and "embedding" not in name else value) for name, value in weights.items()}
+    return {
+        name: jnp.asarray(np.ascontiguousarray(value.T) if value.ndim == 2 and "embedding" not in name else value)
+        for name, value in weights.items()
+    }
 
 
 def work(network, weights, what, count):

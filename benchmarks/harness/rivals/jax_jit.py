@@ -45,7 +45,12 @@ def predict(network, p, x):
             x = recurrent.jax_last(next(p), x)
         elif isinstance(layer, Conv):
             weight, bias = next(p)
-            x = lax.conv_general_dilated(x, weight, (1, 1), [(layer.padding, layer.padding)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")) + bias
+            x = (
+                lax.conv_general_dilated(
+                    x, weight, (1, 1), [(layer.padding, layer.padding)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")
+                )
+                + bias
+            )
         else:
             weight, bias = next(p)
             x = x @ weight + bias

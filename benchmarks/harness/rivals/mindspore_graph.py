@@ -12,9 +12,22 @@ def build(network, weights):
         if layer in (RELU, MAX_POOL, FLATTEN):
             layers.append({RELU: nn.ReLU, MAX_POOL: lambda: nn.MaxPool2d(2, 2), FLATTEN: nn.Flatten}[layer]())
             continue
-        initial = {"weight_init": Tensor(weights[layer.name + ".weight"]), "bias_init": Tensor(weights[layer.name + ".bias"])}
+        initial = {
+            "weight_init": Tensor(weights[layer.name + ".weight"]),
+            "bias_init": Tensor(weights[layer.name + ".bias"]),
+        }
         if isinstance(layer, Conv):
-            layers.append(nn.Conv2d(layer.inputs, layer.outputs, layer.kernel, pad_mode="pad", padding=layer.padding, has_bias=True, **initial))
+            layers.append(
+                nn.Conv2d(
+                    layer.inputs,
+                    layer.outputs,
+                    layer.kernel,
+                    pad_mode="pad",
+                    padding=layer.padding,
+                    has_bias=True,
+                    **initial,
+                )
+            )
         else:
             layers.append(nn.Dense(layer.inputs, layer.outputs, **initial))
     return nn.SequentialCell(layers)

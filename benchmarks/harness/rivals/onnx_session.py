@@ -33,12 +33,20 @@ class Nodes:
         if isinstance(layer, Residual):
             return self.add("Add", [self.chain(layer.body, value), self.chain(layer.shortcut, value)])
         if isinstance(layer, BatchNorm):
-            return self.add("BatchNormalization", [value, *(f"{layer.name}.{kind}" for kind in ("gamma", "beta", "moving_mean", "moving_variance"))], epsilon=1e-5)
+            return self.add(
+                "BatchNormalization",
+                [value, *(f"{layer.name}.{kind}" for kind in ("gamma", "beta", "moving_mean", "moving_variance"))],
+                epsilon=1e-5,
+            )
         if isinstance(layer, Lstm):
             self.values += 1
             self.nodes += recurrent.onnx_nodes(layer, value, f"value{self.values}", self.weights)
             return f"value{self.values}"
-        operands = [value, layer.name + ".weight", *([layer.name + ".bias"] if layer.name + ".bias" in self.weights else [])]
+        operands = [
+            value,
+            layer.name + ".weight",
+            *([layer.name + ".bias"] if layer.name + ".bias" in self.weights else []),
+        ]
         if isinstance(layer, Conv):
             return self.add("Conv", operands, pads=[layer.padding] * 4, strides=[layer.stride] * 2)
         return self.add("Gemm", operands, transB=1)
@@ -49,8 +57,12 @@ def model_of(network, weights, batch):
     nodes.chain(network.layers, "x")
     nodes.nodes[-1].output[0] = "y"
     graph = helper.make_graph(
-        nodes.nodes, "network", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, *network.sample])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, network.classes])], [numpy_helper.from_array(w, name) for name, w in weights.items()])
+        nodes.nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, *network.sample])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, network.classes])],
+        [numpy_helper.from_array(w, name) for name, w in weights.items()],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -61,7 +73,9 @@ def works(rival, group, threads, folder):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        session = onnxruntime.InferenceSession(model_of(network, weights, int(batch)).SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            model_of(network, weights, int(batch)).SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
         x = onnxruntime.OrtValue.ortvalue_from_numpy(batch_of(network, int(batch))[0])
         y = onnxruntime.OrtValue.ortvalue_from_shape_and_type([int(batch), network.classes], "float32")
         binding = session.io_binding()

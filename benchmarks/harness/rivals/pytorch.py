@@ -24,7 +24,14 @@ class Mean(nn.Module):
 
 
 PLAIN = {RELU: lambda: nn.ReLU(inplace=True), MAX_POOL: lambda: nn.MaxPool2d(2), FLATTEN: nn.Flatten, MEAN: Mean}
-NAMES = {"weight": "weight", "bias": "bias", "gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var"}
+NAMES = {
+    "weight": "weight",
+    "bias": "bias",
+    "gamma": "weight",
+    "beta": "bias",
+    "moving_mean": "running_mean",
+    "moving_variance": "running_var",
+}
 
 
 def chain(layers, weights):
@@ -45,7 +52,11 @@ def chain(layers, weights):
             one = nn.BatchNorm2d(layer.channels)
         else:
             one = nn.Linear(layer.inputs, layer.outputs)
-        state = {NAMES[kind]: torch.from_numpy(weights[f"{layer.name}.{kind}"]) for kind in NAMES if f"{layer.name}.{kind}" in weights}
+        state = {
+            NAMES[kind]: torch.from_numpy(weights[f"{layer.name}.{kind}"])
+            for kind in NAMES
+            if f"{layer.name}.{kind}" in weights
+        }
         one.load_state_dict(state, strict=not isinstance(layer, BatchNorm))  # we do not count batches
         made.append(one)
     return nn.Sequential(*made)
@@ -111,8 +122,16 @@ def works(rival, group, threads, folder):
         if parts[0] in pytorch_kernels.KINDS:
             return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
         if isinstance(group.networks[parts[0]], Transformer):
-            return pytorch_gpt.work(group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors"), parts[1], int(parts[2]), rival)
+            return pytorch_gpt.work(
+                group.networks[parts[0]],
+                safetensors(f"{folder}/{parts[0]}.safetensors"),
+                parts[1],
+                int(parts[2]),
+                rival,
+            )
         network, weights = group.networks[parts[0]], safetensors(f"{folder}/{parts[0]}.safetensors")
-        return {"train": training, "amp": training, "forward": forward}[parts[1]](network, weights, int(parts[2]), rival)
+        return {"train": training, "amp": training, "forward": forward}[parts[1]](
+            network, weights, int(parts[2]), rival
+        )
 
     return make

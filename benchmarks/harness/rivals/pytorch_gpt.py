@@ -29,7 +29,9 @@ class Block(nn.Module):
 class Gpt(nn.Module):
     def __init__(self, network):
         super().__init__()
-        self.token, self.position = nn.Embedding(network.vocabulary, network.width), nn.Embedding(network.length, network.width)
+        self.token, self.position = nn.Embedding(network.vocabulary, network.width), nn.Embedding(
+            network.length, network.width
+        )
         self.blocks = nn.ModuleList(Block(network.width, network.heads) for _ in range(network.layers))
         self.norm, self.head = nn.LayerNorm(network.width), nn.Linear(network.width, network.vocabulary)
 

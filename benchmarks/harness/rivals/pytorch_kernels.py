@@ -89,8 +89,16 @@ def reduction(name):
     return lambda: reduce(x, axis)
 
 
-KINDS = {"gemm": product, "gemm_bf16": product, "conv": conv, "eager": small_add, "matmul": matmul, "pool": pool, "rows": rows,
-         "reduce": reduction}
+KINDS = {
+    "gemm": product,
+    "gemm_bf16": product,
+    "conv": conv,
+    "eager": small_add,
+    "matmul": matmul,
+    "pool": pool,
+    "rows": rows,
+    "reduce": reduction,
+}
 
 
 def add_sum_backward():

@@ -1,4 +1,6 @@
-"""A layer of LSTM, of which the last output goes on, in each rival's terms. Frameworks are imported by whoever has them."""
+"""A layer of LSTM, of which the last output goes on, in each rival's terms. Frameworks are imported by whoever has
+them."""
+
 import numpy as np
 
 
@@ -9,7 +11,13 @@ def torch_layer(layer, weights):
         def __init__(self):
             super().__init__()
             self.lstm = torch.nn.LSTM(layer.inputs, layer.hidden, batch_first=True)
-            self.lstm.load_state_dict({name.removeprefix(layer.name + "."): torch.from_numpy(w) for name, w in weights.items() if name.startswith(layer.name + ".")})
+            self.lstm.load_state_dict(
+                {
+                    name.removeprefix(layer.name + "."): torch.from_numpy(w)
+                    for name, w in weights.items()
+                    if name.startswith(layer.name + ".")
+                }
+            )
 
         def forward(self, x):
             return self.lstm(x)[0][:, -1]
@@ -18,7 +26,9 @@ def torch_layer(layer, weights):
 
 
 def jax_parameters(layer, weights):
-    w_input, w_state, b_input, b_state = (weights[f"{layer.name}.{kind}_l0"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+    w_input, w_state, b_input, b_state = (
+        weights[f"{layer.name}.{kind}_l0"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    )
     return w_input.T, w_state.T, b_input, b_state
 
 
@@ -49,7 +59,14 @@ def onnx_nodes(layer, value, result, weights):
         return np.concatenate((i, o, f, g))
 
     names = [f"{layer.name}.{kind}" for kind in ("W", "R", "B")]
-    weights |= zip(names, (ordered("weight_ih")[None], ordered("weight_hh")[None], np.concatenate((ordered("bias_ih"), ordered("bias_hh")))[None]))
+    weights |= zip(
+        names,
+        (
+            ordered("weight_ih")[None],
+            ordered("weight_hh")[None],
+            np.concatenate((ordered("bias_ih"), ordered("bias_hh")))[None],
+        ),
+    )
     return [helper.make_node("Transpose", [value], [result + ".time"], perm=[1, 0, 2]),
             helper.make_node("LSTM", [result + ".time", *names], ["", result + ".last"], hidden_size=layer.hidden),
             helper.make_node("Flatten", [result + ".last"], [result], axis=2)]

@@ -1,5 +1,5 @@
-// A probe at run time of what no macro tells: does a * b + c round twice inside the region of exact rounding, and is NaN
-// there other than itself?
+// A probe at run time of what no macro tells: does a * b + c round twice inside the region of exact rounding, and is
+// NaN there other than itself?
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace tenon::inline TENON_ABI {
 ///            key) const`
 /// Trainable  false for state that training changes by other means, such as running statistics
 ///
-/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes, such as a
-/// dropout rate: nn::Setting (nn/setting.hpp). It lives in the arena, where a captured graph finds it, but checkpoints
-/// and parameter lists leave it out. Before it is bound the handle itself has its value.
+/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes, such as
+/// a dropout rate: nn::Setting (nn/setting.hpp). It lives in the arena, where a captured graph finds it, but
+/// checkpoints and parameter lists leave it out. Before it is bound the handle itself has its value.
 template <Element T, class S, auto Init, bool Trainable = true>
 struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>> {
   using type = T;

@@ -36,10 +36,10 @@ class VisitCounts {
 ///
 /// C++ leaves the order of the operands in `drop(a) + drop(b)` open, and g++ runs them in another order than it traces
 /// them. So the numbers are those of the trace, which compilers evaluate from left to right, and PyNative mode looks
-/// them up by the site of the call, which it shares with the trace of the same program alone. Without a trace (a network
-/// that asks for values, a direct call in training) it counts the calls as they run. Two visits of one site in one
-/// expression, as in `h(x) + h(y)` with a lambda h that calls dropout, cannot be told apart: write such visits in two
-/// statements.
+/// them up by the site of the call, which it shares with the trace of the same program alone. Without a trace (a
+/// network that asks for values, a direct call in training) it counts the calls as they run. Two visits of one site in
+/// one expression, as in `h(x) + h(y)` with a lambda h that calls dropout, cannot be told apart: write such visits in
+/// two statements.
 class Streams {
  public:
   /// Begins a step. `known` are the draws of its trace, if it has one; they must live as long as the step.

@@ -234,8 +234,8 @@ class TemporaryFile {
 
 /// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
 /// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is
-/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was. Only a process that is
-/// killed leaves its unfinished file, ".tenon-" and its number; the next one to write in the directory removes it.
+/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was. Only a process that
+/// is killed leaves its unfinished file, ".tenon-" and its number; the next one to write in the directory removes it.
 ///
 /// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
 inline void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {

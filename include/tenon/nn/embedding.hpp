@@ -24,8 +24,8 @@ struct WithZeroRow {
 
 /// A row of a trained table for each number:  y = table[ids]
 ///
-/// ids         any shape; int32 or int64 in 0 .. Vocabulary - 1. -Vocabulary .. -1 count from the end. Throws ValueError
-///             for any other number, with its place
+/// ids         any shape; int32 or int64 in 0 .. Vocabulary - 1. -Vocabulary .. -1 count from the end. Throws
+///             ValueError for any other number, with its place
 /// result      [shape of ids..., Size]
 /// parameters  embedding_table [Vocabulary, Size], Normal(0.01); row padding_idx starts as zeros
 /// source      MindSpore nn.Embedding

@@ -20,9 +20,9 @@ struct SettingValue {
 /// T        the dtype, float by default; beside 16-bit floats a float takes their dtype, as parameters do
 /// shape    []: an operand of all operators, beside at least one tensor
 ///
-/// `net.factor.set(3)` holds from the next step or call on, in both modes, and compiles nothing anew; it may come before
-/// the network is bound. `net.factor.value()` reads it. clone() copies it. Checkpoints, parameter lists, and optimizers
-/// leave it out.
+/// `net.factor.set(3)` holds from the next step or call on, in both modes, and compiles nothing anew; it may come
+/// before the network is bound. `net.factor.value()` reads it. clone() copies it. Checkpoints, parameter lists, and
+/// optimizers leave it out.
 template <auto initial, Element T = float>
 requires Scalar<decltype(initial)>
 using Setting = Parameter<T, Shape<>, detail::SettingValue<T>{static_cast<T>(initial)}, false>;

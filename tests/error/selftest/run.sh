@@ -1,10 +1,12 @@
 #!/bin/sh
-# The harness must accept the two mistakes of this folder with every compiler that is here, and refuse each way to be wrong.
+# The harness must accept the two mistakes of this folder with every compiler that is here, and refuse each way to be
+# wrong.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 harness=$here/../run.sh
 faults=0
-sh "$harness" --compiler all "$here/plain.cpp" "$here/pieces.cpp" || { echo "FAILED: the harness refuses good mistakes"; faults=1; }
+sh "$harness" --compiler all "$here/plain.cpp" "$here/pieces.cpp" ||
+  { echo "FAILED: the harness refuses good mistakes"; faults=1; }
 
 # refuses WHAT WORDS: sed on pieces.cpp made wrong.cpp here; the harness must fail, and say WORDS.
 refuses() {
@@ -20,7 +22,8 @@ sed '1d' "$here/pieces.cpp" >wrong.cpp
 refuses "a mistake that expects nothing" "the first line must be"
 { sed -n 1p "$here/pieces.cpp"; echo 'int main() {}'; } >wrong.cpp
 refuses "a mistake that compiles" "it compiles"
-{ sed -n 1p "$here/pieces.cpp"; printf 'int x = "";  // %s\n' "$(sed -n '1s|// expects: ||p' "$here/pieces.cpp")"; } >wrong.cpp
+{ sed -n 1p "$here/pieces.cpp"; printf 'int x = "";  // %s\n' "$(sed -n '1s|// expects: ||p' "$here/pieces.cpp")"; } \
+  >wrong.cpp
 refuses "a sentence that stands only in the source" "does not say"
 cp "$here/pieces.cpp" wrong.cpp
 cp "$here/pieces.cpp" wrong.fixed.cpp

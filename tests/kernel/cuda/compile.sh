@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compiles the device kernels and the whole MNIST example with nvcc, where it is there, and runs what runs without a GPU.
+# Compiles the device kernels and the whole MNIST example with nvcc, where it is there, and runs what runs without a
+# GPU.
 #   compile.sh SOURCE_DIR
 set -eu
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
