@@ -34,8 +34,8 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
 /// Base of every indexed data set. The derived type D has
 ///   using columns = Columns<...>;  static constexpr bool batched;  long size() const;  long max_rows() const;
 ///   std::size_t scratch_bytes() const;                                     memory that read() needs, in bytes
-///   long read(Place, void* const* columns, std::byte* scratch) const;      fills one row, returns its number of
-///   samples
+///   long read(Place, void* const* columns, std::byte* scratch) const;      fills one row, returns its number
+///                                                                          of samples
 template <class D>
 struct Stage {
   Rows<D> open() const { return Rows<D>(static_cast<const D&>(*this)); }

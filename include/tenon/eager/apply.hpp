@@ -69,8 +69,7 @@ template <Dtype half, class V>
 struct KeyBeside<half, V, true> : KeyAs<half, typename KeyFor<V>::type> {};
 
 /// The 16-bit dtype in which a call of Op takes its float32 parameters, float32 if it takes them as they are. Operators
-/// with
-/// `static constexpr bool float_parameters = true;` always do, and effects, which write them.
+/// with `static constexpr bool float_parameters = true;` always do, and effects, which write them.
 template <class Op, class... V>
 constexpr Dtype parameters_as() {
   Dtype half = Dtype::float32;

@@ -180,21 +180,32 @@ template <int Id>
 using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
 
 /// Base of every operator. A derived `Op` gives
-///   struct Config { ... };                                                               settings in the type;
-///   optional static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);   writes `error`
-///   if operands do not fit static constexpr void derivative(Derivative&);   or   static constexpr None derivative{};
-///   template <class Call> static constexpr long items(long n);                           units of work that threads
-///   may share; optional: cost(n) of one, workspace(n) in bytes;
-///                                                                                        or all three at once:
-///                                                                                        KernelWork work(long n)
-///   template <class Call> static void run(const Arguments&, long begin, long end);       computes items begin .. end -
-///   1 template <class Call> static constexpr auto kernel();                                optional: the address of
-///   what run does, for calls of several shapes that do the same static constexpr bool linear_work = true;
-///   optional: items are a multiple of n and a constant, the rest is constant static constexpr bool per_sample = true;
-///   optional: no sample meets another, and run does not ask how many there are
+///
+///     struct Config { ... };                                             settings in the type; optional
+///     static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);
+///                                                                        writes `error` if operands do not fit
+///     static constexpr void derivative(Derivative&);                     or: static constexpr None derivative{};
+///     template <class Call> static constexpr long items(long n);         units of work that threads may share;
+///                                                                        optional: cost(n) of one, workspace(n) in
+///                                                                        bytes, or all three: KernelWork work(long n)
+///     template <class Call> static void run(const Arguments&, long begin, long end);
+///                                                                        computes items begin .. end - 1
+///
+/// and, if it has reason to,
+///
+///     template <class Call> static constexpr auto kernel();              the address of what run does, for calls of
+///                                                                        several shapes that do the same
+///     static constexpr bool linear_work = true;                          items are a multiple of n and a constant, the
+///                                                                        rest is constant
+///     static constexpr bool per_sample = true;                           no sample meets another, and run does not ask
+///                                                                        how many there are
+///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
+///     static constexpr LeastBatch least_batch(const OperandTypes&);      what is looked at before it runs
+///
 /// and, if `blocks` is not InBlocks::never, the same for images in blocks of samples:
-///   template <class Call> static constexpr KernelWork block_work(long n);
-///   template <class Call> static void run_blocks(const Arguments&, long begin, long end);
+///
+///     template <class Call> static constexpr KernelWork block_work(long n);
+///     template <class Call> static void run_blocks(const Arguments&, long begin, long end);
 template <class Op, FixedString Name>
 struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
   using Config = NoConfig;

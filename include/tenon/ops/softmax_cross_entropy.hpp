@@ -51,8 +51,8 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
   }
 };
 
-/// Cross entropy between softmax(logits) and labels, per row:  y = log Σ exp(x) - x[label],  or  Σ t (log Σ exp(x) - x);
-/// computed from x - max, so that large logits lose no digits
+/// Cross entropy between softmax(logits) and labels, per row:  y = log Σ exp(x) - x[label],  or
+/// Σ t (log Σ exp(x) - x); computed from x - max, so that large logits lose no digits
 ///
 /// logits      [..., C]; floating-point
 /// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers

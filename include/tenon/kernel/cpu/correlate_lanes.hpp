@@ -74,8 +74,7 @@ class LaneCorrelator {
     long count, from_step, to_step;  // distances of two samples
   };
   /// Result channels of some samples, the first of which is the one that lies `packed` channels behind the first packed
-  /// one. next: as
-  /// `from`, of the samples that come then, if there are any.
+  /// one. next: as `from`, of the samples that come then, if there are any.
   [[gnu::noinline]] void run(const T* from, T* to, long rows, long packed, const Samples& samples, const T* next) {
     Source source{image_, c_.image.elements(), c_.image.plane(), c_.image.pitch, 1, false};
     if constexpr (std::is_same_v<T, P>)

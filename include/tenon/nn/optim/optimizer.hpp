@@ -31,12 +31,14 @@ struct ParameterGroup {
 ///   learning_rate, weight_decay, loss_scale, groups     run-time values; all but groups may change between steps
 ///   static constexpr std::string_view name              for messages
 ///   static constexpr int slots                          moments per parameter, each with the parameter's shape,
-///   initially 0 static constexpr std::string_view slot_names[slots]     as checkpoints call the moments: "moment1"
-///   gives "moment1.fc.weight"
+///                                                       initially 0
+///   static constexpr std::string_view slot_names[slots] as checkpoints call the moments: "moment1" gives
+///                                                       "moment1.fc.weight"
 ///   void check() const                                  throws ValueError for its own numbers (value[3] on)
 ///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may
-///   change the rate static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)
-///   appends the update
+///                                                       change the rate
+///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)
+///                                                       appends the update
 template <class O>
 concept Optimizer = requires(const O& o, Numbers& n) {
   { O::slots } -> std::convertible_to<int>;
