@@ -13,7 +13,8 @@ trap 'rm -rf "$work"' EXIT
 # result COMPILER FLAGS: what the program prints, or why there is none.
 result() {
   # shellcheck disable=SC2068  # several words
-  if ! $@ -std=c++20 -I"$source/include" "$source/tests/odr/bits/program.cpp" -o "$work/program" -lpthread >"$work/text" 2>&1
+  if ! $@ -std=c++20 -I"$source/include" "$source/tests/odr/bits/program.cpp" -o "$work/program" -lpthread \
+    >"$work/text" 2>&1
   then
     echo "it does not compile: $(grep -m 1 error "$work/text")"
     return
@@ -52,7 +53,8 @@ check separate "$compiler" -O1 -march=x86-64
 check separate "$compiler" -O3 -march=x86-64-v2
 check separate "$compiler" -O2 -mavx
 for flags in -O0 -O1 -O3 -Os '-O1 -ffp-contract=on' '-O1 -fno-inline' '-O2 -flto' '-O1 -fwrapv' \
-  '-O1 -fno-strict-aliasing' '-O1 -fsanitize=address' '-O1 -fsanitize=undefined' '-O1 -DNDEBUG' '-O2 -funroll-loops -ftree-vectorize'; do
+  '-O1 -fno-strict-aliasing' '-O1 -fsanitize=address' '-O1 -fsanitize=undefined' '-O1 -DNDEBUG' \
+    '-O2 -funroll-loops -ftree-vectorize'; do
   # shellcheck disable=SC2086  # several words
   check fused "$compiler" $flags -march=x86-64-v3
 done

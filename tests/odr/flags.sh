@@ -82,8 +82,8 @@ for compiler in $compilers; do
   while IFS= read -r flags; do
     number=$((number + 1))
     # shellcheck disable=SC2086  # several words
-    "$compiler" -std=c++20 -O1 -mtune=generic $flags -I"$source/include" -c "$source/tests/odr/flags/$unit.cpp" -o "$work/unit.o" ||
-      exit 1
+    "$compiler" -std=c++20 -O1 -mtune=generic $flags -I"$source/include" -c "$source/tests/odr/flags/$unit.cpp" \
+      -o "$work/unit.o" || exit 1
     merged "$work/unit.o" >"$work/$number.names"
     [ -s "$work/$number.names" ] || { echo "FAILED: $compiler $flags: no names of Tenon found"; exit 1; }
     echo "$compiler $flags: $(wc -l <"$work/$number.names") names in $(untagged tag <"$work/$number.names" | head -n 1)"

@@ -91,8 +91,8 @@ constexpr void each(F& f, M&... m) {
 }
 }  // namespace detail
 
-/// The types of an aggregate's members: `decltype(for_each_member(std::declval<T&>(), MemberTypesOf{}))`, which needs no
-/// object of T.
+/// The types of an aggregate's members: `decltype(for_each_member(std::declval<T&>(), MemberTypesOf{}))`, which needs
+/// no object of T.
 template <class... M>
 struct MemberTypes {};
 struct MemberTypesOf {};

@@ -205,8 +205,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Throws ValueError, in both modes, if a member of a network or of a cell in it has not its initial value: such numbers
-/// are a part of the compiled graph. Costs nothing for a network that has none.
+/// Throws ValueError, in both modes, if a member of a network or of a cell in it has not its initial value: such
+/// numbers are a part of the compiled graph. Costs nothing for a network that has none.
 template <class Net>
 void check_members(const Net& net, std::string_view root = "network") {
   if constexpr (Structure<Net>::counts.members > 0)

@@ -191,9 +191,9 @@ namespace nn {
 /// Base of all cells: `struct Net : nn::Cell<Net> { ...members...; constexpr auto construct(auto x) const { ... } };`
 ///
 /// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands
-/// at namespace scope. Numbers keep their initial values, which graphs are compiled with: a call throws ValueError if one
-/// has changed; nn::Setting may change. `construct` is the one source for both modes. Calling the outermost cell on tensors runs it as
-/// the context's mode says: compiled as a graph, or operator by operator.
+/// at namespace scope. Numbers keep their initial values, which graphs are compiled with: a call throws ValueError if
+/// one has changed; nn::Setting may change. `construct` is the one source for both modes. Calling the outermost cell on
+/// tensors runs it as the context's mode says: compiled as a graph, or operator by operator.
 template <class Self>
 struct Cell {
   static constexpr bool is_cell = true;

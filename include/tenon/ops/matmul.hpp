@@ -52,7 +52,8 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
 /// derivative  two products, summed where an operand was broadcast
 /// order       per element the sum of segments of 256 steps of ascending k (float64: 128, bfloat16: 512), each of them
 ///             one chain of fused multiply-adds from +0; of bfloat16 the second of two steps comes first: 1, 0, 3, 2,
-///             ... In tiles of AMX (kernel::amx_permitted()) bfloat16 is summed by groups of 32 steps, see kernel::Gemm.
+///             ... In tiles of AMX (kernel::amx_permitted()) bfloat16 is summed by groups of 32 steps, see
+///             kernel::Gemm.
 /// source      MindSpore's MatMul and BatchMatMul
 struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {

@@ -11,12 +11,12 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// C[m,n] = A[m,k] * B[k,n]; A(i,p) = a[i * a_row + p * a_col], B(p,j) = b[p * b_row + j * b_col], C(i,j) = c[i * c_row
 /// + j]. C(i,j) is the sum of segments of p = 0 .. k-1, one after the other in Accumulator<T>, rounded once to T. A
-/// segment, the last one may be shorter, is gemm_segment<T> steps, and its sum the chain fmadd(A(i,p), B(p,j), sum) from
-/// +0. Of bfloat16, p runs in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an odd last
-/// one. Where amx_permitted(), products of bfloat16 have another order, whatever their shape: p runs in groups of 32,
-/// the last one filled up with zeros, and to the sum is added what an instruction makes of a group: a chain of the even
-/// p from +0, plus one of the odd p. T: float16, bfloat16, float, double, integers (which wrap around). C must not
-/// overlap A or B.
+/// segment, the last one may be shorter, is gemm_segment<T> steps, and its sum the chain fmadd(A(i,p), B(p,j), sum)
+/// from +0. Of bfloat16, p runs in pairs whose second comes first, 1, 0, 3, 2, ..., with a zero as the partner of an
+/// odd last one. Where amx_permitted(), products of bfloat16 have another order, whatever their shape: p runs in groups
+/// of 32, the last one filled up with zeros, and to the sum is added what an instruction makes of a group: a chain of
+/// the even p from +0, plus one of the odd p. T: float16, bfloat16, float, double, integers (which wrap around). C must
+/// not overlap A or B.
 template <class T>
 struct Gemm {
   long m, n, k;

@@ -26,9 +26,9 @@ template <class T>
   else return static_cast<Compute<T>>(value);
 }
 /// Units of steps in a segment of a long sum of products. A chain of fmadd rounds once per step to the size of all that
-/// it has added so far, so its error grows with its length; a sum of short chains, added one after the other, rounds that
-/// often to the size of a segment only. 1 KB of sums, whatever their type: a segment is what a product has packed of its
-/// operands when it visits the sums, so that adding it costs what going on with the chain would.
+/// it has added so far, so its error grows with its length; a sum of short chains, added one after the other, rounds
+/// that often to the size of a segment only. 1 KB of sums, whatever their type: a segment is what a product has packed
+/// of its operands when it visits the sums, so that adding it costs what going on with the chain would.
 template <class A>
 inline constexpr long segment_units = 1024 / sizeof(A);
 
