@@ -2,9 +2,10 @@
 #pragma once
 // First those files in which compile errors are reported: compilers print how each came to be included.
 #include <tenon/eager/apply.hpp>
+#include <tenon/ops/binary.hpp>
+// They stand in this order, which a formatter must not change.
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/conv2d.hpp>
-#include <tenon/ops/binary.hpp>
 #include <tenon/train/model.hpp>
 // The rest, in the order of their names.
 #include <tenon/core/context.hpp>
