@@ -19,8 +19,8 @@ template <class A, int Width>
 class SumTree {
  public:
   bool empty() const { return chains_ == 0; }
-  /// Takes the sums of a chain, `count` of them, for all chains the same and a multiple of a vector's lanes if Width is;
-  /// or of as many neighbouring chains as level
+  /// Takes the sums of a chain, `count` of them, for all chains the same and a multiple of a vector's lanes if Width
+  /// is; or of as many neighbouring chains as level
   /// `from` waits with, if there are so many before them, or a multiple.
   [[gnu::noinline]] void add(const A* chain, long count = Width, int from = 0) { add_here(chain, count, from); }
   /// Adds to the sums of the last chain those of the others.
