@@ -7,11 +7,9 @@
 
 #include <tenon/core/aligned_bytes.hpp>
 
-using tenon::AlignedBytes;
+#include "../support/sanitized.hpp"
 
-// Sanitizers end a program whose allocation fails, unless it asks them not to.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+using tenon::AlignedBytes;
 
 TEST_CASE("the memory is aligned to a cache line and belongs to one owner") {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{4096}}) {
@@ -29,7 +27,7 @@ TEST_CASE("the memory is aligned to a cache line and belongs to one owner") {
   CHECK(AlignedBytes().data() == nullptr);
 }
 
-TEST_CASE("more than a process can address is OutOfMemory that says for what") {
+TEST_CASE("more than a process can address is OutOfMemory that says for what" * doctest::skip(support::sanitized)) {
   AlignedBytes memory(8);
   std::byte* const at = memory.data();
   CHECK_THROWS_WITH_AS(memory = AlignedBytes(std::size_t{1} << 47, "the tensors of a file"),

@@ -15,10 +15,10 @@ constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment 
 
 namespace detail {
 /// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
-[[gnu::noinline]] inline std::byte* aligned_memory(std::size_t bytes, const char* what) {
-  void* const memory = ::operator new(bytes ? bytes : 1, std::align_val_t(alignment), std::nothrow);
-  if (!memory) throw_out_of_memory(double(bytes), what);
-  return static_cast<std::byte*>(memory);
+[[gnu::noinline]] inline std::byte* aligned_memory(std::size_t bytes, const char* what) try {
+  return static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)));
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(double(bytes), what);
 }
 }  // namespace detail
 

@@ -107,7 +107,7 @@ inline std::string get_context(const std::string& key) {
   detail::throw_unknown_context_key("get_context", key);
 }
 
-/// Changes settings. Nothing changes if one value is illegal.
+/// Changes settings, for all threads: not while others compute. Nothing changes if one value is illegal.
 /// Throws ValueError that names the legal values (MindSpore 1.x behaves alike).
 inline void set_context(const ContextChange& change) {
   Context& context = detail::process_context();

@@ -164,8 +164,12 @@ class Storage {
     return std::exchange(shelf.first, shelf.first->next);
   }
   [[gnu::noinline]] static Block* allocate(int c) {
-    void* const memory = ::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64), std::nothrow);
-    if (!memory) detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
+    void* memory;
+    try {
+      memory = ::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64));
+    } catch (const std::bad_alloc&) {
+      detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
+    }
     Block* const block = ::new (memory) Block;
     block->size_class = c;
     if (!gone_) {

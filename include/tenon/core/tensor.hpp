@@ -41,6 +41,9 @@ namespace detail {
 /// at run time. Where n is an argument, it is the batch size: the leading extent is n, or k * n for times<k>; a static
 /// shape takes none.
 ///
+/// Several threads may read a tensor and its copies at the same time, compute with them, and take data(); who writes
+/// elements, or assigns to the tensor, or lets a tape watch() it, wants it for himself.
+///
 /// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. One list is the
 /// whole tensor, several lists are its rows, one number is a tensor without axes.
 template <Element T, class S>

@@ -193,7 +193,9 @@ namespace nn {
 /// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands
 /// at namespace scope. Numbers keep their initial values, which graphs are compiled with: a call throws ValueError if
 /// one has changed; nn::Setting may change. `construct` is the one source for both modes. Calling the outermost cell on
-/// tensors runs it as the context's mode says: compiled as a graph, or operator by operator.
+/// tensors runs it as the context's mode says: compiled as a graph, or operator by operator. Several
+/// threads may call one network at the same time, also for the first time; who writes its parameters or flags wants it
+/// for himself.
 template <class Self>
 struct Cell {
   static constexpr bool is_cell = true;
