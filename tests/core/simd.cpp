@@ -63,7 +63,7 @@ void transposition() {
   for (int i = 0; i < 2 * Width * Width; ++i) values[i] = T(i);
   Simd<T, Width> rows[Width];
   for (int i = 0; i < Width; ++i) rows[i] = Simd<T, Width>::load(values + i * Width);
-  transpose(rows);
+  transpose_lanes(rows);
   for (int i = 0; i < Width; ++i)
     for (int j = 0; j < Width; ++j) CHECK(rows[i][j] == values[j * Width + i]);
   const auto a = Simd<T, Width>::load(values), b = Simd<T, Width>::load(values + Width);
