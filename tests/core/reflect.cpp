@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tenon/core/reflect.hpp>
+#include <tenon/core/type_name.hpp>
 
 namespace {
 struct Base {};
@@ -95,10 +96,17 @@ TEST_CASE("types and names of members, also of a class without constexpr objects
   CHECK(external_member_name<NotLiteral, 2>() == "pointer");
 }
 
-TEST_CASE("class names and numbers") {
+namespace other {
+struct Two {};
+}  // namespace other
+
+TEST_CASE("types have qualified names, short names, and numbers") {
+  static_assert(type_name<int>() == "int" && type_name<other::Two>() == "other::Two");
+  static_assert(type_name<Two>().ends_with("::Two") && type_name<tenon::detail::Here>().ends_with("::detail::Here"));
   static_assert(class_name<Two>() == "Two" && class_name<Wide<3>>() == "Wide" &&
                 class_name<std::vector<int>>() == "vector");
   CHECK(type_number<Two> != type_number<Arrays>);
+  CHECK(type_number<Two> != type_number<other::Two>);
   CHECK(type_number<Wide<1>> != type_number<Wide<2>>);
   CHECK(type_number<Wide<1>> == type_number<Wide<1>>);
 }

@@ -1,6 +1,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <unordered_map>
+
+#include <tenon/core/philox.hpp>
+
 #include "../graph/maker.hpp"
 
 using namespace graph_test;
@@ -48,4 +52,24 @@ TEST_CASE("a thousand distinct kernels and as many repetitions") {
   const KernelIndex<2100> index = index_kernels(make.graph);
   CHECK(index.count == 1000);
   for (int i = 0; i < 1000; ++i) CHECK(index.of[i] == index.of[i + 1000]);
+}
+
+TEST_CASE("kernels with one hash are two") {
+  Maker<4> make;
+  const int x = make.input(rows), first = make.call<Mix>(x), second = make.call<Mix>(x);
+  make.graph[first].attributes = {{1, 1}};
+  // the hash of the words before the two settings, and from it two pairs of settings with one hash
+  KernelKey key = kernel_key(make.graph, first);
+  key.length = key.arguments - 2;
+  const auto with = [h = key.hash()](std::uint32_t setting) { return (h ^ setting) * 1099511628211ull; };
+  std::unordered_map<std::uint64_t, std::uint32_t> seen;
+  Random random(3);
+  std::uint32_t a = random.word(), b = a;
+  while (seen.emplace(with(a) >> 32, a).second || (b = seen[with(a) >> 32]) == a) a = random.word();
+  make.graph[first].attributes = {{int(a), 77}};
+  make.graph[second].attributes = {{int(b), int(std::uint32_t(with(a)) ^ 77u ^ std::uint32_t(with(b)))}};
+  REQUIRE(kernel_key(make.graph, first).hash() == kernel_key(make.graph, second).hash());
+  const KernelIndex<4> index = index_kernels(make.graph);
+  CHECK(index.count == 2);
+  CHECK(index.of[first] != index.of[second]);
 }

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include <tenon/core/context.hpp>
+#include <tenon/nn/optim/momentum.hpp>
 #include <tenon/ops/matmul.hpp>
+#include <tenon/ops/mul.hpp>
+#include <tenon/ops/relu.hpp>
 #include <tenon/ops/reshape.hpp>
 
 using namespace tenon;
@@ -22,11 +25,17 @@ TEST_CASE("a kernel's key unpacks to what went in") {
   constexpr Attributes attributes{{0, -5, 0, 7}};
   constexpr KernelKey key = kernel_key(&info<ops::MatMul>, doubled, operand_types, 3, attributes, program, 2);
   constexpr Description d = describe(key.word);
-  static_assert(d.id == ops::MatMul::id && d.operands == 3 && d.steps == 2);
+  static_assert(d.operands == 3);
   CHECK(d.result == doubled);
   for (int k = 0; k < 3; ++k) CHECK(d.operand[k] == operand_types[k]);
   CHECK(d.attributes == attributes);
-  for (int i = 0; i < 4; ++i) CHECK(d.program[i] == program[i]);
+  CHECK(key.op() == ops::MatMul::id);
+  CHECK(key.update() == 0);
+  REQUIRE(key.steps() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(key.step_op(i) == program[2 * i]);
+    CHECK(key.step_sources(i) == program[2 * i + 1]);
+  }
 }
 
 TEST_CASE("the largest key fits") {
@@ -40,9 +49,38 @@ TEST_CASE("the largest key fits") {
   CHECK(key.length <= KernelKey::capacity);
   const Description d = describe(key.word);
   CHECK(d.operands == max_operands);
-  CHECK(d.steps == max_steps);
   CHECK(d.attributes == attributes);
-  CHECK(d.program[2 * max_steps - 1] == 1);
+  CHECK(key.steps() == max_steps);
+  CHECK(key.step_sources(max_steps - 1) == 1);
+}
+
+namespace {
+/// Its key as a Key of CallOf.
+template <class Op, int steps, Attributes attributes = Attributes{}>
+struct KeyWith {
+  static constexpr int of_steps[]{ops::Relu::id, 256, ops::Mul::id, 512};
+  static constexpr KernelKey value = kernel_key(&info<Op>, rows, operand_types, 2, attributes, of_steps, steps);
+};
+}  // namespace
+
+TEST_CASE("a kernel's type has the types of its operators, and no id of one") {
+  constexpr Attributes update{{1, ops::ApplyMomentum::id, 7}}, same_without{{1, 0, 7}};
+  using Alone = CallOf<KeyWith<ops::MatMul, 0>>;
+  constexpr int in_rows = 2 * 16 + int(Dtype::float16), in_doubled = 6 * 16 + int(Dtype::int64);
+  static_assert(
+      std::is_same_v<
+          Alone, Call<ops::MatMul, void, 2, in_rows, dyn, 3, in_rows, dyn, 3, in_doubled, times<2>, 3, 4, 5, 6, 7>>);
+  static_assert(Alone::steps == 0);
+  using WithSteps = CallOf<KeyWith<ops::MatMul, 2>>;
+  static_assert(std::is_same_v<WithSteps::Joined, Steps<Operators<ops::Relu, ops::Mul>, 256, 512>>);
+  static_assert(WithSteps::steps == 2 && WithSteps::Joined::at(1).op == ops::Mul::id);
+  using WithUpdate = CallOf<KeyWith<ops::ProductUpdate, 0, update>>;
+  static_assert(std::is_same_v<WithUpdate::Joined, ops::ApplyMomentum>);
+  static_assert(WithUpdate::config().update == 0 && WithUpdate::config().setting[0] == 7);
+  // no key knows another operator's word
+  static_assert(CallOf<KeyWith<ops::MatMul, 0, update>>::description.attributes == update);
+  CHECK(KeyWith<ops::ProductUpdate, 0, update>::value.hash() !=
+        KeyWith<ops::ProductUpdate, 0, same_without>::value.hash());
 }
 
 TEST_CASE("keys differ where kernels differ") {

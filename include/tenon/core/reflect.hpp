@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include <tenon/core/config.hpp>
-#include <tenon/core/philox.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -200,11 +199,7 @@ constexpr auto for_each_member(T& t, F f) {
 namespace detail {
 template <auto P>
 constexpr std::string_view pretty_pointer() {
-  return __PRETTY_FUNCTION__;
-}
-template <class T>
-constexpr std::string_view pretty_type() {
-  return __PRETTY_FUNCTION__;
+  return {__PRETTY_FUNCTION__, sizeof __PRETTY_FUNCTION__ - 1};
 }
 
 // The last identifier of "[with auto P = (& prototype<Net>.Net::conv1); ...]" (g++) or "[P = &prototype<Net>.conv1]"
@@ -272,23 +267,6 @@ template <class T, int I>
 constexpr std::string_view external_member_name() {
   constexpr const auto* p = detail::external_member<T, I>();
   return detail::last_word(detail::pretty_pointer<p>());
-}
-
-/// A number that tells types apart within one program.
-template <class T>
-inline constexpr std::uint64_t type_number =
-    hash_bytes(detail::pretty_type<T>().data(), detail::pretty_type<T>().size());
-
-/// The unqualified name of a class without its template arguments: "Conv2d".
-template <class T>
-constexpr std::string_view class_name() {
-  std::string_view s = detail::pretty_type<T>();
-  s = s.substr(s.find("T = ") + 4);
-  std::size_t end = 0;
-  while (end < s.size() && s[end] != '<' && s[end] != ';' && s[end] != ']' && s[end] != ',') ++end;
-  s = s.substr(0, end);
-  const auto colon = s.rfind("::");
-  return colon == s.npos ? s : s.substr(colon + 2);
 }
 
 }  // namespace tenon

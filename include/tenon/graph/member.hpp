@@ -6,6 +6,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/reflect.hpp>
 #include <tenon/core/sentence.hpp>
+#include <tenon/core/type_name.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -30,9 +30,10 @@ struct Node {
   Location location{};
 };
 
+/// True if the node calls Op, of which no more than a declaration must be there.
 template <class Op>
 constexpr bool is(const Node& node) {
-  return node.op->id == Op::id;
+  return node.op->id == operator_id<Op>;
 }
 
 inline constexpr int max_outputs = 4;

@@ -1,16 +1,19 @@
-// What an operator is to the graph: a name, a shape rule, a derivative, and a kernel, found through one constant each.
+// What an operator is to the graph: a type with a shape rule, a derivative, and a kernel, found through one constant
+// each.
 #pragma once
 #include <bit>
 #include <string_view>
 #include <type_traits>
 
 #include <tenon/core/fixed_string.hpp>
-#include <tenon/core/philox.hpp>
 #include <tenon/core/sample_blocks.hpp>
+#include <tenon/core/type_name.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 inline constexpr int max_operands = 6, max_attributes = 12;
+/// Of a product with an update: where its attributes say which update, and where the settings of that begin.
+inline constexpr int update_word = 1, update_settings_begin = 2;
 
 /// An operator's compile-time settings (stride, axes, ...) as plain words, so that every node has the same type.
 struct Attributes {
@@ -94,8 +97,8 @@ constexpr bool images_only(const TensorType& result, const TensorType* operand, 
 /// What nodes say of their operator. Compare operators by `id`, never by address: builds with UBSan refuse to compare
 /// addresses of different variables in constant evaluation.
 struct OperatorInfo {
-  std::string_view name;
-  int id = 0;
+  std::string_view name;     // for people: several operators may have one
+  int id = 0;                // operator_id
   bool leaf = false;         // a value that comes from outside: input, parameter, state, constant
   bool effect = false;       // writes operand 0 (and others it documents) in place; never merged, never dropped
   bool view = false;         // the result is operand 0 under another shape, no kernel runs
@@ -107,6 +110,7 @@ struct OperatorInfo {
   // such an operator has apply<T, config>(numbers, count, gradient, changed), see
   // ApplyMomentum
   bool takes_update = false;  // a product of two matrices that can be merged with an update
+  bool holds_update = false;  // the two merged: word `update_word` of the attributes is the id of the update
   InBlocks blocks = InBlocks::never;
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
@@ -142,14 +146,13 @@ constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_
 /// `static constexpr None derivative;` in an operator says that no gradient flows through it.
 struct None {};
 
-// An operator's id is a hash of its name, and its type is found from the id by a friend function that the base class
-// defines. So there is no central list, and an operator in a user's namespace is as good as ours. Two operators with
-// one id are a redefinition error.
-constexpr int operator_id(std::string_view name) {
-  const std::uint64_t h = hash_bytes(name.data(), name.size());
-  return static_cast<int>((h ^ h >> 24 ^ h >> 48) & 0xffffff);
-}
+/// What stands for an operator in constant evaluation: a hash of its qualified name. It holds within one translation
+/// unit, where two operators with one id are a redefinition error; whatever is named for the linker carries the type.
+template <class Op>
+inline constexpr int operator_id = static_cast<int>(type_number<Op> ^ type_number<Op> >> 32);
 
+// The type is found from the id by a friend function, which is defined where the first node of the operator asks for
+// its id. So there is no central list, and an operator in a user's namespace is as good as ours.
 #pragma GCC diagnostic push
 #if defined(__CUDACC__)
 #pragma nv_diag_suppress 1301
@@ -166,16 +169,17 @@ template <class Op>
 struct Found {
   using type = Op;
 };
-template <int Id, class Op>
-struct RegisterOperator {
-  friend constexpr auto operator_of(OperatorTag<Id>) { return Found<Op>{}; }
+template <class Op>
+struct RegisteredOperator {
+  static constexpr int id = operator_id<Op>;
+  friend constexpr auto operator_of(OperatorTag<id>) { return Found<Op>{}; }
 };
 template <FixedString Name>
 inline constexpr auto stored_name = Name;
 }  // namespace detail
 #pragma GCC diagnostic pop
 
-/// The operator type with this id.
+/// The operator type with this id. To be used up in an alias: no template may take an id for an operator.
 template <int Id>
 using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
 
@@ -207,10 +211,10 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///     template <class Call> static constexpr KernelWork block_work(long n);
 ///     template <class Call> static void run_blocks(const Arguments&, long begin, long end);
 template <class Op, FixedString Name>
-struct Operator : detail::RegisterOperator<operator_id(Name.view()), Op> {
+struct Operator {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
-  static constexpr int id = operator_id(name);
+  static constexpr int id = detail::RegisteredOperator<Op>::id;
   static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
                         update = false, per_sample = false, block_sums = false, block_chains = false, cheap = false,
                         in_place = false;
@@ -268,9 +272,9 @@ inline constexpr OperatorInfo run_time_info{Op::name, Op::id, Op::leaf, Op::effe
                                             Op::epilogue, detail::channel_axis_of<Op>(), Op::update,
                                             requires {typename Op::WithUpdate;
 }
-, Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample, Op::block_sums, Op::block_chains, Op::cheap,
-    Op::in_place, requires { &Op::indices; }, requires { &Op::least_batch; }, detail::has_derivative<Op>(),
-    requires { Op::fold; }
+, requires { requires Op::holds_update; }, Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample,
+    Op::block_sums, Op::block_chains, Op::cheap, Op::in_place, requires { &Op::indices; },
+    requires { &Op::least_batch; }, detail::has_derivative<Op>(), requires { Op::fold; }
 }
 ;
 /// What the nodes of a trace point to, one constant per operator.

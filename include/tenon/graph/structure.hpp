@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tenon/core/shape.hpp>
+#include <tenon/core/type_name.hpp>
 #include <tenon/graph/member.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -23,7 +23,8 @@ constexpr KernelIndex<N> index_kernels(const Graph<N>& graph) {
     if (op.leaf || op.view) continue;
     const std::uint64_t h = kernel_key(graph, id).hash();
     unsigned slot = static_cast<unsigned>(h ^ h >> 32) % slots;
-    while (table[slot] && hash[table[slot] - 1] != h) slot = (slot + 1) % slots;
+    const auto same = [&](int kernel) { return hash[kernel] == h && same_kernel(graph, index.node[kernel], id); };
+    while (table[slot] && !same(table[slot] - 1)) slot = (slot + 1) % slots;
     if (!table[slot]) {
       hash[index.count] = h;
       index.node[index.count] = static_cast<short>(id);

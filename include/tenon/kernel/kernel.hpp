@@ -1,5 +1,5 @@
-// A kernel is an operator at given shapes. Its template arguments are plain integers: that keeps symbols short, and
-// nvcc takes them for a __global__ function, which it refuses for class-type arguments.
+// A kernel is an operator at given shapes. Its template arguments are types of operators and plain integers: that keeps
+// symbols short, and nvcc takes them for a __global__ function, which it refuses for values of class type.
 #pragma once
 #include <utility>
 
@@ -11,11 +11,13 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// The integers that identify a kernel: operator, types of result and operands, settings, fused steps.
+/// What identifies a kernel in constant evaluation. The first words become template arguments: types of result and
+/// operands, settings. The others are ids of operators, which are of no use outside of a translation unit, and become
+/// types: the operator, the update it holds, and the fused steps with their sources.
 struct KernelKey {
-  static constexpr int capacity = 1 + (max_operands + 1) * (max_rank + 1) + max_attributes + 1 + 2 * max_steps;
+  static constexpr int capacity = 1 + (max_operands + 1) * (max_rank + 1) + max_attributes + 2 + 2 * max_steps;
   int word[capacity]{};
-  int length = 0;
+  int arguments = 0, length = 0;
 
   constexpr void put(int value) { word[length++] = value; }
   constexpr void put(const TensorType& t) {
@@ -27,19 +29,27 @@ struct KernelKey {
     for (int i = 0; i < length; ++i) h = (h ^ static_cast<std::uint32_t>(word[i])) * 1099511628211ull;
     return h;
   }
+  constexpr int op() const { return word[arguments]; }
+  constexpr int update() const { return word[arguments + 1]; }
+  constexpr int steps() const { return (length - arguments) / 2 - 1; }
+  constexpr int step_op(std::size_t i) const { return word[arguments + 2 + 2 * int(i)]; }
+  constexpr int step_sources(std::size_t i) const { return word[arguments + 3 + 2 * int(i)]; }
 };
 
 constexpr KernelKey kernel_key(const OperatorInfo* op, const TensorType& result, const TensorType* operand,
-                               int operands, const Attributes& attributes, const int* program = nullptr,
-                               int steps = 0) {
+                               int operands, Attributes attributes, const int* program = nullptr, int steps = 0) {
   KernelKey key;
-  key.put(op->id * 8 + operands);
-  key.put(result);
-  for (int k = 0; k < operands; ++k) key.put(operand[k]);
+  const int update = op->holds_update ? attributes.word[update_word] : 0;
+  if (update) attributes.word[update_word] = 0;
   int settings = max_attributes;
   while (settings && !attributes.word[settings - 1]) --settings;
-  key.put(steps * 16 + settings);
+  key.put(settings * 8 + operands);
+  key.put(result);
+  for (int k = 0; k < operands; ++k) key.put(operand[k]);
   for (int i = 0; i < settings; ++i) key.put(attributes.word[i]);
+  key.arguments = key.length;
+  key.put(op->id);
+  key.put(update);
   for (int i = 0; i < 2 * steps; ++i) key.put(program[i]);
   return key;
 }
@@ -52,12 +62,25 @@ constexpr KernelKey kernel_key(const Graph<N>& graph, int id) {
                     node.steps);
 }
 
-/// A kernel's key, unpacked again.
+/// True if the kernels of two nodes have equal keys.
+template <int N>
+constexpr bool same_kernel(const Graph<N>& graph, int a, int b) {
+  const Node &x = graph[a], &y = graph[b];
+  if (x.op->id != y.op->id || x.operands != y.operands || x.steps != y.steps || !(x.type == y.type) ||
+      !(x.attributes == y.attributes))
+    return false;
+  for (int k = 0; k < x.operands; ++k)
+    if (!(graph[x.operand[k]].type == graph[y.operand[k]].type)) return false;
+  for (int i = 0; i < 2 * x.steps; ++i)
+    if (graph.program[x.program + i] != graph.program[y.program + i]) return false;
+  return true;
+}
+
+/// The integers among a kernel's template arguments, unpacked again.
 struct Description {
-  int id = 0, operands = 0, steps = 0;
+  int operands = 0;
   TensorType result{}, operand[max_operands]{};
   Attributes attributes{};
-  int program[2 * max_steps]{};
 };
 constexpr Description describe(const int* word) {
   Description d;
@@ -66,25 +89,46 @@ constexpr Description describe(const int* word) {
     t.dtype = static_cast<Dtype>(*word++ % 16);
     for (int axis = 0; axis < t.rank; ++axis) t.extent[axis] = *word++;
   };
-  d.id = *word / 8;
-  d.operands = *word++ % 8;
+  d.operands = *word % 8;
+  const int settings = *word++ / 8;
   read_type(d.result);
   for (int k = 0; k < d.operands; ++k) read_type(d.operand[k]);
-  const int settings = *word % 16;
-  d.steps = *word++ / 16;
   for (int i = 0; i < settings; ++i) d.attributes.word[i] = *word++;
-  for (int i = 0; i < 2 * d.steps; ++i) d.program[i] = *word++;
   return d;
 }
 
-/// What the kernel of an operator is instantiated with: `Call::result`, `Call::operand(k)`, `Call::config()`.
-template <int... Words>
+/// A list of operators.
+template <class...>
+struct Operators;
+
+/// Fused steps without shapes, so that kernels which differ in shapes alone share the loop: of each step the operator,
+/// and where its arguments come from (Step::packed_sources).
+template <class Ops, int... Sources>
+struct Steps;
+template <class... Ops, int... Sources>
+struct Steps<Operators<Ops...>, Sources...> {
+  static constexpr int count = sizeof...(Ops);
+  static constexpr int op[count]{operator_id<Ops>...}, sources[count]{Sources...};
+  static constexpr Step at(int index) { return Step::unpack(op[index], sources[index]); }
+};
+
+namespace detail {
+template <class Joined>
+inline constexpr int step_count = 0;
+template <class Ops, int... Sources>
+inline constexpr int step_count<Steps<Ops, Sources...>> = sizeof...(Sources);
+}  // namespace detail
+
+/// What the kernel of an operator is instantiated with: `Call::result`, `Call::operand(k)`, `Call::config()`. `Joined`
+/// is what is computed with it: Steps, the operator of an update, or void.
+template <class Operator, class JoinedTo, int... Words>
 struct Call {
+  using Op = Operator;
+  using Joined = JoinedTo;
   static constexpr int words[]{Words...};
   static constexpr Description description = describe(words);
   static constexpr TensorType result = description.result;
-  static constexpr int operands = description.operands;
-  using Op = OperatorById<description.id>;
+  static constexpr int operands = description.operands, steps = detail::step_count<Joined>;
   using Result = CppType<result.dtype>;
   template <int K>
   using Operand = CppType<description.operand[K].dtype>;
@@ -185,12 +229,24 @@ inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C>();
 
 namespace detail {
 template <class Key, std::size_t... I>
-Call<Key::value.word[I]...> call_from(std::index_sequence<I...>);
+Found<Steps<Operators<OperatorById<Key::value.step_op(I)>...>, Key::value.step_sources(I)...>> steps_from(
+    std::index_sequence<I...>);
+// Functions, because nvcc writes the name of a type as it found it: one behind the key would be of no use to it.
+template <class Key>
+constexpr auto joined_to() {
+  if constexpr (constexpr int steps = Key::value.steps(); steps > 0)
+    return decltype(steps_from<Key>(std::make_index_sequence<std::size_t(steps)>{})){};
+  else if constexpr (Key::value.update() != 0) return Found<OperatorById<Key::value.update()>>{};
+  else return Found<void>{};
+}
+template <class Key, std::size_t... I>
+Call<OperatorById<Key::value.op()>, typename decltype(joined_to<Key>())::type, Key::value.word[I]...> call_from(
+    std::index_sequence<I...>);
 }  // namespace detail
 
 /// The Call of a key; Key has `static constexpr KernelKey value`.
 template <class Key>
-using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.length)>{}));
+using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.arguments)>{}));
 
 /// Scratch memory per thread for kernels called outside a plan; grows, never shrinks.
 inline std::byte* thread_workspace(long bytes) {

@@ -193,8 +193,7 @@ void BatchNorm::run(const Arguments& a, long begin, long end) {
         T* y = a.result<T>() + row * channels + first;
         for (long c = 0; c < count; ++c)
           y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + of.beta[first + c]);
-        if constexpr (Call::description.steps > 0)
-          kernel::apply_steps<Call, true>(a, row * channels + first, count, first);
+        if constexpr (Call::steps > 0) kernel::apply_steps<Call, true>(a, row * channels + first, count, first);
       }
     }
   } else {
@@ -215,7 +214,7 @@ void BatchNorm::run_planes(const Arguments& a, long begin, long end, long size) 
       kernel::map_in_blocks<true>(
           a.result<T>() + at, count, [=](auto x) { return (static_cast<A>(x) - average) * scale + shift; },
           a.operand<T>(0) + at);
-      if constexpr (Call::description.steps > 0) kernel::apply_steps<Call, false>(a, at, count, c);
+      if constexpr (Call::steps > 0) kernel::apply_steps<Call, false>(a, at, count, c);
     }
   }
 }

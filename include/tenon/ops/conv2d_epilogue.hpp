@@ -26,7 +26,7 @@ struct BlockEpilogue {
 };
 template <class Call, class Epilogue>
 FunctionRef<long, long, long> epilogue_of(const Epilogue& epilogue) {
-  if constexpr (Call::description.steps > 0) return epilogue;
+  if constexpr (Call::steps > 0) return epilogue;
   else return {};
 }
 

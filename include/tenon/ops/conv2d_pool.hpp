@@ -74,8 +74,8 @@ struct PoolingConv2d : Operator<Op, Name> {
   }
   template <class Call, int... K>
   static auto steps(const Arguments& a, std::integer_sequence<int, K...>) {
-    using Steps = std::conditional_t<(Call::description.steps > 0), kernel::FusedFunction<float, kernel::StepsOf<Call>>,
-                                     kernel::SameSum>;
+    using Steps =
+        std::conditional_t<(Call::steps > 0), kernel::FusedFunction<float, typename Call::Joined>, kernel::SameSum>;
     return kernel::PoolSteps<Steps, keeps, (Call::operand(operands_before_epilogue + K).count(1) > 1)...>{
         {a.operand<float>(operands_before_epilogue + K)...}};
   }

@@ -18,7 +18,7 @@ struct Fused : Operator<Fused, "Fused"> {
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, kernel::StepsOf<Call>>>(a, begin, end);
+    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, typename Call::Joined>>(a, begin, end);
   }
   /// Without rows to walk, blocks of samples are one row as well, only longer.
   template <class Call>
@@ -31,7 +31,7 @@ struct Fused : Operator<Fused, "Fused"> {
   }
   template <class Call>
   static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, kernel::StepsOf<Call>>, true>(a, begin, end);
+    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, typename Call::Joined>, true>(a, begin, end);
   }
 };
 TENON_EXACT_END

@@ -27,15 +27,15 @@ template <class T>
 /// The first two words are the product's setting and the update's operator, the others the update's settings.
 struct ProductUpdateConfig {
   Transposed transposed = Transposed::none;
-  int update = 0;
-  int setting[max_attributes - 2]{};
+  int update = 0;  // the operator's id; in a Call 0, which has its type: Call::Joined
+  int setting[max_attributes - update_settings_begin]{};
 };
 /// An update whose gradient is a product of two matrices: graph/pass/fuse_update.hpp makes it of the two. Operands:
 /// parameter, the product's two, moments, numbers. The gradient is there for a few rows at a time, with the bits of
 /// MatMul. Not for users.
 struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
   using Config = ProductUpdateConfig;
-  static constexpr bool effect = true;
+  static constexpr bool effect = true, holds_update = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call>
@@ -225,12 +225,12 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
   constexpr bool one = is_one<Call>;
   long index = 0;
   const auto finish = [&](long row, long rows, long column, long columns) {
-    if constexpr (Call::description.steps > 0)
+    if constexpr (Call::steps > 0)
       for (long r = row; r < row + rows; ++r)
         kernel::apply_steps<Call, true>(arguments, (index * s.m + r) * s.n + column, columns, column);
   };
   FunctionRef<long, long, long, long> epilogue;
-  if constexpr (Call::description.steps > 0) epilogue = finish;
+  if constexpr (Call::steps > 0) epilogue = finish;
   if constexpr (one && !small.by_rows && !small.by_tiles)
     kernel::gemm(product<Call>(arguments, s, 0), begin, end, arguments.workspace, epilogue);
   else {

@@ -110,7 +110,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
     for (long band = begin * bands; band < end * bands; ++band) {
       kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band,
                                         band + 1);
-      if constexpr (Call::description.steps > 0)
+      if constexpr (Call::steps > 0)
         kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
     }
   }
@@ -130,7 +130,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   }
   template <class Call>
   static void finish(const Arguments& a, long begin, long end, long elements) {
-    if constexpr (Call::description.steps > 0)
+    if constexpr (Call::steps > 0)
       for (long plane = begin; plane < end; ++plane)
         kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
   }

@@ -7,11 +7,11 @@ namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
 template <class Call>
-using UpdateOf = OperatorById<Call::config().update>;
+using UpdateOf = typename Call::Joined;
 template <class Call>
 constexpr auto update_settings() {
   Attributes a;
-  for (int i = 0; i < max_attributes - 2; ++i) a.word[i] = Call::config().setting[i];
+  for (int i = 0; i < max_attributes - update_settings_begin; ++i) a.word[i] = Call::config().setting[i];
   return unpack<typename UpdateOf<Call>::Config>(a);
 }
 // The gradient as a product.

@@ -89,7 +89,7 @@ struct WinnerConv2dInput : Operator<WinnerConv2dInput, "WinnerConv2DInput"> {
         sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
         kernel::spread_kernel<one_sample<Call>.kh,
                               kernel::detail::patch_images(one_sample<Call>).patch / kernel::detail::patch_lanes>);
-    if constexpr (Call::description.steps > 0) {
+    if constexpr (Call::steps > 0) {
       constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
       for (long p = begin * channels; p < end * channels; ++p)
         kernel::apply_steps<Call, false>(a, p * plane, plane, p % channels);

@@ -185,6 +185,15 @@ TEST_CASE("fuse: a node is not moved behind a change of what it reads") {
 }
 
 namespace {
+/// Windows of a user's own, under the name of another operator.
+struct Windows : Operator<Windows, "MaxPool"> {
+  using Config = ops::Pool2dAttributes;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    return ops::MaxPool2d::shape(in, c, error);
+  }
+};
+
 // relu(conv + bias), 3 x 3 with `height` x `width` results, and a maximum over windows behind it.
 struct Pooling {
   Maker<16> make;
@@ -218,6 +227,14 @@ TEST_CASE("fuse: a maximum over windows of 2 x 2 joins the convolution before it
     CHECK(after[3].operands == 3);
     CHECK(after[3].type == TensorType{{dyn, 4, 3, 3}, 4, Dtype::float32});
   }
+}
+
+TEST_CASE("fuse: an operator that is called MaxPool, too, is not mistaken for it") {
+  Pooling other(6, {2, 2, 2, 2, 0, 0, 3, 3});
+  other.make.graph[other.result].op = &info<Windows>;
+  const Graph<16> after = fused(other.make.graph);
+  CHECK(count_of<Windows>(after) == 1);
+  CHECK(count_of<ops::Conv2d>(after) == 1);
 }
 
 TEST_CASE("fuse: other windows, dtypes, and operands keep the convolution's result, and so does a second reader") {

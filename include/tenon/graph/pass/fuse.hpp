@@ -86,7 +86,7 @@ class Fuser {
   }
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
-      if (graph_[id].op->id == max_pool) into_convolution(id);
+      if (is<ops::MaxPool2d>(graph_[id])) into_convolution(id);
       if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id))
         into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)

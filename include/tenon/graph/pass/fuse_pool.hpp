@@ -4,12 +4,21 @@
 #include <tenon/graph/buffers.hpp>
 #include <tenon/graph/step.hpp>
 
-namespace tenon::inline TENON_ABI::detail {
+namespace tenon::inline TENON_ABI {
 
-inline constexpr int max_pool = operator_id("MaxPool"), max_pool_gradient = operator_id("MaxPoolGrad"),
-                     convolution = operator_id("Conv2D"), relu_gradient = operator_id("ReluGrad");
-inline constexpr int weight_gradient = operator_id("Conv2DBackpropFilter"),
-                     input_gradient = operator_id("Conv2DBackpropInput"), sum_to = operator_id("SumTo");
+namespace ops {
+struct Conv2d;
+struct Conv2dBackwardInput;
+struct Conv2dBackwardWeight;
+struct MaxPool2d;
+struct MaxPool2dGrad;
+struct ReluGrad;
+struct SumOfLists;
+struct SumTo;
+struct WinnerConv2dWeight;
+}  // namespace ops
+
+namespace detail {
 
 /// The settings of a maximum over windows of 2 x 2 side by side: in the order of ops::Pool2dAttributes.
 constexpr Attributes halving_pool(int height, int width) { return {{2, 2, 2, 2, 0, 0, height, width}}; }
@@ -18,7 +27,7 @@ constexpr Attributes halving_pool(int height, int width) { return {{2, 2, 2, 2, 
 /// of rows at a time, and its epilogue reads numbers and values per channel only.
 template <int N>
 constexpr bool joins_pool(const Graph<N>& graph, const Node& pool, const Node& product) {
-  if (pool.op->id != max_pool || product.op->id != convolution || product.type.dtype != Dtype::float32) return false;
+  if (!is<ops::MaxPool2d>(pool) || !is<ops::Conv2d>(product) || product.type.dtype != Dtype::float32) return false;
   if (pool.attributes != halving_pool(product.type.extent[2] / 2, product.type.extent[3] / 2)) return false;
   for (int k = 2; k < product.operands; ++k)
     if (graph[product.operand[k]].type.same_shape(product.type)) return false;
@@ -36,11 +45,11 @@ constexpr Node with_pool(const Node& pool, Node product) {
 /// the convolution is which element of a window won, and whether it is greater than 0.
 template <int N>
 constexpr bool reads_winners(const Graph<N>& graph, const Node& gradient, int product, const Attributes& window) {
-  if (gradient.op->id != max_pool_gradient || gradient.operand[0] != product || gradient.attributes != window ||
+  if (!is<ops::MaxPool2dGrad>(gradient) || gradient.operand[0] != product || gradient.attributes != window ||
       gradient.steps != 1 || gradient.operand[2] != product)
     return false;
   const Step step = Step::unpack(graph.program[gradient.program], graph.program[gradient.program + 1]);
-  return step.op == relu_gradient && step.source[0] == 1 && step.source[1] == 0;
+  return step.op == operator_id<ops::ReluGrad> && step.source[0] == 1 && step.source[1] == 0;
 }
 /// Windows in a row from which on the gradient is put in its place. In shorter ones it is added to 0, which can change
 /// the sign of a zero.
@@ -53,7 +62,7 @@ inline constexpr long most_image_bytes = 40 << 10;
 /// winners; else nothing.
 template <int N>
 constexpr WinnerPlaces places_of(const Graph<N>& graph, const Node& reader, int spread) {
-  const bool weight = reader.op->id == weight_gradient, input = reader.op->id == input_gradient;
+  const bool weight = is<ops::Conv2dBackwardWeight>(reader), input = is<ops::Conv2dBackwardInput>(reader);
   if ((!weight && !input) || reader.operand[1] != spread || reader.operand[0] == spread ||
       reader.type.dtype != Dtype::float32)
     return {};
@@ -85,7 +94,7 @@ constexpr void list_winners(Graph<N>& graph, int spread) {
   for (int id = spread + 1; id < graph.count; ++id) {
     const Node& node = graph[id];
     if (!reads(node)) continue;
-    if (node.op->id == sum_to && rules_of(node.op).fits_blocks(node.type, &graph[spread].type, 1)) continue;
+    if (is<ops::SumTo>(node) && rules_of(node.op).fits_blocks(node.type, &graph[spread].type, 1)) continue;
     const WinnerPlaces own = places_of(graph, node, spread);
     if (own.column == 0 ||
         (places.column != 0 && (own.row != places.row || own.column != places.column || own.split != places.split)))
@@ -124,11 +133,11 @@ constexpr void keep_winners(Graph<N>& graph, int pool) {
 /// (kernel/cpu/winner_lists.hpp).
 template <int N>
 constexpr void sum_lists_late(Graph<N>& graph) {
-  constexpr int sum_of_lists = operator_id("SumOfLists"), by_list = operator_id("WinnerConv2DFilter");
   for (int sum = 0; sum < graph.count; ++sum) {
-    if (graph[sum].op->id != sum_of_lists) continue;
+    if (!is<ops::SumOfLists>(graph[sum])) continue;
     int from = sum + 1;
-    while (from < graph.count && !(graph[from].op->id == by_list && graph[from].operand[1] == graph[sum].operand[0]))
+    while (from < graph.count &&
+           !(is<ops::WinnerConv2dWeight>(graph[from]) && graph[from].operand[1] == graph[sum].operand[0]))
       ++from;
     if (from == graph.count) continue;
     const Node node = graph[from];
@@ -145,4 +154,5 @@ constexpr void sum_lists_late(Graph<N>& graph) {
   }
 }
 
-}  // namespace tenon::detail
+}  // namespace detail
+}  // namespace tenon

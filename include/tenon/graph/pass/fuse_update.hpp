@@ -10,14 +10,13 @@ struct Cast;
 
 namespace detail {
 // The attributes of a product with an update: the product's one setting, the update's operator, the update's settings.
-inline constexpr int update_attributes = 2;
 constexpr bool pack_update(Node& fused, const Node& product, const Node& update) {
   fused.attributes = {};
   fused.attributes.word[0] = product.attributes.word[0];
-  fused.attributes.word[1] = update.op->id;
+  fused.attributes.word[update_word] = update.op->id;
   for (int i = 0; i < max_attributes; ++i)
-    if (i + update_attributes < max_attributes)
-      fused.attributes.word[i + update_attributes] = update.attributes.word[i];
+    if (i + update_settings_begin < max_attributes)
+      fused.attributes.word[i + update_settings_begin] = update.attributes.word[i];
     else if (update.attributes.word[i]) return false;
   for (int i = 1; i < max_attributes; ++i)
     if (product.attributes.word[i]) return false;
@@ -29,7 +28,7 @@ constexpr bool pack_update(Node& fused, const Node& product, const Node& update)
 /// nothing else reads it and nothing that the product reads changes between. The update gets the same gradient, so no
 /// bit changes. O(nodes). A gradient that was widened from 16 bits is read as it was before, if its reader can do that:
 /// widening is exact.
-template <int N, class Cast = ops::Cast>
+template <int N>
 constexpr Graph<N> fuse_update(Graph<N> graph) {
   const Buffers<N> buffers = buffers_of(graph);
   int to[N + 1]{}, uses[N + 1]{}, changed[N + 1]{};  // changed: of each buffer, the last effect so far that wrote it
@@ -52,7 +51,7 @@ constexpr Graph<N> fuse_update(Graph<N> graph) {
   };
   const auto read_before_cast = [&](Node& node) {
     const int cast = node.operand[1];
-    if (!is<Cast>(graph[cast]) || graph[cast].type.dtype != Dtype::float32) return;
+    if (!is<ops::Cast>(graph[cast]) || graph[cast].type.dtype != Dtype::float32) return;
     const int source = graph[cast].operand[0];
     if (!is_half_dtype(graph[source].type.dtype) || changed[buffers.owner[source]] > cast) return;
     node.operand[1] = source;

@@ -15,24 +15,24 @@ struct Add;
 namespace detail {
 // True if a product with one has the bits of x. A kernel takes a denormal number for zero, so a floating-point x must
 // come from a kernel that has none among its results.
-template <class Mul, class Add>
 constexpr bool times_one_is_itself(const Node& x) {
-  return !is_floating(x.type.dtype) || is<Mul>(x) || is<Add>(x);
+  return !is_floating(x.type.dtype) || is<ops::Mul>(x) || is<ops::Add>(x);
 }
-template <class Reshape, class Identity, class StopGradient, class Mul, class Add, int N>
+template <int N>
 constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
   Node& node = graph[id];
-  if ((is<Identity>(node) || is<StopGradient>(node)) && changes.allow(id, node.operand[0])) return node.operand[0];
-  if (is<Reshape>(node)) {
-    if (is<Reshape>(graph[node.operand[0]])) node.operand[0] = graph[node.operand[0]].operand[0];
+  if ((is<ops::Identity>(node) || is<ops::StopGradient>(node)) && changes.allow(id, node.operand[0]))
+    return node.operand[0];
+  if (is<ops::Reshape>(node)) {
+    if (is<ops::Reshape>(graph[node.operand[0]])) node.operand[0] = graph[node.operand[0]].operand[0];
     if (graph[node.operand[0]].type == node.type) return node.operand[0];
   }
-  if (is<Mul>(node)) {
+  if (is<ops::Mul>(node)) {
     for (int k = 0; k < 2; ++k) {
       const Node& one = graph[node.operand[k]];
       const int other = node.operand[1 - k];
       if (is<ops::Constant>(one) && constant_value(one) == 1 && graph[other].type == node.type &&
-          times_one_is_itself<Mul, Add>(graph[other]) && changes.allow(id, other))
+          times_one_is_itself(graph[other]) && changes.allow(id, other))
         return other;
     }
   }
@@ -42,11 +42,11 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
 
 /// Removes copies, reshapes to the same shape, and multiplications by one where they change no bit; joins reshapes.
 /// O(nodes).
-template <int N, class Reshape = ops::Reshape, class Identity = ops::Identity, class StopGradient = ops::StopGradient,
-          class Mul = ops::Mul, class Add = ops::Add>
+template <int N>
 constexpr Graph<N> simplify(Graph<N> graph) {
   const detail::Changes<N> changes(graph, [](const Node& node) {
-    return node.op->view || node.op->effect || is<Identity>(node) || is<StopGradient>(node) || is<Mul>(node);
+    return node.op->view || node.op->effect || is<ops::Identity>(node) || is<ops::StopGradient>(node) ||
+           is<ops::Mul>(node);
   });
   bool keep[N + 1]{};
   int to[N + 1]{};
@@ -54,7 +54,7 @@ constexpr Graph<N> simplify(Graph<N> graph) {
     Node& node = graph[id];
     for (int k = 0; k < node.operands; ++k) node.operand[k] = to[node.operand[k]];
     keep[id] = true;
-    to[id] = detail::simpler<Reshape, Identity, StopGradient, Mul, Add>(graph, id, changes);
+    to[id] = detail::simpler(graph, id, changes);
   }
   compact(graph, to, keep);
   return graph;

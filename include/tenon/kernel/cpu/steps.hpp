@@ -5,18 +5,6 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// The steps of a fused kernel without its shapes: kernels that differ in shapes alone share the loop.
-template <int... Words>
-struct Steps {
-  static constexpr int count = sizeof...(Words) / 2;
-  static constexpr int words[sizeof...(Words) + 1]{Words..., 0};
-  static constexpr Step at(int index) { return Step::unpack(words[2 * index], words[2 * index + 1]); }
-};
-template <class Call, std::size_t... I>
-Steps<Call::description.program[I]...> steps_from(std::index_sequence<I...>);
-template <class Call>
-using StepsOf = decltype(steps_from<Call>(std::make_index_sequence<2 * std::size_t(Call::description.steps)>{}));
-
 // The value a step's argument has: an operand's element, or what an earlier step left. Every step rounds to the dtype
 // it would have had as a kernel of its own, which for all operands of one fused node is T. 16-bit floats stay in
 // float32 meanwhile, and who stores the last one rounds it.
@@ -79,7 +67,7 @@ inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_u
   if (__builtin_constant_p(count) && count <= 16) {
     T own[16];
     for (long i = 0; i < count; ++i)
-      own[i] = FusedFunction<T, StepsOf<Call>>()(
+      own[i] = FusedFunction<T, typename Call::Joined>()(
           result[i], (a.operand<T>(Call::Op::operands_before_epilogue + K) +
                       (kind(K) == number  ? 0
                        : kind(K) == whole ? first
@@ -87,7 +75,7 @@ inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_u
     for (long i = 0; i < count; ++i) result[i] = own[i];
     return;
   }
-  map_row(FusedFunction<T, StepsOf<Call>>(), move, result, count, static_cast<const T*>(result),
+  map_row(FusedFunction<T, typename Call::Joined>(), move, result, count, static_cast<const T*>(result),
           (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number  ? 0
                                                                    : kind(K) == whole ? first
                                                                                       : channel))...);

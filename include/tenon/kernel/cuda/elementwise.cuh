@@ -26,9 +26,9 @@ TENON_DEVICE constexpr long element_offset(const TensorType& out, const TensorTy
 
 /// result[i] = the operator, or the fused steps, of the operands at i. Grid-stride: any launch configuration covers
 /// all.
-template <int... Words>
+template <class Op, class Joined, int... Words>
 __global__ void elementwise_kernel(Arguments a) {
-  using C = Call<Words...>;
+  using C = Call<Op, Joined, Words...>;
   using T = typename C::Result;
   constexpr TensorType out = C::result;
   const long count = out.count(a.n), step = long(gridDim.x) * blockDim.x;
@@ -38,8 +38,8 @@ __global__ void elementwise_kernel(Arguments a) {
       return a.operand<typename C::template Operand<K>>(K)[element_offset(out, t, i)];
     };
     [&]<int... K>(std::integer_sequence<int, K...>) {
-      if constexpr (C::description.steps > 0)
-        a.result<T>()[i] = kernel::FusedFunction<T, kernel::StepsOf<C>>()(element(std::integral_constant<int, K>{})...);
+      if constexpr (C::steps > 0)
+        a.result<T>()[i] = kernel::FusedFunction<T, typename C::Joined>()(element(std::integral_constant<int, K>{})...);
       else a.result<T>()[i] = static_cast<T>(C::Op::evaluate(element(std::integral_constant<int, K>{})...));
     }(std::make_integer_sequence<int, C::operands>{});
   }
@@ -48,12 +48,13 @@ __global__ void elementwise_kernel(Arguments a) {
 /// Starts the kernel of Call C on a stream. Buffers are device memory.
 template <class C>
 struct Launch;
-template <int... Words>
-struct Launch<Call<Words...>> {
+template <class Op, class Joined, int... Words>
+struct Launch<Call<Op, Joined, Words...>> {
   static void run(const Arguments& arguments, cudaStream_t stream) {
     constexpr int threads = 256;
-    const long blocks = (Call<Words...>::result.count(arguments.n) + threads - 1) / threads;
-    elementwise_kernel<Words...><<<unsigned(blocks < 4096 ? blocks : 4096), threads, 0, stream>>>(arguments);
+    const long blocks = (Call<Op, Joined, Words...>::result.count(arguments.n) + threads - 1) / threads;
+    elementwise_kernel<Op, Joined, Words...>
+        <<<unsigned(blocks < 4096 ? blocks : 4096), threads, 0, stream>>>(arguments);
   }
 };
 
