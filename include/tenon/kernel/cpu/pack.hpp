@@ -228,9 +228,8 @@ inline void round_sums(const Compute<T>* sums, T* to, long n) {
 /// Sets n elements to zero.
 template <class A>
 inline void clear(A* to, long n) {
-  long i = 0;
-  for (; i + simd_width<A> <= n; i += simd_width<A>) Simd<A>(A(0)).store(to + i);
-  for (; i < n; ++i) to[i] = A(0);
+  for (; n >= simd_width<A>; n -= simd_width<A>, to += simd_width<A>) Simd<A>(A(0)).store(to);
+  for (; n > 0; --n) *to++ = A(0);
 }
 
 }  // namespace tenon::kernel
