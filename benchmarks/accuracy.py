@@ -87,11 +87,11 @@ def main():
     if options.torch:
         return print_torch(options.only)
     environment = Environment(options.venv, install=True)
-    if reason := environment.missing("torch"):
+    if reason := environment.missing("pytorch"):
         sys.exit(f"PyTorch is missing: {reason}")
     build.build(["accuracy"])
     tenon = errors([build.program("accuracy"), options.only])
-    torch = errors([environment.python_of("torch"), os.path.abspath(__file__), "--torch", "--only", options.only])
+    torch = errors([environment.python_of("pytorch"), os.path.abspath(__file__), "--torch", "--only", options.only])
     if tenon.keys() != torch.keys():
         sys.exit(f"only one side has these rows: {sorted(tenon.keys() ^ torch.keys())}")
     for line in table(tenon, torch):

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "../support/accuracy_products.hpp"
 #include "../support/accuracy_sums.hpp"
 #include "../support/accuracy_torch.hpp"
 
@@ -32,3 +33,4 @@ void check(std::span<const Row> rows) {
 }  // namespace
 
 TEST_CASE("long sums, means, statistics, norms, losses, gradients of biases") { check(sums); }
+TEST_CASE("matrix products, convolutions") { check(products); }

@@ -49,6 +49,14 @@ inline constexpr TorchErrors torch_errors[]{
     {"average pool", 10, {7.45e-08, 1.27e-08, 1.48e-08, 5.49e-08}},
     {"average pool", 1000, {9.54e-06, 1.52e-08, 5.2e-10, 5.11e-07}},
     {"average pool", 1000000, {0.00958, 7.48e-09, 3.13e-09, 0.00949}},
+    {"matmul of columns", 1000, {2.49e-06, 3.63e-08, 3.28e-08, 2.63e-07}},
+    {"matmul of columns", 100000, {6.12e-06, 6e-09, 8.11e-09, 1.02e-06}},
+    {"matmul of columns", 1000000, {6.56e-05, 6.62e-09, 7.38e-09, 3.98e-05}},
+    {"matmul of a row", 4096, {1.35e-05, 2.87e-08, 5.01e-08, 5.11e-07}},
+    {"conv2d 1x1, channels", 2048, {1.83e-06, 2.23e-08, 1.8e-08, 2.33e-07}},
+    {"conv2d 1x1, gradient of weight", 50176, {2.99e-06, 5.75e-09, 7.75e-09, 4.7e-07}},
+    {"conv2d 3x3, gradient of weight", 50176, {0.000632, 9.18e-08, 8.57e-08, 0.000229}},
+    {"conv2d 3x3, gradient of weight", 1003520, {0.00359, 4.98e-08, 4.04e-08, 0.00598}},
 };
 
 }  // namespace support::accuracy
