@@ -265,18 +265,38 @@ template <class Op>
 constexpr const OperatorRules* with_update_of();
 template <class Op>
 constexpr const OperatorRules* with_pool_of();
+template <class Op>
+constexpr OperatorInfo make_operator_info() {
+  OperatorInfo info;
+  info.name = Op::name;
+  info.id = Op::id;
+  info.leaf = Op::leaf;
+  info.effect = Op::effect;
+  info.view = Op::view;
+  info.elementwise = Op::elementwise;
+  info.epilogue = Op::epilogue;
+  info.channel_axis = channel_axis_of<Op>();
+  info.update = Op::update;
+  info.takes_update = requires { typename Op::WithUpdate; };
+  info.holds_update = requires { requires Op::holds_update; };
+  info.blocks = Op::blocks;
+  info.half_gradient = requires { requires Op::half_gradient; };
+  info.per_sample = Op::per_sample;
+  info.block_sums = Op::block_sums;
+  info.block_chains = Op::block_chains;
+  info.cheap = Op::cheap;
+  info.in_place = Op::in_place;
+  info.indices = requires { &Op::indices; };
+  info.limits_batch = requires { &Op::least_batch; };
+  info.has_derivative = has_derivative<Op>();
+  info.has_fold = requires { Op::fold; };
+  return info;
+}
 }  // namespace detail
 
 template <class Op>
-inline constexpr OperatorInfo run_time_info{Op::name, Op::id, Op::leaf, Op::effect, Op::view, Op::elementwise,
-                                            Op::epilogue, detail::channel_axis_of<Op>(), Op::update,
-                                            requires {typename Op::WithUpdate;
-}
-, requires { requires Op::holds_update; }, Op::blocks, requires { requires Op::half_gradient; }, Op::per_sample,
-    Op::block_sums, Op::block_chains, Op::cheap, Op::in_place, requires { &Op::indices; },
-    requires { &Op::least_batch; }, detail::has_derivative<Op>(), requires { Op::fold; }
-}
-;
+inline constexpr OperatorInfo run_time_info = detail::make_operator_info<Op>();
+
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
 inline constexpr OperatorRules info{run_time_info<Op>,  detail::derivative_of<Op>(),  detail::fold_of<Op>(),
