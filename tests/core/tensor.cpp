@@ -167,6 +167,8 @@ TEST_CASE("what does not fit into memory is OutOfMemory that says how much and f
                        OutOfMemory);
   CHECK_THROWS_AS(Rows::ones(1L << 52), RuntimeError);  // 2^64 bytes: 0 in a long
   CHECK(Rows::ones(2).values()[2047] == 1);
+  // the batch size of a call says nothing of a result without a batch
+  CHECK(detail::storage_for(type_of<float, Shape<8>>, 1L << 52).data());
 }
 
 TEST_CASE("a tensor that was never given elements has none; a batch of 0 has an address") {

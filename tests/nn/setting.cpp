@@ -54,7 +54,31 @@ Trained changed(Mode mode, bool change) {
   return {losses.value, bits(net)};
 }
 
+// A number that a callback changes between two steps.
+struct Scheduled : nn::Cell<Scheduled> {
+  nn::Dense<12, 3> fc;
+  float factor = 2;
+  constexpr auto construct(auto x) const { return fc(x) * factor; }
+};
+struct Schedule {
+  Scheduled* net;
+  void step_end(RunInfo&) const { net->factor = 3; }
+};
+
 }  // namespace
+
+TEST_CASE("a number that a callback changes is refused by the next step, in both modes") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    Scheduled net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum(), nn::Loss{}};
+    const auto data = samples<Shape<12>>(16) | dataset::batch(8);
+    const char* said = "network.factor is 3, its initial value is 2: a graph is compiled with the initial value alone";
+    CHECK_THROWS_WITH_AS(model.train(1, data, Schedule{&net}), doctest::Contains(said), ValueError);
+    net.factor = 2;
+    CHECK_THROWS_WITH_AS((void)model.eval(data, Schedule{&net}), doctest::Contains(said), ValueError);
+  }
+}
 
 TEST_CASE("Setting: a change holds from the next step on, with equal bits in both modes") {
   const Trained graph = changed(Mode::graph, true), fixed = changed(Mode::graph, false);

@@ -37,7 +37,7 @@ runs() { grep -qw "$1" /proc/cpuinfo; }
 runs fma || { echo "SKIPPED: this processor has no fused multiply-add"; exit 77; }
 fused=$(result g++ -O2 -march=x86-64-v3)
 echo "g++ -O2 -march=x86-64-v3: $fused"
-case $fused in *[!0-9a-f\ ]*) echo "FAILED: that is no pair of hashes"; exit 1 ;; esac
+echo "$fused" | grep -qx '[0-9a-f]\{16\} [0-9a-f]\{16\}' || { echo "FAILED: that is no pair of hashes"; exit 1; }
 
 if [ "$compiler" = aarch64-linux-gnu-g++ ]; then
   command -v qemu-aarch64 >/dev/null || { echo "SKIPPED: qemu-aarch64 is not installed"; exit 77; }

@@ -75,6 +75,9 @@ untagged() {
 # Names that stand in several lines of sorted different ones: those with two codes.
 conflicts() { LC_ALL=C sort -u "$@" | awk -F '\t' '$1 == last { if ($1 != said) print $1; said = $1 } { last = $1 }'; }
 
+for tool in objdump c++filt; do
+  command -v $tool >/dev/null || { echo "SKIPPED: $tool is not installed"; exit 77; }
+done
 number=0
 for compiler in $compilers; do
   command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; continue; }
@@ -90,6 +93,7 @@ for compiler in $compilers; do
   done <"$work/sets"
 done
 
+[ $number -gt 0 ] || exit 77
 conflicts "$work"/*.names >"$work/conflicts"
 if [ -s "$work/conflicts" ]; then
   echo "FAILED: these have two codes under one name:"

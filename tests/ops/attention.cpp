@@ -73,6 +73,8 @@ TEST_CASE("the bits of matmul, mul, causal_mask, softmax, matmul, and of their g
   check_bits<float, 35, 50, 2, 24, false>(2);
   check_bits<float, 1, 3, 2, 3, false>(3);
   check_bits<float, 270, 300, 1, 16, false>(1);  // keys far apart
+  check_bits<float, 3, 2100, 1, 4, false>(1);    // sums of several pieces
+  check_bits<float, 1100, 1100, 1, 3, true>(1);
 }
 
 TEST_CASE("queries, keys, and values in one tensor, or in three") {
@@ -110,6 +112,17 @@ TEST_CASE("equal bits on four threads, and for each sample alone") {
   std::memcpy(alone.data(), x.data() + 80 * 192, 80 * 192 * sizeof(float));
   const auto y = f(alone);
   CHECK(std::memcmp(y.data(), single.result.data() + 80 * 64, 80 * 64 * sizeof(float)) == 0);
+}
+
+TEST_CASE("equal bits on four threads, also where a value that is infinite meets weights of 0") {
+  auto x = random_tensor<float, Shape<1, 200, 192>>(1, -2, 2, 3);
+  for (const long key : {67, 130, 190}) x.data()[key * 192 + 150] = std::numeric_limits<float>::infinity();
+  const auto f = [](const auto& v) { return ops::attention<causal4>(v); };
+  const ContextScope one({.num_threads = 1});
+  const auto single = f(x);
+  const ContextScope four({.num_threads = 4});
+  const auto shared = f(x);
+  CHECK(std::memcmp(single.data(), shared.data(), std::size_t(single.count()) * sizeof(float)) == 0);
 }
 
 TEST_CASE("scratch memory grows with the length, not with its square") {

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <tenon/core/context.hpp>
+#include <tenon/nn/grad.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/ops/gather.hpp>
+#include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/sub.hpp>
 
 #include "../support/both_modes.hpp"
@@ -47,6 +49,15 @@ TEST_CASE("a number outside of the table is refused with its place, in both mode
   CHECK_THROWS_AS((void)jit(shifted)(table, tensor_of<std::int32_t, Shape<1>>({-3})), ValueError);
   CHECK_THROWS_WITH_AS((void)gather(table, tensor_of<std::int32_t, Shape<>>({3})),
                        doctest::Contains("Gather: index 3 is outside of -3 .. 2"), ValueError);
+}
+
+TEST_CASE("a number outside of the table is refused by the gradient alone, from whose graph the look-up is gone") {
+  const auto table = tensor_of<float, Shape<3, 2>>({1, 2, 3, 4, 5, 6});
+  const auto numbers = tensor_of<std::int64_t, Shape<2>>({0, 9});
+  constexpr auto sum = [](const auto& t, const auto& i) { return reduce_sum(gather(t, i)); };
+  CHECK_THROWS_AS((void)grad(sum)(table, numbers), ValueError);
+  CHECK_THROWS_WITH_AS((void)jit(grad(sum))(table, numbers), doctest::Contains("index 9 at [1] is outside of -3 .. 2"),
+                       ValueError);
 }
 
 TEST_CASE("sums in the order of the numbers, whatever the number of threads") {

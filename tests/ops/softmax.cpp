@@ -2,7 +2,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/nn/grad.hpp>
+#include <tenon/nn/jit.hpp>
 #include <tenon/ops/log_softmax.hpp>
+#include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/softmax.hpp>
 #include <tenon/ops/softmax_cross_entropy.hpp>
 
@@ -56,6 +59,14 @@ TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::Softmax>({2}, {type_of<float, Shape<dyn, 3>>}) == "Softmax got the axis 2 for [n,3] of rank 2");
   CHECK(refusal<ops::LogSoftmax>({-1}, {type_of<std::int32_t, Shape<dyn, 3>>}) ==
         "LogSoftmax needs a floating-point operand, got int32 [n,3]");
+}
+
+TEST_CASE("softmax_cross_entropy: a label that is no class is refused by the gradient alone, without its loss") {
+  const auto logits = tensor_of<float, Shape<2, 3>>({1, 2, 3, 4, 5, 6});
+  const auto labels = tensor_of<std::int32_t, Shape<2>>({0, 3});
+  constexpr auto loss = [](const auto& x, const auto& t) { return reduce_sum(softmax_cross_entropy(x, t)); };
+  CHECK_THROWS_WITH_AS((void)jit(grad(loss))(logits, labels), doctest::Contains("label 3 at [1] is outside of 0 .. 2"),
+                       ValueError);
 }
 
 TEST_CASE("softmax_cross_entropy: a small loss of large logits keeps its digits") {

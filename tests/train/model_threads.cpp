@@ -3,8 +3,12 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -178,6 +182,7 @@ TEST_CASE("threads: a pool makes as many executors as there are processors, and 
   std::set<const void*> seen;
   std::vector<std::thread> threads;
   std::mutex mutex;
+  std::atomic<int> served{0};
   {
     std::vector<std::unique_ptr<ExecutorPool::Lease>> all;
     for (int i = 0; i < ExecutorPool::most(); ++i) {
@@ -188,14 +193,38 @@ TEST_CASE("threads: a pool makes as many executors as there are processors, and 
       threads.emplace_back([&] {
         for (int round = 0; round < 50; ++round) {
           const ExecutorPool::Lease lease(pool, Graph::program);
+          ++served;
           const std::lock_guard lock(mutex);
           seen.insert(&*lease);
         }
       });
-    while (all.size() > 1) all.pop_back();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // most of them sleep by now
+    CHECK(served == 0);
   }
   for (std::thread& thread : threads) thread.join();
+  CHECK(served == 50 * callers);
   CHECK(int(seen.size()) == ExecutorPool::most());
+}
+
+TEST_CASE("threads: a forked child predicts, though other threads of its parent had all executors") {
+  Small net;
+  const Model model{net, NoLoss{}};
+  const auto x = filled<Tensor<float, Shape<dyn, 3>>>(5, 1);
+  const auto expected = model.predict(x);
+  using Graph = Compiled<detail::Forward<Small, TypeKey<Dtype::float32, dyn, 3>>>;
+  ExecutorPool pool;
+  std::vector<std::unique_ptr<ExecutorPool::Lease>> all;
+  for (int i = 0; i < ExecutorPool::most(); ++i)
+    all.push_back(std::make_unique<ExecutorPool::Lease>(pool, Graph::program));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // a child that waits for what never comes back
+    const ExecutorPool::Lease lease(pool, Graph::program);
+    ::_exit(bit_equal(model.predict(x), expected) ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("threads: the result of an operator may be read, copied, and computed with by several") {

@@ -14,7 +14,7 @@
 // g++ and clang share nothing: they evaluate the arguments of one call in different orders, so that a model's
 // operations, traced in constant evaluation, have other numbers, and tables of one would not fit code of the other. Not
 // in the name is what leaves either code right for both units: -O, -mtune, NDEBUG, -fwrapv, and -fsanitize=undefined of
-// g++, which does not tell.
+// g++ before 14, which does not tell.
 
 // `letter` where the macro is 1, as compilers define those of their target, else nothing.
 #define TENON_ABI_IF(macro, letter) TENON_ABI_IF_ONE(macro, letter)
@@ -126,17 +126,20 @@
 #else
 #define TENON_ABI_RTTI R  // a table of virtual functions has no type
 #endif
-// Containers: with checks, with more members, of the other library, with strings of before 2011.
-#if defined(_GLIBCXX_DEBUG)
-#define TENON_ABI_LIBRARY D
-#elif defined(_LIBCPP_VERSION)
+// Containers: of the other library, with strings of before 2011; with more members, with checks.
+#if defined(_LIBCPP_VERSION)
 #define TENON_ABI_LIBRARY L
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
 #define TENON_ABI_LIBRARY O
-#elif defined(_GLIBCXX_ASSERTIONS)
-#define TENON_ABI_LIBRARY S
 #else
 #define TENON_ABI_LIBRARY
+#endif
+#if defined(_GLIBCXX_DEBUG)
+#define TENON_ABI_CHECKS D
+#elif defined(_GLIBCXX_ASSERTIONS)
+#define TENON_ABI_CHECKS S
+#else
+#define TENON_ABI_CHECKS
 #endif
 
 #if defined(__has_feature)
@@ -167,5 +170,5 @@
                  TENON_ABI_OF_LEVEL_5, TENON_ABI_OF_NO_LEVEL, TENON_ABI_OF_NO_LEVEL_2, TENON_ABI_IF(__AVX10_2__, P))
 #define TENON_ABI_OPTIONS                                                                               \
   TENON_ABI_JOIN(TENON_ABI_COMPILER, TENON_ABI_CUDA, TENON_ABI_ZLIB, TENON_ABI_RTTI, TENON_ABI_LIBRARY, \
-                 TENON_ABI_MEMORY, TENON_ABI_UNDEFINED, )
+                 TENON_ABI_CHECKS, TENON_ABI_MEMORY, TENON_ABI_UNDEFINED)
 #define TENON_ABI TENON_ABI_JOIN(v01_, TENON_ABI_INSTRUCTIONS, TENON_ABI_OPTIONS, , , , , )

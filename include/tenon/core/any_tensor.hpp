@@ -22,15 +22,15 @@ struct AnyTensor {
   void* data = nullptr;
 
   AnyTensor() = default;
-  AnyTensor(Dtype dtype, std::span<const std::int64_t> extents, void* data, Device device = {})
-      : dtype(dtype), rank(int(extents.size())), device(device), data(data) {
+  AnyTensor(Dtype elements, std::span<const std::int64_t> extents, void* first, Device where = {})
+      : dtype(elements), rank(int(extents.size())), device(where), data(first) {
     if (extents.size() > max_axes)
       throw_error<ValueError>("A tensor has at most ", max_axes, " axes, got ", extents.size(), ".");
     for (std::size_t axis = 0; axis < extents.size(); ++axis) extent[axis] = extents[axis];
   }
   /// View of data of a TensorType for a batch of n.
-  [[gnu::noinline]] AnyTensor(const TensorType& type, long n, void* data, Device device = {})
-      : dtype(type.dtype), rank(type.rank), device(device), data(data) {
+  [[gnu::noinline]] AnyTensor(const TensorType& type, long n, void* first, Device where = {})
+      : dtype(type.dtype), rank(type.rank), device(where), data(first) {
     for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
   }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include <tenon/core/error.hpp>
@@ -36,14 +37,13 @@ struct ParameterArena {
   std::byte* data = nullptr;
 
   static ParameterArena* make(const Entry* entries, int entry_count, long bytes) {
-    std::byte* const memory = detail::aligned_memory(std::size_t(bytes), "the parameters of a network");
-    auto* arena = new ParameterArena;
+    auto arena = std::make_unique<ParameterArena>();
+    arena->data = detail::aligned_memory(std::size_t(bytes), "the parameters of a network");
     arena->entries = entries;
     arena->entry_count = entry_count;
     arena->bytes = bytes;
-    arena->data = memory;
     std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
-    return arena;
+    return arena.release();
   }
   /// Unique in the program: arenas change hands when a network is assigned to.
   static unsigned next_freeze_version() {

@@ -32,15 +32,25 @@ static_assert(sizeof(1.0) == sizeof(double),
 #define TENON_DEVICE
 #endif
 
+// Between these two lines arrays may have as many elements as an int among the template arguments says. g++ sees in
+// each a conversion that may change a sign (-Wsign-conversion), clang does not.
+#if defined(__clang__)
+#define TENON_INT_SIZES_BEGIN
+#define TENON_INT_SIZES_END
+#else
+#define TENON_INT_SIZES_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wsign-conversion\"")
+#define TENON_INT_SIZES_END _Pragma("GCC diagnostic pop")
+#endif
+
 // Between these two lines arithmetic is what is written, whatever the compiler's flags: a * b + c rounds twice (g++
 // contracts it to one rounding across inlined functions, which makes a fused kernel differ from an unfused one), and
 // clang, which does not tell of -fassociative-math and its kin, forgets about them. Operators and kernels stand inside.
-// A fused multiply-add happens only where it is written (core/simd.hpp, fmadd).
+// A fused multiply-add happens only where it is written (core/simd.hpp, fmadd). Sizes may be ints here, too.
 #if defined(__clang__)
 #define TENON_EXACT_BEGIN \
   _Pragma("float_control(push)") _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #define TENON_EXACT_END _Pragma("float_control(pop)")
 #else
-#define TENON_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
-#define TENON_EXACT_END _Pragma("GCC pop_options")
+#define TENON_EXACT_BEGIN TENON_INT_SIZES_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
+#define TENON_EXACT_END _Pragma("GCC pop_options") TENON_INT_SIZES_END
 #endif

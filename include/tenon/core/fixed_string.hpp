@@ -5,6 +5,7 @@
 
 #include <tenon/core/config.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 template <int N>
@@ -24,3 +25,4 @@ struct FixedString {
 };
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -25,7 +25,7 @@ struct Start {
   std::source_location at;
   template <class Text>
   requires std::is_convertible_v<const Text&, std::string_view>
-  Start(const Text& text, std::source_location at = std::source_location::current()) : text(text), at(at) {}
+  Start(const Text& begin, std::source_location call = std::source_location::current()) : text(begin), at(call) {}
 };
 
 namespace detail {

@@ -9,13 +9,18 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
+#if defined(__AVX512F__)
+inline constexpr unsigned short all_16_lanes = 0xFFFF;  ///< the mask of instructions that leave no lane out
+#endif
+
 template <class To, class From>
 [[gnu::always_inline]] inline To same_lanes(From v) {
   return To(reinterpret_cast<typename To::Vector>(v.lanes));
 }
 template <int Width>
 [[gnu::always_inline]] inline Simd<std::uint16_t, Width> load_bits(const void* from) {
-  return Simd<std::uint16_t, Width>(*static_cast<const typename Simd<std::uint16_t, Width>::Unaligned*>(from));
+  using Bits = Simd<std::uint16_t, Width>;
+  return typename Bits::Vector(*static_cast<const typename Bits::Unaligned*>(from));
 }
 template <int Width>
 [[gnu::always_inline]] inline void store_bits(Simd<std::uint16_t, Width> bits, void* to) {
@@ -36,7 +41,7 @@ template <int Width>
   if constexpr (Width == 16) {
     using Words = typename detail::SimdStorage<short, 16>::Type;
     using Numbers = typename detail::SimdStorage<int, 16>::Type;
-    const auto bits = __builtin_ia32_pmovzxwd512_mask(reinterpret_cast<Words>(halves), Numbers{}, -1);
+    const auto bits = __builtin_ia32_pmovzxwd512_mask(reinterpret_cast<Words>(halves), Numbers{}, detail::all_16_lanes);
     return Simd<float, 16>(reinterpret_cast<typename Simd<float, 16>::Vector>(bits << 16));
   } else
 #endif
@@ -51,7 +56,7 @@ template <int Width>
   using Halves = typename detail::SimdStorage<short, 16>::Type;
   if constexpr (Width == 16)
     return Simd<float, 16>(__builtin_ia32_vcvtph2ps512_mask(reinterpret_cast<Halves>(bits), Simd<float, 16>(0.0f).lanes,
-                                                            -1, current_rounding));
+                                                            detail::all_16_lanes, current_rounding));
   else
 #endif
       if constexpr (Width == 8)
@@ -107,8 +112,8 @@ template <int Width>
   constexpr int nearest = 0;
 #if defined(__AVX512F__)
   if constexpr (Width == 16)
-    stored(
-        __builtin_ia32_vcvtps2ph512_mask(values.lanes, nearest, typename detail::SimdStorage<short, 16>::Type{}, -1));
+    stored(__builtin_ia32_vcvtps2ph512_mask(values.lanes, nearest, typename detail::SimdStorage<short, 16>::Type{},
+                                            detail::all_16_lanes));
   else
 #endif
       if constexpr (Width == 8)

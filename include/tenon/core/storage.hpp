@@ -111,7 +111,7 @@ class Storage {
   static constexpr int size_class(std::size_t bytes) {
     if (bytes > max_bytes) refuse(bytes);
     if (bytes <= 256) return int((bytes + 63) / 64) - (bytes ? 1 : 0);
-    const int log2 = std::bit_width(bytes - 1) - 1;  // 2^log2 < bytes <= 2^(log2 + 1)
+    const int log2 = int(std::bit_width(bytes - 1)) - 1;  // 2^log2 < bytes <= 2^(log2 + 1)
     return 4 * (log2 - 7) + int((bytes - 1) >> (log2 - 2) & 3);
   }
   static std::size_t class_bytes(int c) {

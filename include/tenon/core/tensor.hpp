@@ -13,6 +13,7 @@
 #include <tenon/core/tensor_list.hpp>
 #include <tenon/core/value.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Which value of which tape a tensor is; not for users.
@@ -325,3 +326,4 @@ Tensor(const U (&)[A][B][C], const U (&)[D][E][F], const U (&... more)[L][M][N])
     -> Tensor<U, Shape<2 + int(sizeof...(N)), A, B, C>>;
 
 }  // namespace tenon
+TENON_INT_SIZES_END

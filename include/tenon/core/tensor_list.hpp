@@ -40,7 +40,7 @@ inline std::string type_text(const TensorType& type) {
 }
 
 [[gnu::noinline]] inline void check_large_batch(const TensorType& type, long n) {
-  if (double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);
+  if (type.batched() && double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);
 }
 
 /// Makes a block for the elements of a type, for a batch of n that is not negative. Throws OutOfMemory.

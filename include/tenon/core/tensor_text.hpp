@@ -215,7 +215,7 @@ class ArrayWriter {
       if (feeds && i && i % layout_.feed == 0) line += "\n" + indent;
       add(done, line, words_[next_++], indent, width);
     }
-    return "[" + (done + line).substr(indent.size()) + "]";
+    return std::string("[").append(done + line, indent.size()).append("]");
   }
   void add(std::string& done, std::string& line, const std::string& word, const std::string& indent,
            std::size_t width) const {

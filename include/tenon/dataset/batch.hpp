@@ -23,8 +23,7 @@ struct Batched : Stage<Batched<D, Extent>> {
   long batch_size;
   bool drop_remainder;
 
-  Batched(const D& data, long batch_size, bool drop_remainder)
-      : data(data), batch_size(batch_size), drop_remainder(drop_remainder) {
+  Batched(const D& samples, long together, bool drop) : data(samples), batch_size(together), drop_remainder(drop) {
     if (size() == 0) detail::refuse_batch(batch_size, data.size());
   }
 
@@ -34,13 +33,13 @@ struct Batched : Stage<Batched<D, Extent>> {
   }
   long max_rows() const { return std::min(batch_size, data.size()); }
   std::size_t scratch_bytes() const { return data.scratch_bytes(); }
-  long read(Place place, void* const* columns, std::byte* scratch) const {
+  long read(Place place, void* const* out, std::byte* scratch) const {
     using samples = typename D::columns;
     const long first = place.position * batch_size, n = std::min(batch_size, data.size() - first);
     void* sample[samples::count];
     for (long i = 0; i < n; ++i) {
       for (int c = 0; c < samples::count; ++c)
-        sample[c] = static_cast<std::byte*>(columns[c]) + i * samples::types[c].bytes(1);
+        sample[c] = static_cast<std::byte*>(out[c]) + i * samples::types[c].bytes(1);
       data.read({place.epoch, first + i}, sample, scratch);
     }
     return n;

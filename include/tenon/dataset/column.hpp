@@ -31,7 +31,7 @@ namespace detail {
 template <class List, int I>
 struct At;
 template <int I, class... C>
-struct At<Columns<C...>, I> : std::tuple_element<I, std::tuple<C...>> {};
+struct At<Columns<C...>, I> : std::tuple_element<std::size_t(I), std::tuple<C...>> {};
 
 template <int I, class New, class List, class Indices>
 struct Replace;
@@ -71,7 +71,7 @@ template <class List>
 struct Row {
   static constexpr int count = List::count;
   long n = 0;
-  const void* column[count]{};
+  const void* column[std::size_t(count)]{};
 
   /// Column i as a run-time view: dtype, extents, data. Throws ValueError if there is no such column.
   AnyTensor operator[](int i) const {

@@ -46,7 +46,7 @@ struct Arrays : Source<Arrays<A...>> {
   using columns = Columns<typename A::column...>;
   std::tuple<A...> arrays;
 
-  explicit Arrays(A... columns) : arrays(std::move(columns)...) {}
+  explicit Arrays(A... array) : arrays(std::move(array)...) {}
   long size() const { return std::get<0>(arrays).size(); }
   void sample(long index, void* const* out) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {

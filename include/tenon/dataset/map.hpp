@@ -25,21 +25,21 @@ struct Mapped : Stage<Mapped<D, I, New, F, Elementwise>> {
   D data;
   F function;
 
-  Mapped(const D& data, F function) : data(data), function(std::move(function)) {}
+  Mapped(const D& rows, F f) : data(rows), function(std::move(f)) {}
 
   long size() const { return data.size(); }
   long max_rows() const { return data.max_rows(); }
   std::size_t scratch_bytes() const { return own_bytes() + data.scratch_bytes(); }
-  long read(Place place, void* const* columns, std::byte* scratch) const {
+  long read(Place place, void* const* out, std::byte* scratch) const {
     if constexpr (in_place) {
-      const long n = data.read(place, columns, scratch);
-      apply(static_cast<const From*>(columns[I]), static_cast<To*>(columns[I]), n);
+      const long n = data.read(place, out, scratch);
+      apply(static_cast<const From*>(out[I]), static_cast<To*>(out[I]), n);
       return n;
     } else {
       void* before[D::columns::count];
-      for (int c = 0; c < D::columns::count; ++c) before[c] = c == I ? scratch : columns[c];
+      for (int c = 0; c < D::columns::count; ++c) before[c] = c == I ? scratch : out[c];
       const long n = data.read(place, before, scratch + own_bytes());
-      apply(static_cast<const From*>(before[I]), static_cast<To*>(columns[I]), n);
+      apply(static_cast<const From*>(before[I]), static_cast<To*>(out[I]), n);
       return n;
     }
   }

@@ -14,7 +14,7 @@ class Permutation {
  public:
   [[gnu::noinline]] constexpr Permutation(long size, std::uint64_t key)
       : size_(static_cast<std::uint64_t>(size)), key_(key) {
-    const int bits = size > 1 ? std::bit_width(size_ - 1) : 0;
+    const int bits = size > 1 ? int(std::bit_width(size_ - 1)) : 0;
     low_bits_ = bits / 2;
     low_mask_ = mask(low_bits_);
     high_mask_ = mask(bits - low_bits_);

@@ -11,7 +11,7 @@ struct Repeated : Stage<Repeated<D>> {
   D data;
   long count;
 
-  Repeated(const D& data, long count) : data(data), count(count) {
+  Repeated(const D& rows, long times) : data(rows), count(times) {
     long product = 0;
     if (__builtin_mul_overflow(data.size(), count, &product))
       throw_error<ValueError>("repeat(", count, ") of ", data.size(),
@@ -22,10 +22,10 @@ struct Repeated : Stage<Repeated<D>> {
   long max_rows() const { return data.max_rows(); }
   std::size_t scratch_bytes() const { return data.scratch_bytes(); }
   /// Each pass is an epoch of its own to the stages before, so that they shuffle anew.
-  long read(Place place, void* const* columns, std::byte* scratch) const {
+  long read(Place place, void* const* out, std::byte* scratch) const {
     const long pass = place.position / data.size();
     const std::uint64_t epoch = place.epoch * static_cast<std::uint64_t>(count) + static_cast<std::uint64_t>(pass);
-    return data.read({epoch, place.position - pass * data.size()}, columns, scratch);
+    return data.read({epoch, place.position - pass * data.size()}, out, scratch);
   }
 };
 

@@ -78,8 +78,8 @@ class Rows {
 
  private:
   struct State {
-    explicit State(const D& data)
-        : data(data), size(data.size()), buffer(data.max_rows()), scratch(data.scratch_bytes()) {}
+    explicit State(const D& rows)
+        : data(rows), size(rows.size()), buffer(rows.max_rows()), scratch(rows.scratch_bytes()) {}
     D data;
     long size;
     detail::RowBuffer<typename D::columns> buffer;

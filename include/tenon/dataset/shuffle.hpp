@@ -16,17 +16,17 @@ struct Shuffled : Stage<Shuffled<D>> {
   long window;
   std::uint64_t seed;
 
-  Shuffled(const D& data, long window, std::uint64_t seed) : data(data), window(window), seed(seed) {}
+  Shuffled(const D& rows, long among, std::uint64_t number) : data(rows), window(among), seed(number) {}
 
   long size() const { return data.size(); }
   long max_rows() const { return data.max_rows(); }
   std::size_t scratch_bytes() const { return data.scratch_bytes(); }
-  long read(Place place, void* const* columns, std::byte* scratch) const {
+  long read(Place place, void* const* out, std::byte* scratch) const {
     const long number = place.position / window, first = number * window;
     const std::uint64_t key =
         hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
     const Permutation order(std::min(window, size() - first), key);
-    return data.read({place.epoch, first + order(place.position - first)}, columns, scratch);
+    return data.read({place.epoch, first + order(place.position - first)}, out, scratch);
   }
 };
 

@@ -13,12 +13,12 @@ struct Taken : Stage<Taken<D>> {
   D data;
   long count;
 
-  Taken(const D& data, long count) : data(data), count(count) {}
+  Taken(const D& rows, long most) : data(rows), count(most) {}
 
   long size() const { return std::min(count, data.size()); }
   long max_rows() const { return data.max_rows(); }
   std::size_t scratch_bytes() const { return data.scratch_bytes(); }
-  long read(Place place, void* const* columns, std::byte* scratch) const { return data.read(place, columns, scratch); }
+  long read(Place place, void* const* out, std::byte* scratch) const { return data.read(place, out, scratch); }
 };
 
 struct TakeMaker {

@@ -4,6 +4,7 @@
 #include <tenon/graph/derivative.hpp>
 #include <tenon/kernel/index.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::eager {
 
 inline constexpr std::uint64_t same_stream = 0x5eed5eed5eed5eedull;  // stands for the recorded call's immediate
@@ -107,27 +108,28 @@ struct RuleOf {
   static constexpr KernelIndex<capacity> kernels = index_kernels(graph);
   static constexpr Rule make_rule() {
     if constexpr (!sentence.empty()) report<RuleOf>();
-    Rule rule;
-    rule.op = &run_time_info<typename Inference::Op>;
-    rule.node = graph.node;
-    rule.kernel = kernels.of;
-    rule.entry = kernel_entries<RuleOf>.entry;
-    rule.constant = traced.constant;
-    rule.operands = Inference::types.count;
-    rule.count = graph.count;
+    Rule made;
+    made.op = &run_time_info<typename Inference::Op>;
+    made.node = graph.node;
+    made.kernel = kernels.of;
+    made.entry = kernel_entries<RuleOf>.entry;
+    made.constant = traced.constant;
+    made.operands = Inference::types.count;
+    made.count = graph.count;
     for (int k = 0; k < max_operands; ++k)
-      rule.gradient[k] = traced.gradient[k], rule.accumulate[k] = traced.accumulate[k];
-    rule.needed_by = traced.needed_by;
-    rule.images = traced.images;
+      made.gradient[k] = traced.gradient[k], made.accumulate[k] = traced.accumulate[k];
+    made.needed_by = traced.needed_by;
+    made.images = traced.images;
     for (int i = Inference::types.count + 2; i < graph.count; ++i)
       for (int k = 0; k < graph[i].operands; ++k)
         if (traced.needed_by[i] && graph[i].operand[k] <= Inference::types.count)
-          rule.keeps |= 1u << graph[i].operand[k];
+          made.keeps |= 1u << graph[i].operand[k];
     for (int k = 0; k < Inference::types.count; ++k)
-      if (rule.gradient[k] >= 0 && rule.gradient[k] <= Inference::types.count) rule.keeps |= 1u << rule.gradient[k];
-    return rule;
+      if (made.gradient[k] >= 0 && made.gradient[k] <= Inference::types.count) made.keeps |= 1u << made.gradient[k];
+    return made;
   }
   static constexpr Rule rule = make_rule();
 };
 
 }  // namespace tenon::eager
+TENON_INT_SIZES_END

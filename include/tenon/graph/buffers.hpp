@@ -3,6 +3,7 @@
 #include <tenon/graph/leaf.hpp>
 #include <tenon/graph/node.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// The node that owns the buffer of each node's value: views and effects share that of their operand 0.
@@ -28,3 +29,4 @@ constexpr bool writes(const Graph<N>& graph, const Buffers<N>& buffers, const No
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

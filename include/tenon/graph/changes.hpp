@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/buffers.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 /// When the buffers of a graph change, and until when each value is used, also under another name.
@@ -40,3 +41,4 @@ class Changes {
 };
 
 }  // namespace tenon::detail
+TENON_INT_SIZES_END

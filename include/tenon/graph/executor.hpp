@@ -210,10 +210,10 @@ class Executor {
     ThreadPool::instance().run(
         int(parts),
         [](void* context, int part) {
-          const Job& job = *static_cast<Job*>(context);
-          Arguments own = job.arguments;
-          own.workspace += job.workspace * part;
-          job.kernel(own, job.items * part / job.parts, job.items * (part + 1) / job.parts);
+          const Job& all = *static_cast<Job*>(context);
+          Arguments own = all.arguments;
+          own.workspace += all.workspace * part;
+          all.kernel(own, all.items * part / all.parts, all.items * (part + 1) / all.parts);
         },
         &job);
   }
@@ -251,8 +251,8 @@ class Executor {
       ThreadPool::instance().run(
           int(shares.parts),
           [](void* context, int part) {
-            const Job& job = *static_cast<Job*>(context);
-            job.executor.run_blocks(job.begin, job.end, job.shares.begin(part), job.shares.begin(part + 1), part,
+            const Job& all = *static_cast<Job*>(context);
+            all.executor.run_blocks(all.begin, all.end, all.shares.begin(part), all.shares.begin(part + 1), part,
                                     false);
           },
           &job);
@@ -313,6 +313,7 @@ class Executor {
     if (!chains || (block + 1) * block_samples < n_) return;
     for (long level = 0, complete = block / block_chain; complete >> level; ++level)
       if (complete >> level & 1) join(chain(r, level), to, count);
+    for (long i = 0; i < count; ++i) static_cast<float*>(to)[i] += 0;  // no -0, as LongSum
   }
   // to += from
   static void join(const void* from_floats, void* to_floats, long count) {

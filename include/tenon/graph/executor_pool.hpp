@@ -6,52 +6,48 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
+#include <tenon/core/parallel.hpp>
 #include <tenon/graph/executor.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// Lends executors of compiled graphs. A call takes one that is free by an atomic step; no lock is held while it
-/// computes. More are made while calls overlap, at most one per processor and program: further callers wait until one
-/// comes back, for more threads than processors would not be done earlier.
-class ExecutorPool {
+namespace detail {
+
+/// The executors of one process. A call takes one that is free by an atomic step; no lock is held while it computes.
+class SharedExecutors {
+ public:
   struct alignas(alignment) Slot {
-    Slot(const Program& program, Slot* next) : executor(program), next(next) {}
+    Slot(const Program& program, Slot* later) : executor(program), next(later) {}
     Executor executor;
     std::atomic<bool> busy{true};
     Slot* const next;
   };
 
- public:
-  ExecutorPool() = default;
-  ~ExecutorPool() {
+  SharedExecutors() = default;
+  ~SharedExecutors() {
     for (Slot* slot = first_; slot;) delete std::exchange(slot, slot->next);
   }
-  ExecutorPool(const ExecutorPool&) = delete;
-  ExecutorPool& operator=(const ExecutorPool&) = delete;
+  SharedExecutors(const SharedExecutors&) = delete;
+  SharedExecutors& operator=(const SharedExecutors&) = delete;
 
-  /// An executor for one call. It goes back at the end of the scope, also if the call throws.
-  class Lease {
-   public:
-    Lease(ExecutorPool& pool, const Program& program) : pool_(pool), slot_(pool.take(program)) {}
-    ~Lease() { pool_.give_back(slot_); }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    Executor& operator*() const { return slot_.executor; }
+  /// False in a forked child, which has another thread pool.
+  bool of_this_process() const { return pool_ == &ThreadPool::instance(); }
 
-   private:
-    ExecutorPool& pool_;
-    Slot& slot_;
-  };
-
-  /// Executors of a program that are ever made.
+  /// Executors of a program that are ever made. A call of the system: not for every prediction.
   static int most() { return int(std::max(1u, std::thread::hardware_concurrency())); }
 
- private:
   Slot& take(const Program& program) {
     Slot* const slot = find(program);
     return slot ? *slot : make_or_wait(program);
   }
+  void give_back(Slot& slot) {
+    slot.busy.store(false);
+    if (waiting_.load()) wake();
+  }
+
+ private:
   // A free one, which is busy from now on, or null.
   Slot* find(const Program& program) {
     for (Slot* slot = first_.load(std::memory_order_acquire); slot; slot = slot->next)
@@ -59,11 +55,12 @@ class ExecutorPool {
     return nullptr;
   }
   [[gnu::noinline, gnu::cold]] Slot& make_or_wait(const Program& program) {
+    const int most = SharedExecutors::most();
     std::unique_lock lock(mutex_);
     for (;;) {
       int made = 0;
       for (const Slot* slot = first_; slot; slot = slot->next) made += &slot->executor.program() == &program;
-      if (made < most()) {
+      if (made < most) {
         first_ = new Slot(program, first_);
         return *first_;
       }
@@ -76,10 +73,6 @@ class ExecutorPool {
       if (Slot* const back = find(program)) return *back;
     }
   }
-  void give_back(Slot& slot) {
-    slot.busy.store(false);
-    if (waiting_.load()) wake();
-  }
   [[gnu::noinline, gnu::cold]] void wake() {
     {
       const std::lock_guard lock(mutex_);
@@ -87,10 +80,58 @@ class ExecutorPool {
     returned_.notify_all();
   }
 
+  const ThreadPool* const pool_ = &ThreadPool::instance();
   std::atomic<Slot*> first_{nullptr};
   std::atomic<int> waiting_{0};
   std::mutex mutex_;
   std::condition_variable returned_;
+};
+
+}  // namespace detail
+
+/// Lends executors of compiled graphs. More are made while calls overlap, at most one per processor and program:
+/// further callers wait until one comes back, for more threads than processors would not be done earlier. A forked
+/// child makes its own: what other threads had at the fork never comes back there.
+class ExecutorPool {
+  using Shared = detail::SharedExecutors;
+
+ public:
+  ExecutorPool() = default;
+  ~ExecutorPool() {
+    if (Shared* const shared = shared_.load(); shared->of_this_process()) delete shared;
+  }
+  ExecutorPool(const ExecutorPool&) = delete;
+  ExecutorPool& operator=(const ExecutorPool&) = delete;
+
+  /// An executor for one call. It goes back at the end of the scope, also if the call throws.
+  class Lease {
+   public:
+    Lease(ExecutorPool& pool, const Program& program) : shared_(pool.shared()), slot_(shared_.take(program)) {}
+    ~Lease() { shared_.give_back(slot_); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    Executor& operator*() const { return slot_.executor; }
+
+   private:
+    Shared& shared_;
+    Shared::Slot& slot_;
+  };
+
+  /// Executors of a program that are ever made.
+  static int most() { return Shared::most(); }
+
+ private:
+  Shared& shared() {
+    Shared* const shared = shared_.load(std::memory_order_acquire);
+    return shared->of_this_process() ? *shared : renew(shared);
+  }
+  // The parent's are left as they are: their locks may be held for ever.
+  [[gnu::noinline, gnu::cold]] Shared& renew(Shared* old) {
+    auto fresh = std::make_unique<Shared>();
+    return *(shared_.compare_exchange_strong(old, fresh.get()) ? fresh.release() : old);
+  }
+
+  std::atomic<Shared*> shared_{new Shared};
 };
 
 }  // namespace tenon

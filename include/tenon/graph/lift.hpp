@@ -3,6 +3,7 @@
 #pragma once
 #include <tenon/graph/place.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -122,3 +123,4 @@ struct BestJoined<Tag, Before, 0> {
 };
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -1,5 +1,6 @@
 // Members of a cell that are neither cells nor parameters: which there may be, and how two of one are compared.
 #pragma once
+#include <cstring>
 #include <string>
 
 #include <tenon/core/arena.hpp>
@@ -43,7 +44,8 @@ inline constexpr bool is_part = AnyCell<M> || AnyParameter<M>;
 template <class M, class E = std::remove_all_extents_t<M>>
 inline constexpr bool can_be_member = is_part<E> || is_plain<E>();
 
-// NaNs are equal, zeros of two signs are not: what counts is what a formula makes of them.
+// Of numbers, NaNs are equal and zeros of two signs are not: what counts is what a formula makes of them. A class says
+// it itself, but for equal bytes.
 template <class M>
 constexpr bool equal_values(const M& a, const M& b) {
   if constexpr (std::is_array_v<M>) {
@@ -78,7 +80,7 @@ template <class Owner, class M>
 constexpr FixedMember fixed_member(const M& member, std::string_view name, int cell) {
   FixedMember record{&member, name, tenon::class_name<Owner>(), cell};
   record.equal = [](const void* a, const void* b) {
-    return equal_values(*static_cast<const M*>(a), *static_cast<const M*>(b));
+    return std::memcmp(a, b, sizeof(M)) == 0 || equal_values(*static_cast<const M*>(a), *static_cast<const M*>(b));
   };
   record.difference = [](const void* a, const void* b) {
     return difference_text(*static_cast<const M*>(a), *static_cast<const M*>(b));

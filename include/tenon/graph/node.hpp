@@ -5,6 +5,7 @@
 
 #include <tenon/graph/operator.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Where in the user's source a call stands.
@@ -73,3 +74,4 @@ constexpr void compact(Graph<N>& graph, const int* to, const bool* keep) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

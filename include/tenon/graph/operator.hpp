@@ -9,6 +9,7 @@
 #include <tenon/core/sample_blocks.hpp>
 #include <tenon/core/type_name.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 inline constexpr int max_operands = 6, max_attributes = 12;
@@ -317,3 +318,4 @@ constexpr const OperatorRules* with_pool_of() {
 }  // namespace detail
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/plan.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -152,3 +153,4 @@ struct BestPlan<Tag, Before, region, 0> {
 };
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -5,6 +5,7 @@
 #include <tenon/graph/stages.hpp>
 #include <tenon/graph/structure.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// The memory a value can be in. Scratch memory has three regions: `sample` for values that grow with the batch, whose
@@ -20,7 +21,7 @@ struct BufferPlace {
   int lift = 0;
   long offset = 0;
   constexpr BufferPlace() = default;
-  constexpr BufferPlace(Region region, long offset) : region(region), offset(offset) {}
+  constexpr BufferPlace(Region where, long bytes) : region(where), offset(bytes) {}
 };
 
 /// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their
@@ -188,3 +189,4 @@ constexpr long joint_bound(const Graph<N>& graph, const Lifetimes<N>& lives, lon
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

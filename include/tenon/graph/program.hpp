@@ -105,7 +105,9 @@ struct Program {
     return most * parts;
   }
   /// Levels of the tree of the chains that so many blocks make (kernel/cpu/sum_tree.hpp); the last chain is in none.
-  static constexpr int chain_levels(long blocks) { return std::bit_width(std::size_t((blocks - 1) / block_chain)); }
+  static constexpr int chain_levels(long blocks) {
+    return int(std::bit_width(std::size_t((blocks - 1) / block_chain)));
+  }
   constexpr long sum_bytes(const KernelRow& r) const { return aligned(node[r.node].type.bytes(1)); }
 };
 

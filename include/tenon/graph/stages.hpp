@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/node.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Which nodes run in stages (graph/pass/stages.hpp). The nodes of a stage stand one behind the other. All of them run
@@ -27,3 +28,4 @@ struct Stages {
 };
 
 }  // namespace tenon
+TENON_INT_SIZES_END

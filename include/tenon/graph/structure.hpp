@@ -9,6 +9,7 @@
 #include <tenon/core/type_name.hpp>
 #include <tenon/graph/member.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// A cell or a parameter of a network. Entry 0 is the network itself.
@@ -132,27 +133,27 @@ struct Structure {
     int parameters = 0, trainable = 0;
   };
   static constexpr Table make() {
-    Table table;
+    Table made;
     const auto collected = detail::collect<Net>();
     for (int i = 0; i < count; ++i) {
-      Entry& e = table.entry[i] = collected.entries[std::size_t(i)];
+      Entry& e = made.entry[i] = collected.entries[std::size_t(i)];
       if (!e.parameter) continue;
-      e.offset = table.bytes;
-      table.bytes += aligned(e.dims.bytes(1));
-      ++table.parameters;
-      table.trainable += e.trainable;
+      e.offset = made.bytes;
+      made.bytes += aligned(e.dims.bytes(1));
+      ++made.parameters;
+      made.trainable += e.trainable;
     }
-    return table;
+    return made;
   }
   static constexpr Table table = make();
 
   static constexpr auto make_members() {
-    std::array<FixedMember, std::size_t(counts.members)> members;
+    std::array<FixedMember, std::size_t(counts.members)> made;
     if constexpr (counts.members > 0) {
       const auto collected = detail::collect<Net>();
-      for (std::size_t i = 0; i < members.size(); ++i) members[i] = collected.members[i];
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = collected.members[i];
     }
-    return members;
+    return made;
   }
   /// What is neither a cell nor a parameter.
   static constexpr auto members = make_members();
@@ -217,3 +218,4 @@ void check_members(const Net& net, std::string_view root = "network") {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

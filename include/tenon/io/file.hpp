@@ -40,8 +40,6 @@ class FileHandle {
 
   int get() const { return descriptor_; }
   bool valid() const { return descriptor_ >= 0; }
-  /// Closes now. False if the system reports that data was lost.
-  bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
 
  private:
   int descriptor_;
@@ -149,9 +147,21 @@ namespace detail {
   if (dash == last || *dash != '-' || std::from_chars(dash + 1, last, count).ptr != last) return 0;
   return process;
 }
+/// Some file systems lock only what may be written; a file may have the mode of one that may not.
+[[gnu::cold]] inline int open_to_lock(const std::string& path) {
+  constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const int file = ::open(path.c_str(), O_RDWR | flags);
+  return file < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | flags) : file;
+}
+/// Whether the path leads to this file still, not to one that somebody has made in its place since.
+[[gnu::cold]] inline bool is_at(const FileHandle& file, const std::string& path) {
+  struct stat mine, there;
+  return ::fstat(file.get(), &mine) == 0 && ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+         mine.st_ino == there.st_ino;
+}
 /// Removes what processes that were killed while they wrote have left in a directory: files as large as what they
-/// saved. A file stays if its process lives, also as another user's, and if anybody holds its lock: the number says
-/// nothing of a process on another machine or in another container that shares the directory.
+/// saved. A file stays if a process of its number lives, also another user's, and if anybody holds its lock: the number
+/// says nothing of a process on another machine or in another container that shares the directory.
 [[gnu::cold]] inline void remove_abandoned_files(const std::string& directory) {
   DIR* const listing = ::opendir(directory.c_str());
   if (!listing) return;
@@ -159,8 +169,8 @@ namespace detail {
     const long process = writer_of(entry->d_name);
     if (process <= 0 || ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH) continue;
     const std::string path = join_path(directory, entry->d_name);
-    const FileHandle file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+    const FileHandle file(open_to_lock(path));
+    if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file, path)) ::unlink(path.c_str());
   }
   ::closedir(listing);
 }
@@ -184,7 +194,8 @@ class TemporaryFile {
   }
   [[gnu::cold]] void move_into_place() {
     keep_mode_of_old_file();
-    if (::fsync(file_.get()) != 0 || !file_.close()) throw_system_error("write", final_path_);
+    if (::fsync(file_.get()) != 0) throw_system_error("write", final_path_);
+    // open, and so locked, until it has its name: else another one could take it for abandoned
     if (::rename(path_.c_str(), final_path_.c_str()) != 0)
       throw_system_error("rename the finished file to", final_path_);
     renamed_ = true;
@@ -208,7 +219,8 @@ class TemporaryFile {
   }
   /// Shows others that somebody writes. False if one of them was faster and has removed the file.
   [[gnu::cold]] static bool locked(const FileHandle& file) {
-    if (::flock(file.get(), LOCK_EX) != 0) return true;  // a file system without locks: nobody removes anything there
+    while (::flock(file.get(), LOCK_EX) != 0)
+      if (errno != EINTR) return true;  // a file system without locks: nobody removes anything there
     struct stat status;
     return ::fstat(file.get(), &status) != 0 || status.st_nlink > 0;
   }

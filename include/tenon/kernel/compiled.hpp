@@ -18,6 +18,7 @@
 #include <tenon/graph/pass/stages.hpp>
 #include <tenon/kernel/index.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Which passes run. Switching one off changes speed and memory, never a bit.
@@ -64,12 +65,12 @@ struct Compiled {
 
   /// The random calls, for the same step in PyNative mode.
   static constexpr auto make_draws() {
-    std::array<Draw, std::size_t(summary.draws)> draws{};
+    std::array<Draw, std::size_t(summary.draws)> made{};
     if constexpr (summary.draws > 0) {
       const Builder b = Source::trace();
-      for (std::size_t i = 0; i < draws.size(); ++i) draws[i] = b.draws[i];
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = b.draws[i];
     }
-    return draws;
+    return made;
   }
   static constexpr auto draws = make_draws();
 
@@ -152,12 +153,12 @@ struct Compiled {
   // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not
   // where one is checked.
   static constexpr auto make_laid_out() {
-    LaidOut<N + choice.conversions> laid_out;
+    LaidOut<N + choice.conversions> made;
     if constexpr (stage_choice.count > 0)
-      laid_out = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
-    else laid_out = lay_out<N + choice.conversions>(ordered(), choice);
-    for (int id = 0; id < laid_out.graph.count; ++id) laid_out.graph[id].op = rules_of(laid_out.graph[id].op).run_time;
-    return laid_out;
+      made = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
+    else made = lay_out<N + choice.conversions>(ordered(), choice);
+    for (int id = 0; id < made.graph.count; ++id) made.graph[id].op = rules_of(made.graph[id].op).run_time;
+    return made;
   }
   static constexpr auto laid_out = make_laid_out();
   static constexpr const auto& graph = laid_out.graph;
@@ -173,11 +174,11 @@ struct Compiled {
 
   static constexpr auto kernels = index_kernels(graph);
   static constexpr auto make_rows() {
-    detail::Rows<graph.capacity> rows;
+    detail::Rows<graph.capacity> made;
     for (int id = 0; id < graph.count; ++id) {
       if (kernels.of[id] < 0) continue;
       const Node& node = graph[id];
-      KernelRow& row = rows.row[rows.count++];
+      KernelRow& row = made.row[made.count++];
       row.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
       row.node = id;
       row.buffers = node.operands + 1;
@@ -189,14 +190,14 @@ struct Compiled {
       row.buffer[0] = plan.at[id];
       for (int k = 0; k < node.operands; ++k) row.buffer[k + 1] = plan.at[node.operand[k]];
     }
-    return rows;
+    return made;
   }
   static constexpr auto rows = make_rows();
   static constexpr auto make_constants() {
-    detail::Constants<graph.capacity> constants;
+    detail::Constants<graph.capacity> made;
     for (int id = 0, count = 0; id < graph.count; ++id)
-      if (is<ops::Constant>(graph[id])) constants.bytes[count++] = graph[id].immediate;
-    return constants;
+      if (is<ops::Constant>(graph[id])) made.bytes[count++] = graph[id].immediate;
+    return made;
   }
   static constexpr auto constants = make_constants();
   static constexpr Program program{rows.row,
@@ -216,3 +217,4 @@ struct Compiled {
 };
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/kernel/kernel.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Every distinct kernel of a graph once. Tag has `static constexpr Graph<N> graph`.
@@ -56,3 +57,4 @@ inline constexpr auto kernel_entries =
     detail::entry_table<Tag>(std::make_index_sequence<std::size_t(Tag::kernels.count)>{});
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -108,7 +108,7 @@ struct Steps;
 template <class... Ops, int... Sources>
 struct Steps<Operators<Ops...>, Sources...> {
   static constexpr int count = sizeof...(Ops);
-  static constexpr int op[count]{operator_id<Ops>...}, sources[count]{Sources...};
+  static constexpr int op[std::size_t(count)]{operator_id<Ops>...}, sources[std::size_t(count)]{Sources...};
   static constexpr Step at(int index) { return Step::unpack(op[index], sources[index]); }
 };
 

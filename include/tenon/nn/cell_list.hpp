@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::nn {
 
 /// N cells of one type: `nn::CellList<Block, 12> blocks;` and `for (const auto& block : blocks) x = block(x);`
@@ -39,3 +40,4 @@ struct CellList : Cell<CellList<Block, N>> {
 };
 
 }  // namespace tenon::nn
+TENON_INT_SIZES_END

@@ -149,7 +149,7 @@ class ParameterList {
 
  private:
   [[gnu::noinline, gnu::cold]] void bind_once() const {
-    static std::mutex one_at_a_time;
+    static std::recursive_mutex one_at_a_time;  // an initializer may bind another network
     const std::lock_guard lock(one_at_a_time);
     if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
   }

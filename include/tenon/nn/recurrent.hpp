@@ -10,6 +10,7 @@
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/slice.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::nn {
 
 /// The parameters of one layer in one direction, all uniform within 1 / sqrt(Hidden).
@@ -136,3 +137,4 @@ constexpr auto run_layers(const Layers& l, const X& x, const States&... initial)
 }  // namespace detail
 
 }  // namespace tenon::nn
+TENON_INT_SIZES_END

@@ -104,8 +104,8 @@ inline std::string summary_text(const SummarySource& source) {
   const std::string rule = std::string(line, '-') + "\n";
   std::string result;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    for (std::size_t k = 0; k < 4; ++k) result += (k ? "  " : "") + padded(cells[i][k], width[k], k > 1);
-    result += "\n" + (i ? std::string() : rule);
+    for (std::size_t k = 0; k < 4; ++k) result.append(k ? "  " : "").append(padded(cells[i][k], width[k], k > 1));
+    result.append("\n").append(i ? "" : rule);
   }
   const SummaryRow& all = rows[0];
   result += rule + text("Parameters: ", with_commas(all.parameters), ", trained ", with_commas(all.trained),

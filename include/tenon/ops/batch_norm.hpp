@@ -11,12 +11,12 @@ template <class A>
 struct Normalization {
   const A *mean, *variance, *gamma, *beta;
   A epsilon;
-  Normalization(const A* table, long channels, A epsilon)
+  Normalization(const A* table, long channels, A added)
       : mean(table + BatchNormTableRow::mean * channels),
         variance(table + BatchNormTableRow::variance * channels),
         gamma(table + BatchNormTableRow::gamma * channels),
         beta(table + BatchNormTableRow::beta * channels),
-        epsilon(epsilon) {}
+        epsilon(added) {}
   A deviation(long c) const { return kernel::sqrt(variance[c] + epsilon); }
   A scale(long c) const { return gamma[c] / deviation(c); }
 };
@@ -87,7 +87,7 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
 
  private:
   template <class Call>
-  static void fill(const Arguments& a, long begin, long end, bool blocks) {
+  static void fill(const Arguments& a, long begin, long end, bool in_blocks) {
     using Layout = detail::ChannelLayout<Call>;
     using A = typename Call::Result;
     const A* const table = a.operand<A>(1);
@@ -97,8 +97,8 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
     const auto row = [result = a.result<A>()](int r) { return result + r * Layout::channels; };
     A *const to_gamma = row(BatchNormTableRow::gamma), *const to_beta = row(BatchNormTableRow::beta);
     if constexpr (Layout::images)
-      kernel::image_gradient_sums(Layout::batch(a.n, blocks), a.operand<float>(0), a.operand<float>(2), mean, to_beta,
-                                  to_gamma, begin, end);
+      kernel::image_gradient_sums(Layout::batch(a.n, in_blocks), a.operand<float>(0), a.operand<float>(2), mean,
+                                  to_beta, to_gamma, begin, end);
     else sums<Call>(a, begin, end, mean, to_beta, to_gamma);
     for (long c = begin; c < end; ++c) {
       for (int r : {BatchNormTableRow::mean, BatchNormTableRow::variance, BatchNormTableRow::unbiased_variance})

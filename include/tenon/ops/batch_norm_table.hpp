@@ -129,14 +129,14 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
 
  private:
   template <class Call>
-  static void fill(const Arguments& a, long begin, long end, bool blocks) {
+  static void fill(const Arguments& a, long begin, long end, bool in_blocks) {
     using Layout = detail::ChannelLayout<Call>;
     using A = typename Call::Result;
     const long elements = Layout::samples(a.n) * Layout::spatial;
     const auto row = [table = a.result<A>()](int r) { return table + r * Layout::channels; };
     A *const mean = row(BatchNormTableRow::mean), *const variance = row(BatchNormTableRow::variance);
     if constexpr (Layout::images)
-      kernel::image_statistics(Layout::batch(a.n, blocks), a.operand<float>(0), mean, variance, begin, end);
+      kernel::image_statistics(Layout::batch(a.n, in_blocks), a.operand<float>(0), mean, variance, begin, end);
     else
       for (long first = begin; first < end; first += kernel::column_block)
         statistics<Call>(a, first, end - first < kernel::column_block ? end - first : kernel::column_block,

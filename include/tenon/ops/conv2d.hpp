@@ -188,30 +188,30 @@ TENON_EXACT_BEGIN
 template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  const detail::PlaneEpilogue<Call> epilogue{a};
+  const detail::PlaneEpilogue<Call> finish{a};
   kernel::conv2d<T, kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1),
                                                                  a.result<T>(), begin, end, a.workspace,
-                                                                 detail::epilogue_of<Call>(epilogue));
+                                                                 detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
-  const detail::BlockEpilogue<Call> epilogue{a};
+  const detail::BlockEpilogue<Call> finish{a};
   kernel::block_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end,
-                       a.workspace, detail::epilogue_of<Call>(epilogue));
+                       a.workspace, detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  const detail::PlaneEpilogue<Call> epilogue{a};
+  const detail::PlaneEpilogue<Call> finish{a};
   kernel::conv2d_backward_input<T, kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
-      detail::epilogue_of<Call>(epilogue));
+      detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
-  const detail::BlockEpilogue<Call> epilogue{a};
+  const detail::BlockEpilogue<Call> finish{a};
   kernel::block_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                      begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
+                                      begin, end, a.workspace, detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {

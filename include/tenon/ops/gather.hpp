@@ -6,6 +6,16 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
+/// Numbers of rows: negative ones count from the end. `among` says which tensor has the rows.
+constexpr IndexRange row_numbers(int operand, int among, int rows) {
+  return {.operand = operand,
+          .low = -rows,
+          .high = rows,
+          .among = among,
+          .have = "rows of the table",
+          .advice = "give the table more rows"};
+}
+
 struct Gather;
 
 /// Sums rows of dy by number. Operands: numbers, dy. Result: [rows, ...]. Not for users.
@@ -20,6 +30,8 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
     for (int axis = in[0].rank; axis < in[1].rank; ++axis) table.extent[table.rank++] = in[1][axis];
     return table;
   }
+  // Asked here, too: a graph that wants the gradient alone has no look-up.
+  static constexpr IndexRange indices(const OperandTypes&, const Config& c) { return row_numbers(0, -1, c.rows); }
   static constexpr void derivative(Derivative& d);
 
   template <class Call>
@@ -73,13 +85,7 @@ struct Gather : Operator<Gather, "Gather"> {
       for (int axis = 1; axis < table.rank; ++axis) y.extent[y.rank++] = table[axis];
     return y;
   }
-  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) {
-    return {.operand = 1,
-            .low = -in[0][0],
-            .high = in[0][0],
-            .have = "rows of the table",
-            .advice = "give the table more rows"};
-  }
+  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return row_numbers(1, 0, in[0][0]); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<GatherGrad>({d.type(0)[0]}, d.operand(1), d.gradient()));
   }

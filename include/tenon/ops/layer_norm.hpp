@@ -159,8 +159,8 @@ struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
       const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
       kernel::map_in_blocks<true, true, true>(
           dx, width,
-          [=](auto value, auto dy, A scale) {
-            return inverse * (static_cast<A>(dy) * scale - average - (static_cast<A>(value) - mean) * slope);
+          [=](auto value, auto gradient, A scale) {
+            return inverse * (static_cast<A>(gradient) * scale - average - (static_cast<A>(value) - mean) * slope);
           },
           x, dy, gamma);
     }

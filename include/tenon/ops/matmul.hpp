@@ -229,10 +229,10 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
       for (long r = row; r < row + rows; ++r)
         kernel::apply_steps<Call, true>(arguments, (index * s.m + r) * s.n + column, columns, column);
   };
-  FunctionRef<long, long, long, long> epilogue;
-  if constexpr (Call::steps > 0) epilogue = finish;
+  FunctionRef<long, long, long, long> last;
+  if constexpr (Call::steps > 0) last = finish;
   if constexpr (one && !small.by_rows && !small.by_tiles)
-    kernel::gemm(product<Call>(arguments, s, 0), begin, end, arguments.workspace, epilogue);
+    kernel::gemm(product<Call>(arguments, s, 0), begin, end, arguments.workspace, last);
   else {
     const long parts = small.by_rows ? s.m : small.by_tiles ? 1 : work<Call>(arguments.n).items / s.stack;
     for (long item = begin; item < end;) {
@@ -243,7 +243,7 @@ void MatMul::run(const Arguments& arguments, long begin, long end) {
         if constexpr (small.by_rows) small.rows(g, from, to);
         else small.tiles(g);
         finish(small.by_rows ? from : 0, small.by_rows ? to - from : s.m, 0, s.n);
-      } else kernel::gemm(g, from, to, arguments.workspace, epilogue);
+      } else kernel::gemm(g, from, to, arguments.workspace, last);
       item += to - from;
     }
   }

@@ -5,12 +5,24 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
+/// Operand 1 holds class numbers where it has an axis less than the logits.
+constexpr IndexRange class_numbers(const OperandTypes& in) {
+  if (in[1].rank == in[0].rank) return {};
+  return {.operand = 1,
+          .high = in[0].last(),
+          .number = "label",
+          .have = "classes of the prediction",
+          .advice = "give the last layer more outputs"};
+}
+
 TENON_EXACT_BEGIN
 /// dlogits = (softmax(logits) - target) * dy, per row. Operands: logits, labels, dy. Not for users.
 struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCrossEntropyGrad"> {
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  // Asked here, too: a graph that wants the gradient alone computes no loss.
+  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }
   template <class Call>
   static constexpr long items(long n) {
     return Call::operand(2).count(n);
@@ -43,7 +55,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
         kernel::store_in_blocks(dx, classes, [=](long i) { return share(i) * gradient; });
         if (number >= 0 && number < classes) dx[number] = static_cast<T>(at_label);
       } else {  // a distribution that does not add up to 1 scales its softmax
-        const C weight = kernel::lane_sum<C>(classes, [](auto share) { return static_cast<C>(share); }, label);
+        const C weight = kernel::lane_sum<C>(classes, [](auto target) { return static_cast<C>(target); }, label);
         kernel::store_in_blocks(dx, classes,
                                 [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
       }
@@ -78,14 +90,7 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
             << tenon::name(labels.dtype) << ", which must be " << (classes ? y : x);
     return y;
   }
-  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) {
-    if (in[1].rank == in[0].rank) return {};
-    return {.operand = 1,
-            .high = in[0].last(),
-            .number = "label",
-            .have = "classes of the prediction",
-            .advice = "give the last layer more outputs"};
-  }
+  static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient()));
   }

@@ -12,8 +12,7 @@ TENON_EXACT_BEGIN
 /// x           any shape; floating-point or integer
 /// result      the wanted shape, right-aligned with x, with 1 or no axis where x is summed
 /// derivative  dy broadcast to x
-/// order       elements of one sum in row-major order; see kernel/cpu/reduce.hpp. Float32 images per channel: as in
-///             kernel/cpu/sample_blocks.hpp
+/// order       as by kernel/cpu/reduce.hpp; float32 images per channel as in kernel/cpu/sample_blocks.hpp
 struct SumTo : Operator<SumTo, "SumTo"> {
   using WithPool = SumOfLists;
   struct Config {

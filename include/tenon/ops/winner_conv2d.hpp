@@ -51,10 +51,11 @@ struct WinnerConv2dWeight : Operator<WinnerConv2dWeight, "WinnerConv2DFilter"> {
 
  private:
   template <class Call>
-  static void compute(const Arguments& a, bool blocks, long begin, long end) {
+  static void compute(const Arguments& a, bool in_blocks, long begin, long end) {
     constexpr auto images = kernel::detail::patch_images(one_sample<Call>);
-    kernel::winner_conv2d_weight(sizes<Call>(a.n), blocks, a.operand<float>(0), a.target<float>(1), a.result<float>(),
-                                 begin, end, a.workspace, kernel::patch_kernel<images.tile_rows, images.tile_vectors>);
+    kernel::winner_conv2d_weight(sizes<Call>(a.n), in_blocks, a.operand<float>(0), a.target<float>(1),
+                                 a.result<float>(), begin, end, a.workspace,
+                                 kernel::patch_kernel<images.tile_rows, images.tile_vectors>);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <tenon/graph/leaf.hpp>
 #include <tenon/train/callback/callback.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 /// Per column of a row the places that its numbers may name, with `operand` -1 if they name none.
@@ -95,3 +96,4 @@ void check_batch(long n, const RunInfo& run) {
 }
 
 }  // namespace tenon::detail
+TENON_INT_SIZES_END

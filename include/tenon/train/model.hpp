@@ -91,11 +91,12 @@ class Model {
   /// data       batched, with two columns (data and label) if there is a loss function
   /// callbacks  objects with hooks, or ranges of AnyCallback. TrainOptions may stand anywhere among them, or, as
   ///            {.dataset_sink_mode = true}, in front of them
-  /// throws     ValueError for epochs < 1, empty data, or a class number that the prediction of a softmax cross entropy
-  ///            does not have (before its step runs); RuntimeError with epoch and step when a loss is not finite (the
-  ///            update of that step is done by then), unless a loss scale skipped the update, and after 1000 skipped
-  ///            ones in a row; RuntimeError if a callback of train() calls train(), or while another thread trains or
-  ///            evaluates this Model; what a hook throws ends the run, without end()
+  /// throws     ValueError for epochs < 1, empty data, a number among the network's members that was changed, a class
+  ///            number that the prediction does not have and a batch too small for a BatchNorm (before the step runs),
+  ///            an index that a table does not have (before it is used); RuntimeError with epoch and step when a loss
+  ///            is not finite (the update of that step is done by then), unless a loss scale skipped the update, and
+  ///            after 1000 skipped ones in a row; RuntimeError if a callback of train() calls train(), or while another
+  ///            thread trains or evaluates this Model; what a hook throws ends the run, without end()
   template <dataset::Dataset Data, class... Callbacks>
   void train(long epochs, const Data& data, Callbacks&&... callbacks) {
     // Asked before all else, and here, not in a function: so a compiler goes from the user's call to construct in one
@@ -126,8 +127,8 @@ class Model {
   ///
   /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
   /// output.
-  /// throws     ValueError for empty data, or a class number as in train(); RuntimeError if a callback of eval() calls
-  ///            eval(), or while another thread trains or evaluates this Model
+  /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
+  ///            eval() calls eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks>
   EvalResult eval(const Data& data, Callbacks&&... callbacks) {
     // As in train().
@@ -154,8 +155,9 @@ class Model {
   }
 
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
-  /// Several threads may call it at the same time. Throws ValueError if the inputs' batch sizes differ, RuntimeError if
-  /// another thread trains this Model.
+  /// Several threads may call it at the same time. Throws ValueError if the inputs' batch sizes differ, for an index
+  /// out of range, and if a number among the network's members was changed; RuntimeError if another thread trains this
+  /// Model.
   template <class... X>
   auto predict(const X&... x) const {
     static_cast<void>(
@@ -239,6 +241,7 @@ class Model {
   template <class Columns, class... Callbacks>
   [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows,
                                     NextRow<Columns> next_row, Callbacks&... callbacks) {
+    evaluating_.refuse_others("Model.train");  // asked before, so as not to disturb it, and behind: it may begin now
     const detail::Busy busy(training_);
     evaluating_.refuse_others("Model.train");
     runner_.bind();
@@ -274,6 +277,7 @@ class Model {
   template <class Columns, class... Callbacks>
   [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, NextRow<Columns> next_row,
                                         Callbacks&... callbacks) {
+    training_.refuse_others("Model.eval");  // twice, as in run_epochs
     const detail::Busy busy(evaluating_);
     training_.refuse_others("Model.eval");
     runner_.bind();

@@ -6,6 +6,7 @@
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Byte offsets of a training state: [seed, step], loss scale and overflow flag (graph/guard.hpp), then numbers and
@@ -80,3 +81,4 @@ class TrainState {
 };
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -138,6 +138,7 @@ class StepRunner {
   template <class List, class... C>
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
                                RunInfo& run, StepOutputs& outputs) {
+    check_members(*net_);  // a callback may have changed one
     check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
     write_numbers(optimizer);
@@ -155,6 +156,7 @@ class StepRunner {
   template <class List, class... C>
   [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
                               StepOutputs& outputs) {
+    check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
@@ -234,8 +236,9 @@ class StepRunner {
     return base ? base : find_again();
   }
   [[gnu::noinline]] std::byte* find_again() const {
-    bind();
-    return ParameterList(*net_).base();
+    const ParameterList parameters(*net_);
+    parameters.bind();
+    return parameters.base();
   }
   bool none_frozen() const {
     const ParameterArena* const arena = ParameterList(*net_).arena();

@@ -10,8 +10,8 @@ namespace tenon::inline TENON_ABI {
 template <class Net, class Loss, class Optimizer, class X, class Y>
 std::string training_summary(const Net& net, const Loss&, const Optimizer&, const X& x, const Y& label) {
   using KeyX = typename detail::KeyFor<X>::type;
-  using Step = Compiled<detail::TrainStep<Net, Loss, Optimizer, KeyX, typename detail::KeyFor<Y>::type>>;
-  if constexpr (!Step::ok) return report<Step>();
+  using Captured = Compiled<detail::TrainStep<Net, Loss, Optimizer, KeyX, typename detail::KeyFor<Y>::type>>;
+  if constexpr (!Captured::ok) return report<Captured>();
   else {
     const ParameterList parameters(net);
     const std::vector<Node> nodes = detail::SummaryTrace<Net, KeyX>::nodes();
@@ -22,7 +22,7 @@ std::string training_summary(const Net& net, const Loss&, const Optimizer&, cons
                                  n,
                                  {{"parameters", parameters.bytes()},
                                   {"optimizer state", StateLayout<Net, Optimizer>::table.bytes},
-                                  {"scratch of a training step", Step::program.bytes(n, threads)}}});
+                                  {"scratch of a training step", Captured::program.bytes(n, threads)}}});
   }
 }
 

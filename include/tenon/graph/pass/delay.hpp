@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/buffers.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Moves every node in front of the first that reads its result, that is the last to read one of its operands, or that
@@ -50,3 +51,4 @@ constexpr Graph<N> delay(const Graph<N>& graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

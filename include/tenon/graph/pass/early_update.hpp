@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/buffers.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -73,3 +74,4 @@ constexpr Graph<N> early_update(const Graph<N>& graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

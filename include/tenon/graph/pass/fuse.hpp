@@ -4,6 +4,7 @@
 #include <tenon/graph/pass/fuse_pool.hpp>
 #include <tenon/graph/step.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
@@ -226,3 +227,4 @@ constexpr Graph<N> fuse(const Graph<N>& graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

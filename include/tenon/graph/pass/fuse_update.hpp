@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/buffers.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
@@ -85,3 +86,4 @@ constexpr Graph<N> fuse_update(Graph<N> graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/stages.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
@@ -104,3 +105,4 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, c
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

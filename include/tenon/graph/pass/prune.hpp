@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/node.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// Drops every node that no output and no effect needs. O(nodes).
@@ -21,3 +22,4 @@ constexpr Graph<N> prune(Graph<N> graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

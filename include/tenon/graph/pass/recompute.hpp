@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/plan.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -98,3 +99,4 @@ constexpr Graph<N> recompute(const Graph<N>& graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/buffers.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -40,7 +41,7 @@ constexpr Graph<N> share_common(Graph<N> graph) {
     for (int k = 0; k < node.operands; ++k) {
       if (writes(graph, buffers, node, k)) changed[buffers.owner[node.operand[k]]] = id;
       node.operand[k] = to[node.operand[k]];
-      h = (h ^ std::uint64_t(node.operand[k])) * 1099511628211ull;
+      h = (h ^ std::uint64_t(node.operand[k])) * std::uint64_t{1099511628211};
     }
     if (node.op->effect || (!node.op->leaf && changes[id])) continue;
     unsigned slot = unsigned(h ^ h >> 32) % slots;
@@ -57,3 +58,4 @@ constexpr Graph<N> share_common(Graph<N> graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

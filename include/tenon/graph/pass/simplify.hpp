@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/changes.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
@@ -61,3 +62,4 @@ constexpr Graph<N> simplify(Graph<N> graph) {
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

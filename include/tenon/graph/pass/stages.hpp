@@ -4,6 +4,7 @@
 #include <tenon/graph/pass/layout.hpp>
 #include <tenon/graph/stages.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// What becomes of a node: it runs before the stage around it or behind it, for the whole batch, or in it.
@@ -191,3 +192,4 @@ constexpr Staged<N> make_stages(const Graph<N>& graph, const Layouts<N>& layouts
 }
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -126,16 +126,17 @@ class AttentionHead {
     fill(by_feature_, shape_.width, 1, attention_panel<A>);
     fill(by_key_, shape_.keys, 1, v_.pitch);
   }
-  /// Results of queries begin .. end - 1; begin is a multiple of tile_rows.
+  /// Results of queries begin .. end - 1; begin is a multiple of attention_block, at which tiles begin anew: what a
+  /// tile's rows have in common (keys that some of them do not see weigh 0) depends on no part of a thread.
   void forward(HeadRows<T> y, long begin, long end) {
     A* const before = free_;
     const HeadRows<A> out = writable(y, shape_.queries);
-    for (long i = begin; i < end; i += tile_rows) {
-      const int rows = int(smaller(end - i, tile_rows));
-      weigh(i, rows, weights_);
+    for (long i = begin, rows; i < end; i += rows) {
+      rows = smaller(smaller(end - i, attention_block - i % attention_block), tile_rows);
+      weigh(i, int(rows), weights_);
       run_product<A>(
-          {by_key_, seen(i + rows), weights_, pitch_, v_.data, out.data + i * out.pitch, out.pitch, false, false}, rows,
-          shape_.width);
+          {by_key_, seen(i + rows), weights_, pitch_, v_.data, out.data + i * out.pitch, out.pitch, false, false},
+          int(rows), shape_.width);
     }
     give(out, y, begin, end);
     free_ = before;

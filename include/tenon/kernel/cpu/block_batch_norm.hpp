@@ -1,5 +1,7 @@
 // Batch normalization of float32 images: statistics and gradient sums per channel, in both layouts and the same bits.
 #pragma once
+#include <cstring>
+
 #include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/channel_sums.hpp>
 #include <tenon/kernel/cpu/lanes.hpp>
@@ -61,6 +63,7 @@ template <int Sums, class Term>
   LongSum<float, Sums * N, block_chain> total;
   for (long first = 0; first < b.n; first += block_samples) {
     SumTree<float, Sums * N * block_samples> tree;
+    if (b.pixels == 0) std::memset(sample, 0, sizeof sample);
     for (long p = 0; p < b.pixels; p += sum_pixels) {
       const long pixels = b.pixels - p < sum_pixels ? b.pixels - p : sum_pixels;
       const float *at[N], *gradient[N];

@@ -44,8 +44,8 @@ inline void block_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, l
       float* out = y + to + i * s.ow * block_samples;
       for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, out += block_samples) {
         BlockVector best = BlockVector::load(upper);
-        for (const float* from : {upper + block_samples, lower, lower + block_samples})
-          best = Maximum::next(best, BlockVector::load(from));
+        for (const float* other : {upper + block_samples, lower, lower + block_samples})
+          best = Maximum::next(best, BlockVector::load(other));
         best.store(out);
       }
     }

@@ -134,11 +134,11 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   const auto source = [&](long sample, long group) { return x + (sample * s.c + group * s.group_inputs()) * image; };
   if (const detail::LanePlan plan = detail::lane_plan(s); plan.pays) {
     detail::LaneConvolution convolution(s, plan, workspace);
-    long packed = -1, packed_rows = 0;
+    long packed = -1, rows_packed = 0;
     return detail::each_run(plan, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
       const long o = group * plan.rows + row0;
-      if (packed != o || packed_rows != rows)
-        convolution.pack(weight + o * plan.steps, rows), packed = o, packed_rows = rows;
+      if (packed != o || rows_packed != rows)
+        convolution.pack(weight + o * plan.steps, rows), packed = o, rows_packed = rows;
       const long first = (sample * s.o + o) * plane;
       convolution.run(source(sample, group), y + first, winners ? winners + first : nullptr, rows, o, pool);
     });

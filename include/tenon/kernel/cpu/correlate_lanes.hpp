@@ -307,12 +307,12 @@ class LaneCorrelator {
         const long planes = at_once < c_.image.planes - p ? at_once : c_.image.planes - p;
         for (const Class* own = classes_; own != classes_ + classes; ++own) {
           const long end = own->first + own->pixels;
-          for (long at = own->first, count; at < end; at += count) {
-            count = next_rows(end - at);
+          for (long pixel = own->first, count; pixel < end; pixel += count) {
+            count = next_rows(end - pixel);
             source_.fetch(count * planes * own->taps * width / simd_width<A>),
                 result_.template fetch<true>(count * planes * own->taps);
-            run_tile(Tile<A, P>{own->list, planes * own->taps, source.pixels + p * source.plane, row + at,
-                                weights + p * taps * pitch, sums_ + at * pitch, pitch, p > 0 && !c_.segments,
+            run_tile(Tile<A, P>{own->list, planes * own->taps, source.pixels + p * source.plane, row + pixel,
+                                weights + p * taps * pitch, sums_ + pixel * pitch, pitch, p > 0 && !c_.segments,
                                 p > 0 && c_.segments},
                      int(count), width);
           }

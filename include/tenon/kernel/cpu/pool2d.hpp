@@ -63,7 +63,7 @@ template <class T>
 // The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a
 // plane that has been cleared. A value that is greater than all before it takes the gradient away from them: without
 // NaN the result is that of first_maximum. x, dx: the first pixel; w: from row to row; `plus`: added to the gradient;
-// `probe` becomes NaN if an element is, see may_hold_nan.
+// `probe` is a sum of products of neighbours: NaN if an element is, and for some infinite or huge ones as well.
 template <int Lanes, int Rows, class T>
 [[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus,
                                                   Simd<T, Lanes>& probe) {

@@ -177,7 +177,8 @@ template <class A, class T, class R, class F, class Finish>
 /// y[kept] = finish(reduction of x over the reduced axes), for kept elements begin .. end - 1.
 ///
 /// `f(a, b)` combines, starting from `initial`. With the last axis kept the elements of one result are taken in
-/// row-major order, else as by reduce_runs. `can_be_short`: w may be is_short().
+/// row-major order, sums of floating-point numbers in chains of 32 rows (sum_tree.hpp); else as by reduce_runs.
+/// `can_be_short`: w may be is_short().
 template <bool can_be_short = true, class A, class T, class R, class F, class Finish>
 void reduce(const ReduceWalk& w, const T* x, R* y, long begin, long end, A initial, const F& f, const Finish& finish) {
   if constexpr (can_be_short && detail::reduces_vectors<A, T, F> && simd_width<A> >= 4)

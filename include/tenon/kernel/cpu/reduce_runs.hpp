@@ -170,8 +170,8 @@ inline A reduce_vectors(const T* x, long runs, long length, Start start, A initi
 
 /// Reduces `runs` runs of `length` contiguous elements, run r starting at x[start(r)]. Element i of a run goes to lane
 /// i mod 16 of 16 partial results, which the fixed tree combines at the end: the order depends on the shape alone. Sums
-/// of floating-point numbers end a chain after every 8 rows of lanes (kernel/cpu/sum_tree.hpp).
-/// Up to `limit` memory may be read.
+/// of floating-point numbers end a chain after every 8 rows of lanes (kernel/cpu/sum_tree.hpp). Up to `limit` memory
+/// may be read.
 template <class A, class T, class Start, class F>
 inline A reduce_runs(const T* x, long runs, long length, Start start, A initial, F f,
                      [[maybe_unused]] const T* limit = nullptr) {
@@ -189,6 +189,7 @@ inline A reduce_runs(const T* x, long runs, long length, Start start, A initial,
   if constexpr (detail::reduces_vectors<A, T, F>) {
     return detail::reduce_vectors(x, runs, length, start, initial, f, limit);
   } else {
+    static_assert(!is_long_sum<F>, "a long sum needs its chains: give reduces_vectors this type");
     A lane[reduce_lanes];
     for (A& l : lane) l = initial;
     for (long r = 0; r < runs; ++r) {

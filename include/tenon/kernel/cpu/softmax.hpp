@@ -167,9 +167,9 @@ inline void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end) 
 /// dx = y (dy - sum of y dy), for one row or up to 64 columns, in the same order as softmax.
 template <class C, class T>
 inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
-  const C sum = lane_sum<C>(count, [](auto y, auto dy) { return static_cast<C>(y) * static_cast<C>(dy); }, y, dy);
+  const C sum = lane_sum<C>(count, [](auto a, auto b) { return static_cast<C>(a) * static_cast<C>(b); }, y, dy);
   map_in_blocks<true, true>(
-      dx, count, [sum](auto y, auto dy) { return static_cast<C>(y) * (static_cast<C>(dy) - sum); }, y, dy);
+      dx, count, [sum](auto a, auto b) { return static_cast<C>(a) * (static_cast<C>(b) - sum); }, y, dy);
 }
 template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {

@@ -11,7 +11,6 @@ namespace tenon::inline TENON_ABI::kernel {
 inline constexpr long sum_chain = 32, lane_chain = 8, term_chain = 64;
 
 /// Adds up the sums of chains as a tree: neighbours first, missing ones as +0. Up to Width such sums lie side by side.
-/// Chains begin with +0, so none of their sums is -0.
 ///
 /// A chain's sum waits in level 0 for that of its neighbour, both wait as one in level 1 for the next two, and so on;
 /// the last level takes what comes.
@@ -19,9 +18,8 @@ template <class A, int Width>
 class SumTree {
  public:
   bool empty() const { return chains_ == 0; }
-  /// Takes the sums of a chain, `count` of them, for all chains the same and a multiple of a vector's lanes if Width
-  /// is; or of as many neighbouring chains as level
-  /// `from` waits with, if there are so many before them, or a multiple.
+  /// Takes the sums of a chain: `count` of them, for all chains the same, and a multiple of a vector's lanes if Width
+  /// is. With `from`: those of 2^from neighbouring chains, behind a multiple of 2^from chains.
   [[gnu::noinline]] void add(const A* chain, long count = Width, int from = 0) { add_here(chain, count, from); }
   /// Adds to the sums of the last chain those of the others.
   [[gnu::noinline]] void finish(A* chain, long count = Width) const { finish_here(chain, count); }
@@ -71,9 +69,10 @@ class LongSum {
     tree_.add(chain_);
     for (A& sum : chain_) sum = 0;
   }
-  /// The sums, once.
+  /// The sums, once. None is -0, as underflow may leave it: whether a chain of no terms (+0) came last shows nowhere.
   const A* finish() {
     if (!tree_.empty()) tree_.finish(chain_);
+    for (A& sum : chain_) sum += 0;
     return chain_;
   }
 

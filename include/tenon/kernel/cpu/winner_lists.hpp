@@ -18,8 +18,8 @@ struct WinnerList {
   long count;
   static constexpr long head = 2;
 
-  WinnerList(const std::int32_t* place, const float* gradient, long count)
-      : place(place), gradient(gradient), count(count) {}
+  WinnerList(const std::int32_t* places, const float* gradients, long number)
+      : place(places), gradient(gradients), count(number) {}
   WinnerList(const float* plane, long pixels)
       : WinnerList(reinterpret_cast<const std::int32_t*>(plane) + head, plane + pixels / 2,
                    *reinterpret_cast<const std::int32_t*>(plane)) {}

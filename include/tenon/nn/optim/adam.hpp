@@ -46,10 +46,10 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
     T* __restrict m = a.target<T>(2);
     T* __restrict v = a.target<T>(3);
     [[maybe_unused]] T* __restrict largest = a.target<T>(config.use_amsgrad ? 4 : 3);
-    kernel::each_block(begin, end, [=](long i, auto length) {
-      C slope[length()], root[length()], direction[length()];
+    kernel::each_block(begin, end, [=](long i, auto block_length) {
+      C slope[block_length()], root[block_length()], direction[block_length()];
       kernel::load_all(g + i, slope);
-      for (int l = 0; l < length(); ++l) {
+      for (int l = 0; l < block_length(); ++l) {
         const C gradient = slope[l] * scale + decay * C(p[i + l]);
         const C first = beta1 * C(m[i + l]) + rest1 * gradient,
                 second = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
@@ -61,7 +61,7 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
         direction[l] = Call::config().use_nesterov ? beta1 * first + rest1 * gradient : first;
       }
       kernel::sqrt_all(root);
-      for (int l = 0; l < length(); ++l) p[i + l] = T(C(p[i + l]) - rate * direction[l] / (root[l] + epsilon));
+      for (int l = 0; l < block_length(); ++l) p[i + l] = T(C(p[i + l]) - rate * direction[l] / (root[l] + epsilon));
     });
   }
 };

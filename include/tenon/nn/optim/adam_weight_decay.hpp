@@ -36,10 +36,10 @@ struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> 
     const auto* __restrict g = a.operand<typename Call::template Operand<1>>(1);
     T* __restrict m = a.target<T>(2);
     T* __restrict v = a.target<T>(3);
-    kernel::each_block(begin, end, [=](long i, auto length) {
-      C slope[length()], root[length()], first[length()];
+    kernel::each_block(begin, end, [=](long i, auto block_length) {
+      C slope[block_length()], root[block_length()], first[block_length()];
       kernel::load_all(g + i, slope);
-      for (int l = 0; l < length(); ++l) {
+      for (int l = 0; l < block_length(); ++l) {
         const C gradient = slope[l] * scale;
         first[l] = beta1 * C(m[i + l]) + rest1 * gradient;
         root[l] = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
@@ -47,7 +47,7 @@ struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> 
         v[i + l] = T(root[l]);
       }
       kernel::sqrt_all(root);
-      for (int l = 0; l < length(); ++l)
+      for (int l = 0; l < block_length(); ++l)
         p[i + l] = T(C(p[i + l]) - rate * (first[l] / (root[l] + epsilon) + decay * C(p[i + l])));
     });
   }
