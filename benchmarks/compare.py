@@ -53,7 +53,7 @@ def arguments():
     )
     parser.add_argument("--seed", type=int, default=1, help="what --random draws (default 1)")
     parser.add_argument(
-        "--readme", action="store_true", help="write what was measured into README.md's table of figures"
+        "--readme", action="store_true", help="write what was measured into docs/figures.md, and README.md's part of it"
     )
     parser.add_argument("--list", action="store_true", help="print the works and their bars, and do nothing else")
     parser.add_argument("--venv", metavar="DIR", default=os.path.join(build.FOLDER, "venv"), 
@@ -301,11 +301,9 @@ class Bench:
             machine += (
                 ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
             )
-            readme.update(
-                os.path.join(build.SOURCE, "README.md"),
-                readme.lines_of(self.rows, self.figures, self.options.threads),
-                machine,
-            )
+            lines = readme.lines_of(self.rows, self.figures, self.options.threads)
+            readme.update(os.path.join(build.SOURCE, "docs", "figures.md"), lines, machine)
+            readme.update(os.path.join(build.SOURCE, "README.md"), lines, machine, add=False)
         table = table or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)

@@ -1,19 +1,37 @@
-# What `cmake --install` writes: the headers, and a package that find_package(tenon) finds. Nothing depends on the
-# machine.
+# What `cmake --install` writes: the headers, a package that find_package(tenon) finds, files for pkg-config, and what
+# shows values in debuggers. Nothing depends on the machine, and everything may be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")
 install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING
   PATTERN "*.hpp" PATTERN "*.cuh")
-install(TARGETS tenon tenon_diagnostics EXPORT tenonTargets)
+install(DIRECTORY debugger/ DESTINATION share/tenon/debugger FILES_MATCHING PATTERN "*.py" PATTERN "*.cpp"
+  PATTERN __pycache__ EXCLUDE)
+target_include_directories(tenon INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+install(TARGETS tenon tenon_diagnostics tenon_debugger EXPORT tenonTargets)
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${package_dir}")
 
-configure_package_config_file(cmake/tenonConfig.cmake.in "${PROJECT_BINARY_DIR}/tenonConfig.cmake"
-  INSTALL_DESTINATION "${package_dir}")
 # Before 1.0 a minor version may change names, so only the same minor version fits.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES "${PROJECT_BINARY_DIR}/tenonConfig.cmake" "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
-  DESTINATION "${package_dir}")
+install(FILES cmake/tenonConfig.cmake cmake/optional.cmake cmake/optimized.cmake
+  "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# Paths count from the folder of the .pc file, unless somebody chose an absolute one.
+set(pc_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
+set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+if(NOT IS_ABSOLUTE "${pc_dir}")
+  file(RELATIVE_PATH up "/${pc_dir}" "/")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(pc_prefix "\${pcfiledir}/${up}")
+endif()
+set(pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
+if(NOT IS_ABSOLUTE "${pc_includedir}")
+  set(pc_includedir "\${prefix}/${pc_includedir}")
+endif()
+foreach(name tenon tenon-zlib)
+  configure_file(cmake/${name}.pc.in "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${pc_dir}")
+endforeach()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

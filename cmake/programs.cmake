@@ -12,7 +12,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
 endif()
 
 add_library(tenon_program INTERFACE)
-target_link_libraries(tenon_program INTERFACE tenon::tenon)
+target_link_libraries(tenon_program INTERFACE tenon::tenon "$<$<CONFIG:Debug>:tenon::debugger>")
 target_compile_options(tenon_program INTERFACE -Wall -Wextra)
 
 if(TENON_MARCH)

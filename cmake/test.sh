@@ -14,8 +14,8 @@ sh cmake/test.sh --list            the names of the tests
      --preset asan                 another build: release (the usual one), debug, asan, tsan, clang
      --march x86-64-v2             for another instruction set than this machine's
 
-On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time), as root or with
-sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit
+On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time, gdb), as root or
+with sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit
 the cores that are used.
 END
 }
@@ -80,6 +80,7 @@ if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/
 #error
 #endif' | g++ -E -x c++ - >/dev/null 2>&1 || extra=libxtensor-dev
   [ -x /usr/bin/time ] || extra="$extra time"
+  command -v gdb >/dev/null || extra="$extra gdb"
 fi
 # shellcheck disable=SC2086  # several words
 need g++ cmake make ninja-build doctest-dev zlib1g-dev $extra

@@ -17,7 +17,7 @@ from harness.side import Side
 class Figure:
     """One line of the second table: a value that may be `gate` at most (nan: shown only).
 
-    Its line in README.md, which figures may share, is called `title`; `short` stands before the value there.
+    Its line in docs/figures.md, which figures may share, is called `title`; `short` stands before the value there.
     """
     row: str
     title: str

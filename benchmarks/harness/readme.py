@@ -1,5 +1,5 @@
-"""The table of figures in README.md, between two marks. A run replaces the lines that it measured and leaves the
-others."""
+"""The tables of figures in docs/figures.md, which has all, and in README.md, a choice of them: each between two marks.
+A run replaces the lines that it measured and leaves the others."""
 
 import math
 
@@ -54,8 +54,8 @@ def lines_of(rows, figures, threads):
     return lines
 
 
-def update(path, lines, machine):
-    """Writes the lines into the file; raises ValueError if it has no marks."""
+def update(path, lines, machine, add=True):
+    """Writes the lines into the file; raises ValueError if it has no marks. Without `add` only what the table has."""
     with open(path) as file:
         text = file.read()
     if BEGIN not in text or END not in text:
@@ -66,6 +66,7 @@ def update(path, lines, machine):
         line.split(" | ")[0].removeprefix("| "): line
         for line in old.splitlines()
         if line.startswith("| ") and line != HEAD[0]
-    } | lines
+    }
+    table |= {what: line for what, line in lines.items() if add or what in table}
     with open(path, "w") as file:
         file.write("\n".join([before + BEGIN, machine, "", *HEAD, *table.values(), END]) + after)

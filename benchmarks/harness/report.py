@@ -25,7 +25,7 @@ class Row:
     arena: float = math.nan  # KB
     allocations: float = math.nan
     note: str = ""
-    title: str = ""  # of its line in README.md
+    title: str = ""  # of its line in docs/figures.md
     only: str = ""   # what measures it again: compare.py --only ...
 
 

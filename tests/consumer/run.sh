@@ -1,12 +1,13 @@
 #!/bin/sh
 # Builds and runs the project of this folder with Tenon from `find_package`, `add_subdirectory`, or `fetch_content`:
-# `run.sh WAY [cmake [compiler]]`. Writes to the current folder.
+# `run.sh WAY [cmake [compiler]]`. Writes to the current folder. Exit status 77: the compiler is not here.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 way=$1
 cmake=${2:-cmake}
 compiler=${3:-g++}
+command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; exit 77; }
 work=$PWD/$way
 rm -rf "$work" && mkdir -p "$work" || exit 1
 
@@ -29,11 +30,38 @@ if [ "$way" = find_package ]; then
   fi
   if grep -rn -e '-march' "$work/prefix/share/cmake"; then echo "FAILED: the exported target carries -march"; exit 1; fi
 
-  if configure -DCOMPONENT=teleport >"$work/log" 2>&1; then echo "FAILED: an unknown component was accepted"; exit 1; fi
-  tr -s ' \n' ' ' <"$work/log" | grep -q 'has no component `teleport`' ||
-    { cat "$work/log"; echo "FAILED: the message does not name the component"; exit 1; }
-  rm -rf "$work/build"
 fi
+
+# refused SENTENCE OPTION...: configures with the options, which must end with the sentence.
+refused() {
+  sentence=$1
+  shift
+  if configure "$@" >"$work/log" 2>&1; then echo "FAILED: accepted: $*"; exit 1; fi
+  tr -s ' \n' ' ' <"$work/log" | grep -qF "$sentence" ||
+    { cat "$work/log"; echo "FAILED: $*: the message does not say: $sentence"; exit 1; }
+}
+no_zlib=-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
+no_xtensor=-DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON
+refused 'tenon has no component `teleport`. Its components: zlib, xtensor.' -DCOMPONENTS=teleport
+refused "tenon's component \`zlib\` needs zlib, which is not found here: install it" -DCOMPONENTS=zlib $no_zlib
+refused "tenon's component \`xtensor\` needs xtensor, which is not found here: install it" -DCOMPONENTS=xtensor \
+  $no_xtensor
+if [ "$way" = find_package ]; then
+  for version in 0.0 0.2 1.0 0.1.99; do
+    refused 'compatible with requested version' -DVERSION=$version
+  done
+fi
+rm -rf "$work/build"
+
+# Advice to one who builds without optimization and nowhere says so; none to others.
+advice='compiled without optimization'
+quietly configure -DCMAKE_BUILD_TYPE=
+[ "$(grep -c "$advice" "$work/log")" -eq 1 ] || { cat "$work/log"; echo "FAILED: no advice to optimize"; exit 1; }
+for options in -DCMAKE_BUILD_TYPE=Release -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Og -DOPTIONS=-O2; do
+  quietly configure -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS= -DOPTIONS= "$options"
+  if grep "$advice" "$work/log"; then echo "FAILED: advice to optimize, with $options"; exit 1; fi
+done
+rm -rf "$work/build"
 
 quietly configure
 if grep -n -e '-march' -e '-fsanitize' -e '-Wall' "$work/build/compile_commands.json"; then
@@ -46,6 +74,10 @@ if ! grep -q 'max-errors=1\|error-limit=1' "$work/build/compile_commands.json"; 
 fi
 quietly "$cmake" --build "$work/build"
 quietly "$work/build/consumer"
+if command -v readelf >/dev/null; then
+  script=$(readelf -p .debug_gdb_scripts "$work/build/consumer_with_advice" | sed -n 's/.*\] *//p')
+  [ -f "$script" ] || { echo "FAILED: tenon::debugger names \`$script\`, which is no file"; exit 1; }
+fi
 programs=$(find "$work/build" -type f -perm -u+x ! -path '*/CMakeFiles/*' ! -name '*.so*' | wc -l)
 [ "$programs" -eq 2 ] || { echo "FAILED: $programs programs were built, not the two of the consumer"; exit 1; }
 if (cd "$work/build" && ctest -N 2>/dev/null) | grep -q 'Total Tests: [1-9]'; then

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Every C++ block of README.md and CONTRIBUTING.md is compiled, and programs and tests among them are run.
+# Every C++ block of README.md, CONTRIBUTING.md, and the pages in docs/ is compiled, and programs and tests among them
+# are run. The blocks of a page in docs/ are one program: what it returns is looked at. (What other blocks of
+# docs/consuming.md say is done by tests/consumer/page.sh.)
 #   snippets.sh SOURCE_DIR CXX
 set -eu
 source=$1
@@ -23,6 +25,23 @@ mv "$work/README-1" "$work/readme.cpp"
   -lpthread
 "$work/readme" | tail -n 1 | tee "$work/readme.txt"
 awk '$1 == "accuracy" && $2 > 0.95 { good = 1 } END { exit !good }' "$work/readme.txt"
+
+# Links between pages lead to files.
+for page in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md); do
+  grep -o ']([^)#: ]*[.]md' "$source/$page" | sed 's/](//' | while read -r target; do
+    [ -e "$source/$(dirname "$page")/$target" ] || { echo "$page: there is no $target"; exit 1; }
+  done
+done
+
+# Pages of docs: all blocks of a page, in their order.
+for page in "$source"/docs/*.md; do
+  name=$(basename "$page" .md)
+  [ "$(blocks "docs/$name.md")" -gt 0 ] || continue
+  echo "docs/$name.md"
+  ls "$work/$name"-* | sort -t - -k 2 -n | xargs cat >"$work/$name.cpp"
+  "$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$source/include" "$work/$name.cpp" -o "$work/$name" -lpthread
+  (cd "$work" && "./$name" >"$name.txt") || { cat "$work/$name.txt"; echo "docs/$name.md: its program fails"; exit 1; }
+done
 
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"

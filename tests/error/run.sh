@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compiles mistakes, and checks that the compiler explains each in one sentence and few lines:
-#   run.sh [--compiler g++|clang++-19|nvcc|all] [mistake.cpp ...]         (default: g++, every mistake in this folder)
+#   run.sh [--precompiled DIR] [--compiler g++|clang++-19|nvcc|all] [mistake.cpp ...]
+# (default: g++, every mistake in this folder; what precompile.sh wrote in DIR spares g++ the parsing)
 # A mistake begins with   // expects: the sentence that must appear       (read.awk says how it is found)
 #                         // lines: g++ 8, clang 9, nvcc 8      (optional; the longest output allowed, these by default)
 # and X.fixed.cpp beside X.cpp is the cure, which must compile. Exit status 77: none of the compilers is installed.
@@ -20,7 +21,8 @@ compile() {
     nvcc) nvcc -std=c++20 --expt-relaxed-constexpr -I"$include" -c -x cu -o /dev/null -Xcompiler -fmax-errors=1 "$2" \
       >"$output" 2>&1 ;;
     clang*) "$1" -std=c++20 -I"$include" -fsyntax-only -ferror-limit=1 "$2" >"$output" 2>&1 ;;
-    *) "$1" -std=c++20 -I"$include" -fsyntax-only -fmax-errors=1 "$2" >"$output" 2>&1 ;;
+    *) "$1" -std=c++20 ${precompiled:+"-I$precompiled"} -I"$include" -fsyntax-only -fmax-errors=1 "$2" \
+      >"$output" 2>&1 ;;
   esac
 }
 
@@ -61,6 +63,13 @@ check() {
   row "$1" "$name" "$lines" "$allowed" ok
 }
 
+precompiled=
+if [ "${1:-}" = --precompiled ]; then
+  header=${2:?--precompiled needs a folder}/tenon/tenon.hpp.gch
+  # g++ would take an old one, too
+  [ ! -e "$header" ] || [ -n "$(find "$include" -newer "$header" -name '*.hpp' | head -n 1)" ] || precompiled=$2
+  shift 2
+fi
 compilers=g++
 if [ "${1:-}" = --compiler ]; then
   compilers=${2:?--compiler needs a name}

@@ -5,13 +5,14 @@
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root" || exit 1
+files=$(mktemp) || exit 1
+trap 'rm -f "$files"' EXIT
 
 if [ -e .git ] && command -v git >/dev/null; then
   git ls-files --cached --others --exclude-standard
 else
   find . \( -name build -o -name __pycache__ -o -name .git \) -prune -o -type f -print | sed 's|^\./||'
-fi | grep -v '^tests/golden/.*\.txt$' | LC_ALL=C sort >"${TMPDIR:-/tmp}/lines.$$"
-trap 'rm -f "${TMPDIR:-/tmp}/lines.$$"' EXIT
+fi | grep -v '^tests/golden/.*\.txt$' | LC_ALL=C sort >"$files"
 
 # Bytes 128 to 191 continue a character of UTF-8, so what is left without them are the characters.
 found=$(while IFS= read -r file; do
@@ -22,7 +23,7 @@ found=$(while IFS= read -r file; do
       print name ":" FNR ": " length(line) " characters, at most 120 are allowed"
     }
   ' "$file"
-done <"${TMPDIR:-/tmp}/lines.$$")
+done <"$files")
 if [ -n "$found" ]; then
   echo "$found"
   echo "FAILED: wrap these lines."
@@ -34,7 +35,7 @@ command -v clang-format-19 >/dev/null || {
   echo "SKIPPED: clang-format-19 is not installed (apt-get install clang-format-19), formats were not looked at"
   exit 0
 }
-if ! grep -E '\.(hpp|cpp|cu|cuh|h)$' "${TMPDIR:-/tmp}/lines.$$" | xargs clang-format-19 --dry-run -Werror; then
+if ! grep -E '\.(hpp|cpp|cu|cuh|h)$' "$files" | xargs clang-format-19 --dry-run -Werror; then
   echo "FAILED: run clang-format-19 -i on these files."
   exit 1
 fi

@@ -172,7 +172,7 @@ function open_brace(    text) {
 }
 FNR == 1 { begin_file() }
 directive || (/^[ \t]*#/ && !in_comment) { directive = /\\$/; next }
-/^TENON_EXACT_(BEGIN|END)/ { next }
+/^TENON_(EXACT|INT_SIZES)_(BEGIN|END)/ { next }
 {
   line = bare($0)
   for (k = 1; k <= length(line); ++k) {

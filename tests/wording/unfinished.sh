@@ -5,7 +5,8 @@ set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root" || exit 1
 set --
-for place in include examples tests benchmarks cmake README.md CONTRIBUTING.md CHANGELOG.md CMakeLists.txt; do
+for place in include examples tests benchmarks cmake docs packaging README.md CONTRIBUTING.md CHANGELOG.md \
+  CMakeLists.txt meson.build; do
   [ -e "$place" ] && set -- "$@" "$place"
 done
 words='to[d]o|fix[m]e|x[x]x|ha[c]k|st[u]b|place[h]older|un[i]mplemented|not [i]mplemented|for n[o]w'

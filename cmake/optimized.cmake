@@ -1,0 +1,45 @@
+# One sentence for a project that is built without optimization and nowhere says that it wants that. Installed with the
+# package. It comes at the end of the project's configuration, because flags may stand behind find_package(tenon).
+
+# Sets `found` if a flag -O stands anywhere in the folder, its targets, or the folders below.
+function(tenon_names_a_level found directory)
+  get_directory_property(flags DIRECTORY "${directory}" DEFINITION CMAKE_CXX_FLAGS)
+  get_directory_property(options DIRECTORY "${directory}" COMPILE_OPTIONS)
+  list(APPEND flags ${options})
+  get_directory_property(targets DIRECTORY "${directory}" BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    foreach(property COMPILE_OPTIONS COMPILE_FLAGS INTERFACE_COMPILE_OPTIONS)
+      get_target_property(options ${target} ${property})
+      list(APPEND flags ${options})
+    endforeach()
+  endforeach()
+  set(level FALSE)
+  if("${flags}" MATCHES "(^|[^A-Za-z0-9])-O([0-9gsz]|fast)?($|[^A-Za-z0-9])")
+    set(level TRUE)
+  endif()
+
+  get_directory_property(folders DIRECTORY "${directory}" SUBDIRECTORIES)
+  foreach(folder IN LISTS folders)
+    if(NOT level)
+      tenon_names_a_level(level "${folder}")
+    endif()
+  endforeach()
+  set(${found} ${level} PARENT_SCOPE)
+endfunction()
+
+function(tenon_advise_optimization)
+  if(CMAKE_BUILD_TYPE OR CMAKE_CONFIGURATION_TYPES)
+    return()
+  endif()
+  tenon_names_a_level(level "${CMAKE_SOURCE_DIR}")
+  if(NOT level)
+    message(WARNING "Tenon will be compiled without optimization, which makes it many times slower: configure with "
+      "-DCMAKE_BUILD_TYPE=Release (or Debug, if you want that).")
+  endif()
+endfunction()
+
+get_property(tenon_advises GLOBAL PROPERTY TENON_ADVISES_OPTIMIZATION)
+if(NOT tenon_advises)
+  set_property(GLOBAL PROPERTY TENON_ADVISES_OPTIMIZATION TRUE)
+  cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL tenon_advise_optimization)
+endif()

@@ -1,0 +1,42 @@
+# Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
+# the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
+# itself, or tenon::xtensor, which a program links that includes <tenon/core/xtensor.hpp>.
+set(tenon_components zlib xtensor)
+
+# Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
+# Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
+function(tenon_find_component name scope)
+  set(missing "")
+  if(name STREQUAL "zlib")
+    find_package(ZLIB QUIET ${scope})
+    if(NOT ZLIB_FOUND)
+      string(CONCAT missing "tenon's component `zlib` needs zlib, which is not found here: install it (on Debian: "
+        "apt-get install zlib1g-dev), or leave the component out and do without .gz files.")
+    elseif(NOT TARGET tenon::zlib)
+      add_library(tenon::zlib INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::zlib INTERFACE ZLIB::ZLIB)
+      target_compile_definitions(tenon::zlib INTERFACE TENON_WITH_ZLIB=1)
+    endif()
+  elseif(name STREQUAL "xtensor")
+    find_package(xtensor QUIET ${scope})
+    if(NOT xtensor_FOUND)
+      string(CONCAT missing "tenon's component `xtensor` needs xtensor, which is not found here: install it (on "
+        "Debian: apt-get install libxtensor-dev), or leave the component out and do without "
+        "<tenon/core/xtensor.hpp>.")
+    elseif(NOT TARGET tenon::xtensor)
+      add_library(tenon::xtensor INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::xtensor INTERFACE tenon::tenon xtensor)
+      if(xtensor_VERSION VERSION_LESS 0.26)
+        # clang 19 finds two specializations of it equally good, and wants this flag of its own past to choose.
+        set(new_clang "$<COMPILE_LANG_AND_ID:CXX,Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,19>")
+        target_compile_options(tenon::xtensor INTERFACE
+          "$<$<AND:${new_clang}>:-fno-relaxed-template-template-args>"
+          "$<$<AND:${new_clang}>:-Wno-deprecated-no-relaxed-template-template-args>")
+      endif()
+    endif()
+  else()
+    list(JOIN tenon_components ", " known)
+    set(missing "tenon has no component `${name}`. Its components: ${known}.")
+  endif()
+  set(tenon_missing "${missing}" PARENT_SCOPE)
+endfunction()
