@@ -7,6 +7,8 @@ source=$(cd "$here/../.." && pwd)
 cmake=${1:-cmake} compiler=${2:-g++}
 work=$PWD/install
 rm -rf "$work" && mkdir -p "$work" || exit 1
+elsewhere=$(mktemp -d) || exit 1  # CMake refuses an include folder in the source tree, where this may run
+trap 'rm -rf "$elsewhere"' EXIT
 fail() { echo "FAILED: $*"; exit 1; }
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; fail "$*"; }; }
 
@@ -75,7 +77,7 @@ if pkg-config --exists zlib; then
   PKG_CONFIG_PATH=$work/root/usr/share/pkgconfig pkg-config --cflags --libs tenon-zlib >"$work/flags"
   grep -q -e '-DTENON_WITH_ZLIB=1' "$work/flags" && grep -q -e '-lz' "$work/flags" || fail "tenon-zlib says no zlib"
 fi
-for folder in include/tenon-0.1 "$work/elsewhere"; do
+for folder in include/tenon-0.1 "$elsewhere"; do
   quietly "$cmake" -S "$source" -B "$work/build" -DCMAKE_INSTALL_INCLUDEDIR="$folder"
   quietly "$cmake" --install "$work/build" --prefix "$work/own"
   built_with "$work/own/share/pkgconfig" tenon
