@@ -49,7 +49,7 @@ struct Graphs<Net, tenon::Shape<E...>, Parts...> {
   using Images = tenon::TypeKey<tenon::Dtype::float32, tenon::dyn, E...>;
   using Loss = tenon::nn::SoftmaxCrossEntropyWithLogits<>;
   using Training = tenon::detail::TriedGraph<
-      tenon::detail::TrainStepIn<Net, Loss, tenon::nn::Momentum<>, tenon::detail::precision_of<Parts...>(), Images,
+      tenon::detail::TrainStepIn<Net, Loss, tenon::nn::Momentum, tenon::detail::precision_of<Parts...>(), Images,
                                  tenon::TypeKey<tenon::Dtype::int32, tenon::dyn>>>;
   using Forward = tenon::detail::TriedGraph<tenon::detail::EvalStep<Net, tenon::NoLoss, Images>>;
 };

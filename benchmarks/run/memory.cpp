@@ -12,7 +12,7 @@ namespace {
 template <class Net, int... E>
 std::vector<double> bytes(long n) {
   using Labels = TypeKey<Dtype::int32, dyn>;
-  using Source = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>,
+  using Source = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum,
                                           TypeKey<Dtype::float32, dyn, E...>, Labels>;
   using Step = Compiled<Source>;
   using Plain = Compiled<Source, no_passes>;

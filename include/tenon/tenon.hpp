@@ -1,17 +1,19 @@
 // Tenon, all of it but what needs a library of its own: tensors, operators, cells, training, data sets, files.
 #pragma once
 // First those files in which compile errors are reported: compilers print how each came to be included.
+#include <tenon/core/tensor.hpp>
 #include <tenon/eager/apply.hpp>
 #include <tenon/ops/binary.hpp>
 // They stand in this order, which a formatter must not change.
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/cell_list.hpp>
 #include <tenon/nn/conv2d.hpp>
+#include <tenon/nn/grad.hpp>
 #include <tenon/train/model.hpp>
 // The rest, in the order of their names.
 #include <tenon/core/context.hpp>
 #include <tenon/core/log.hpp>
 #include <tenon/core/random.hpp>
-#include <tenon/core/tensor.hpp>
 #include <tenon/core/tensor_compare.hpp>
 #include <tenon/core/tensor_print.hpp>
 #include <tenon/dataset/dataset.hpp>

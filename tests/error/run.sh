@@ -1,19 +1,28 @@
 #!/bin/sh
 # Compiles mistakes, and checks that the compiler explains each in one sentence and few lines:
-#   run.sh [--precompiled DIR] [--compiler g++|clang++-19|nvcc|all] [mistake.cpp ...]
-# (default: g++, every mistake in this folder; what precompile.sh wrote in DIR spares g++ the parsing)
+#   run.sh [--precompiled DIR] [--compiler g++|clang++-19|nvcc|all] [--show] [mistake.cpp | table.txt ...]
+# (default: g++, every mistake and table in this folder; what precompile.sh wrote in DIR spares g++ the parsing; --show
+# prints what the compilers say of the mistakes)
 # A mistake begins with   // expects: the sentence that must appear       (read.awk says how it is found)
 #                         // lines: g++ 8, clang 9, nvcc 8      (optional; the longest output allowed, these by default)
-# and X.fixed.cpp beside X.cpp is the cure, which must compile. Exit status 77: none of the compilers is installed.
+# and X.fixed.cpp beside X.cpp is the cure, which must compile.
+# A table makes mistakes of X.cpp beside it, which must compile: a line each,
+# and a table, which counts the lines of all its mistakes together, allows each 20 of them:
+#   name ## a piece of X.cpp that stands there once ## what is written instead ## the sentence [## lines: clang 12]
+# The sentence - stands for a mistake that is left to the compiler's own words, whatever they are.
+# Exit status 77: none of the compilers is installed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 include=$here/../../include
-output=$(mktemp) || exit 1
-trap 'rm -f "$output"' EXIT
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+output=$work/output
+show=no
 LC_ALL=C.UTF-8   # so that g++ quotes with other marks than those of C++
 export LC_ALL
 failed=0
 ran=0
+said_well=  # the numbers of lines of mistakes with a sentence
 
 # compile COMPILER FILE: writes to $output what a user would see.
 compile() {
@@ -26,41 +35,73 @@ compile() {
   esac
 }
 
-# budget COMPILER FILE: the number of lines allowed.
-budget() {
+# allow COMPILER TEXT: sets $allowed, the number of lines allowed; TEXT may name another than usual.
+allow() {
   case $1 in clang*) family=clang usual=9 ;; nvcc) family=nvcc usual=8 ;; *) family='g++' usual=8 ;; esac
-  own=$(sed -n '1,5s|^// lines:||p' "$2" | tr ',' '\n' | awk -v family="$family" '$1 == family { print $2 }')
-  echo "${own:-$usual}"
+  own=$(printf '%s\n' "$2" | tr ',' '\n' | awk -v family="$family" '$1 == family { print $2 }')
+  allowed=${own:-$usual}
 }
 
-row() { printf '%-11s %-36s %5s of %-3s %s\n' "$1" "$2" "$3" "$4" "$5"; }
-
+row() { printf '%-11s %-36s %5s of %-3s %s\n' "$1" "$name" "$lines" "$allowed" "$2"; }
+said() { sed 's/^/    | /' "$output" | cut -c1-400; }
 fail() {
-  row "$1" "$name" "$lines" "$allowed" "FAILED: $2"
-  sed 's/^/    | /' "$output" | cut -c1-400
+  row "$1" "FAILED: $2"
+  said
   failed=1
 }
 
-check() {
-  name=$(basename "$2" .cpp)
-  sentence=$(sed -n '1s|^// expects: *||p' "$2")
-  fixed=${2%.cpp}.fixed.cpp
+# judge COMPILER FILE SENTENCE: whether the mistake $name is explained.
+judge() {
   lines=-
-  allowed=$(budget "$1" "$2")
   : >"$output"
   ran=1
-  if [ -z "$sentence" ]; then fail "$1" "the first line must be \`// expects: sentence\`"; return; fi
-  if [ ! -f "$fixed" ]; then fail "$1" "there is no $(basename "$fixed")"; return; fi
-
-  if compile "$1" "$2"; then fail "$1" "it compiles"; return; fi
+  if [ -z "$3" ]; then fail "$1" "it has no sentence that is expected"; return 1; fi
+  if compile "$1" "$2"; then fail "$1" "it compiles"; return 1; fi
   lines=$(wc -l <"$output")
-  if ! awk -v sentence="$(printf '%s' "$sentence" | sed 's/\\/\\\\/g')" -f "$here/read.awk" "$output"; then
-    fail "$1" "the compiler does not say \`$sentence\`"
-    return
+  if [ "$3" = - ]; then return; fi
+  said_well="$said_well $lines"
+  if ! awk -v sentence="$(printf '%s' "$3" | sed 's/\\/\\\\/g')" -f "$here/read.awk" "$output"; then
+    fail "$1" "the compiler does not say \`$3\`"
+    return 1
   fi
-  if [ "$lines" -gt "$allowed" ]; then fail "$1" "too many lines"; return; fi
-  if ! compile "$1" "$fixed"; then fail "$1" "$(basename "$fixed") does not compile"; return; fi
-  row "$1" "$name" "$lines" "$allowed" ok
+  if [ "$lines" -gt "$allowed" ]; then fail "$1" "too many lines"; return 1; fi
+}
+
+# right COMPILER FILE: whether what has no mistake compiles.
+right() {
+  if compile "$1" "$2"; then return 0; fi
+  fail "$1" "$(basename "$2") does not compile"
+  return 1
+}
+
+check_file() {
+  name=$(basename "$2" .cpp)
+  fixed=${2%.cpp}.fixed.cpp
+  allow "$1" "$(sed -n '1,5s|^// lines:||p' "$2")"
+  judge "$1" "$2" "$(sed -n '1s|^// expects: *||p' "$2")" || return
+  if [ ! -f "$fixed" ]; then fail "$1" "there is no $(basename "$fixed")"; return; fi
+  right "$1" "$fixed" || return
+  row "$1" ok
+  [ $show = no ] || said
+}
+
+check_table() {
+  base=${2%.txt}.cpp all=0 said_well=
+  name=$(basename "$base") lines=- allowed=-
+  right "$1" "$base" || return
+  while IFS= read -r line; do
+    case $line in '' | '#'*) continue ;; esac
+    printf '%s\n' "$line" | awk -v base="$base" -v mistake="$work/mistake.cpp" -v fields="$work/fields" \
+      -f "$here/table.awk" || { failed=1; continue; }
+    { read -r name; read -r sentence; read -r own; } <"$work/fields"
+    allow "$1" "${own:-g++ 20, clang 20, nvcc 20}"
+    all=$((all + 1))
+    judge "$1" "$work/mistake.cpp" "$sentence" || continue
+    if [ "$sentence" = - ]; then row "$1" "its own words"; else row "$1" ok; fi
+    [ $show = no ] || said
+  done <"$2"
+  median=$(printf '%s\n' $said_well | sort -n | awk '{ line[NR] = $1 } END { print line[int((NR + 1) / 2)] }')
+  echo "$1, $(basename "$2"): $(echo $said_well | wc -w) of $all mistakes with a sentence, $median lines in the median"
 }
 
 precompiled=
@@ -76,15 +117,22 @@ if [ "${1:-}" = --compiler ]; then
   shift 2
   [ "$compilers" != all ] || compilers='g++ clang++-19 nvcc'
 fi
+if [ "${1:-}" = --show ]; then
+  show=yes
+  shift
+fi
 if [ $# -eq 0 ]; then
-  set -- $(find "$here" -name '*.cpp' ! -name '*.fixed.cpp' ! -path '*/selftest/*' | sort)
-  [ $# -gt 0 ] || { echo "SKIPPED: there is no mistake in tests/error"; exit 77; }
+  set -- $(find "$here" -name '*.cpp' ! -name '*.fixed.cpp' ! -path '*/selftest/*' ! -path '*/table/*' | sort) \
+    "$here"/table/*.txt
 fi
 
-row compiler mistake lines max result
+name=mistake lines=lines allowed=max
+row compiler result
 for compiler in $compilers; do
   command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; continue; }
-  for file; do check "$compiler" "$file"; done
+  for file; do
+    case $file in *.txt) check_table "$compiler" "$file" ;; *) check_file "$compiler" "$file" ;; esac
+  done
 done
 [ $ran -eq 1 ] || exit 77
 exit $failed

@@ -50,7 +50,7 @@ const Register all{
     {"lenet32/momentum_nesterov_wd",
      [] {
        repeat<Lenet32>("momentum_nesterov_wd",
-                       nn::Momentum<true>{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-3f});
+                       nn::NesterovMomentum{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-3f});
      }},
     {"lenet32/adam", [] { repeat<Lenet32>("adam", nn::Adam{}); }},
     {"lenet32/adamweightdecay", [] { repeat<Lenet32>("adamweightdecay", nn::AdamWeightDecay{.weight_decay = 0.01f}); }},

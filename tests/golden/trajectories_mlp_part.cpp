@@ -52,7 +52,7 @@ const Register all{
        repeat<Mlp>("sgd_momentum_dampening_wd",
                    nn::SGD{.learning_rate = 0.05, .momentum = 0.9f, .dampening = 0.2f, .weight_decay = 0.01f});
      }},
-    {"mlp/sgd_nesterov", [] { repeat<Mlp>("sgd_nesterov", nn::SGD<true>{.learning_rate = 0.05, .momentum = 0.9f}); }},
+    {"mlp/sgd_nesterov", [] { repeat<Mlp>("sgd_nesterov", nn::NesterovSGD{.learning_rate = 0.05, .momentum = 0.9f}); }},
     {"mlp/sgd_poly", [] { repeat<Mlp>("sgd_poly", nn::SGD{.learning_rate = polynomial}); }},
     {"mlp/momentum", [] { repeat<Mlp>("momentum", nn::Momentum{.learning_rate = 0.05, .momentum = 0.9f}); }},
     {"mlp/momentum_pynative",
@@ -60,7 +60,7 @@ const Register all{
     {"mlp/momentum_wd",
      [] { repeat<Mlp>("momentum_wd", nn::Momentum{.learning_rate = 0.05, .momentum = 0.9f, .weight_decay = 0.01f}); }},
     {"mlp/momentum_nesterov",
-     [] { repeat<Mlp>("momentum_nesterov", nn::Momentum<true>{.learning_rate = 0.05, .momentum = 0.9f}); }},
+     [] { repeat<Mlp>("momentum_nesterov", nn::NesterovMomentum{.learning_rate = 0.05, .momentum = 0.9f}); }},
     {"mlp/momentum_loss_scale",
      [] {
        repeat<Mlp, Loss128>(
@@ -83,9 +83,9 @@ const Register all{
     {"mlp/adam_pynative", [] { repeat<Mlp>("adam_pynative", nn::Adam{.learning_rate = 0.01}); }},
     {"mlp/adam_wd", [] { repeat<Mlp>("adam_wd", nn::Adam{.learning_rate = 0.01, .weight_decay = 0.01f}); }},
     {"mlp/adam_nesterov",
-     [] { repeat<Mlp>("adam_nesterov", nn::Adam<nn::AdamConfig{.use_nesterov = true}>{.learning_rate = 0.01}); }},
+     [] { repeat<Mlp>("adam_nesterov", nn::AdamWith<nn::AdamConfig{.use_nesterov = true}>{.learning_rate = 0.01}); }},
     {"mlp/adam_amsgrad",
-     [] { repeat<Mlp>("adam_amsgrad", nn::Adam<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 0.01}); }},
+     [] { repeat<Mlp>("adam_amsgrad", nn::AdamWith<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 0.01}); }},
     {"mlp/adam_exp_stair", [] { repeat<Mlp>("adam_exp_stair", nn::Adam{.learning_rate = stairs}); }},
     {"mlp/adam_warmup", [] { repeat<Mlp>("adam_warmup", nn::Adam{.learning_rate = warm_up}); }},
     {"mlp/adamweightdecay",

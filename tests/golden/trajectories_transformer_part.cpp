@@ -54,7 +54,7 @@ struct Transformer {
 
 const Register all{
     {"transformer/momentum_nesterov",
-     [] { repeat<Transformer>("momentum_nesterov", nn::Momentum<true>{.learning_rate = 0.05, .momentum = 0.9f}); }},
+     [] { repeat<Transformer>("momentum_nesterov", nn::NesterovMomentum{.learning_rate = 0.05, .momentum = 0.9f}); }},
     {"transformer/adam", [] { repeat<Transformer>("adam", nn::Adam{.learning_rate = 0.005}); }},
     {"transformer/adamweightdecay_pynative",
      [] {

@@ -19,10 +19,10 @@ using namespace tenon;
 namespace {
 using Images = TypeKey<Dtype::float32, dyn, 20>;
 using Labels = TypeKey<Dtype::int32, dyn>;
-using Source = tenon::detail::TrainStep<Mlp, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>, Images, Labels>;
+using Source = tenon::detail::TrainStep<Mlp, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, Images, Labels>;
 using Fused = Compiled<Source>;
 using Plain = Compiled<Source, no_passes>;
-using Layout = StateLayout<Mlp, nn::Momentum<>>;
+using Layout = StateLayout<Mlp, nn::Momentum>;
 
 /// Memory for one training: parameters, state, and a batch.
 struct Training {
@@ -158,7 +158,7 @@ TEST_CASE("frozen parameters keep their bits, and the work for them is left out"
 }
 
 TEST_CASE("an update whose gradient is missing is left out") {
-  using Update = Compiled<tenon::detail::UpdateStep<Mlp, nn::Momentum<>>>;
+  using Update = Compiled<tenon::detail::UpdateStep<Mlp, nn::Momentum>>;
   Training training;
   Executor executor(Update::program);
   executor.bind(ParameterList(training.net).arena()->data, reinterpret_cast<std::byte*>(training.state.data()));
@@ -202,12 +202,12 @@ struct SmallConv : nn::Cell<SmallConv> {
   nn::Dense<80, 4> fc;
   constexpr auto construct(auto x) const { return fc(flatten(max_pool2d<2>(relu(conv2(relu(conv1(x))))))); }
 };
-using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>,
+using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum,
                                             TypeKey<Dtype::float32, dyn, 1, 8, 8>, Labels>;
 using InStages = Compiled<ConvSource>;
 using Unstaged = Compiled<ConvSource, Passes{.stages = false}>;
 static_assert(InStages::stages.count == 1 && Unstaged::stages.count == 0);
-using ConvLayout = StateLayout<SmallConv, nn::Momentum<>>;
+using ConvLayout = StateLayout<SmallConv, nn::Momentum>;
 
 /// What `steps` steps leave: the parameters, and the losses of all steps.
 template <class Policy = NoPolicy>

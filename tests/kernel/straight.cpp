@@ -98,7 +98,7 @@ auto rows() {
   }
   return dataset::from_arrays(dataset::column<Shape<4>>(std::move(x)), dataset::column<Shape<>>(std::move(labels)));
 }
-using Step = detail::StepRunner<Classifier, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>;
+using Step = detail::StepRunner<Classifier, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}>;
 static_assert(Straight<Step::TrainGraph<dataset::Column<float, Shape<dyn, 4>>,
                                         dataset::Column<std::int32_t, Shape<dyn>>>>::possible);
 

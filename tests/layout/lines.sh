@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lines and format: `lines.sh [project root]`. No line of a text that the repository keeps is longer than 120
-# characters; rows of Markdown tables and golden data are exempt. C++ is as clang-format-19 writes it, where that is
-# installed.
+# characters; rows of Markdown tables, tables of mistakes, and golden data are exempt. C++ is as clang-format-19 writes
+# it, where that is installed.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root" || exit 1
@@ -12,7 +12,7 @@ if [ -e .git ] && command -v git >/dev/null; then
   git ls-files --cached --others --exclude-standard
 else
   find . \( -name build -o -name __pycache__ -o -name .git \) -prune -o -type f -print | sed 's|^\./||'
-fi | grep -v '^tests/golden/.*\.txt$' | LC_ALL=C sort >"$files"
+fi | grep -Ev '^tests/(golden|error/table)/.*\.txt$' | LC_ALL=C sort >"$files"
 
 # Bytes 128 to 191 continue a character of UTF-8, so what is left without them are the characters.
 found=$(while IFS= read -r file; do

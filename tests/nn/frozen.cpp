@@ -34,7 +34,7 @@ template <class Net>
 long effects() {
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
   using Graph = Compiled<
-      detail::TrainStep<Net, Loss, nn::Momentum<>, TypeKey<Dtype::float32, dyn, 12>, TypeKey<Dtype::int32, dyn>>>;
+      detail::TrainStep<Net, Loss, nn::Momentum, TypeKey<Dtype::float32, dyn, 12>, TypeKey<Dtype::int32, dyn>>>;
   long count = 0;
   for (int id = 0; id < Graph::graph.count; ++id) count += Graph::graph[id].op->effect;
   return count;

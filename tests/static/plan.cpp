@@ -14,7 +14,7 @@ using tenon::Compiled, tenon::Dtype, tenon::TypeKey;
 namespace {
 using Labels = TypeKey<Dtype::int32, dyn>;
 template <class Net, int... E>
-using Training = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<>,
+using Training = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum,
                                           TypeKey<Dtype::float32, E...>, Labels>;
 template <class Net, int... E>
 using TrainingStep = Compiled<Training<Net, E...>>;

@@ -199,8 +199,8 @@ TEST_CASE("loss scale: updates wait for the look at all gradients, and without o
   using Labels = TypeKey<Dtype::int32, dyn>;
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
   using Drops = Compiled<
-      detail::TrainStepIn<Wide, Loss, nn::SGD<>, Precision{.scales_loss = true, .drops_overflow = true}, Keys, Labels>>;
-  using Scales = Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD<>, Precision{.scales_loss = true}, Keys, Labels>>;
+      detail::TrainStepIn<Wide, Loss, nn::SGD, Precision{.scales_loss = true, .drops_overflow = true}, Keys, Labels>>;
+  using Scales = Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD, Precision{.scales_loss = true}, Keys, Labels>>;
   int last_check = 0, first_update = Drops::graph.count, updates = 0, merged = 0;
   for (int id = 0; id < Drops::graph.count; ++id) {
     if (is<ops::OverflowCheck>(Drops::graph[id])) last_check = id;

@@ -13,8 +13,7 @@ using namespace small;
 
 namespace {
 auto momentum() { return nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}; }
-using Trained =
-    Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}, nn::Accuracy, nn::Loss>;
+using Trained = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, nn::Accuracy, nn::Loss>;
 constexpr Mode modes[]{Mode::graph, Mode::pynative};
 
 /// Checks the counts and outputs of two epochs of three steps.

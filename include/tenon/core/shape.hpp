@@ -104,6 +104,21 @@ constexpr bool has_countable_bytes(const TensorType& t) {
   return s << "]";
 }
 
+namespace detail {
+/// What is wrong with an assignment to a variable of another type.
+constexpr Sentence other_type_assigned(const TensorType& variable, const TensorType& value) {
+  Sentence s;
+  s << "a variable of " << tenon::name(variable.dtype) << " " << variable << " cannot become "
+    << tenon::name(value.dtype) << " " << value << ": give the new value a name of its own";
+  if (variable.dtype == value.dtype) s << ", in a loop call cells that keep the shape, or a CellList as a whole";
+  return s;
+}
+template <TensorType variable, TensorType value>
+struct OtherTypeAssigned {
+  static constexpr Sentence sentence = other_type_assigned(variable, value);
+};
+}  // namespace detail
+
 /// Normalizes an axis that counts from the end: -1 is the last one. Returns -1 if there is no such axis.
 constexpr int normalized_axis(int axis, int rank) {
   const int positive = axis < 0 ? axis + rank : axis;

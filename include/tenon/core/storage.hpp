@@ -43,7 +43,8 @@ class Storage {
     std::swap(data_, other.data_);
     return *this;
   }
-  ~Storage() {
+  // constexpr, as a function that takes a tensor may be: what is wrong with a construct that does is said elsewhere
+  constexpr ~Storage() {
     if (block_) release(block_);
   }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include <tenon/core/any_tensor.hpp>
+#include <tenon/core/report.hpp>
 #include <tenon/core/sample_blocks.hpp>
 #include <tenon/core/storage.hpp>
 #include <tenon/core/tensor_index.hpp>
@@ -66,6 +67,21 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   template <class Other>
   requires(!std::is_same_v<Other, S> && Tensor<T, Other>::dims == dims)
   Tensor(const Tensor<T, Other>& other) : variable(other.variable), storage_(other.storage()), n_(other.n()) {}
+
+  /// Say that a variable keeps its dtype and shape.
+  template <class U, class Other>
+  requires(Tensor<U, Other>::dims != dims)
+  Tensor(const Tensor<U, Other>&) {
+    using Wrong = Mistake<detail::OtherTypeAssigned<dims, Tensor<U, Other>::dims>>;
+    static_cast<void>(Wrong::corrected);
+  }
+  template <class U, class Other>
+  requires(Tensor<U, Other>::dims != dims)
+  Tensor& operator=(const Tensor<U, Other>&) {
+    using Wrong = Mistake<detail::OtherTypeAssigned<dims, Tensor<U, Other>::dims>>;
+    static_cast<void>(Wrong::corrected);
+    return *this;
+  }
 
   /// The elements of a tensor with one axis, or the only one of a tensor without axes.
   template <Element U, Element... V>
@@ -174,6 +190,13 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   const Storage& storage() const { return storage_; }
   Storage& storage() { return storage_; }
 
+  /// For `if`: the only element of a tensor of bool without axes.
+  explicit operator bool() const requires(dims.dtype == Dtype::bool_)
+  {
+    static_assert(rank == 0, "a tensor with axes is no condition: use select(condition, a, b), logical_and(a, b), "
+                             "or reduce it, as in (a > b).max().item()");
+    return item();
+  }
   /// The only element. Throws ValueError if there are more.
   T item() const {
     if (needed(), count() != 1)

@@ -3,6 +3,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <tenon/core/report.hpp>
 #include <tenon/core/shape.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -32,6 +33,14 @@ struct At {
   constexpr At(const V& v, std::source_location at = std::source_location::current()) : value(v), location{at} {}
 };
 
+/// The same of an operand that is changed: `x += y`.
+template <class V>
+struct Into {
+  V& value;
+  Place location;
+  constexpr Into(V& v, std::source_location at = std::source_location::current()) : value(v), location{at} {}
+};
+
 template <class V>
 concept Operand = std::is_base_of_v<OperandTag, std::remove_cvref_t<V>>;
 template <class V>
@@ -55,6 +64,22 @@ template <int axis, class X>
 constexpr auto index_of_largest(const X& x, Place at) {
   return argmax<axis>(x, at);
 }
+template <class X, class... I>
+constexpr auto index_of_largest_given(const X& x, I... axes) {
+  return argmax(x, axes...);
+}
+template <class X, class... I>
+constexpr auto reshaped_given(const X& x, I... extents) {
+  return reshape(x, extents...);
+}
+template <class X, class... I>
+constexpr auto transposed_given(const X& x, I... axes) {
+  return transpose(x, axes...);
+}
+template <class B>
+struct NoPower {
+  static constexpr Sentence sentence = Sentence{} << "^ is no power in C++: write square(x) or pow(x, y)";
+};
 template <class X>
 constexpr auto abs_of(const X& x, Place at) {
   return abs(x, at);
@@ -130,6 +155,23 @@ struct Value : OperandTag {
   friend constexpr auto operator/(const A& a, At<Self> b) {
     return div(a, b.value, b.location);
   }
+  // x += y is x = x + y: a new value for the variable, not for tensors that share its elements.
+  template <OperandOrScalar B>
+  friend constexpr Self& operator+=(Into<Self> a, const B& b) {
+    return a.value = binary<Add>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr Self& operator-=(Into<Self> a, const B& b) {
+    return a.value = binary<Sub>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr Self& operator*=(Into<Self> a, const B& b) {
+    return a.value = binary<Mul>(a.location.location, a.value, b);
+  }
+  template <OperandOrScalar B>
+  friend constexpr Self& operator/=(Into<Self> a, const B& b) {
+    return a.value = div(a.value, b, a.location);
+  }
   friend constexpr auto operator-(At<Self> a) { return neg(a.value, a.location); }
   template <OperandOrScalar B>
   friend constexpr auto operator<(At<Self> a, const B& b) {
@@ -162,6 +204,13 @@ struct Value : OperandTag {
   template <Scalar A>
   friend constexpr auto operator>=(const A& a, At<Self> b) {
     return binary<GreaterEqual>(b.location.location, a, b.value);
+  }
+
+  /// Is no power: says which functions are.
+  template <class B>
+  friend constexpr auto operator^(const Self&, const B&) {
+    using Wrong = Mistake<detail::NoPower<B>>;
+    return Wrong::corrected;
   }
 
   // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come
@@ -227,6 +276,36 @@ struct Value : OperandTag {
   template <int... Order>
   constexpr auto transpose(std::source_location at = std::source_location::current()) const {
     return detail::transposed<Order...>(self(), Place{at});
+  }
+
+  // Called with arguments they say how to write it (ops/arguments.hpp).
+  template <std::integral... I>
+  constexpr auto mean(int axis, I... more) const {
+    return reduce_mean(self(), axis, more...);
+  }
+  template <std::integral... I>
+  constexpr auto sum(int axis, I... more) const {
+    return reduce_sum(self(), axis, more...);
+  }
+  template <std::integral... I>
+  constexpr auto max(int axis, I... more) const {
+    return reduce_max(self(), axis, more...);
+  }
+  template <std::integral... I>
+  constexpr auto min(int axis, I... more) const {
+    return reduce_min(self(), axis, more...);
+  }
+  template <std::integral... I>
+  constexpr auto argmax(int axis, I... more) const {
+    return detail::index_of_largest_given(self(), axis, more...);
+  }
+  template <std::integral... I>
+  constexpr auto reshape(int extent, I... more) const {
+    return detail::reshaped_given(self(), extent, more...);
+  }
+  template <std::integral... I>
+  constexpr auto transpose(int axis, I... more) const {
+    return detail::transposed_given(self(), axis, more...);
   }
 
  private:

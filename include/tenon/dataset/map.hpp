@@ -118,6 +118,13 @@ auto map(F function) {
   return detail::ElementMapMaker<I, F>{std::move(function)};
 }
 
+/// Says that the column is missing.
+template <class F>
+auto map(F) {
+  constexpr bool names_column = !std::is_same_v<F, F>;
+  static_assert(names_column, "map needs the number of the column that it changes: map<0>(f)");
+}
+
 /// Computes column I of each sample anew, with another shape or type:
 /// `map<0, Column<float, Shape<1, 32, 32>>>([](std::span<const float> in, std::span<float> out) { ... })`.
 /// The function must write all of out, which holds anything before. Before batch only.

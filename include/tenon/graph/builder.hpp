@@ -11,16 +11,30 @@ namespace tenon::inline TENON_ABI {
 /// The immediate of a Reshape that stands for a ParameterView.
 inline constexpr std::uint64_t parameter_view = 0x9a3a3e7e35u;
 
+namespace detail {
+/// As a number of cells that a trace enters.
+inline constexpr int all_cells = 1 << 30;
+
+/// Whether a call stands outside of Tenon's own files, so that a sentence about it names its line.
+constexpr bool is_foreign(const Location& at) {
+  constexpr std::string_view here = __FILE__, inside = "graph/builder.hpp";
+  const std::string_view file = at.file;
+  if (file.empty() || file == here) return false;
+  return !here.ends_with(inside) || !file.starts_with(here.substr(0, here.size() - inside.size()));
+}
+}  // namespace detail
+
 class Builder {
  public:
   std::vector<Node> nodes;
   const Entry* entries = nullptr;
   int entry_count = 0;
   bool training = false;
-  Sentence error;            // the first failed shape rule, with the path of its cell
-  bool asks_values = false;  // construct looks at values: it can run operator by operator, not as a graph
-  int scope = 0;             // entry of the current cell
-  std::uint64_t calls = 0;   // hash of the call sites that lead to it
+  Sentence error;                 // the first failed shape rule, with the path of its cell
+  bool asks_values = false;       // construct looks at values: it can run operator by operator, not as a graph
+  int scope = 0;                  // entry of the current cell
+  int cells = detail::all_cells;  // that may still be entered; the results of others are made up
+  std::uint64_t calls = 0;        // hash of the call sites that lead to it
   Streams streams;
   std::vector<Draw> draws;  // the random calls in the order of the trace
   std::vector<int> outputs;
@@ -90,6 +104,7 @@ class Builder {
       error << ": ";
     }
     error << what.view();
+    write_place(error, place());
   }
 
   /// For code that looks at the values of a tensor while there are none. Returns something that makes loops end: 0 four
@@ -104,20 +119,41 @@ class Builder {
     return assumed[values_asked_++ % 8];
   }
 
+  /// A call of a cell, and what is to be restored behind it.
   struct Frame {
-    int scope;
-    std::uint64_t calls;
+    Location at{};
+    int scope = 0;
+    std::uint64_t calls = 0;
+    const Frame* outer = nullptr;
   };
-  constexpr Frame enter(const void* address, std::uint64_t type, const Location& at) {
-    const Frame outer{scope, calls};
+  /// Enters a cell; `frame` lives until leave().
+  constexpr void enter(Frame& frame, const void* address, std::uint64_t type, const Location& at) {
+    frame = {at, scope, calls, frame_};
+    frame_ = &frame;
+    location = at;
     const int entry = entry_count ? find_entry(entries, entry_count, address, type, scope) : -1;
     if (entry >= 0) scope = entry;
     calls = hash_number(site_number(at), calls);
-    return outer;
   }
-  constexpr void leave(const Frame& outer) {
-    scope = outer.scope;
-    calls = outer.calls;
+  constexpr void leave(const Frame& frame) {
+    scope = frame.scope;
+    calls = frame.calls;
+    location = frame.at;
+    frame_ = frame.outer;
+  }
+  constexpr bool enters_all() const { return cells > detail::all_cells / 2; }
+  /// Whether the cell just entered is left out; the first such is remembered.
+  constexpr bool skips() {
+    if (cells-- > 0) return false;
+    if (skipped_ < 0) skipped_ = scope, location_of_skipped_ = place();
+    return true;
+  }
+  /// Path and class of the first cell that was left out, and the line of its call: "network.block (net.cpp:7): Block".
+  constexpr void write_skipped(Sentence& s) const {
+    const int entry = skipped_ < 0 ? 0 : skipped_;
+    write_path(s, entries, entry, ".", true);
+    write_place(s, location_of_skipped_);
+    s << ": " << entries[entry].class_name;
   }
   /// The random stream of a call in the current cell.
   constexpr std::uint64_t stream(const Location& at) {
@@ -131,8 +167,24 @@ class Builder {
   }
 
  private:
+  // The innermost of the calls under way that the user wrote.
+  constexpr Location place() const {
+    if (detail::is_foreign(location)) return location;
+    for (const Frame* frame = frame_; frame; frame = frame->outer)
+      if (detail::is_foreign(frame->at)) return frame->at;
+    return {};
+  }
+
+  // " (net.cpp:12)"
+  static constexpr void write_place(Sentence& s, const Location& at) {
+    const std::string_view file = at.file;
+    if (at.line) s << " (" << file.substr(file.rfind('/') + 1) << ":" << at.line << ")";
+  }
+
   std::vector<int> parameter_nodes_;
-  int random_state_ = -1, values_asked_ = 0;
+  const Frame* frame_ = nullptr;
+  Location location_of_skipped_{};
+  int random_state_ = -1, values_asked_ = 0, skipped_ = -1;
 };
 
 }  // namespace tenon

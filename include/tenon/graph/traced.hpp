@@ -22,6 +22,15 @@ struct Traced : ops::Value<Traced<T, S>> {
   Builder* builder;
   int id;
   constexpr Traced(Builder* b, int node) : builder(b), id(node) {}
+  constexpr Traced(const Traced&) = default;
+  constexpr Traced& operator=(const Traced&) = default;
+  /// A variable keeps its dtype and shape: the trace fails with a sentence that names both.
+  template <class Other>
+  requires(std::is_base_of_v<ops::OperandTag, Other>)
+  constexpr Traced& operator=(const Other& other) {
+    if constexpr (requires { Other::dims; }) builder->fail(detail::other_type_assigned(dims, Other::dims));
+    return *this;
+  }
 
   /// There are no values in a graph: the trace fails with a sentence that says what to do.
   constexpr T item() const { return static_cast<T>(builder->fail_for_value("item()")); }
@@ -34,11 +43,32 @@ struct Broken : ops::Value<Broken> {
   Builder* builder = nullptr;
   constexpr Broken() = default;
   constexpr explicit Broken(Builder* b) : builder(b) {}
+  constexpr Broken(const Broken&) = default;
+  constexpr Broken& operator=(const Broken&) = default;
+  template <class Other>
+  requires(std::is_base_of_v<ops::OperandTag, Other>)
+  constexpr Broken& operator=(const Other&) {
+    return *this;
+  }
   constexpr float item() const { return 0; }
   constexpr explicit operator bool() const { return false; }
 };
 
 template <class V>
 inline constexpr bool is_broken = std::is_same_v<std::remove_cvref_t<V>, Broken>;
+
+namespace detail {
+/// A value in the place of a result that is not computed.
+template <class V>
+constexpr V stand_in(Builder& b) {
+  if constexpr (requires { V::dims; }) return V(&b, b.leaf(&info<ops::Input>, V::dims, 0));
+  else if constexpr (is_broken<V>) return V(&b);
+  else if constexpr (requires { std::tuple_size<V>::value; })
+    return [&b]<std::size_t... I>(std::index_sequence<I...>) {
+      return V{stand_in<std::tuple_element_t<I, V>>(b)...};
+    }(std::make_index_sequence<std::tuple_size_v<V>>{});
+  else return V{};
+}
+}  // namespace detail
 
 }  // namespace tenon

@@ -12,27 +12,27 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// max(x, 0), see ops/relu.hpp.
 struct ReLU : Cell<ReLU> {
-  constexpr auto construct(const auto& x) const { return ops::relu(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::relu(x); }
 };
 /// 1 / (1 + exp(-x)), see ops/sigmoid.hpp.
 struct Sigmoid : Cell<Sigmoid> {
-  constexpr auto construct(const auto& x) const { return ops::sigmoid(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::sigmoid(x); }
 };
 /// Hyperbolic tangent, see ops/tanh.hpp.
 struct Tanh : Cell<Tanh> {
-  constexpr auto construct(const auto& x) const { return ops::tanh(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::tanh(x); }
 };
 /// Gaussian error linear unit, tanh form, see ops/gelu.hpp.
 struct GELU : Cell<GELU> {
-  constexpr auto construct(const auto& x) const { return ops::gelu(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::gelu(x); }
 };
 /// x sigmoid(x), see ops/silu.hpp.
 struct SiLU : Cell<SiLU> {
-  constexpr auto construct(const auto& x) const { return ops::silu(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::silu(x); }
 };
 /// log(1 + exp(x)), see ops/softplus.hpp.
 struct Softplus : Cell<Softplus> {
-  constexpr auto construct(const auto& x) const { return ops::softplus(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::softplus(x); }
 };
 
 }  // namespace tenon::nn

@@ -19,7 +19,7 @@ struct AvgPool2d : Cell<AvgPool2d<kernel, config>> {
   static_assert(config.pad_mode == PadMode::pad || config.padding == Padding(0),
                 "AvgPool2d: padding counts only with pad_mode = PadMode::pad");
 
-  constexpr auto construct(const auto& x) const { return ops::avg_pool2d<config.options(kernel)>(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::avg_pool2d<config.options(kernel)>(x); }
 };
 
 }  // namespace tenon::nn

@@ -81,7 +81,9 @@ struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {
   Parameter<float, Shape<features>, Zero{}, false> moving_mean;
   Parameter<float, Shape<features>, One{}, false> moving_variance;
 
-  constexpr auto construct(const auto& x) const { return detail::batch_norm<2, features, config>(x, *this); }
+  constexpr auto construct(const ops::Operand auto& x) const {
+    return detail::batch_norm<2, features, config>(x, *this);
+  }
 };
 
 /// Batch normalization of images:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta, per channel
@@ -97,7 +99,9 @@ struct BatchNorm2d : Cell<BatchNorm2d<channels, config>> {
   Parameter<float, Shape<channels>, Zero{}, false> moving_mean;
   Parameter<float, Shape<channels>, One{}, false> moving_variance;
 
-  constexpr auto construct(const auto& x) const { return detail::batch_norm<4, channels, config>(x, *this); }
+  constexpr auto construct(const ops::Operand auto& x) const {
+    return detail::batch_norm<4, channels, config>(x, *this);
+  }
 };
 
 }  // namespace tenon::nn

@@ -2,164 +2,12 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/eager/batch_size.hpp>
-#include <tenon/kernel/compiled.hpp>
+#include <tenon/nn/checked_cell.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/nn/parameters.hpp>
-#include <tenon/ops/structural.hpp>
+#include <tenon/nn/traced_graph.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-namespace detail {
-
-// Converts to a base class of T only, to find a second base among the initialisers.
-template <class T>
-struct BaseOf {
-  template <class B>
-  requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>)
-  constexpr operator B() const;
-};
-
-/// Whether a class can be a cell, and the sentence if it cannot.
-template <class Self>
-struct CheckedCell {
-  static constexpr bool one_base = !requires { Self{{}, BaseOf<Self>{}}; };
-  // The position of a member that cannot be one, -1 if there is none.
-  static constexpr int find_wrong() {
-    if constexpr (std::is_aggregate_v<Self> && one_base) return wrong_member(members_of<Self>());
-    else return -1;
-  }
-  static constexpr int wrong = find_wrong();
-  static constexpr bool ok = std::is_aggregate_v<Self> && one_base && wrong < 0;
-  static constexpr Sentence say() {
-    if constexpr (wrong >= 0) return wrong_member_sentence<Self, wrong>(members_of<Self>());
-    else if constexpr (std::is_aggregate_v<Self>)
-      return Sentence{} << "a cell has one base class, tenon::nn::Cell<itself>: make the second base a member";
-    else
-      return Sentence{}
-             << "a cell has only public members, no constructor and no virtual function: give members their values by "
-                "initialisers, options as template arguments";
-  }
-  static constexpr Sentence sentence = say();
-};
-
-/// Number of arguments that construct takes, tried with arguments of one type; -1 if it takes no such arguments.
-template <class Self, class Argument, class... X>
-constexpr int argument_count() {
-  if constexpr (requires(const Self& cell, const X&... x) { cell.construct(x...); }) return int(sizeof...(X));
-  else if constexpr (sizeof...(X) < 4) return argument_count<Self, Argument, X..., Argument>();
-  else return -1;
-}
-/// "Dense takes 1 argument, got 2"
-template <class Self, class First = Traced<float, Shape<dyn>>, class... X>
-constexpr Sentence wrong_arguments(int got) {
-  constexpr int count = argument_count<Self, First>();
-  Sentence s;
-  s << class_name<Self>();
-  if constexpr (requires(Self& cell, const First& first, const X&... x) { cell.construct(first, x...); })
-    if (got > 0) return s << "::construct must be const: write constexpr auto construct(auto x) const";
-  if (count == got || count < 0)
-    return s << " has no construct that takes " << got
-             << (got == 1 ? " argument of this type" : " arguments of these types");
-  s << " takes " << count << (count == 1 ? " argument" : " arguments") << ", got ";
-  return got ? s << got : s << "none";
-}
-
-/// What the call of a cell gives where an error has been reported. A cell whose construct returns a tuple says of how
-/// many results (`static constexpr int results = 3;`), so that `auto [a, b, c] = cell(x);` does not fail once more.
-template <class Self>
-constexpr auto broken_result(Builder* b) {
-  if constexpr (requires { Self::results; })
-    return [b]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple((void(I), Broken(b))...);
-    }(std::make_index_sequence<std::size_t(Self::results)>());
-  else return Broken(b);
-}
-
-/// The forward graph of a cell for arguments of given types, in evaluation.
-template <class Net, class... Keys>
-struct Forward {
-  static constexpr const Entry* entries = Structure<Net>::table.entry;
-  static constexpr Builder trace() {
-    Builder b;
-    b.entries = entries;
-    b.entry_count = Structure<Net>::count;
-    trace_arguments(b, std::index_sequence_for<Keys...>{});
-    return b;
-  }
-  template <std::size_t... I>
-  static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
-    trace_call(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
-  }
-  template <class... X>
-  static constexpr void trace_call(Builder& b, const X&... x) {
-    if constexpr (requires(const Net& net, const X&... v) { net.construct(v...); })
-      add_outputs(b, prototype<Net>.construct(x...));
-    else b.fail(wrong_arguments<Net, X...>(sizeof...(X)));
-  }
-  template <class V>
-  static constexpr void add_outputs(Builder& b, const V& value) {
-    if constexpr (is_traced<V>) b.outputs.push_back(value.id);
-    else if constexpr (requires { std::tuple_size<V>::value; })
-      std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
-  }
-};
-
-/// Stands for the graph of a trace that does not run to its end in constant evaluation.
-struct NotConstexpr {
-  static constexpr bool ok = false, asks_values = false;
-  static constexpr Sentence sentence = Sentence{}
-                                       << "construct cannot run while the program is compiled: write constexpr auto "
-                                          "construct(auto x) const, call constexpr functions only, and print "
-                                       << "inside of if (!std::is_constant_evaluated())";
-};
-template <class Source>
-constexpr bool runs_to_its_end() {
-  Source::trace();
-  return true;
-}
-template <class Source>
-concept RunsToItsEnd = requires { typename std::bool_constant<runs_to_its_end<Source>()>; };
-// A class, for nvcc takes another type for Source if the concept stands in the alias.
-template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
-struct Tried {
-  using type = Compiled<Source, passes>;
-};
-template <class Source, Passes passes>
-struct Tried<Source, passes, false> {
-  using type = NotConstexpr;
-};
-/// The compiled graph of a trace, or NotConstexpr. The trial costs one trace more: milliseconds.
-template <class Source, Passes passes = Passes{}>
-using TriedGraph = typename Tried<Source, passes>::type;
-
-/// The random calls of a graph's trace; none if it could not be traced.
-template <class Graph>
-constexpr std::span<const Draw> draws_of() {
-  if constexpr (Graph::ok) return Graph::draws;
-  else return {};
-}
-
-/// True for arguments that a graph can take as inputs: tensors, not tuples of them.
-template <class... X>
-inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
-
-/// Whether the call of a network on tensors is right, and the sentence if it is not. Errors of a trace are reported by
-/// whoever traces.
-template <bool on_tensors, class Net, class... X>
-struct CheckedNetwork {
-  static constexpr bool ok = true;
-};
-template <class Net, class... X>
-struct CheckedNetwork<true, Net, X...> {
-  using Graph = TriedGraph<Forward<Net, typename KeyFor<X>::type...>>;
-  static constexpr const Sentence& sentence = Graph::sentence;
-  static constexpr bool ok = Graph::ok || Graph::asks_values;
-};
-template <class Net>
-struct WithoutArguments {
-  static constexpr Sentence sentence = wrong_arguments<Net>(0);
-};
-}  // namespace detail
 
 /// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
 /// Beside 16-bit floats a float32 parameter takes their dtype.
@@ -209,6 +57,10 @@ struct Cell {
 
   template <class X>
   constexpr auto operator()(const X& x, std::source_location at = std::source_location::current()) const {
+    // Asked before all else, and here: so a compiler goes from the user's call to construct in one step (as in
+    // Model::train).
+    if constexpr (is_outermost<X>)
+      static_cast<void>(requires(const Self& net, const Seen<X>& traced) { net.construct(traced); });
     if constexpr (Checked<X>::ok) return call(at, x);
     else {
       using Wrong = Mistake<Checked<X>>;
@@ -217,6 +69,8 @@ struct Cell {
   }
   template <class X, class Y>
   constexpr auto operator()(const X& x, const Y& y, std::source_location at = std::source_location::current()) const {
+    if constexpr (is_outermost<X, Y>)
+      static_cast<void>(requires(const Self& net, const Seen<X>& a, const Seen<Y>& b) { net.construct(a, b); });
     if constexpr (Checked<X, Y>::ok) return call(at, x, y);
     else {
       using Wrong = Mistake<Checked<X, Y>>;
@@ -271,10 +125,14 @@ struct Cell {
   }
 
  private:
+  // Of tensors from outside of a cell, which construct then sees as values of a graph.
   template <class... X>
-  using Checked =
-      tenon::detail::CheckedNetwork<(tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...), Self,
-                                    X...>;
+  static constexpr bool is_outermost = (tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...);
+  template <class X>
+  using Seen = Traced<typename tenon::detail::KeyFor<X>::type::type, typename tenon::detail::KeyFor<X>::type::shape>;
+  template <class... X>
+  using Checked = std::conditional_t<(tenon::detail::is_numbers<X> && ...), tenon::detail::NumbersGiven<Self, X...>,
+                                     tenon::detail::CheckedNetwork<is_outermost<X...>, Self, X...>>;
 
   ParameterList bound() const {
     const ParameterList parameters(self());
@@ -286,25 +144,24 @@ struct Cell {
   template <class... X>
   constexpr auto call(const std::source_location& at, const X&... x) const {
     if constexpr ((is_broken<X> || ...)) {
-      Builder* b = nullptr;
-      ((b = b ? b : [](const auto& v) -> Builder* {
-         if constexpr (requires { v.builder; }) return v.builder;
-         else return nullptr;
-       }(x)),
-       ...);
-      return tenon::detail::broken_result<Self>(b);
-    } else if constexpr ((tenon::detail::is_traced<X> || ...)) {
-      Builder* b = nullptr;
-      ((b = b ? b : tenon::detail::builder_of(x)), ...);
-      const Builder::Frame outer = b->enter(&self(), type_number<Self>, at);
-      if constexpr (requires(const Self& cell, const X&... v) { cell.construct(v...); }) {
-        const auto result = self().construct(x...);
-        b->leave(outer);
-        return result;
-      } else {
+      return tenon::detail::broken_result<Self>(tenon::detail::builder_among(x...));
+    } else if constexpr ((tenon::detail::holds_traced<X> || ...)) {
+      Builder* const b = tenon::detail::builder_among(x...);
+      Builder::Frame frame;
+      b->enter(frame, &self(), type_number<Self>, at);
+      if constexpr (!requires(const Self& cell, const X&... v) { cell.construct(v...); }) {
         b->fail(tenon::detail::wrong_arguments<Self, X...>(sizeof...(X)));
-        b->leave(outer);
+        b->leave(frame);
         return tenon::detail::broken_result<Self>(b);
+      } else if constexpr (tenon::detail::returns_nothing<Self, X...>) {
+        b->fail(tenon::detail::nothing_returned<Self>());
+        b->leave(frame);
+        return Broken(b);
+      } else {
+        using Result = std::remove_const_t<decltype(self().construct(x...))>;
+        const Result result = b->skips() ? Result(tenon::detail::stand_in<Result>(*b)) : self().construct(x...);
+        b->leave(frame);
+        return result;
       }
     } else {
       return call_eager(at, x...);
@@ -328,7 +185,10 @@ struct Cell {
   auto run_by_operators(bool training, std::span<const Draw> draws, const X&... x) const {
     const FlushDenormals flush;
     const eager::RootScope root(self(), training, eager::Frame::free_random_state(), draws);
-    return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));
+    // by name, so that construct may also take auto&
+    return [this](const auto&... values) {
+      return tenon::detail::outer(self().construct(values...));
+    }(tenon::detail::inner(x)...);
   }
 };
 

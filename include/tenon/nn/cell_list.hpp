@@ -13,11 +13,17 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.CellList, which cannot be called
 template <class Block, int N>
 struct CellList : Cell<CellList<Block, N>> {
-  static_assert(AnyCell<Block> && N > 0, "CellList<Block, N> takes a cell and a positive number of them");
+  static constexpr bool is_cell_class = AnyCell<Block>;
+  static_assert(is_cell_class, "CellList<Block, N>: Block is no cell, write struct Block : nn::Cell<Block>");
+  static_assert(N > 0, "CellList<Block, N> takes a positive number of cells");
   static constexpr bool numbered = true;
   Block block[N];
 
-  constexpr const Block& operator[](int i) const { return block[i]; }
+  /// Throws ValueError for an index that is none; in a graph it is a compile error.
+  constexpr const Block& operator[](int i) const {
+    if (i < 0 || i >= N) throw_error<ValueError>("CellList: index ", i, " is outside of 0 .. ", N - 1, ".");
+    return block[i];
+  }
   constexpr const Block* begin() const { return block; }
   constexpr const Block* end() const { return block + N; }
   static constexpr int size() { return N; }

@@ -51,7 +51,9 @@ struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
   Parameter<float, Shape<Out, config.channels_per_group(In), kernel.h, kernel.w>, weight_init> weight;
   OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
 
-  constexpr auto construct(auto x) const { return add_bias(ops::conv2d<config.options()>(x, weight), bias); }
+  constexpr auto construct(ops::Operand auto x) const {
+    return add_bias(ops::conv2d<config.options()>(x, weight), bias);
+  }
 };
 
 }  // namespace tenon::nn

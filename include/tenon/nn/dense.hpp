@@ -25,7 +25,9 @@ struct Dense : Cell<Dense<In, Out, config, weight_init, bias_init>> {
   Parameter<float, Shape<Out, In>, weight_init> weight;
   OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
 
-  constexpr auto construct(auto x) const { return add_bias(ops::matmul<ops::Transposed::second>(x, weight), bias); }
+  constexpr auto construct(ops::Operand auto x) const {
+    return add_bias(ops::matmul<ops::Transposed::second>(x, weight), bias);
+  }
 };
 
 }  // namespace tenon::nn

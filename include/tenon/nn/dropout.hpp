@@ -26,7 +26,7 @@ struct Dropout : Cell<Dropout<config>> {
   static_assert(config.p >= 0 && config.p < 1, "Dropout needs a probability p with 0 <= p < 1");
   Setting<config.p> rate;
 
-  template <class X>
+  template <ops::Operand X>
   constexpr auto construct(const X& x) const {
     if constexpr (is_broken<X>) return x;
     else if constexpr (!is_floating(X::dims.dtype)) return ops::dropout(x, rate);  // says what it needs

@@ -36,7 +36,7 @@ struct Embedding : Cell<Embedding<Vocabulary, Size, config, table_init>> {
                 "Embedding: padding_idx must be a row of the table, or -1 for none");
   Parameter<float, Shape<Vocabulary, Size>, WithZeroRow{table_init, config.padding_idx}> embedding_table;
 
-  constexpr auto construct(const auto& ids) const { return ops::gather(embedding_table, ids); }
+  constexpr auto construct(const ops::Operand auto& ids) const { return ops::gather(embedding_table, ids); }
 };
 
 }  // namespace tenon::nn

@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// [n, ...] -> [n, product of the rest], without moving an element. Source: MindSpore nn.Flatten.
 struct Flatten : Cell<Flatten> {
-  constexpr auto construct(const auto& x) const { return ops::flatten(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return ops::flatten(x); }
 };
 
 }  // namespace tenon::nn

@@ -61,9 +61,11 @@ struct Gradient {
 
   template <class... X>
   constexpr auto operator()(const X&... x) const {
+    constexpr bool on_tensors = (ops::Operand<X> && ...);
+    static_assert(on_tensors, "grad: the function is called with tensors: grad(f)(Tensor<double, Shape<>>::full(3.0))");
     static_assert(((Positions >= 0 && Positions < int(sizeof...(X))) && ...),
                   "grad: there is no argument at this position; they count from 0");
-    if constexpr ((is_broken<X> || ...)) return Broken{};
+    if constexpr (!on_tensors || (is_broken<X> || ...)) return Broken{};
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
       throw lost();
@@ -119,12 +121,16 @@ struct Gradient {
 /// Source: MindSpore's ops.grad / GradOperation
 template <int... Positions, class F>
 constexpr auto grad(F f) {
+  constexpr bool of_function = !ops::Operand<F>;
+  static_assert(of_function, "grad takes a function, and gives one: grad(f)(x)");
   if constexpr (sizeof...(Positions) == 0) return Gradient<F, false, 0>{f};
   else return Gradient<F, false, Positions...>{f};
 }
 /// The same, with the value first: `auto [loss, gradient] = value_and_grad(f)(x);`
 template <int... Positions, class F>
 constexpr auto value_and_grad(F f) {
+  constexpr bool of_function = !ops::Operand<F>;
+  static_assert(of_function, "value_and_grad takes a function, and gives one: value_and_grad(f)(x)");
   if constexpr (sizeof...(Positions) == 0) return Gradient<F, true, 0>{f};
   else return Gradient<F, true, Positions...>{f};
 }

@@ -129,10 +129,10 @@ struct Jit {
 /// where f draws random numbers inside of a model's step, it runs operator by operator instead. Source: MindSpore's
 /// ms_function / jit.
 template <class F>
-constexpr Jit<F> jit(F) {
+constexpr auto jit(F) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                 "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");
-  return {};
+  return Jit<F>{};
 }
 
 }  // namespace tenon

@@ -25,7 +25,7 @@ struct LayerNorm : Cell<LayerNorm<Normalized, config>> {
   Parameter<float, Normalized, One{}> gamma;
   Parameter<float, Normalized, Zero{}> beta;
 
-  constexpr auto construct(const auto& x) const {
+  constexpr auto construct(const ops::Operand auto& x) const {
     return ops::layer_norm<ops::LayerNormAttributes{config.epsilon}>(x, gamma, beta);
   }
 };

@@ -69,7 +69,7 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
     return detail::layer_at<layer>(layers)[reverse];
   }
 
-  constexpr auto construct(const auto& x) const { return run(x); }
+  constexpr auto construct(const ops::Operand auto& x) const { return run(x); }
   constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return run(x, h0, c0); }
   constexpr auto run(const auto&... x) const {
     return detail::in_float(

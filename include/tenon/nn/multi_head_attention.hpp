@@ -36,7 +36,7 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
   OptionalParameter<config.has_bias, float, Shape<3 * Features>, Zero{}> in_proj_bias;
   Dense<Features, Features, DenseConfig{.has_bias = config.has_bias}, default_weight, Zero{}> out_proj;
 
-  constexpr auto construct(const auto& x) const {
+  constexpr auto construct(const ops::Operand auto& x) const {
     return out_proj(
         ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
   }

@@ -45,7 +45,7 @@ struct PositionalEmbedding : Cell<PositionalEmbedding<Length, Features, config, 
                      Parameter<float, Shape<Length, Features>, table_init>>
       embedding_table;
 
-  template <class X>
+  template <ops::Operand X>
   constexpr auto construct(const X& x) const {
     if constexpr (is_broken<X>) return x;
     else if constexpr (X::dims.rank >= 2 && X::dims.extent[X::dims.rank - 2] > 0 &&

@@ -4,6 +4,7 @@
 #include <tenon/ops/accumulate.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/argmax.hpp>
+#include <tenon/ops/arguments.hpp>
 #include <tenon/ops/attention.hpp>
 #include <tenon/ops/batch_norm.hpp>
 #include <tenon/ops/binary.hpp>

@@ -122,4 +122,71 @@ void check_loss(const Loss& loss) {
   }
 }
 
+/// What stands where a data set is needed, as a sentence goes on: "a tensor is no data set: ...".
+template <class X>
+constexpr std::string_view no_dataset() {
+  if constexpr (std::is_convertible_v<X, std::string>)
+    return "a text is no data set: write dataset::Mnist{.dir = \"mnist\"} | dataset::batch(32)";
+  else
+    return "this is no data set: write dataset::from_arrays(dataset::column<Shape<28, 28>>(images), "
+           "dataset::column<Shape<>>(labels)) | dataset::batch(32)";
+}
+
+/// A call of train() that has other arguments than it takes.
+template <class... A>
+struct WrongTrainCall {
+  static constexpr Sentence sentence = Sentence{} << "Model.train takes epochs and data: model.train(2, data)";
+};
+template <class First, class Data, class... A>
+requires(std::is_convertible_v<First, long> && !dataset::Dataset<std::remove_cvref_t<Data>>)
+struct WrongTrainCall<First, Data, A...> {
+  static constexpr Sentence sentence = Sentence{} << "Model.train: " << no_dataset<Data>();
+};
+template <class... A>
+inline constexpr bool is_train_call = false;
+template <class First, class Data, class... A>
+inline constexpr bool is_train_call<First, Data, A...> =
+    std::is_convertible_v<First, long> && dataset::Dataset<std::remove_cvref_t<Data>>;
+
+/// A call of eval() whose first argument is no data set.
+template <class... A>
+struct WrongEvalCall {
+  static constexpr Sentence sentence = Sentence{} << "Model.eval takes data: model.eval(data)";
+};
+template <class First, class... A>
+requires(!std::is_arithmetic_v<std::remove_cvref_t<First>>)
+struct WrongEvalCall<First, A...> {
+  static constexpr Sentence sentence = Sentence{} << "Model.eval: " << no_dataset<First>();
+};
+template <class... A>
+inline constexpr bool is_eval_call = false;
+template <class First, class... A>
+inline constexpr bool is_eval_call<First, A...> = dataset::Dataset<std::remove_cvref_t<First>>;
+
+/// A call of predict() with something else than tensors.
+template <class... X>
+struct WrongPredictCall {
+  static constexpr Sentence sentence = Sentence{} << "Model.predict takes the network's inputs: model.predict(x)";
+};
+template <class First, class... X>
+struct WrongPredictCall<First, X...> {
+  static constexpr Sentence sentence = Sentence{} << "Model.predict takes tensors, not "
+                                                  << (std::is_arithmetic_v<First> ? "a number" : class_name<First>())
+                                                  << ": write Tensor<float, Shape<dyn, 784>>::from(values), with the "
+                                                     "shape that the network takes";
+};
+
+/// The type of what is given to a Model in place of a network.
+template <class First>
+struct NotANetwork {
+  static constexpr Sentence say() {
+    if constexpr (std::is_pointer_v<First>)
+      return Sentence{} << "a Model takes the network itself, not its address: Model model{net, loss, optimizer}";
+    else if constexpr (AnyCell<First>)
+      return Sentence{} << "a Model refers to its network, which must live as long: Net net; Model model{net, ...}";
+    else return Sentence{} << "the first argument of a Model is a network, struct Net : nn::Cell<Net>, as a variable";
+  }
+  static constexpr Sentence sentence = say();
+};
+
 }  // namespace tenon::detail

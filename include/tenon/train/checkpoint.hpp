@@ -13,6 +13,10 @@ namespace detail {
       "Cannot ", act, " '", path,
       "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
 }
+template <FixedString call, class Net>
+struct ArgumentsSwapped {
+  static constexpr Sentence sentence = Sentence{} << "the arguments stand in the other order: " << call.view();
+};
 }  // namespace detail
 
 /// Views of all parameters of a network, trainable or not, in the order of their declaration, with the names that
@@ -37,6 +41,13 @@ template <AnyCell Net>
   io::save_safetensors(path, named_parameters(net));
 }
 
+/// Says in which order the arguments stand.
+template <AnyCell Net>
+void save_checkpoint(const std::string&, const Net&) {
+  using Wrong = Mistake<detail::ArgumentsSwapped<"save_checkpoint(net, \"net.safetensors\")", Net>>;
+  static_cast<void>(Wrong::corrected);
+}
+
 /// Reads a checkpoint's parameters into a network of the same structure. With strict nothing changes unless everything
 /// fits; `load_checkpoint(path, net, false)` loads what fits and says what it left out:
 ///
@@ -51,6 +62,13 @@ template <AnyCell Net>
 [[gnu::noinline]] io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
   detail::check_checkpoint_path("load", path);
   return io::load_safetensors(path, named_parameters(net), strict);
+}
+
+/// Says in which order the arguments stand.
+template <AnyCell Net>
+void load_checkpoint(const Net&, const std::string&) {
+  using Wrong = Mistake<detail::ArgumentsSwapped<"load_checkpoint(\"net.safetensors\", net)", Net>>;
+  static_cast<void>(Wrong::corrected);
 }
 
 /// Reads a checkpoint without a network: `load_checkpoint(path).find("conv1.weight")` is an AnyTensor or null,

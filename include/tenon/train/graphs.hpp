@@ -76,8 +76,9 @@ constexpr void output_losses(Builder& b, const L& loss) {
 }
 
 template <class Net>
-constexpr Builder builder_for(bool training) {
+constexpr Builder builder_for(bool training, int cells = all_cells) {
   Builder b;
+  b.cells = cells;
   b.entries = Structure<Net>::table.entry;
   b.entry_count = Structure<Net>::count;
   b.training = training;
@@ -112,8 +113,8 @@ template <class Net, class Loss, class Optimizer, Precision precision, class... 
 struct TrainStepIn {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
-  static constexpr Builder trace() {
-    Builder b = builder_for<Net>(true);
+  static constexpr Builder trace(int cells = all_cells) {
+    Builder b = builder_for<Net>(true, cells);
     trace_row<TrainStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
   }
@@ -124,7 +125,7 @@ struct TrainStepIn {
     check_precision<precision>(b);
     if constexpr (!is_broken<decltype(total)>) {
       output_losses(b, loss);
-      if (b.error.empty()) append_training(b, total.id);
+      if (b.error.empty() && b.enters_all()) append_training(b, total.id);
     } else b.fail(Sentence{} << "construct returned no value");  // kept only if nothing has failed before
   }
   static constexpr void append_training(Builder& b, int loss) {
@@ -164,8 +165,8 @@ template <class Net, class Loss, Precision precision, class... Keys>
 struct EvalStepIn {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
-  static constexpr Builder trace() {
-    Builder b = builder_for<Net>(false);
+  static constexpr Builder trace(int cells = all_cells) {
+    Builder b = builder_for<Net>(false, cells);
     trace_row<EvalStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
   }

@@ -45,7 +45,9 @@ template <class Net, class Loss, class Optimizer, ModelOptions options, class...
 class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
-  static constexpr bool are_metrics = ((nn::Metric<Parts> || detail::is_precision<Parts>) && ...),
+  static constexpr bool are_metrics =
+                            ((nn::Metric<Parts> || detail::is_precision<Parts> || std::is_same_v<Parts, AmpLevel>) &&
+                             ...),
                         is_optimizer = !trains || nn::Optimizer<Optimizer>;
   static constexpr bool is_loss =
       !has_loss || !(nn::Optimizer<Loss> || nn::Metric<Loss> || std::is_same_v<Loss, NoOptimizer>);
@@ -54,6 +56,11 @@ class Model {
   static constexpr bool scale_has_optimizer = scales == 0 || (trains && !detail::is_loss_scale<Optimizer>),
                         one_of_each = scales < 2 && levels < 2;
   static constexpr bool is_level = !(detail::PartOfPrecision<Parts>::automatic || ...);
+  static constexpr bool is_network = std::is_base_of_v<nn::Cell<std::remove_const_t<Net>>, Net>,
+                        no_bare_level = !(std::is_same_v<Parts, AmpLevel> || ...);
+  static_assert(is_network, "the first argument of a Model is a network: struct Net : nn::Cell<Net>, with its own name "
+                            "as the base's argument");
+  static_assert(no_bare_level, "an amp level is a template argument: Model model{net, ..., amp<AmpLevel::O2>}");
   static_assert(
       is_level,
       "amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write amp<AmpLevel::O2>");
@@ -121,6 +128,12 @@ class Model {
   void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     train(epochs, data, std::forward<Callbacks>(callbacks)...);
   }
+  template <class... A>
+  requires(!detail::is_train_call<A...>)
+  void train(A&&...) {
+    using Wrong = Mistake<detail::WrongTrainCall<A...>>;
+    static_cast<void>(Wrong::corrected);
+  }
 
   /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
@@ -153,12 +166,26 @@ class Model {
   EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     return eval(data, std::forward<Callbacks>(callbacks)...);
   }
+  template <class... A>
+  requires(!detail::is_eval_call<A...>)
+  EvalResult eval(A&&...) {
+    using Wrong = Mistake<detail::WrongEvalCall<A...>>;
+    static_cast<void>(Wrong::corrected);
+    return {};
+  }
 
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
   /// Several threads may call it at the same time. Throws ValueError if the inputs' batch sizes differ, for an index
   /// out of range, and if a number among the network's members was changed; RuntimeError if another thread trains this
   /// Model.
   template <class... X>
+  requires(sizeof...(X) == 0 || !(detail::is_tensor<X> && ...))
+  auto predict(const X&...) const {
+    using Wrong = Mistake<detail::WrongPredictCall<X...>>;
+    return Wrong::corrected;
+  }
+  template <class... X>
+  requires(sizeof...(X) > 0 && (detail::is_tensor<X> && ...))
   auto predict(const X&... x) const {
     static_cast<void>(
         requires(const Net& net, const detail::TracedAs<X, precision>&... traced) { net.construct(traced...); });
@@ -351,6 +378,16 @@ class Model {
   detail::RunningThread training_{"Model.train"}, evaluating_{"Model.eval"};
 };
 
+/// Stands for a Model of something that is no network, or that would be gone with the statement.
+template <class First, class... Parts>
+class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
+  using Wrong = Mistake<detail::NotANetwork<First>>;
+  static_assert(Wrong::corrected);
+};
+
+template <class First, class... Parts>
+requires(!std::is_lvalue_reference_v<First> && !detail::is_with_options<First>)
+Model(First&&, Parts...) -> Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...>;
 template <class Net>
 Model(Net&) -> Model<Net, NoLoss, NoOptimizer, ModelOptions{}>;
 template <class Net, class Loss>

@@ -13,6 +13,12 @@ struct ModelOptions {
 };
 template <ModelOptions options>
 struct WithOptions {};
+namespace detail {
+template <class P>
+inline constexpr bool is_with_options = false;
+template <ModelOptions options>
+inline constexpr bool is_with_options<WithOptions<options>> = true;
+}  // namespace detail
 /// Tag for a Model that knows one mode only.
 template <Mode mode>
 inline constexpr WithOptions<ModelOptions{mode == Mode::graph, mode == Mode::pynative, {}}> pinned{};

@@ -105,7 +105,7 @@ std::string named_bits(const Net& net) {
 
 TEST_CASE("momentum: its rule, with Nesterov's look-ahead, decay, and loss scale") {
   check_rule<float>(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f}, 0, true, momentum_rule(0.9f, false));
-  check_rule<float>(nn::Momentum<true>{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f}, 0.25, true,
+  check_rule<float>(nn::NesterovMomentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f}, 0.25, true,
                     momentum_rule(0.9f, true));
   check_rule<double>(nn::Momentum{.learning_rate = 0.125, .momentum = 0.5f, .weight_decay = 0.25f}, 0.25, true,
                      momentum_rule(0.5, false), 1e-13);
@@ -119,7 +119,7 @@ TEST_CASE("sgd: its rule; the first step takes the whole gradient") {
                     sgd_rule(0, 0, false));
   check_rule<float>(nn::SGD{.learning_rate = 0.1, .momentum = 0.9f, .dampening = 0.25f, .weight_decay = 0.25f}, 0.25,
                     true, sgd_rule(0.9f, 0.25, false));
-  check_rule<float>(nn::SGD<true>{.learning_rate = 0.1, .momentum = 0.9f}, 0, true, sgd_rule(0.9f, 0, true));
+  check_rule<float>(nn::NesterovSGD{.learning_rate = 0.1, .momentum = 0.9f}, 0, true, sgd_rule(0.9f, 0, true));
   check_rule<double>(nn::SGD{.learning_rate = 0.125, .momentum = 0.5f, .dampening = 0.25f}, 0, true,
                      sgd_rule(0.5, 0.25, false), 1e-13);
 }
@@ -128,10 +128,10 @@ TEST_CASE("adam: its rule and variants") {
   check_rule<float>(nn::Adam{.learning_rate = 0.1}, 0, true, adam_rule(false, false, true, 1e-8), 1e-5);
   check_rule<float>(nn::Adam{.learning_rate = 0.1, .weight_decay = 0.25f}, 0.25, true,
                     adam_rule(false, false, true, 1e-8), 1e-5);
-  check_rule<float>(nn::Adam<nn::AdamConfig{.use_nesterov = true}>{.learning_rate = 0.1}, 0, true,
+  check_rule<float>(nn::AdamWith<nn::AdamConfig{.use_nesterov = true}>{.learning_rate = 0.1}, 0, true,
                     adam_rule(true, false, true, 1e-8), 1e-5);
   // A short memory, or the largest square is always the last one.
-  check_rule<float>(nn::Adam<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 0.1, .beta2 = 0.5f}, 0, true,
+  check_rule<float>(nn::AdamWith<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 0.1, .beta2 = 0.5f}, 0, true,
                     adam_rule(false, true, true, 1e-8, 0.5), 1e-5);
   check_rule<double>(nn::Adam{.learning_rate = 0.125}, 0, true, adam_rule(false, false, true, 1e-8), 1e-7);
 }
@@ -268,8 +268,8 @@ TEST_CASE("numbers: illegal ones are refused when the Model is made, with their 
   CHECK_THROWS_WITH_AS(make(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f, .loss_scale = 0}),
                        "Momentum: loss_scale must be a finite number above 0, got 0.", ValueError);
   CHECK_THROWS_AS(make(nn::SGD{.dampening = -1}), ValueError);
-  CHECK_THROWS_AS(make(nn::SGD<true>{.momentum = 0}), ValueError);
-  CHECK_THROWS_AS((make(nn::SGD<true>{.momentum = 0.9f, .dampening = 0.5f})), ValueError);
+  CHECK_THROWS_AS(make(nn::NesterovSGD{.momentum = 0}), ValueError);
+  CHECK_THROWS_AS((make(nn::NesterovSGD{.momentum = 0.9f, .dampening = 0.5f})), ValueError);
   CHECK_THROWS_WITH_AS(make(nn::Adam{.beta1 = 1}), "Adam: beta1 must be between 0 and 1, both excluded, got 1.",
                        ValueError);
   CHECK_THROWS_AS(make(nn::Adam{.beta2 = 0}), ValueError);

@@ -76,8 +76,8 @@ template <class C>
 constexpr bool accepted() {
   return detail::wrong_callback<C, RunInfo>().empty();
 }
-using Trained = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum<false>, ModelOptions{}>;
-nn::Momentum<> fast() { return {.learning_rate = 0.5f, .momentum = 0.9f}; }
+using Trained = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}>;
+nn::Momentum fast() { return {.learning_rate = 0.5f, .momentum = 0.9f}; }
 }  // namespace
 
 TEST_CASE("callback: hooks are found by their names, and must be callable") {

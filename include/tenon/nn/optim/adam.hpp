@@ -82,8 +82,8 @@ struct AdamConfig {
 /// weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless beta1 and beta2
 /// are inside (0, 1) and eps is above 0. Source: Kingma and Ba, arXiv 1412.6980; Reddi et al. 2018 (AMSGrad); MindSpore
 /// nn.Adam.
-template <AdamConfig config = AdamConfig{}>
-struct Adam {
+template <AdamConfig config>
+struct AdamWith {
   LearningRate learning_rate = 1e-3;
   float beta1 = 0.9f;
   float beta2 = 0.999f;
@@ -115,6 +115,8 @@ struct Adam {
     else b.template call<ops::ApplyAdam>(settings, parameter, gradient, slot[0], slot[1], numbers);
   }
 };
+/// `nn::Adam{.learning_rate = 0.001f}`; the others are `nn::AdamWith<nn::AdamConfig{.use_amsgrad = true}>{...}`.
+using Adam = AdamWith<AdamConfig{}>;
 
 }  // namespace nn
 }  // namespace tenon

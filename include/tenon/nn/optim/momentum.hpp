@@ -41,8 +41,8 @@ namespace nn {
 /// g is the gradient / loss_scale + weight_decay p, the gradient itself where they are 1 and 0. Without groups, weight
 /// decay skips parameters with beta or gamma in their names. A Model throws ValueError for a negative momentum, or if
 /// none is given. Source: MindSpore nn.Momentum.
-template <bool use_nesterov = false>
-struct Momentum {
+template <bool use_nesterov>
+struct MomentumWith {
   LearningRate learning_rate;
   float momentum = not_given;
   float weight_decay = 0;
@@ -63,6 +63,10 @@ struct Momentum {
     b.template call<ops::ApplyMomentum>(ops::ApplyMomentumConfig{use_nesterov}, parameter, gradient, slot[0], numbers);
   }
 };
+/// Without a template argument, so that a compiler knows the fields: `nn::Momentum{.learning_rate = 0.01f, .momentum =
+/// 0.9f}`.
+using Momentum = MomentumWith<false>;
+using NesterovMomentum = MomentumWith<true>;
 
 }  // namespace nn
 }  // namespace tenon

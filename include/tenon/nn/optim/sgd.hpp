@@ -43,8 +43,8 @@ namespace nn {
 /// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
 /// their names. A Model throws ValueError for a negative momentum or dampening, and for nesterov without momentum or
 /// with dampening. Source: MindSpore nn.SGD.
-template <bool nesterov = false>
-struct SGD {
+template <bool nesterov>
+struct SGDWith {
   LearningRate learning_rate = 0.1;
   float momentum = 0;
   float dampening = 0;
@@ -70,6 +70,8 @@ struct SGD {
     b.template call<ops::ApplySgd>(ops::ApplySgdConfig{nesterov}, parameter, gradient, slot[0], numbers);
   }
 };
+using SGD = SGDWith<false>;
+using NesterovSGD = SGDWith<true>;
 
 }  // namespace nn
 }  // namespace tenon

@@ -16,6 +16,10 @@ class EvalResult;  // train/eval_result.hpp
 
 /// What a callback can know about the run. Counts start at 1, as in MindSpore.
 struct RunInfo {
+  RunInfo() = default;
+  RunInfo(const RunInfo&) = delete;  // what a hook says to a copy of it nobody would hear
+  RunInfo& operator=(const RunInfo&) = delete;
+
   Mode mode = Mode::graph;
   bool training = true;
   long epoch_num = 0;  // epochs of this run; 0 in an evaluation

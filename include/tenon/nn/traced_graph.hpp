@@ -1,0 +1,111 @@
+// The graph of a network's forward pass, and what is said where one cannot be traced.
+#pragma once
+#include <tenon/kernel/compiled.hpp>
+#include <tenon/nn/checked_cell.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// The forward graph of a cell for arguments of given types, in evaluation.
+template <class Net, class... Keys>
+struct Forward {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+  static constexpr Builder trace(int cells = all_cells) {
+    Builder b;
+    b.entries = entries;
+    b.entry_count = Structure<Net>::count;
+    b.cells = cells;
+    trace_arguments(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  template <std::size_t... I>
+  static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
+    trace_call(b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+  }
+  template <class... X>
+  static constexpr void trace_call(Builder& b, const X&... x) {
+    if constexpr (!requires(const Net& net, const X&... v) { net.construct(v...); })
+      b.fail(wrong_arguments<Net, X...>(sizeof...(X)));
+    else if constexpr (returns_nothing<Net, X...>) b.fail(nothing_returned<Net>());
+    else add_outputs(b, prototype<Net>.construct(x...));
+  }
+  template <class V>
+  static constexpr void add_outputs(Builder& b, const V& value) {
+    if constexpr (is_traced<V>) b.outputs.push_back(value.id);
+    else if constexpr (requires { std::tuple_size<V>::value; })
+      std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
+  }
+};
+
+template <class Source>
+constexpr bool runs_to_its_end(int cells) {
+  Source::trace(cells);
+  return true;
+}
+template <class Source, int cells = all_cells>
+concept RunsToItsEnd = requires { typename std::bool_constant<runs_to_its_end<Source>(cells)>; };
+
+/// The number of cells that a trace may enter without failing, at least `fine` and less than `bad`.
+template <class Source, int fine, int bad>
+constexpr int cells_until_failure() {
+  if constexpr (bad - fine < 2) return fine;
+  else if constexpr (constexpr int middle = (fine + bad) / 2; RunsToItsEnd<Source, middle>)
+    return cells_until_failure<Source, middle, bad>();
+  else return cells_until_failure<Source, fine, middle>();
+}
+
+/// Stands for the graph of a trace that does not run to its end in constant evaluation. To name the cell it traces
+/// again, with ever other numbers of cells that are entered, while the results of later ones are made up.
+template <class Source>
+struct NotConstexpr {
+  static constexpr bool ok = false, asks_values = false;
+  static constexpr int most_cells = 4096;
+  static constexpr Sentence find() {
+    Builder b;
+    b.entries = Source::entries;
+    if constexpr (RunsToItsEnd<Source, 0> && !RunsToItsEnd<Source, most_cells>)
+      b = Source::trace(cells_until_failure<Source, 0, most_cells>());
+    Sentence s;
+    b.write_skipped(s);
+    return s << "::construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, "
+                "call constexpr functions only, print inside of if (!std::is_constant_evaluated())";
+  }
+  static constexpr Sentence sentence = find();
+};
+// A class, for nvcc takes another type for Source if the concept stands in the alias.
+template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
+struct Tried {
+  using type = Compiled<Source, passes>;
+};
+template <class Source, Passes passes>
+struct Tried<Source, passes, false> {
+  using type = NotConstexpr<Source>;
+};
+/// The compiled graph of a trace, or NotConstexpr. The trial costs one trace more: milliseconds.
+template <class Source, Passes passes = Passes{}>
+using TriedGraph = typename Tried<Source, passes>::type;
+
+/// The random calls of a graph's trace; none if it could not be traced.
+template <class Graph>
+constexpr std::span<const Draw> draws_of() {
+  if constexpr (Graph::ok) return Graph::draws;
+  else return {};
+}
+
+/// True for arguments that a graph can take as inputs: tensors, not tuples of them.
+template <class... X>
+inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
+
+/// Whether the call of a network on tensors is right, and the sentence if it is not. Errors of a trace are reported by
+/// whoever traces.
+template <bool on_tensors, class Net, class... X>
+struct CheckedNetwork {
+  static constexpr bool ok = true;
+};
+template <class Net, class... X>
+struct CheckedNetwork<true, Net, X...> {
+  using Graph = TriedGraph<Forward<Net, typename KeyFor<X>::type...>>;
+  static constexpr const Sentence& sentence = Graph::sentence;
+  static constexpr bool ok = Graph::ok || Graph::asks_values;
+};
+
+}  // namespace tenon::detail

@@ -1,0 +1,83 @@
+// What PyTorch and MindSpore take as arguments, and Tenon as template arguments: calls that say how to write it. Shapes
+// are known to the compiler only so.
+#pragma once
+#include <tenon/core/report.hpp>
+#include <tenon/core/value.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+namespace detail {
+/// "softmax takes its axis as a template argument: softmax<1>(x)"
+template <FixedString what, FixedString example, class X>
+struct TemplateArgument {
+  static constexpr Sentence sentence = Sentence{} << what.view() << " as a template argument: " << example.view();
+};
+}  // namespace detail
+
+template <Operand X, std::integral... I>
+constexpr auto softmax(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"softmax takes its axis", "softmax<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto log_softmax(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"log_softmax takes its axis", "log_softmax<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto reduce_sum(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"reduce_sum takes its axes", "reduce_sum<0, 1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto reduce_mean(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"reduce_mean takes its axes", "reduce_mean<0, 1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto reduce_max(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"reduce_max takes its axes", "reduce_max<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto reduce_min(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"reduce_min takes its axes", "reduce_min<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto argmax(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"argmax takes its axis", "argmax<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto squeeze(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"squeeze takes its axes", "squeeze<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto expand_dims(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"expand_dims takes its axes", "expand_dims<1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto reshape(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"reshape takes the new shape", "reshape<Shape<dyn, 400>>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, std::integral... I>
+constexpr auto transpose(const X&, int, I...) {
+  using Wrong = Mistake<detail::TemplateArgument<"transpose takes the order of the axes", "transpose<0, 2, 1>(x)", X>>;
+  return Wrong::corrected;
+}
+template <Operand A, Operand... B>
+constexpr auto concat(const A&, const B&...) {
+  using Wrong = Mistake<detail::TemplateArgument<"concat takes its axis", "concat<1>(a, b)", A>>;
+  return Wrong::corrected;
+}
+template <Operand A, Operand... B>
+constexpr auto stack(const A&, const B&...) {
+  using Wrong = Mistake<detail::TemplateArgument<"stack takes its axis", "stack<0>(a, b)", A>>;
+  return Wrong::corrected;
+}
+
+}  // namespace tenon::ops
