@@ -7,6 +7,7 @@
 #include <tenon/nn/dense.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/optim/momentum.hpp>
+#include <tenon/ops/ops.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/train/model.hpp>
@@ -118,4 +119,35 @@ TEST_CASE("a model that is pinned to PyNative mode may look at values") {
   CHECK(losses[58] + losses[59] < (losses[0] + losses[1]) / 2);
   const auto direct = model.predict(Batch::full(1, 1)), scaled = model.predict(Batch::full(8, 1));
   CHECK(same_bits(direct, scaled));  // 1 1 1 is doubled to 8 8 8
+}
+
+namespace {
+struct Assigning : nn::Cell<Assigning> {
+  nn::Dense<12, 12> fc;
+  constexpr auto construct(auto& x) const {
+    auto y = fc(x);
+    y += x;
+    y *= 2.0f;
+    y -= fc(y);
+    return y /= x;
+  }
+};
+}  // namespace
+
+TEST_CASE("x += y is x = x + y: in both modes, and without a change of what x shared") {
+  const Assigning net;
+  const auto x = random_tensor<float, Shape<dyn, 12>>(1, 1, 2, 3);
+  const auto graph = net(x);
+  const ContextScope pynative({.mode = Mode::pynative});
+  CHECK(same_bits(graph, net(x)));
+  auto y = x;
+  y += x;
+  CHECK(same_bits(y, x + x));
+  CHECK(y.data() != x.data());
+}
+
+TEST_CASE("a comparison of single numbers is a condition") {
+  const auto a = Tensor<float, Shape<>>::full(1.0f);
+  CHECK(bool(a < 2.0f));
+  CHECK(!(a > 2.0f));
 }

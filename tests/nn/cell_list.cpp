@@ -84,5 +84,11 @@ TEST_CASE("CellList: a wrong shape is reported with the number of the block") {
         "network.0: Conv2d got an input of 3 channels [n,3,16,16], its weight [2,2,3,3] needs 2");
   using LoopedGraph = Compiled<detail::Forward<Called, TypeKey<Dtype::float32, dyn, 11>>>;
   CHECK(LoopedGraph::sentence.view() ==
-        "network.blocks.0.fc: MatMul got rows of 11 [n,11], its weight [12,12] needs 12");
+        "network.blocks.0.fc: MatMul got rows of 11 [n,11], its weight [12,12] needs 12 (cell_list.cpp:17)");
+}
+
+TEST_CASE("CellList: an index that is none is refused at run time") {
+  const nn::CellList<Block, 3> blocks;
+  CHECK_THROWS_WITH_AS(static_cast<void>(blocks[3]), "CellList: index 3 is outside of 0 .. 2.", ValueError);
+  CHECK_THROWS_AS(static_cast<void>(blocks[-1]), ValueError);
 }

@@ -49,16 +49,18 @@ struct Chooser : nn::Cell<Chooser> {
 }  // namespace sentences
 using namespace sentences;
 
-TEST_CASE("a cell says how many arguments it takes, with its path") {
-  CHECK(sentence_of<TooMany> == "network.fc: Dense takes 1 argument, got 2");
-  CHECK(sentence_of<TooFew> == "network.loss: SoftmaxCrossEntropyWithLogits takes 2 arguments, got 1");
-  CHECK(sentence_of<Deep> == "network.inner.1.fc: Dense takes 1 argument, got 2");
+TEST_CASE("a cell says how many arguments it takes, with its path and the line of the call") {
+  CHECK(sentence_of<TooMany> == "network.fc: Dense takes 1 argument, got 2 (sentences.cpp:19)");
+  CHECK(sentence_of<TooFew> ==
+        "network.loss: SoftmaxCrossEntropyWithLogits takes 2 arguments, got 1 (sentences.cpp:23)");
+  CHECK(sentence_of<Deep> == "network.inner.1.fc: Dense takes 1 argument, got 2 (sentences.cpp:19)");
   CHECK(std::string(tenon::detail::WithoutArguments<nn::Dense<8, 2>>::sentence.view()) ==
         "Dense takes 1 argument, got none");
 }
 
 TEST_CASE("a wrong size is named with both shapes and the path through a list") {
-  CHECK(sentence_of<WrongSize> == "network.layers.2: MatMul got rows of 4 [n,4], its weight [2,5] needs 5");
+  CHECK(sentence_of<WrongSize> == "network.layers.2: MatMul got rows of 4 [n,4], its weight [2,5] needs 5 "
+                                  "(sentences.cpp:31)");
 }
 
 TEST_CASE("a right cell has no sentence") { CHECK(sentence_of<nn::Dense<8, 2>> == ""); }
