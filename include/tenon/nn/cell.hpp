@@ -181,6 +181,11 @@ struct Cell {
     if constexpr (sizeof...(K) == 1) return tenon::detail::output_tensor<Graph, 0>(executor, n);
     else return std::tuple(tenon::detail::output_tensor<Graph, K>(executor, n)...);
   }
+  // By name, so that construct may also take auto&.
+  template <class... X>
+  auto run_inside(const X&... x) const {
+    return tenon::detail::outer(self().construct(x...));
+  }
   template <class... X>
   auto run_by_operators(bool training, std::span<const Draw> draws, const X&... x) const {
     const FlushDenormals flush;
@@ -197,7 +202,7 @@ template <class... X>
 auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) const {
   if (eager::Frame::of_thread().root) {  // inside of another cell after all, with a tensor that was made there
     const eager::CellScope scope(&self(), type_number<Self>, at);
-    return tenon::detail::outer(self().construct(tenon::detail::inner(x)...));
+    return run_inside(tenon::detail::inner(x)...);
   }
   check_members(self());
   const ParameterList parameters(self());
