@@ -46,16 +46,18 @@ struct LinearWork {
 /// One distinct kernel.
 struct KernelEntry {
   void (*run)(const Arguments&, long begin, long end) = nullptr;         // computes items begin .. end - 1
-  KernelWork (*work_of)(long n) = nullptr;                               // null: linear
+  KernelWork (*work_of)(long n) = nullptr;                               // unless is_linear
   void (*run_blocks)(const Arguments&, long begin, long end) = nullptr;  // with images in blocks of samples; null: none
-  KernelWork (*block_work_of)(long n) = nullptr;                         // null: block_linear
+  KernelWork (*block_work_of)(long n) = nullptr;                         // unless is_block_linear
   LinearWork linear{}, block_linear{};                                   // the second counts blocks
-  const IndexRange* indices = nullptr;                                   // of an operand; null: none are looked at
-  const LeastBatch* least_batch = nullptr;                               // null: any batch will do
+  // not whether a pointer is null: UBSan refuses to compare one in constant evaluation
+  bool is_linear = true, is_block_linear = true;
+  const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
+  const LeastBatch* least_batch = nullptr;  // null: any batch will do
 
-  constexpr KernelWork work(long n) const { return work_of ? work_of(n) : linear.of(n); }
+  constexpr KernelWork work(long n) const { return is_linear ? linear.of(n) : work_of(n); }
   constexpr KernelWork block_work(long n) const {
-    return block_work_of ? block_work_of(n) : block_linear.of(whole_blocks(n) / block_samples);
+    return is_block_linear ? block_linear.of(whole_blocks(n) / block_samples) : block_work_of(n);
   }
 };
 

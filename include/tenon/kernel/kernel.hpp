@@ -210,7 +210,7 @@ constexpr KernelEntry make_kernel_entry() {
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires C::Op::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
-  else entry.work_of = &kernel_work<C>;
+  else entry.is_linear = false, entry.work_of = &kernel_work<C>;
   if constexpr (C::Op::blocks != InBlocks::never) {
     if constexpr (C::Op::fits_blocks(C::result, C::description.operand, C::operands)) {
       if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_blocks = entry.run;
@@ -218,7 +218,7 @@ constexpr KernelEntry make_kernel_entry() {
       if constexpr (linear)
         entry.block_linear =
             linear_between(block_kernel_work<C>(block_samples), block_kernel_work<C>(2 * block_samples));
-      else entry.block_work_of = &block_kernel_work<C>;
+      else entry.is_block_linear = false, entry.block_work_of = &block_kernel_work<C>;
     }
   }
   return entry;

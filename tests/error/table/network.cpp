@@ -39,10 +39,10 @@ struct Words : nn::Cell<Words> {
 
 int main() {
   Images images;
-  const auto x = Tensor<float, Shape<dyn, 1, 28, 28>>::full(2, 0.5f);
+  const auto x = Tensor<float, Shape<dyn, 1, 28, 28>>::full(0.5f, 2);
   const auto y = images(x);
   Words words;
-  const auto w = Tensor<std::int32_t, Shape<dyn, 12>>::full(2, 7);
+  const auto w = Tensor<std::int32_t, Shape<dyn, 12>>::full(7, 2);
   const auto p = words(w);
   std::printf("%ld %ld\n", y.count(), p.count());
 }

@@ -25,7 +25,7 @@ int main() {
   model.train(2, data, LossMonitor{10}, watch);
   const auto result = model.eval(data);
   std::printf("%g\n", result["accuracy"]);
-  const auto x = Tensor<float, Shape<dyn, 28, 28>>::full(2, 0.5f);
+  const auto x = Tensor<float, Shape<dyn, 28, 28>>::full(0.5f, 2);
   const auto y = model.predict(x);
   save_checkpoint(net, "net.safetensors");
   load_checkpoint("net.safetensors", net);
