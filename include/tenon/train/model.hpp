@@ -382,7 +382,7 @@ class Model {
 template <class First, class... Parts>
 class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
   using Wrong = Mistake<detail::NotANetwork<First>>;
-  static_assert(Wrong::corrected);
+  static_assert(Wrong::corrected == 0);
 };
 
 template <class First, class... Parts>
