@@ -1,5 +1,6 @@
 // Tenon, all of it but what needs a library of its own: tensors, operators, cells, training, data sets, files.
 #pragma once
+#include <tenon/core/macros_begin.hpp>
 // First those files in which compile errors are reported: compilers print how each came to be included.
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/apply.hpp>
@@ -27,3 +28,5 @@
 #include <tenon/train/callback/time_monitor.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/summary.hpp>
+// Last of all.
+#include <tenon/core/macros_end.hpp>

@@ -1,6 +1,12 @@
 // What every header agrees on: the tagged namespace, exact rounding, and the word for device code.
 #pragma once
 
+#if defined(I) || defined(N) || defined(None) || defined(slots) || defined(emit) || defined(check) || defined(near) || \
+    defined(far) || defined(relu) || defined(small)
+#error "A macro has a name that Tenon uses (I, N, None, slots, emit, check, near, far, relu, small): include \
+<tenon/tenon.hpp>, which sets such macros aside, or include Tenon before what defines it"
+#endif
+
 #include <tenon/core/abi.hpp>
 
 #define TENON_VERSION "0.1.0"
