@@ -66,8 +66,8 @@ def own_name(type_name):
 
 
 def short_name(type_name):
-    """Conv2d, of "tenon::v01_4::nn::Conv2d<1, 6, 5>"."""
-    return split(type_name)[0].split("::")[-1]
+    """Conv2d, of "tenon::v01_4::nn::Conv2d<1, 6, 5>"; Momentum, of "tenon::v01_4::nn::MomentumWith<false>"."""
+    return split(type_name)[0].split("::")[-1].removesuffix("With")
 
 
 def extents_of(shape_name):

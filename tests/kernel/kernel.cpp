@@ -109,14 +109,16 @@ TEST_CASE("settings of an operator survive packing") {
 TEST_CASE("items are computed once each, whatever the number of threads, with workspaces apart") {
   static std::atomic<int> computed[1000];
   static std::atomic<long> wrong;
-  static constexpr KernelEntry entry{[](const Arguments& a, long begin, long end) {
-                                       for (long i = begin; i < end; ++i) {
-                                         a.workspace[0] = std::byte(i);
-                                         ++computed[i];
-                                         if (a.workspace[0] != std::byte(i)) ++wrong;
-                                       }
-                                     },
-                                     [](long n) { return KernelWork{n, 100L * cost_per_thread, 64}; }};
+  static constexpr KernelEntry entry{.run =
+                                         [](const Arguments& a, long begin, long end) {
+                                           for (long i = begin; i < end; ++i) {
+                                             a.workspace[0] = std::byte(i);
+                                             ++computed[i];
+                                             if (a.workspace[0] != std::byte(i)) ++wrong;
+                                           }
+                                         },
+                                     .work_of = [](long n) { return KernelWork{n, 100L * cost_per_thread, 64}; },
+                                     .is_linear = false};
   for (int threads : {1, 2, 3}) {
     const ContextScope scope({.num_threads = threads});
     for (long n : {0, 1, 2, 999}) {

@@ -162,7 +162,8 @@ TEST_CASE("a whole number that the integers of a tensor do not have is refused")
     };
     if (dtype == Dtype::int16) add(std::int16_t{});
     else add(std::uint32_t{});
-    return std::string(b.error.view());
+    const std::string_view said = b.error.view();
+    return std::string(said.substr(0, said.find(" (scalars.cpp:")));  // the line of the call stands behind it
   };
   CHECK(asked(Dtype::int16, 32767).empty());
   CHECK(asked(Dtype::int16, 32768) ==

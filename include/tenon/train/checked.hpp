@@ -190,3 +190,15 @@ struct NotANetwork {
 };
 
 }  // namespace tenon::detail
+
+namespace tenon::inline TENON_ABI {
+template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
+class Model;
+
+/// Stands for a Model of something that is no network, or that would be gone with the statement.
+template <class First, class... Parts>
+class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
+  using Wrong = Mistake<detail::NotANetwork<First>>;
+  static_assert(Wrong::corrected == 0);
+};
+}  // namespace tenon

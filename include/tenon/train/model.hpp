@@ -378,13 +378,6 @@ class Model {
   detail::RunningThread training_{"Model.train"}, evaluating_{"Model.eval"};
 };
 
-/// Stands for a Model of something that is no network, or that would be gone with the statement.
-template <class First, class... Parts>
-class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
-  using Wrong = Mistake<detail::NotANetwork<First>>;
-  static_assert(Wrong::corrected == 0);
-};
-
 template <class First, class... Parts>
 requires(!std::is_lvalue_reference_v<First> && !detail::is_with_options<First>)
 Model(First&&, Parts...) -> Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...>;
