@@ -1,5 +1,6 @@
 // Sets aside macros of other libraries (Qt, X11, complex.h) and of the user that are names of ours, until
 // macros_end.hpp. tenon.hpp includes both; a header of Tenon alone says that there is such a macro (core/config.hpp).
+#pragma once
 #pragma push_macro("I")
 #undef I
 #pragma push_macro("N")

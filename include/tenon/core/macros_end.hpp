@@ -1,4 +1,5 @@
 // Gives back what macros_begin.hpp set aside.
+#pragma once
 #pragma pop_macro("I")
 #pragma pop_macro("N")
 #pragma pop_macro("None")
