@@ -6,10 +6,11 @@
 # A mistake begins with   // expects: the sentence that must appear       (read.awk says how it is found)
 #                         // lines: g++ 8, clang 9, nvcc 8      (optional; the longest output allowed, these by default)
 # and X.fixed.cpp beside X.cpp is the cure, which must compile.
-# A table makes mistakes of X.cpp beside it, which must compile: a line each,
-# and a table, which counts the lines of all its mistakes together, allows each 20 of them:
-#   name ## a piece of X.cpp that stands there once ## what is written instead ## the sentence [## lines: clang 12]
-# The sentence - stands for a mistake that is left to the compiler's own words, whatever they are.
+# A table X.txt makes mistakes of X.cpp beside it, which must compile, a line each:
+#   name ## a piece of X.cpp that stands there once ## what is written instead ## the sentence [## lines: clang 25]
+# The sentence - stands for a mistake that is left to the compiler's own words, whatever they are. A mistake of a table
+# may take 20 lines, but their median is bounded. nvcc is not asked: behind an eager mistake its front end goes on with
+# a value of another type, and says what is wrong with that.
 # Exit status 77: none of the compilers is installed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -101,6 +102,8 @@ check_table() {
     [ $show = no ] || said
   done <"$2"
   median=$(printf '%s\n' $said_well | sort -n | awk '{ line[NR] = $1 } END { print line[int((NR + 1) / 2)] }')
+  case $1 in clang*) bound=10 ;; *) bound=8 ;; esac
+  [ "$median" -le $bound ] || { echo "FAILED: the median is above $bound lines"; failed=1; }
   echo "$1, $(basename "$2"): $(echo $said_well | wc -w) of $all mistakes with a sentence, $median lines in the median"
 }
 
@@ -131,6 +134,7 @@ row compiler result
 for compiler in $compilers; do
   command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; continue; }
   for file; do
+    case $compiler$file in nvcc*.txt) continue ;; esac
     case $file in *.txt) check_table "$compiler" "$file" ;; *) check_file "$compiler" "$file" ;; esac
   done
 done

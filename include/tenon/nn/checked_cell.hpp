@@ -71,6 +71,9 @@ template <class Self>
 struct TwoConstructs : Self, HasConstruct {};
 template <class Self>
 inline constexpr bool has_construct = !requires { &TwoConstructs<Self>::construct; };
+template <class Self>
+requires(std::is_final_v<Self>)
+inline constexpr bool has_construct<Self> = true;  // none can be derived to look
 
 /// Number of arguments that construct takes, tried with arguments of one type; -1 if it takes no such arguments.
 template <class Self, class Argument, class... X>
