@@ -34,7 +34,9 @@ inline constexpr bool has_fused_multiply_add = false;
 namespace detail {
 template <class T, int Width>
 struct SimdStorage {
-  typedef T Type __attribute__((vector_size(sizeof(T) * Width)));
+  // Not beyond the widest vector of the processor: g++ would note that 32 bytes were passed in another way before 2010.
+  static constexpr std::size_t alignment = sizeof(T) * Width < simd_bytes ? sizeof(T) * Width : simd_bytes;
+  typedef T Type __attribute__((vector_size(sizeof(T) * Width), aligned(alignment)));
   typedef T Unaligned __attribute__((vector_size(sizeof(T) * Width), aligned(alignof(T)), may_alias));
 };
 }  // namespace detail
@@ -51,7 +53,7 @@ struct Simd {
   Vector lanes;
 
   Simd() = default;
-  [[gnu::always_inline]] Simd(Vector v) : lanes(v) {}
+  [[gnu::always_inline]] Simd(const Vector& v) : lanes(v) {}
   /// The same value in each lane.
   [[gnu::always_inline]] Simd(T value) : lanes(value - Vector{}) {}
 
@@ -207,8 +209,9 @@ template <class T, int Width>
 [[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
                                                Simd<float, 16>& y) {
   constexpr int greater = 30, current_rounding = 4;
+  constexpr unsigned short all_lanes = 0xffff;
   const auto mask =
-      static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, -1, current_rounding));
+      static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, all_lanes, current_rounding));
   x.lanes = __builtin_ia32_compresssf512_mask(x.lanes, Simd<float, 16>::Vector{}, mask);
   y.lanes = __builtin_ia32_compresssf512_mask(y.lanes, Simd<float, 16>::Vector{}, mask);
   return __builtin_popcount(mask);

@@ -27,7 +27,7 @@ struct Traced : ops::Value<Traced<T, S>> {
   /// A variable keeps its dtype and shape: the trace fails with a sentence that names both.
   template <class Other>
   requires(std::is_base_of_v<ops::OperandTag, Other>)
-  constexpr Traced& operator=(const Other& other) {
+  constexpr Traced& operator=([[maybe_unused]] const Other& other) {
     if constexpr (requires { Other::dims; }) builder->fail(detail::other_type_assigned(dims, Other::dims));
     return *this;
   }
