@@ -104,8 +104,9 @@ class Model {
   ///            is not finite (the update of that step is done by then), unless a loss scale skipped the update, and
   ///            after 1000 skipped ones in a row; RuntimeError if a callback of train() calls train(), or while another
   ///            thread trains or evaluates this Model; what a hook throws ends the run, without end()
+  // `auto`, though it is void: to find that out, an editor looks into the call and shows what is wrong (clangd).
   template <dataset::Dataset Data, class... Callbacks>
-  void train(long epochs, const Data& data, Callbacks&&... callbacks) {
+  auto train(long epochs, const Data& data, Callbacks&&... callbacks) {
     // Asked before all else, and here, not in a function: so a compiler goes from the user's call to construct in one
     // step, and prints few lines for an ordinary error in there (7 with g++; from a function it takes 20).
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
@@ -125,12 +126,12 @@ class Model {
     }
   }
   template <dataset::Dataset Data, class... Callbacks>
-  void train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
+  auto train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     train(epochs, data, std::forward<Callbacks>(callbacks)...);
   }
   template <class... A>
   requires(!detail::is_train_call<A...>)
-  void train(A&&...) {
+  auto train(A&&...) {
     using Wrong = Mistake<detail::WrongTrainCall<A...>>;
     static_cast<void>(Wrong::corrected);
   }
@@ -143,7 +144,7 @@ class Model {
   /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
   ///            eval() calls eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks>
-  EvalResult eval(const Data& data, Callbacks&&... callbacks) {
+  auto eval(const Data& data, Callbacks&&... callbacks) {
     // As in train().
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
     else
@@ -163,15 +164,15 @@ class Model {
     return result;
   }
   template <dataset::Dataset Data, class... Callbacks>
-  EvalResult eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
+  auto eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     return eval(data, std::forward<Callbacks>(callbacks)...);
   }
   template <class... A>
   requires(!detail::is_eval_call<A...>)
-  EvalResult eval(A&&...) {
+  auto eval(A&&...) {
     using Wrong = Mistake<detail::WrongEvalCall<A...>>;
     static_cast<void>(Wrong::corrected);
-    return {};
+    return EvalResult{};
   }
 
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
