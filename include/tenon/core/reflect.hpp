@@ -235,10 +235,15 @@ struct MemberAt {
 };
 }  // namespace detail
 
-/// Name of member I of T, which has type M.
+namespace detail {
+template <class T, int I, class M>
+inline constexpr std::string_view found_member_name = MemberAt<T, I>::template name<M>();
+}  // namespace detail
+
+/// Name of member I of T, which has type M. Looked for once, as that of a class.
 template <class T, int I, class M>
 constexpr std::string_view member_name() {
-  return detail::MemberAt<T, I>::template name<M>();
+  return detail::found_member_name<T, I, M>;
 }
 
 namespace detail {

@@ -44,9 +44,9 @@ constexpr std::uint64_t hash_type() {
 template <class T>
 inline constexpr std::uint64_t type_number = detail::hash_type<T>();
 
-/// The unqualified name of a class without its template arguments: "Conv2d".
+namespace detail {
 template <class T>
-constexpr std::string_view class_name() {
+constexpr std::string_view find_class_name() {
   std::string_view s = type_name<T>();
   if (s.ends_with('>')) {
     std::size_t end = s.size();
@@ -55,6 +55,15 @@ constexpr std::string_view class_name() {
   }
   const auto colon = s.rfind("::");
   return colon == s.npos ? s : s.substr(colon + 2);
+}
+template <class T>
+inline constexpr std::string_view found_class_name = find_class_name<T>();
+}  // namespace detail
+
+/// The unqualified name of a class without its template arguments: "Conv2d". Found once, not for each of 500 layers.
+template <class T>
+constexpr std::string_view class_name() {
+  return detail::found_class_name<T>;
 }
 
 }  // namespace tenon

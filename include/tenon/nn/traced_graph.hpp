@@ -53,6 +53,17 @@ constexpr int cells_until_failure() {
   else return cells_until_failure<Source, fine, middle>();
 }
 
+/// True if so many cells can be traced, but not twice: then it is the compiler's limit of steps that ends a trace.
+template <class Source, int cells>
+inline constexpr bool reaches_limit =
+    !requires { typename std::bool_constant<runs_to_its_end<Source>(cells) && runs_to_its_end<Source>(cells)>; };
+
+#if defined(__clang__)
+inline constexpr std::string_view more_steps = "-fconstexpr-steps=1000000000";
+#else
+inline constexpr std::string_view more_steps = "-fconstexpr-ops-limit=1000000000";
+#endif
+
 /// Stands for the graph of a trace that does not run to its end in constant evaluation. To name the cell it traces
 /// again, with ever other numbers of cells that are entered, while the results of later ones are made up.
 template <class Source>
@@ -62,9 +73,15 @@ struct NotConstexpr {
   static constexpr Sentence find() {
     Builder b;
     b.entries = Source::entries;
-    if constexpr (RunsToItsEnd<Source, 0> && !RunsToItsEnd<Source, most_cells>)
-      b = Source::trace(cells_until_failure<Source, 0, most_cells>());
     Sentence s;
+    if constexpr (RunsToItsEnd<Source, most_cells>) {  // all of construct: it is the derivative that takes too long
+      return s << "network: the derivative takes more steps than this compiler allows: compile with " << more_steps;
+    } else if constexpr (RunsToItsEnd<Source, 0>) {
+      constexpr int cells = cells_until_failure<Source, 0, most_cells>();
+      if constexpr (reaches_limit<Source, cells>)
+        return s << "network: " << cells << " cells are as many as this compiler traces: compile with " << more_steps;
+      b = Source::trace(cells);
+    }
     b.write_skipped(s);
     return s << "::construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, "
                 "call constexpr functions only, print inside of if (!std::is_constant_evaluated())";

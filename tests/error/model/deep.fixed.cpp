@@ -1,0 +1,20 @@
+// The cure of deep.cpp without a flag: fewer layers.
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Layer : nn::Cell<Layer> {
+  nn::Dense<16, 16> dense;
+  constexpr auto construct(auto x) const { return relu(dense(x)); }
+};
+struct Net : nn::Cell<Net> {
+  nn::CellList<Layer, 40> layers;
+  nn::Dense<16, 10> head;
+  constexpr auto construct(auto x) const { return head(layers(x)); }
+};
+
+void train(const std::vector<float>& x, const std::vector<std::int32_t>& y) {
+  Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f}};
+  const auto data = dataset::from_arrays(dataset::column<Shape<16>>(x), dataset::column<Shape<>>(y));
+  model.train(1, data | dataset::batch(32));
+}
