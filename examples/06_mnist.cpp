@@ -121,6 +121,9 @@ std::uint64_t hash_of(const LeNet& net) {
 // Trains and evaluates the network in one mode, and prints the line of results.
 void run(const Options& o, LeNet& net, const char* mode, const auto& train, const auto& test) {
   set_context("mode", mode);
+  std::printf("\n%s\n", mode == std::string_view("graph")
+                            ? "Graph mode: the training step was compiled as a whole, with this program."
+                            : "PyNative mode: operator by operator, as a debugger wants it.");
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
               nn::Accuracy{}, nn::Loss{}};
   if (!o.load.empty()) load_checkpoint(o.load, net);
@@ -135,6 +138,14 @@ void run(const Options& o, LeNet& net, const char* mode, const auto& train, cons
               result["loss"], time.seconds / double(o.epochs), static_cast<unsigned long long>(hash_of(net)));
 }
 
+void say_what_is_trained(const Options& o, long train, long test) {
+  std::printf("LeNet-5 learns handwritten digits: %ld to train, %ld to evaluate, %s%s.\n", train, test,
+              o.data.empty() ? "drawn by this program" : "MNIST of ",
+              o.data.empty() ? " (--data DIR takes MNIST)" : o.data.c_str());
+  std::printf("%ld epochs in batches of %ld, seed %llu, threads: %d.\n", o.epochs, o.batch,
+              static_cast<unsigned long long>(o.seed), o.threads);
+}
+
 // Saves the network; what comes back has the same bits.
 void save(const LeNet& net, const std::string& path) {
   save_checkpoint(net, path);
@@ -142,6 +153,7 @@ void save(const LeNet& net, const std::string& path) {
   load_checkpoint(path, loaded);
   if (hash_of(loaded) != hash_of(net))
     throw RuntimeError(text("'", path, "' does not hold the weights that were saved."));
+  std::printf("Saved as %s, and loaded again with the same weights; --load FILE goes on from there.\n", path.c_str());
 }
 
 }  // namespace
@@ -154,12 +166,15 @@ int main(int argc, char** argv) try {
   const auto learn = [&](const auto& train_set, const auto& test_set) {
     const auto train = train_set | dataset::shuffle(60000) | dataset::batch(o.batch);
     const auto test = test_set | dataset::batch(o.batch);
+    say_what_is_trained(o, train_set.size(), test_set.size());
     LeNet graph, pynative;
     if (o.mode != "pynative") run(o, graph, "graph", train, test);
     if (o.mode != "graph") run(o, pynative, "pynative", train, test);
     if (o.mode == "both" && hash_of(graph) != hash_of(pynative))
       throw RuntimeError("The two modes ended with different weights; they must be equal.");
+    std::puts(o.mode == "both" ? "\nBoth modes ended with equal weights, bit by bit." : "");
     if (!o.save.empty()) save(o.mode == "graph" ? graph : pynative, o.save);
+    std::puts("Next: --help, the lessons examples/01_tensor.cpp to 07_language_model.cpp, and README.md.");
   };
   if (o.data.empty()) {
     learn(dataset::Digits{.usage = dataset::Usage::train},
