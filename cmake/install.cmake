@@ -8,6 +8,7 @@ install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_
   PATTERN "*.hpp" PATTERN "*.cuh")
 install(DIRECTORY debugger/ DESTINATION share/tenon/debugger FILES_MATCHING PATTERN "*.py" PATTERN "*.cpp"
   PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY compiled DESTINATION share/tenon FILES_MATCHING PATTERN "*.cpp")
 target_include_directories(tenon INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 install(TARGETS tenon tenon_diagnostics tenon_debugger EXPORT tenonTargets)
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${package_dir}")
@@ -15,7 +16,7 @@ install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${package_dir}")
 # Before 1.0 a minor version may change names, so only the same minor version fits.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES cmake/tenonConfig.cmake cmake/optional.cmake cmake/optimized.cmake
+install(FILES cmake/tenonConfig.cmake cmake/optional.cmake cmake/optimized.cmake cmake/compiled.cmake
   "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake" DESTINATION "${package_dir}")
 
 # Paths count from the folder of the .pc file, unless somebody chose an absolute one.

@@ -7,6 +7,7 @@
 #   // only: x86_64           processors for which it is built (others skip it)
 #   // run: --epochs 1        an example's arguments when it runs as a test
 #   // run: no                an example that is built, but not run
+#   // headers: yes           it looks at internals, which only headers have: no preset gives it the compiled part
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
 endif()
@@ -73,6 +74,12 @@ function(tenon_program target path)
   target_link_libraries(${target} PRIVATE tenon_program)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  if(TENON_COMPILED_PROGRAMS)
+    tenon_directive(headers "${ARGV2}" headers)
+    if(NOT headers AND NOT flags)
+      tenon_compiled(${target})
+    endif()
+  endif()
 endfunction()
 
 # Sets what each test has: labels, a time limit, a folder of its own to write in, the environment, and 77 as the exit

@@ -11,7 +11,7 @@ sh cmake/test.sh core/shape        build and run this test only; a part of its n
 sh cmake/test.sh core/             build and run the tests of a folder
 sh cmake/test.sh --long            all tests, also the long ones
 sh cmake/test.sh --list            the names of the tests
-     --preset asan                 another build: release (the usual one), debug, asan, tsan, clang
+     --preset asan                 another build: release (the usual one), debug, asan, tsan, clang, compiled
      --march x86-64-v2             for another instruction set than this machine's
 
 On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, time, gdb), as root or
@@ -30,7 +30,10 @@ while [ $# -gt 0 ]; do
     --help | -h) usage; exit 0 ;;
     --long) long=yes ;;
     --list) list=yes ;;
-    --preset) [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, or clang."; preset=$2; shift ;;
+    --preset)
+      [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, clang, or compiled."
+      preset=$2
+      shift ;;
     --march)
       [ $# -ge 2 ] || stop "--march needs a name, as the compiler's -march: x86-64-v2, armv8.2-a, ..."
       march=$2

@@ -30,7 +30,7 @@ class Tenon(ConanFile):
         self.version = re.search(r'define TENON_VERSION "([0-9.]+)"', config).group(1)
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "debugger/*", "include/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "compiled/*", "debugger/*", "include/*"):
             copy(self, pattern, self._checkout(), self.export_sources_folder)
 
     def requirements(self):

@@ -17,7 +17,8 @@ quietly "$cmake" -S "$source" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" 
 quietly env DESTDIR="$work/root" "$cmake" --install "$work/build"
 (cd "$work/root" && find . -type f ! -path './usr/include/tenon/*.hpp' ! -path './usr/include/tenon/*.cuh' |
   LC_ALL=C sort) >"$work/files"
-cat >"$work/expected" <<'END_OF_LIST'
+cat >"$work/expected" <<END_OF_LIST
+./usr/share/cmake/tenon/compiled.cmake
 ./usr/share/cmake/tenon/optimized.cmake
 ./usr/share/cmake/tenon/optional.cmake
 ./usr/share/cmake/tenon/tenonConfig.cmake
@@ -26,6 +27,7 @@ cat >"$work/expected" <<'END_OF_LIST'
 ./usr/share/doc/tenon/LICENSE
 ./usr/share/pkgconfig/tenon-zlib.pc
 ./usr/share/pkgconfig/tenon.pc
+$(cd "$source" && ls compiled/*.cpp | sed "s|^|./usr/share/tenon/|" | LC_ALL=C sort)
 ./usr/share/tenon/debugger/auto_load.cpp
 ./usr/share/tenon/debugger/tenon_gdb.py
 ./usr/share/tenon/debugger/tenon_lldb.py

@@ -52,7 +52,9 @@ export PATH
 if [ "$section" = nvcc ]; then export CUDACXX="$compiler"; else export CXX="$compiler"; fi
 unset CXXFLAGS CMAKE_PREFIX_PATH PKG_CONFIG_PATH
 mkdir tenon
-(cd "$source" && cp -R CMakeLists.txt LICENSE meson.build cmake debugger include packaging "$work/tenon/") || exit 1
+parts="CMakeLists.txt LICENSE meson.build cmake compiled debugger include packaging"
+# shellcheck disable=SC2086  # several names
+(cd "$source" && cp -R $parts "$work/tenon/") || exit 1
 blocks "" files
 blocks "$section" files
 

@@ -1,17 +1,36 @@
 // Memory of a fixed size for one owner, aligned to a cache line.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
+
+#include <tenon/core/arena.hpp>
+#if TENON_DEFINES
+#include <cstdint>
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
-
-#include <tenon/core/arena.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
+/// `bytes` of memory, not initialised, aligned to 64; freed with this. Throws OutOfMemory that says `what` they were
+/// for.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(std::size_t bytes, const char* what = "a buffer");
+  std::byte* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t(alignment)); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+#if TENON_DEFINES
 namespace detail {
 /// Asks for pages of 2 MB where there is much memory: what walks through all of it looks for its pages less often.
 /// Nothing depends on it.
@@ -25,21 +44,10 @@ namespace detail {
 }
 }  // namespace detail
 
-/// `bytes` of memory, not initialised, aligned to 64; freed with this. Throws OutOfMemory that says `what` they were
-/// for.
-class AlignedBytes {
- public:
-  AlignedBytes() = default;
-  explicit AlignedBytes(std::size_t bytes, const char* what = "a buffer") : data_(detail::aligned_memory(bytes, what)) {
-    detail::prefer_large_pages(data_.get(), bytes);
-  }
-  std::byte* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t(alignment)); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
-};
+TENON_INLINE AlignedBytes::AlignedBytes(std::size_t bytes, const char* what)
+    : data_(detail::aligned_memory(bytes, what)) {
+  detail::prefer_large_pages(data_.get(), bytes);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

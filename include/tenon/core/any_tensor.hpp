@@ -24,23 +24,15 @@ struct AnyTensor {
   AnyTensor() = default;
   AnyTensor(Dtype elements, std::span<const std::int64_t> extents, void* first, Device where = {})
       : dtype(elements), rank(int(extents.size())), device(where), data(first) {
-    if (extents.size() > max_axes)
-      throw_error<ValueError>("A tensor has at most ", max_axes, " axes, got ", extents.size(), ".");
+    if (extents.size() > max_axes) refuse_axes(extents.size());
     for (std::size_t axis = 0; axis < extents.size(); ++axis) extent[axis] = extents[axis];
   }
   /// View of data of a TensorType for a batch of n.
-  [[gnu::noinline]] AnyTensor(const TensorType& type, long n, void* first, Device where = {})
-      : dtype(type.dtype), rank(type.rank), device(where), data(first) {
-    for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
-  }
+  AnyTensor(const TensorType& type, long n, void* first, Device where = {});
 
   std::span<const std::int64_t> shape() const { return {extent, static_cast<std::size_t>(rank)}; }
-  [[gnu::noinline]] std::int64_t count() const {
-    std::int64_t product = 1;
-    for (int axis = 0; axis < rank; ++axis) product *= extent[axis];
-    return product;
-  }
-  [[gnu::noinline]] std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  std::int64_t count() const;
+  std::size_t bytes() const;
 
   /// The elements as T; none if data is null, as of a tensor that was never given any. Throws TypeError if the dtype is
   /// another one.
@@ -51,16 +43,38 @@ struct AnyTensor {
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(Dtype asked) const {
-    throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(asked), ".");
-  }
+  [[noreturn, gnu::cold]] static void refuse_axes(std::size_t axes);
+  [[noreturn, gnu::cold]] void refuse(Dtype asked) const;
 };
 
 /// "[2, 3]" as tensors print their shape.
-[[gnu::noinline]] inline std::string shape_text(std::span<const std::int64_t> extents) {
+std::string shape_text(std::span<const std::int64_t> extents);
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE AnyTensor::AnyTensor(const TensorType& type, long n, void* first, Device where)
+    : dtype(type.dtype), rank(type.rank), device(where), data(first) {
+  for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
+}
+[[gnu::noinline]] TENON_INLINE std::int64_t AnyTensor::count() const {
+  std::int64_t product = 1;
+  for (int axis = 0; axis < rank; ++axis) product *= extent[axis];
+  return product;
+}
+[[gnu::noinline]] TENON_INLINE std::size_t AnyTensor::bytes() const {
+  return static_cast<std::size_t>(count()) * size_of(dtype);
+}
+[[gnu::noinline]] TENON_INLINE void AnyTensor::refuse_axes(std::size_t axes) {
+  throw_error<ValueError>("A tensor has at most ", max_axes, " axes, got ", axes, ".");
+}
+[[gnu::noinline]] TENON_INLINE void AnyTensor::refuse(Dtype asked) const {
+  throw_error<TypeError>("This tensor holds ", name(dtype), ", asked for ", name(asked), ".");
+}
+
+[[gnu::noinline]] TENON_INLINE std::string shape_text(std::span<const std::int64_t> extents) {
   std::string s = "[";
   for (std::size_t axis = 0; axis < extents.size(); ++axis) s += text(axis ? ", " : "", extents[axis]);
   return s + "]";
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

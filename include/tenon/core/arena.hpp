@@ -16,11 +16,7 @@ constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment 
 
 namespace detail {
 /// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
-[[gnu::noinline]] inline std::byte* aligned_memory(std::size_t bytes, const char* what) try {
-  return static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)));
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory(double(bytes), what);
-}
+std::byte* aligned_memory(std::size_t bytes, const char* what);
 }  // namespace detail
 
 struct Entry;  // graph/structure.hpp
@@ -36,26 +32,11 @@ struct ParameterArena {
   long bytes = 0;
   std::byte* data = nullptr;
 
-  static ParameterArena* make(const Entry* entries, int entry_count, long bytes) {
-    auto arena = std::make_unique<ParameterArena>();
-    arena->data = detail::aligned_memory(std::size_t(bytes), "the parameters of a network");
-    arena->entries = entries;
-    arena->entry_count = entry_count;
-    arena->bytes = bytes;
-    std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
-    return arena.release();
-  }
+  static ParameterArena* make(const Entry* entries, int entry_count, long bytes);
   /// Unique in the program: arenas change hands when a network is assigned to.
-  static unsigned next_freeze_version() {
-    static std::atomic<unsigned> last{0};
-    return ++last;
-  }
+  static unsigned next_freeze_version();
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
-  [[gnu::noinline]] void release() {
-    if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    ::operator delete(data, std::align_val_t(alignment));
-    delete this;
-  }
+  void release();
 };
 
 /// What every Parameter is underneath: null in constant evaluation, bound to an arena on first use at run time.
@@ -99,18 +80,49 @@ struct ParameterHandle {
   ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
   int bound_entry() const { return std::atomic_ref(entry).load(std::memory_order_relaxed); }
 
-  void bind(ParameterArena* to, long offset, int index) const {
-    to->retain();
-    if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
-    ParameterArena* const before = arena;
-    std::atomic_ref(entry).store(index, std::memory_order_relaxed);
-    std::atomic_ref(arena).store(to, std::memory_order_release);
-    std::atomic_ref(data).store(to->data + offset, std::memory_order_release);
-    if (before) before->release();
-  }
+  void bind(ParameterArena* to, long offset, int index) const;
 
  private:
   mutable bool requires_grad_ = true;
 };
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE std::byte* aligned_memory(std::size_t bytes, const char* what) try {
+  return static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)));
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(double(bytes), what);
+}
+}  // namespace detail
+
+TENON_INLINE ParameterArena* ParameterArena::make(const Entry* entries, int entry_count, long bytes) {
+  auto arena = std::make_unique<ParameterArena>();
+  arena->data = detail::aligned_memory(std::size_t(bytes), "the parameters of a network");
+  arena->entries = entries;
+  arena->entry_count = entry_count;
+  arena->bytes = bytes;
+  std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
+  return arena.release();
+}
+TENON_INLINE unsigned ParameterArena::next_freeze_version() {
+  static std::atomic<unsigned> last{0};
+  return ++last;
+}
+[[gnu::noinline]] TENON_INLINE void ParameterArena::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  ::operator delete(data, std::align_val_t(alignment));
+  delete this;
+}
+
+TENON_INLINE void ParameterHandle::bind(ParameterArena* to, long offset, int index) const {
+  to->retain();
+  if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
+  ParameterArena* const before = arena;
+  std::atomic_ref(entry).store(index, std::memory_order_relaxed);
+  std::atomic_ref(arena).store(to, std::memory_order_release);
+  std::atomic_ref(data).store(to->data + offset, std::memory_order_release);
+  if (before) before->release();
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

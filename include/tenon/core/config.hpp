@@ -38,6 +38,21 @@ static_assert(sizeof(1.0) == sizeof(double),
 #define TENON_DEVICE
 #endif
 
+// What depends on no shape and no model is defined in headers, or, where TENON_COMPILED is defined, once per program in
+// the sources of compiled/, and only declared here: `#if TENON_DEFINES` stands around such definitions, TENON_INLINE
+// before each function that was declared in front of it. nvcc always takes the headers.
+#if defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__)
+#define TENON_DEFINES 0
+#else
+#define TENON_DEFINES 1
+#endif
+// compiled/tenon.cpp defines TENON_COMPILED_PART: its object has all these functions, also those that it does not call.
+#if defined(TENON_COMPILED_PART)
+#define TENON_INLINE [[gnu::used]] inline
+#else
+#define TENON_INLINE inline
+#endif
+
 // Between these two lines arrays may have as many elements as an int among the template arguments says. g++ sees in
 // each a conversion that may change a sign (-Wsign-conversion), clang does not.
 #if defined(__clang__)

@@ -1,14 +1,16 @@
 // The few process-wide settings, with the names that MindSpore gives them.
 #pragma once
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/parallel.hpp>
+#if TENON_DEFINES
+#include <charconv>
+#include <thread>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -17,12 +19,17 @@ enum class Mode { graph, pynative };
 
 constexpr std::string_view name(Mode mode) { return mode == Mode::graph ? "graph" : "pynative"; }
 
+namespace detail {
+/// The threads that run at once, 1 if that is not known.
+int processors();
+}  // namespace detail
+
 /// The settings. A Model captures `mode` and `seed` when it is made.
 struct Context {
   Mode mode = Mode::graph;
   std::string device_target = "CPU";
   int device_id = 0;
-  int num_threads = int(std::thread::hardware_concurrency() ? std::thread::hardware_concurrency() : 1);
+  int num_threads = detail::processors();
   std::uint64_t seed = 0;
 };
 
@@ -37,6 +44,41 @@ struct ContextChange {
 };
 
 namespace detail {
+Context& process_context();
+}  // namespace detail
+
+/// The current settings.
+inline const Context& get_context() { return detail::process_context(); }
+
+/// One setting by its MindSpore name, as text that set_context takes: `get_context("mode")` is "graph" or "pynative".
+/// Throws ValueError for an unknown name.
+std::string get_context(const std::string& key);
+
+/// Changes settings, for all threads: not while others compute. Nothing changes if one value is illegal.
+/// Throws ValueError that names the legal values (MindSpore 1.x behaves alike).
+void set_context(const ContextChange& change);
+
+/// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
+/// Throws ValueError that quotes an unknown name or value and says what is legal.
+void set_context(const std::string& key, const std::string& value);
+
+/// Changes settings until the end of the scope; for tests and for callbacks.
+class ContextScope {
+ public:
+  explicit ContextScope(const ContextChange& change);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  Context before_;
+};
+
+#if TENON_DEFINES
+namespace detail {
+TENON_INLINE int processors() {
+  return int(std::thread::hardware_concurrency() ? std::thread::hardware_concurrency() : 1);
+}
 inline constexpr int last_device_id = 4095, most_threads = 1024;
 
 [[noreturn, gnu::cold]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
@@ -68,10 +110,6 @@ inline constexpr int last_device_id = 4095, most_threads = 1024;
   throw_unknown_context_key("set_context", key);
 }
 
-[[gnu::noinline]] inline Context& process_context() {
-  static Context context;
-  return context;
-}
 [[gnu::cold]] inline void check_device_target(std::string_view target) {
   if (target == "CPU") return;
   if (target == "Ascend")
@@ -90,14 +128,13 @@ inline constexpr int last_device_id = 4095, most_threads = 1024;
   throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".",
                           did_you_mean(target, known));
 }
+[[gnu::noinline]] TENON_INLINE Context& process_context() {
+  static Context context;
+  return context;
+}
 }  // namespace detail
 
-/// The current settings.
-inline const Context& get_context() { return detail::process_context(); }
-
-/// One setting by its MindSpore name, as text that set_context takes: `get_context("mode")` is "graph" or "pynative".
-/// Throws ValueError for an unknown name.
-inline std::string get_context(const std::string& key) {
+TENON_INLINE std::string get_context(const std::string& key) {
   const Context& context = get_context();
   if (key == "mode") return std::string(name(context.mode));
   if (key == "device_target") return context.device_target;
@@ -106,10 +143,7 @@ inline std::string get_context(const std::string& key) {
   if (key == "seed") return text(context.seed);
   detail::throw_unknown_context_key("get_context", key);
 }
-
-/// Changes settings, for all threads: not while others compute. Nothing changes if one value is illegal.
-/// Throws ValueError that names the legal values (MindSpore 1.x behaves alike).
-inline void set_context(const ContextChange& change) {
+TENON_INLINE void set_context(const ContextChange& change) {
   Context& context = detail::process_context();
   if (change.mode && *change.mode != Mode::graph && *change.mode != Mode::pynative)
     throw_error<ValueError>("set_context: unknown mode ", int(*change.mode),
@@ -127,26 +161,14 @@ inline void set_context(const ContextChange& change) {
   if (change.num_threads) ThreadPool::instance().set_threads(context.num_threads = *change.num_threads);
   if (change.seed) context.seed = *change.seed;
 }
-
-/// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
-/// Throws ValueError that quotes an unknown name or value and says what is legal.
-[[gnu::noinline]] inline void set_context(const std::string& key, const std::string& value) {
+[[gnu::noinline]] TENON_INLINE void set_context(const std::string& key, const std::string& value) {
   set_context(detail::context_change(key, value));
 }
-
-/// Changes settings until the end of the scope; for tests and for callbacks.
-class ContextScope {
- public:
-  explicit ContextScope(const ContextChange& change) : before_(get_context()) { set_context(change); }
-  ~ContextScope() {
-    detail::process_context() = before_;
-    ThreadPool::instance().set_threads(before_.num_threads);
-  }
-  ContextScope(const ContextScope&) = delete;
-  ContextScope& operator=(const ContextScope&) = delete;
-
- private:
-  Context before_;
-};
+TENON_INLINE ContextScope::ContextScope(const ContextChange& change) : before_(get_context()) { set_context(change); }
+TENON_INLINE ContextScope::~ContextScope() {
+  detail::process_context() = before_;
+  ThreadPool::instance().set_threads(before_.num_threads);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

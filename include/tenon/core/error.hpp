@@ -1,7 +1,6 @@
 // Errors that a program can catch: one base, the kinds with the names that MindSpore users know.
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
@@ -10,6 +9,9 @@
 #include <vector>
 
 #include <tenon/core/config.hpp>
+#if TENON_DEFINES
+#include <charconv>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -94,32 +96,8 @@ inline constexpr TextKind kinds_of[]{text_kind<Parts>...};
 /// nothing calls it.
 template <class... Parts>
 inline constexpr std::uint64_t text_kinds = packed(kinds_of<Parts...>, sizeof...(Parts));
-// The fewest digits that read back as x: 0.1, 100000, 1e-09.
-template <class T>
-[[gnu::cold, gnu::noinline]] std::string real_text(T x) {
-  if (x != x) return "nan";  // x86 makes NaNs with a sign, which says nothing to a reader
-  char digits[32];
-  const T size = x < 0 ? -x : x;
-  const bool plain = size == 0 || (size >= T(1e-4) && size < T(1e7));  // to_chars alone takes what is shorter: 1e+05
-  const auto end = plain ? std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed)
-                         : std::to_chars(digits, digits + sizeof digits, x);
-  return {digits, end.ptr};
-}
 // One function for all messages, off the hot path: a template here would be compiled once per list of literal lengths.
-[[gnu::cold, gnu::noinline]] inline std::string join(const TextPart* part, std::uint64_t kinds) {
-  std::string result;
-  for (; kinds != 0; ++part, kinds >>= 3) switch (TextKind(kinds & 7)) {
-      case TextKind::end: break;
-      case TextKind::literal: result += part->literal; break;
-      case TextKind::string: result += *part->string; break;
-      case TextKind::chars: result += part->chars; break;
-      case TextKind::whole: result += std::to_string(part->whole); break;
-      case TextKind::natural: result += std::to_string(part->natural); break;
-      case TextKind::single: result += real_text(part->single); break;
-      case TextKind::real: result += real_text(part->real); break;
-    }
-  return result;
-}
+[[gnu::cold]] std::string join(const TextPart* part, std::uint64_t kinds);
 }  // namespace detail
 
 /// Joins its arguments (texts and numbers) to one string: `text("batch ", n, " of ", total)`. Reals have the fewest
@@ -160,22 +138,69 @@ template <class E, class... Parts>
 
 namespace detail {
 /// "12.3 GB": three digits and a unit, of a number of bytes that may be beyond all integers.
-[[gnu::cold, gnu::noinline]] inline std::string memory_text(double bytes) {
+[[gnu::cold]] std::string memory_text(double bytes);
+/// `what` as in "a tensor float32 [n,3] of batch size 5".
+[[noreturn, gnu::cold]] void throw_out_of_memory(double bytes, std::string_view what);
+}  // namespace detail
+
+/// Number of single-character edits that turn a into b (Levenshtein).
+[[gnu::cold]] int edit_distance(std::string_view a, std::string_view b);
+
+/// The ASCII letters of a text as small ones.
+[[gnu::cold]] std::string lower_case(std::string_view s);
+
+/// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near. Capitals count as small letters.
+[[gnu::cold]] std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known);
+
+namespace detail {
+/// The words of a text: a list of what is legal is one literal then.
+[[gnu::cold]] std::vector<std::string> words(std::string_view s);
+}  // namespace detail
+
+/// "'a', 'b', 'c'" for messages that list what is legal.
+[[gnu::cold]] std::string quoted_list(const std::vector<std::string>& names);
+
+#if TENON_DEFINES
+namespace detail {
+// The fewest digits that read back as x: 0.1, 100000, 1e-09.
+template <class T>
+[[gnu::cold, gnu::noinline]] std::string real_text(T x) {
+  if (x != x) return "nan";  // x86 makes NaNs with a sign, which says nothing to a reader
+  char digits[32];
+  const T size = x < 0 ? -x : x;
+  const bool plain = size == 0 || (size >= T(1e-4) && size < T(1e7));  // to_chars alone takes what is shorter: 1e+05
+  const auto end = plain ? std::to_chars(digits, digits + sizeof digits, x, std::chars_format::fixed)
+                         : std::to_chars(digits, digits + sizeof digits, x);
+  return {digits, end.ptr};
+}
+[[gnu::noinline]] TENON_INLINE std::string join(const TextPart* part, std::uint64_t kinds) {
+  std::string result;
+  for (; kinds != 0; ++part, kinds >>= 3) switch (TextKind(kinds & 7)) {
+      case TextKind::end: break;
+      case TextKind::literal: result += part->literal; break;
+      case TextKind::string: result += *part->string; break;
+      case TextKind::chars: result += part->chars; break;
+      case TextKind::whole: result += std::to_string(part->whole); break;
+      case TextKind::natural: result += std::to_string(part->natural); break;
+      case TextKind::single: result += real_text(part->single); break;
+      case TextKind::real: result += real_text(part->real); break;
+    }
+  return result;
+}
+[[gnu::noinline]] TENON_INLINE std::string memory_text(double bytes) {
   constexpr const char* units[]{" bytes", " KB", " MB", " GB", " TB", " PB", " EB"};
   int unit = 0;
   for (; bytes >= 999.5 && unit < 6; ++unit) bytes /= 1000;
   const double rounds = unit == 0 || bytes >= 99.95 ? 1 : bytes >= 9.995 ? 10 : 100;
   return text(double(static_cast<long long>(bytes * rounds + 0.5)) / rounds, units[unit]);
 }
-/// `what` as in "a tensor float32 [n,3] of batch size 5".
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_memory(double bytes, std::string_view what) {
+[[gnu::noinline]] TENON_INLINE void throw_out_of_memory(double bytes, std::string_view what) {
   throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what,
                            ". Take a smaller batch or network, or free memory first.");
 }
 }  // namespace detail
 
-/// Number of single-character edits that turn a into b (Levenshtein).
-[[gnu::cold]] inline int edit_distance(std::string_view a, std::string_view b) {
+TENON_INLINE int edit_distance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = int(j);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -189,27 +214,21 @@ namespace detail {
   }
   return row[b.size()];
 }
-
-/// The ASCII letters of a text as small ones.
-[[gnu::cold]] inline std::string lower_case(std::string_view s) {
+TENON_INLINE std::string lower_case(std::string_view s) {
   std::string result(s);
   for (char& c : result)
     if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
   return result;
 }
-
-/// " Did you mean 'x'?" for the nearest of the known names, or "" when none is near. Capitals count as small letters.
-[[gnu::cold]] inline std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
+TENON_INLINE std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
   int distance = std::max(2, int(asked.size() / 3)) + 1;
   for (const std::string& name : known)
     if (const int d = edit_distance(lower_case(asked), lower_case(name)); d < distance) best = &name, distance = d;
   return best ? text(" Did you mean '", *best, "'?") : std::string();
 }
-
 namespace detail {
-/// The words of a text: a list of what is legal is one literal then.
-[[gnu::cold]] inline std::vector<std::string> words(std::string_view s) {
+TENON_INLINE std::vector<std::string> words(std::string_view s) {
   std::vector<std::string> result;
   for (std::size_t end; !s.empty(); s.remove_prefix(std::min(end + 1, s.size()))) {
     end = std::min(s.find(' '), s.size());
@@ -219,11 +238,11 @@ namespace detail {
 }
 }  // namespace detail
 
-/// "'a', 'b', 'c'" for messages that list what is legal.
-[[gnu::cold]] inline std::string quoted_list(const std::vector<std::string>& names) {
+TENON_INLINE std::string quoted_list(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += text(result.empty() ? "'" : ", '", name, "'");
   return result;
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

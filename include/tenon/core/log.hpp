@@ -1,19 +1,21 @@
 // Log lines on the error stream, in MindSpore's form: `logging::warning("learning rate ", rate, " is above 1")`.
 #pragma once
 #include <atomic>
-#include <cstdint>
-#include <cstdlib>
-#include <ctime>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
+#include <tenon/core/error.hpp>
+#if TENON_DEFINES
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
-
-#include <tenon/core/error.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::logging {
 
@@ -30,6 +32,46 @@ struct Start {
 
 namespace detail {
 
+std::atomic<Level>& threshold();
+
+/// One line in one system call, so that the lines of several threads and processes do not mix.
+void write_line(Level level, const std::source_location& at, const std::string& message);
+
+}  // namespace detail
+
+/// The lowest level that is written; set_level() overrides the environment.
+inline Level level() { return detail::threshold().load(std::memory_order_relaxed); }
+inline void set_level(Level level) { detail::threshold().store(level, std::memory_order_relaxed); }
+inline bool is_written(Level level) { return level >= logging::level(); }
+
+/// Writes one line of texts and numbers if the level is high enough. The first part is a text.
+template <class... Parts>
+void write(Level level, const Start& start, const Parts&... parts) {
+  if (is_written(level)) detail::write_line(level, start.at, text(start.text, parts...));
+}
+template <class... Parts>
+void debug(Start start, const Parts&... parts) {
+  write(Level::debug, start, parts...);
+}
+template <class... Parts>
+void info(Start start, const Parts&... parts) {
+  write(Level::info, start, parts...);
+}
+template <class... Parts>
+void warning(Start start, const Parts&... parts) {
+  write(Level::warning, start, parts...);
+}
+template <class... Parts>
+void error(Start start, const Parts&... parts) {
+  write(Level::error, start, parts...);
+}
+template <class... Parts>
+void critical(Start start, const Parts&... parts) {
+  write(Level::critical, start, parts...);
+}
+
+#if TENON_DEFINES
+namespace detail {
 /// GLOG_v = 0 .. 4 is the lowest level that is written, warning without it. With GLOG_logtostderr=0 MindSpore logs to
 /// files and still shows warnings and more: until there are files, that is what is shown.
 inline Level level_of_environment() {
@@ -40,11 +82,6 @@ inline Level level_of_environment() {
   if (screen && std::string_view(screen) == "0" && level < Level::warning) level = Level::warning;
   return level;
 }
-inline std::atomic<Level>& threshold() {
-  static std::atomic<Level> level = level_of_environment();
-  return level;
-}
-
 /// "2026-11-21-00:22:59.302.052", local time with milliseconds and microseconds.
 inline std::string time_text() {
   std::timespec now{};
@@ -82,8 +119,11 @@ inline std::string_view short_path(std::string_view file) {
   return start == file.npos ? file : file.substr(start + 8);
 }
 
-/// One line in one system call, so that the lines of several threads and processes do not mix.
-inline void write_line(Level level, const std::source_location& at, const std::string& message) {
+TENON_INLINE std::atomic<Level>& threshold() {
+  static std::atomic<Level> level = level_of_environment();
+  return level;
+}
+TENON_INLINE void write_line(Level level, const std::source_location& at, const std::string& message) {
   static constexpr std::string_view names[]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
   const std::string line =
       text("[", names[int(level)], "] ME(", ::getpid(), ",", thread_text(), ",", program_name(), "):", time_text(),
@@ -95,38 +135,7 @@ inline void write_line(Level level, const std::source_location& at, const std::s
     if (written > 0) rest += written, left -= static_cast<std::size_t>(written);
   }
 }
-
 }  // namespace detail
-
-/// The lowest level that is written; set_level() overrides the environment.
-inline Level level() { return detail::threshold().load(std::memory_order_relaxed); }
-inline void set_level(Level level) { detail::threshold().store(level, std::memory_order_relaxed); }
-inline bool is_written(Level level) { return level >= logging::level(); }
-
-/// Writes one line of texts and numbers if the level is high enough. The first part is a text.
-template <class... Parts>
-void write(Level level, const Start& start, const Parts&... parts) {
-  if (is_written(level)) detail::write_line(level, start.at, text(start.text, parts...));
-}
-template <class... Parts>
-void debug(Start start, const Parts&... parts) {
-  write(Level::debug, start, parts...);
-}
-template <class... Parts>
-void info(Start start, const Parts&... parts) {
-  write(Level::info, start, parts...);
-}
-template <class... Parts>
-void warning(Start start, const Parts&... parts) {
-  write(Level::warning, start, parts...);
-}
-template <class... Parts>
-void error(Start start, const Parts&... parts) {
-  write(Level::error, start, parts...);
-}
-template <class... Parts>
-void critical(Start start, const Parts&... parts) {
-  write(Level::critical, start, parts...);
-}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::logging

@@ -1,5 +1,8 @@
 // The thread pool: one fork and join at a time, a static partition, no allocation per call.
 #pragma once
+#include <tenon/core/denormals.hpp>
+#include <tenon/core/function_ref.hpp>
+#if TENON_DEFINES
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -7,9 +10,7 @@
 #include <thread>
 
 #include <pthread.h>
-
-#include <tenon/core/denormals.hpp>
-#include <tenon/core/function_ref.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -23,9 +24,41 @@ class ThreadPool {
  public:
   using Work = void (*)(void* context, int part);
 
-  static ThreadPool& instance() { return *current().load(std::memory_order_acquire); }
+  static ThreadPool& instance();
 
   /// Number of threads that a job may use, the caller included. 1 needs no worker.
+  int threads() const;
+  void set_threads(int count);
+
+  void run(int parts, Work work, void* context);
+
+ protected:
+  ThreadPool() = default;
+  ~ThreadPool() = default;
+};
+
+/// Calls f(begin, end) for consecutive ranges that cover 0 .. items, one per thread at most, none below `grain` items.
+void parallel_for(long items, long grain, FunctionRef<long, long> f);
+
+#if TENON_DEFINES
+namespace detail {
+/// The pool with its threads, apart from what callers see of it, so that they read none of the headers of threads.
+class Workers final : public ThreadPool {
+ public:
+  // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks
+  // may be held by them forever, so that it starts anew.
+  [[gnu::noinline]] static std::atomic<Workers*>& current() {
+    static std::atomic<Workers*> pool = [] {
+      ::pthread_atfork(nullptr, nullptr, [] {
+        auto* fresh = new Workers;
+        fresh->set_threads(ThreadPool::instance().threads());
+        current().store(fresh, std::memory_order_release);
+      });
+      return new Workers;
+    }();
+    return pool;
+  }
+
   int threads() const { return threads_.load(std::memory_order_relaxed); }
   void set_threads(int count) { threads_.store(std::max(1, count), std::memory_order_relaxed); }
 
@@ -56,29 +89,13 @@ class ThreadPool {
 
   // Waits for the workers before the job's data goes out of scope, also if the caller's own share throws.
   struct Join {
-    ThreadPool& pool;
+    Workers& pool;
     ~Join() {
       for (int spin = 0; pool.pending_.load(std::memory_order_acquire); ++spin)
         if (spin > spins) std::this_thread::yield();
       pool.busy_.store(false, std::memory_order_release);
     }
   };
-
-  ThreadPool() = default;
-
-  // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks
-  // may be held by them forever, so that it starts anew.
-  [[gnu::noinline]] static std::atomic<ThreadPool*>& current() {
-    static std::atomic<ThreadPool*> pool = [] {
-      ::pthread_atfork(nullptr, nullptr, [] {
-        auto* fresh = new ThreadPool;
-        fresh->set_threads(instance().threads());
-        current().store(fresh, std::memory_order_release);
-      });
-      return new ThreadPool;
-    }();
-    return pool;
-  }
 
   // Thread `index` of active_ + 1 runs parts index, index + active_ + 1, ...
   void run_share(int index) {
@@ -123,9 +140,16 @@ class ThreadPool {
   void* context_ = nullptr;
   int parts_ = 0, active_ = 0, workers_ = 0;
 };
+}  // namespace detail
 
-/// Calls f(begin, end) for consecutive ranges that cover 0 .. items, one per thread at most, none below `grain` items.
-[[gnu::noinline]] inline void parallel_for(long items, long grain, FunctionRef<long, long> f) {
+TENON_INLINE ThreadPool& ThreadPool::instance() { return *detail::Workers::current().load(std::memory_order_acquire); }
+TENON_INLINE int ThreadPool::threads() const { return static_cast<const detail::Workers&>(*this).threads(); }
+TENON_INLINE void ThreadPool::set_threads(int count) { static_cast<detail::Workers&>(*this).set_threads(count); }
+TENON_INLINE void ThreadPool::run(int parts, Work work, void* context) {
+  static_cast<detail::Workers&>(*this).run(parts, work, context);
+}
+
+[[gnu::noinline]] TENON_INLINE void parallel_for(long items, long grain, FunctionRef<long, long> f) {
   const int parts = int(std::clamp<long>(items / std::max<long>(grain, 1), 1, ThreadPool::instance().threads()));
   if (parts == 1) {
     if (items > 0) f(long{0}, items);
@@ -144,5 +168,6 @@ class ThreadPool {
       },
       &context);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

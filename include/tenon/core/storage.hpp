@@ -22,7 +22,7 @@ class Storage {
 
   Storage() = default;
   /// A block of at least `bytes`. Throws OutOfMemory.
-  [[gnu::noinline]] explicit Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
+  explicit Storage(std::size_t bytes);
   /// The class of sizes to which a number of bytes belongs: known beforehand, it saves a call a few steps.
   enum class SizeClass : int {};
   static constexpr SizeClass class_of(std::size_t bytes) { return SizeClass{size_class(bytes)}; }
@@ -104,11 +104,7 @@ class Storage {
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::size_t bytes) {
-    throw_error<OutOfMemory>(
-        "A tensor of ", bytes,
-        " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
-  }
+  [[noreturn, gnu::cold]] static void refuse(std::size_t bytes);
   static constexpr int size_class(std::size_t bytes) {
     if (bytes > max_bytes) refuse(bytes);
     if (bytes <= 256) return int((bytes + 63) / 64) - (bytes ? 1 : 0);
@@ -127,19 +123,9 @@ class Storage {
     return false;
 #endif
   }
-  [[gnu::noinline]] static void add_reference(Block& b) {
-    if (single_threaded())
-      b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    else b.references.fetch_add(1, std::memory_order_relaxed);
-  }
+  static void add_reference(Block& b);
   // True if it was the last one; then the block has one again.
-  static bool remove_reference(Block& b) {
-    if (single_threaded())
-      b.references.store(b.references.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    else if (b.references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      return b.references.store(1, std::memory_order_relaxed), true;
-    return false;
-  }
+  static bool remove_reference(Block& b);
 
   // The blocks that this thread has given back. It keeps at most as many as it has taken, so that a thread that only
   // frees what others make does not hoard.
@@ -149,58 +135,85 @@ class Storage {
   };
   static inline constinit thread_local Shelf shelves_[classes]{};
   static inline constinit thread_local bool gone_ = false;  // static tensors may die after this thread's blocks
-  struct Emptier {
-    ~Emptier() {
-      gone_ = true;
-      for (Shelf& shelf : shelves_) {
-        while (shelf.first) ::operator delete(std::exchange(shelf.first, shelf.first->next), std::align_val_t(64));
-        shelf.taken = 0;
-      }
-    }
-  };
+  struct Emptier;
   static Block* take(int c) {
     Shelf& shelf = shelves_[c];
     if (!shelf.first) return allocate(c);
     ++shelf.taken;
     return std::exchange(shelf.first, shelf.first->next);
   }
-  [[gnu::noinline]] static Block* allocate(int c) {
-    void* memory;
-    try {
-      memory = ::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64));
-    } catch (const std::bad_alloc&) {
-      detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
-    }
-    Block* const block = ::new (memory) Block;
-    block->size_class = c;
-    if (!gone_) {
-      ++shelves_[c].taken;
-      thread_local const Emptier emptier;  // at the thread's end, once a thread has taken a block
-      static_cast<void>(emptier);
-    }
-    return block;
-  }
+  static Block* allocate(int c);
   // Not inlined: a program has a destructor at every other line.
-  [[gnu::noinline]] static void release(Block* block) noexcept {
-    // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
-    if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
-  }
-  static void give(Block* block) {
-    if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));
-    if (block->in_blocks) forget_blocks(block);
-    Shelf& shelf = shelves_[block->size_class];
-    if (shelf.taken == 0) return ::operator delete(block, std::align_val_t(64));
-    --shelf.taken;
-    block->next = shelf.first;
-    shelf.first = block;
-  }
-  static void forget_blocks(Block* block) {
-    block->in_blocks = false;
-    if (Block* const rows = block->rows.exchange(nullptr, std::memory_order_acquire)) release(rows);
-  }
+  static void release(Block* block) noexcept;
+  static void give(Block* block);
+  static void forget_blocks(Block* block);
 
   Block* block_ = nullptr;
   std::byte* data_ = nullptr;
 };
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE Storage::Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
+[[gnu::noinline]] TENON_INLINE void Storage::refuse(std::size_t bytes) {
+  throw_error<OutOfMemory>(
+      "A tensor of ", bytes,
+      " bytes was asked for, more than any memory holds: look for a negative or overflowing extent.");
+}
+[[gnu::noinline]] TENON_INLINE void Storage::add_reference(Block& b) {
+  if (single_threaded())
+    b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  else b.references.fetch_add(1, std::memory_order_relaxed);
+}
+TENON_INLINE bool Storage::remove_reference(Block& b) {
+  if (single_threaded())
+    b.references.store(b.references.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  else if (b.references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    return b.references.store(1, std::memory_order_relaxed), true;
+  return false;
+}
+struct Storage::Emptier {
+  ~Emptier() {
+    gone_ = true;
+    for (Shelf& shelf : shelves_) {
+      while (shelf.first) ::operator delete(std::exchange(shelf.first, shelf.first->next), std::align_val_t(64));
+      shelf.taken = 0;
+    }
+  }
+};
+
+[[gnu::noinline]] TENON_INLINE Storage::Block* Storage::allocate(int c) {
+  void* memory;
+  try {
+    memory = ::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64));
+  } catch (const std::bad_alloc&) {
+    detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
+  }
+  Block* const block = ::new (memory) Block;
+  block->size_class = c;
+  if (!gone_) {
+    ++shelves_[c].taken;
+    thread_local const Emptier emptier;  // at the thread's end, once a thread has taken a block
+    static_cast<void>(emptier);
+  }
+  return block;
+}
+[[gnu::noinline]] TENON_INLINE void Storage::release(Block* block) noexcept {
+  // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
+  if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
+}
+TENON_INLINE void Storage::give(Block* block) {
+  if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));
+  if (block->in_blocks) forget_blocks(block);
+  Shelf& shelf = shelves_[block->size_class];
+  if (shelf.taken == 0) return ::operator delete(block, std::align_val_t(64));
+  --shelf.taken;
+  block->next = shelf.first;
+  shelf.first = block;
+}
+TENON_INLINE void Storage::forget_blocks(Block* block) {
+  block->in_blocks = false;
+  if (Block* const rows = block->rows.exchange(nullptr, std::memory_order_acquire)) release(rows);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

@@ -22,26 +22,14 @@ constexpr bool list_fits(const TensorType& type, const TensorType& list) {
 }
 
 /// "float32 [n,3]" for messages.
-inline std::string type_text(const TensorType& type) {
-  Sentence s;
-  s << name(type.dtype) << " " << type;
-  return std::string(s.view());
-}
+std::string type_text(const TensorType& type);
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_bad_batch(const TensorType& type, long n) {
-  throw_error<ValueError>("A tensor ", type_text(type), " was asked for with a batch size of ", n,
-                          ", it must not be negative.");
-}
+[[noreturn, gnu::cold]] void throw_bad_batch(const TensorType& type, long n);
 
 /// Says that there is no memory for the elements of a type. The sizes as reals: they may be beyond all integers.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_no_memory(const TensorType& type, long n) {
-  throw_out_of_memory(double(type.bytes(1)) * double(type.batched() ? n : 1),
-                      text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
-}
+[[noreturn, gnu::cold]] void throw_no_memory(const TensorType& type, long n);
 
-[[gnu::noinline]] inline void check_large_batch(const TensorType& type, long n) {
-  if (type.batched() && double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);
-}
+void check_large_batch(const TensorType& type, long n);
 
 /// Makes a block for the elements of a type, for a batch of n that is not negative. Throws OutOfMemory.
 [[gnu::always_inline]] inline void make_storage(Storage& storage, const TensorType& type, long n) {
@@ -52,23 +40,44 @@ inline std::string type_text(const TensorType& type) {
     throw_no_memory(type, n);
   }
 }
-[[gnu::noinline]] inline Storage storage_for(const TensorType& type, long n) {
+Storage storage_for(const TensorType& type, long n);
+
+/// The batch size for which the type has `count` elements.
+long batch_for(const TensorType& type, long count);
+
+/// The batch size for which the type has dtype and shape of a view.
+long batch_of_view(const TensorType& type, const AnyTensor& view);
+
+#if TENON_DEFINES
+TENON_INLINE std::string type_text(const TensorType& type) {
+  Sentence s;
+  s << name(type.dtype) << " " << type;
+  return std::string(s.view());
+}
+[[gnu::noinline]] TENON_INLINE void throw_bad_batch(const TensorType& type, long n) {
+  throw_error<ValueError>("A tensor ", type_text(type), " was asked for with a batch size of ", n,
+                          ", it must not be negative.");
+}
+[[gnu::noinline]] TENON_INLINE void throw_no_memory(const TensorType& type, long n) {
+  throw_out_of_memory(double(type.bytes(1)) * double(type.batched() ? n : 1),
+                      text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
+}
+[[gnu::noinline]] TENON_INLINE void check_large_batch(const TensorType& type, long n) {
+  if (type.batched() && double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);
+}
+[[gnu::noinline]] TENON_INLINE Storage storage_for(const TensorType& type, long n) {
   Storage storage;
   make_storage(storage, type, n);
   return storage;
 }
-
-/// The batch size for which the type has `count` elements.
-inline long batch_for(const TensorType& type, long count) {
+TENON_INLINE long batch_for(const TensorType& type, long count) {
   const long each = type.count(1);
   if (!type.batched() && count == each) return 1;
   if (type.batched() && each && count % each == 0) return count / each;
   throw_error<ValueError>("A tensor ", type_text(type), " cannot be made from ", count, " values, it needs ",
                           type.batched() ? "a multiple of " : "", each, ".");
 }
-
-/// The batch size for which the type has dtype and shape of a view.
-inline long batch_of_view(const TensorType& type, const AnyTensor& view) {
+TENON_INLINE long batch_of_view(const TensorType& type, const AnyTensor& view) {
   if (view.dtype != type.dtype)
     throw_error<TypeError>("A tensor ", type_text(type), " cannot be made from ", name(view.dtype),
                            " elements: convert them first.");
@@ -80,5 +89,6 @@ inline long batch_of_view(const TensorType& type, const AnyTensor& view) {
                             " on ", name(view.device.kind), ".");
   return n;
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

@@ -1,11 +1,14 @@
 // to_string: a tensor as text, in the forms of MindSpore's Print operator, of repr(), and of str().
 #pragma once
-#include <charconv>
 #include <iosfwd>
 #include <string>
 
 #include <tenon/core/tensor.hpp>
+#if TENON_DEFINES
+#include <charconv>
+
 #include <tenon/core/tensor_text.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -20,6 +23,25 @@ namespace tenon::inline TENON_ABI {
 /// of bfloat16.
 enum class TensorForm { print, repr, str };
 
+/// The tensor as text. A view without elements in this process (no data, or on a GPU) says so instead of values.
+std::string to_string(const AnyTensor& x, TensorForm form = TensorForm::print);
+template <Element T, class S>
+std::string to_string(const Tensor<T, S>& x, TensorForm form = TensorForm::print) {
+  return to_string(x.view(), form);
+}
+
+/// Writes to_string(x) to a standard stream. (The stream is a template argument, so that <ostream> is the caller's
+/// choice.)
+template <class Traits, Element T, class S>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Tensor<T, S>& x) {
+  return out << to_string(x);
+}
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const AnyTensor& x) {
+  return out << to_string(x);
+}
+
+#if TENON_DEFINES
 namespace detail {
 
 /// An element as MindSpore's formatter writes it (core/ir/tensor.cc): fixed widths, no search for short digits.
@@ -58,8 +80,7 @@ inline std::string fixed_array_text(const AnyTensor& x, bool comma) {
 
 }  // namespace detail
 
-/// The tensor as text. A view without elements in this process (no data, or on a GPU) says so instead of values.
-inline std::string to_string(const AnyTensor& x, TensorForm form = TensorForm::print) {
+TENON_INLINE std::string to_string(const AnyTensor& x, TensorForm form) {
   const bool here = x.data && x.device.kind == DeviceKind::cpu;
   if (here && form == TensorForm::str) return detail::array_text(x);
   std::string s = text("Tensor(shape=", shape_text(x.shape()), ", dtype=", title(x.dtype));
@@ -69,20 +90,6 @@ inline std::string to_string(const AnyTensor& x, TensorForm form = TensorForm::p
   s += x.rank > 1 ? ", value=\n" : form == TensorForm::repr ? ", value= " : ", value=";
   return s + detail::fixed_array_text(x, form == TensorForm::repr) + ")";
 }
-template <Element T, class S>
-std::string to_string(const Tensor<T, S>& x, TensorForm form = TensorForm::print) {
-  return to_string(x.view(), form);
-}
-
-/// Writes to_string(x) to a standard stream. (The stream is a template argument, so that <ostream> is the caller's
-/// choice.)
-template <class Traits, Element T, class S>
-std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Tensor<T, S>& x) {
-  return out << to_string(x);
-}
-template <class Traits>
-std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const AnyTensor& x) {
-  return out << to_string(x);
-}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

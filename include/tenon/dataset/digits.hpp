@@ -2,12 +2,54 @@
 #pragma once
 #include <cstdint>
 
+#include <tenon/dataset/mnist.hpp>
+#if TENON_DEFINES
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/canvas.hpp>
-#include <tenon/dataset/mnist.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::dataset {
 
+namespace detail {
+
+/// A number that is set like a field, `.size = 1000`, and asked like the function of every data set, `size()`.
+struct SampleCount {
+  long value;
+  SampleCount(long count);
+  long operator()() const { return value; }
+};
+
+}  // namespace detail
+
+/// Drawn digits of 28 x 28 pixels, with the columns of Mnist: `Digits{.usage = Usage::train, .size = 20000, .seed =
+/// 1}`.
+///
+/// Strokes of 21 ways to write a digit, placed by a hand of random slant, size, angle, place, pen, and shake, then
+/// specks and noise. Sample i is a function of (seed, usage, i) alone, the same bytes on every machine; train and test
+/// differ. Nothing is kept in memory, each sample is drawn when it is read, in about 7 microseconds.
+///
+/// columns     image: float [1, 28, 28] in [0, 1], multiples of 1/255;  label: int32 [], 0 .. 9, equally likely
+/// difficulty  right of 10,000 test pictures after 3 epochs, batch 32, Momentum(0.01, 0.9), seed 1: softmax regression
+///             91.4 % (60,000 pictures), LeNet-5 99.3 % (60,000), 99.2 % (20,000, pixels mapped to mean 0 and deviation
+///             1),
+///             97.9 % (20,000 as they are): about as hard as MNIST
+/// throws      ValueError if size < 1
+struct Digits {
+  Usage usage = Usage::train;
+  detail::SampleCount size = 60000;
+  std::uint64_t seed = 0;
+
+  // What Source would bring; a base class would make `Digits{.usage = ...}` warn about a missing initializer.
+  using columns = Mnist::columns;
+  static constexpr bool batched = false;
+  long max_rows() const { return 1; }
+  std::size_t scratch_bytes() const { return 0; }
+  Rows<Digits> open() const { return Rows<Digits>(*this); }
+
+  long read(Place place, void* const* out, std::byte*) const;
+};
+
+#if TENON_DEFINES
 namespace detail {
 
 TENON_EXACT_BEGIN
@@ -68,50 +110,20 @@ inline int draw_digit(std::uint64_t key, std::uint8_t* out) {
 
 TENON_EXACT_END
 
-/// A number that is set like a field, `.size = 1000`, and asked like the function of every data set, `size()`.
-struct SampleCount {
-  long value;
-  SampleCount(long count) : value(count) {
-    if (count < 1) throw_error<ValueError>("Digits with .size = ", count, ": the number of samples must be 1 or more.");
-  }
-  long operator()() const { return value; }
-};
+TENON_INLINE SampleCount::SampleCount(long count) : value(count) {
+  if (count < 1) throw_error<ValueError>("Digits with .size = ", count, ": the number of samples must be 1 or more.");
+}
 
 }  // namespace detail
 
-/// Drawn digits of 28 x 28 pixels, with the columns of Mnist: `Digits{.usage = Usage::train, .size = 20000, .seed =
-/// 1}`.
-///
-/// Strokes of 21 ways to write a digit, placed by a hand of random slant, size, angle, place, pen, and shake, then
-/// specks and noise. Sample i is a function of (seed, usage, i) alone, the same bytes on every machine; train and test
-/// differ. Nothing is kept in memory, each sample is drawn when it is read, in about 7 microseconds.
-///
-/// columns     image: float [1, 28, 28] in [0, 1], multiples of 1/255;  label: int32 [], 0 .. 9, equally likely
-/// difficulty  right of 10,000 test pictures after 3 epochs, batch 32, Momentum(0.01, 0.9), seed 1: softmax regression
-///             91.4 % (60,000 pictures), LeNet-5 99.3 % (60,000), 99.2 % (20,000, pixels mapped to mean 0 and deviation
-///             1),
-///             97.9 % (20,000 as they are): about as hard as MNIST
-/// throws      ValueError if size < 1
-struct Digits {
-  Usage usage = Usage::train;
-  detail::SampleCount size = 60000;
-  std::uint64_t seed = 0;
-
-  // What Source would bring; a base class would make `Digits{.usage = ...}` warn about a missing initializer.
-  using columns = Mnist::columns;
-  static constexpr bool batched = false;
-  long max_rows() const { return 1; }
-  std::size_t scratch_bytes() const { return 0; }
-  Rows<Digits> open() const { return Rows<Digits>(*this); }
-
-  long read(Place place, void* const* out, std::byte*) const {
-    const std::uint64_t set = hash_number(usage == Usage::train ? 0 : 1, hash_number(seed, hash_bytes("Digits", 6)));
-    std::uint8_t bytes[Mnist::pixels];
-    *static_cast<std::int32_t*>(out[1]) =
-        detail::draw_digit(hash_number(static_cast<std::uint64_t>(place.position), set), bytes);
-    detail::scale_pixels(bytes, static_cast<float*>(out[0]), Mnist::pixels);
-    return 1;
-  }
-};
+TENON_INLINE long Digits::read(Place place, void* const* out, std::byte*) const {
+  const std::uint64_t set = hash_number(usage == Usage::train ? 0 : 1, hash_number(seed, hash_bytes("Digits", 6)));
+  std::uint8_t bytes[Mnist::pixels];
+  *static_cast<std::int32_t*>(out[1]) =
+      detail::draw_digit(hash_number(static_cast<std::uint64_t>(place.position), set), bytes);
+  detail::scale_pixels(bytes, static_cast<float*>(out[0]), Mnist::pixels);
+  return 1;
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::dataset

@@ -1,110 +1,77 @@
 // prefetch(depth): a background thread reads rows ahead while the caller computes.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include <tenon/dataset/stage.hpp>
+#if TENON_DEFINES
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#endif
 
 namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 
-/// A ring of rows between one thread that fills and one that reads. Slot i of the epoch lies in slots_[i %
-/// slots_.size()].
+/// The thread that fills a ring of rows while another one reads them. Row i of the epoch lies in slot i % slots.
+class PrefetchThread {
+ public:
+  /// Fills a slot of the queue. It may throw: what it has thrown comes out of next().
+  using Read = void (*)(void* queue, Place place, long slot);
+
+  PrefetchThread(long size, long slots, Read read, void* queue);
+  PrefetchThread(const PrefetchThread&) = delete;
+  ~PrefetchThread();
+
+  void start(std::uint64_t epoch);
+  /// The slot of the next row, which is the reader's until the following call; -1 at the end.
+  long next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The rows of the ring, and how one is read.
 template <class D>
 class PrefetchQueue {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  PrefetchQueue(const D& data, long depth) : data_(data), size_(data.size()), scratch_(data.scratch_bytes()) {
-    slots_.reserve(static_cast<std::size_t>(depth) + 1);  // one more: the row that the reader holds
-    for (long i = 0; i <= depth; ++i) slots_.emplace_back(data.max_rows());
-    thread_ = std::thread([this] { fill(); });
-  }
-  PrefetchQueue(const PrefetchQueue&) = delete;
-  ~PrefetchQueue() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_filler_.notify_one();
-    thread_.join();
-  }
+  // one slot more: the row that the reader holds
+  PrefetchQueue(const D& data, long depth)
+      : data_(data),
+        scratch_(data.scratch_bytes()),
+        slots_(made(data, depth + 1)),
+        thread_(data.size(), depth + 1, &PrefetchQueue::read, this) {}
 
-  void start(std::uint64_t epoch) {
-    std::unique_lock lock(mutex_);
-    wake_reader_.wait(lock, [this] { return !filling_; });  // at most one row is still being read for the epoch before
-    epoch_ = epoch;
-    filled_ = taken_ = 0;
-    holds_row_ = false;
-    failure_ = nullptr;
-    running_ = true;
-    wake_filler_.notify_one();
-  }
-
+  void start(std::uint64_t epoch) { thread_.start(epoch); }
   const Row* next() {
-    std::unique_lock lock(mutex_);
-    holds_row_ = false;
-    running_ = true;
-    wake_filler_.notify_one();
-    wake_reader_.wait(lock, [this] { return filled_ > taken_ || taken_ == size_ || failure_; });
-    if (filled_ > taken_) {
-      holds_row_ = true;
-      return &slot(taken_++).row();
-    }
-    if (failure_) std::rethrow_exception(failure_);
-    return nullptr;
+    const long slot = thread_.next();
+    return slot < 0 ? nullptr : &slots_[static_cast<std::size_t>(slot)].row();
   }
 
  private:
-  RowBuffer<typename D::columns>& slot(long position) {
-    return slots_[static_cast<std::size_t>(position) % slots_.size()];
-  }
-  /// Rows that are ready or in the reader's hands may not be written over.
-  bool has_work() const {
-    return running_ && !failure_ && filled_ < size_ &&
-           filled_ - taken_ + (holds_row_ ? 1 : 0) < static_cast<long>(slots_.size());
-  }
+  using Slots = std::vector<RowBuffer<typename D::columns>>;
 
-  /// The body of the thread. It reads without the lock: the slot it fills is neither ready nor held.
-  void fill() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_filler_.wait(lock, [this] { return stop_ || has_work(); });
-      if (stop_) return;
-      filling_ = true;
-      const Place place{epoch_, filled_};
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        slot(place.position).read(data_, place, scratch_.data());
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      filling_ = false;
-      if (failure) failure_ = failure;
-      else ++filled_;
-      wake_reader_.notify_one();
-    }
+  static Slots made(const D& data, long count) {
+    Slots slots;
+    slots.reserve(static_cast<std::size_t>(count));
+    for (long i = 0; i < count; ++i) slots.emplace_back(data.max_rows());
+    return slots;
+  }
+  static void read(void* queue, Place place, long slot) {
+    PrefetchQueue& q = *static_cast<PrefetchQueue*>(queue);
+    q.slots_[static_cast<std::size_t>(slot)].read(q.data_, place, q.scratch_.data());
   }
 
   const D data_;
-  const long size_;
   AlignedBytes scratch_;
-  std::vector<RowBuffer<typename D::columns>> slots_;
-  std::mutex mutex_;
-  std::condition_variable wake_filler_, wake_reader_;
-  std::uint64_t epoch_ = 0;
-  long filled_ = 0, taken_ = 0;  // rows of this epoch that are ready, and that the reader has got
-  bool running_ = false, filling_ = false, holds_row_ = false, stop_ = false;
-  std::exception_ptr failure_;
-  std::thread thread_;
+  Slots slots_;
+  PrefetchThread thread_;  // the last one: it ends before what it reads and fills goes
 };
 
 }  // namespace detail
@@ -149,10 +116,100 @@ struct PrefetchMaker {
 /// Reads up to depth rows ahead on one background thread: the last stage, after batch. The rows and their order are the
 /// same as without it. The thread lives as long as the iterator that open() returns. Costs depth + 1 rows of memory.
 /// Throws ValueError if depth is outside 1 .. 1024.
-inline PrefetchMaker prefetch(long depth = 2) {
+PrefetchMaker prefetch(long depth = 2);
+
+#if TENON_DEFINES
+namespace detail {
+
+struct PrefetchThread::State {
+  State(long rows, long ring, Read function, void* of) : size(rows), slots(ring), read(function), queue(of) {
+    thread = std::thread([this] { fill(); });
+  }
+  ~State() {
+    {
+      std::lock_guard lock(mutex);
+      stop = true;
+    }
+    wake_filler.notify_one();
+    thread.join();
+  }
+
+  /// Rows that are ready or in the reader's hands may not be written over.
+  bool has_work() const { return running && !failure && filled < size && filled - taken + (holds_row ? 1 : 0) < slots; }
+
+  /// The body of the thread. It reads without the lock: the slot it fills is neither ready nor held.
+  void fill() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake_filler.wait(lock, [this] { return stop || has_work(); });
+      if (stop) return;
+      filling = true;
+      const Place place{epoch, filled};
+      lock.unlock();
+      std::exception_ptr thrown;
+      try {
+        read(queue, place, place.position % slots);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      lock.lock();
+      filling = false;
+      if (thrown) failure = thrown;
+      else ++filled;
+      wake_reader.notify_one();
+    }
+  }
+
+  const long size, slots;
+  const Read read;
+  void* const queue;
+  std::mutex mutex;
+  std::condition_variable wake_filler, wake_reader;
+  std::uint64_t epoch = 0;
+  long filled = 0, taken = 0;  // rows of this epoch that are ready, and that the reader has got
+  bool running = false, filling = false, holds_row = false, stop = false;
+  std::exception_ptr failure;
+  std::thread thread;
+};
+
+TENON_INLINE PrefetchThread::PrefetchThread(long size, long slots, Read read, void* queue)
+    : state_(std::make_unique<State>(size, slots, read, queue)) {}
+TENON_INLINE PrefetchThread::~PrefetchThread() = default;
+
+TENON_INLINE void PrefetchThread::start(std::uint64_t epoch) {
+  State& s = *state_;
+  std::unique_lock lock(s.mutex);
+  s.wake_reader.wait(lock, [&s] { return !s.filling; });  // at most one row is still being read for the epoch before
+  s.epoch = epoch;
+  s.filled = s.taken = 0;
+  s.holds_row = false;
+  s.failure = nullptr;
+  s.running = true;
+  s.wake_filler.notify_one();
+}
+
+TENON_INLINE long PrefetchThread::next() {
+  State& s = *state_;
+  std::unique_lock lock(s.mutex);
+  s.holds_row = false;
+  s.running = true;
+  s.wake_filler.notify_one();
+  s.wake_reader.wait(lock, [&s] { return s.filled > s.taken || s.taken == s.size || s.failure; });
+  if (s.filled > s.taken) {
+    s.holds_row = true;
+    return s.taken++ % s.slots;
+  }
+  if (s.failure) std::rethrow_exception(s.failure);
+  return -1;
+}
+
+}  // namespace detail
+
+TENON_INLINE PrefetchMaker prefetch(long depth) {
   if (depth < 1 || depth > 1024)
     throw_error<ValueError>("prefetch(", depth, "): the depth must be in 1 .. 1024; 2 is usual.");
   return {depth};
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::dataset

@@ -38,9 +38,7 @@ namespace detail {
   else s << "0 to " << (unsigned long long)(all);
   return s << ": cast the tensor to a dtype that has it";
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_scalar(Dtype dtype, std::uint64_t bytes, bool negative) {
-  throw_error<ValueError>("Beside a tensor of ", name(dtype), ", ", scalar_refusal(dtype, bytes, negative).view(), ".");
-}
+[[noreturn, gnu::cold]] void refuse_scalar(Dtype dtype, std::uint64_t bytes, bool negative);
 
 /// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
 struct EagerInfo {
@@ -90,8 +88,41 @@ struct EagerOperand {
   }
 };
 
-[[gnu::cold, gnu::noinline]] inline void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k,
-                                                        long n) {
+[[gnu::cold]] void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n);
+
+/// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout
+/// of the call, which are kept so.
+void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy,
+                 const Arguments& a, const Storage& result, TapeVariable& result_variable);
+
+/// Throws ValueError for an element that is to be an index and is out of range. Operands without elements are refused
+/// later.
+void look_at_indices(const EagerInfo& call, const OperandTypes& types, const EagerOperand* operand);
+
+/// Throws ValueError for a batch that is smaller than what the operator needs.
+void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand, int operands);
+
+// Finds the operands and the batch size. Throws if there are none, or several.
+Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate);
+
+/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the two below, it
+/// gives the result its elements and its variable.
+void run_image_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result,
+                    TapeVariable& variable);
+/// The same without images.
+void run_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result,
+              TapeVariable& variable);
+/// The same without a batch, for a kernel that is not worth a second thread.
+void run_small_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result,
+                    TapeVariable& variable);
+
+}  // namespace detail
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE void refuse_scalar(Dtype dtype, std::uint64_t bytes, bool negative) {
+  throw_error<ValueError>("Beside a tensor of ", name(dtype), ", ", scalar_refusal(dtype, bytes, negative).view(), ".");
+}
+[[gnu::noinline]] TENON_INLINE void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n) {
   if (operand.storage && !*operand.storage)
     throw_error<ValueError>(call.name, " got a tensor without elements (operand ", k, "): assign to it first.");
   if (operand.parameter)
@@ -99,11 +130,9 @@ struct EagerOperand {
                                          "of it, or call init_parameters() on it.");
   throw_error<ValueError>(call.name, " got operands of batch size ", n, " and ", operand.n, ".");
 }
-
-/// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout
-/// of the call, which are kept so.
-inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy,
-                        const Arguments& a, const Storage& result, TapeVariable& result_variable) {
+TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand,
+                              const Storage* copy, const Arguments& a, const Storage& result,
+                              TapeVariable& result_variable) {
   int variable[max_operands];
   bool recorded = false;
   for (int k = 0; k < call.operands; ++k) {
@@ -121,26 +150,20 @@ inline void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOpe
   if (call.rule->keeps >> call.operands & 1)
     value[call.operands].data = result.data(), value[call.operands].storage = result;
 }
-
-/// Throws ValueError for an element that is to be an index and is out of range. Operands without elements are refused
-/// later.
-[[gnu::noinline]] inline void look_at_indices(const EagerInfo& call, const OperandTypes& types,
-                                              const EagerOperand* operand) {
+[[gnu::noinline]] TENON_INLINE void look_at_indices(const EagerInfo& call, const OperandTypes& types,
+                                                    const EagerOperand* operand) {
   const IndexRange* const range = call.kernel->indices;
   if (!range || !operand[range->operand].data) return;
   const EagerOperand& numbers = operand[range->operand];
   check_indices(call.name, *range, types[range->operand], range->among < 0 ? call.result : types[range->among],
                 numbers.data, numbers.n < 0 ? 1 : numbers.n);
 }
-
-/// Throws ValueError for a batch that is smaller than what the operator needs.
-[[gnu::noinline]] inline void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand, int operands) {
+[[gnu::noinline]] TENON_INLINE void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand,
+                                                       int operands) {
   for (int k = 0; k < operands; ++k)
     if (operand[k].n >= 0 && operand[k].n < least.n) refuse_batch(least, operand[k].n);
 }
-
-// Finds the operands and the batch size. Throws if there are none, or several.
-inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
+TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
   long n = -1;
   Arguments a;
   a.immediate = immediate;
@@ -153,11 +176,8 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   if (n >= 0) a.n = n;
   return a;
 }
-
-/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the two below, it
-/// gives the result its elements and its variable.
-[[gnu::noinline]] inline void run_image_call(const EagerInfo& call, const EagerOperand* operand,
-                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+[[gnu::noinline]] TENON_INLINE void run_image_call(const EagerInfo& call, const EagerOperand* operand,
+                                                   std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
   eager::OperandLayout x[max_operands];
   Storage copy[max_operands];
@@ -165,9 +185,8 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   result = eager::run_on_images(call.kernel, call.blocks, call.effect, call.result, a, x, copy, call.operands);
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
 }
-/// The same without images.
-[[gnu::noinline]] inline void run_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate,
-                                       Storage& result, TapeVariable& variable) {
+[[gnu::noinline]] TENON_INLINE void run_call(const EagerInfo& call, const EagerOperand* operand,
+                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
   if (call.effect) a.buffer[0] = a.buffer[1];
   else if (!call.kernel) result = *operand[0].storage;
@@ -178,9 +197,8 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   }
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
 }
-/// The same without a batch, for a kernel that is not worth a second thread.
-[[gnu::noinline]] inline void run_small_call(const EagerInfo& call, const EagerOperand* operand,
-                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+[[gnu::noinline]] TENON_INLINE void run_small_call(const EagerInfo& call, const EagerOperand* operand,
+                                                   std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a;
   a.immediate = immediate;
   for (int k = 0; k < call.operands; ++k) {
@@ -195,6 +213,7 @@ inline Arguments eager_arguments(const EagerInfo& call, const EagerOperand* oper
   }
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
 }
-
 }  // namespace detail
+#endif  // TENON_DEFINES
+
 }  // namespace tenon

@@ -1,8 +1,10 @@
 // The layout in which an eager call runs, and its operands brought into it.
 #pragma once
 #include <tenon/core/tensor_list.hpp>
-#include <tenon/kernel/cpu/sample_blocks.hpp>
 #include <tenon/kernel/kernel.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::eager {
 
@@ -18,16 +20,29 @@ struct OperandLayout {
 
 /// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks
 /// already.
-inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const OperandLayout* operand,
-                           int operands) {
+bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const OperandLayout* operand, int operands);
+
+/// Brings an operand into the layout of a call; `copy` holds the elements if they are elsewhere then.
+void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy);
+
+/// A new block for a result.
+Storage result_storage(const TensorType& type, long n, bool blocks);
+
+/// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in.
+/// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
+/// no result.
+Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect, const TensorType& result, Arguments& a,
+                      OperandLayout* x, Storage* copy, int operands);
+
+#if TENON_DEFINES
+TENON_INLINE bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const OperandLayout* operand,
+                                 int operands) {
   if (!kernel.run_blocks || !tenon::in_blocks(n)) return false;
   bool any = use == InBlocks::wants;
   for (int k = 0; k < operands; ++k) any |= operand[k].in_blocks();
   return any;
 }
-
-/// Brings an operand into the layout of a call; `copy` holds the elements if they are elsewhere then.
-[[gnu::noinline]] inline void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy) {
+[[gnu::noinline]] TENON_INLINE void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy) {
   if (!x.features || !x.storage) return;
   const auto take = [&](Storage elements) {
     copy = std::move(elements);
@@ -44,21 +59,15 @@ inline bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, cons
   else kernel::unpack_samples(from, to, n, x.features, 0, count);
   take(std::move(moved));
 }
-
-/// A new block for a result.
-inline Storage result_storage(const TensorType& type, long n, bool blocks) {
+TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks) {
   const bool image = blocks && is_image(type);
   Storage storage = tenon::detail::storage_for(type, image ? whole_blocks(n) : n);
   if (image) storage.set_in_blocks();
   return storage;
 }
-
-/// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in.
-/// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
-/// no result.
-[[gnu::noinline]] inline Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect,
-                                               const TensorType& result, Arguments& a, OperandLayout* x, Storage* copy,
-                                               int operands) {
+[[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect,
+                                                     const TensorType& result, Arguments& a, OperandLayout* x,
+                                                     Storage* copy, int operands) {
   const bool blocks = kernel && runs_in_blocks(*kernel, use, a.n, x, operands);
   for (int k = 0; k < operands; ++k) {
     bring_to(blocks, x[k], a.n, copy[k]);
@@ -73,5 +82,6 @@ inline Storage result_storage(const TensorType& type, long n, bool blocks) {
   else launch(*kernel, a);
   return made;
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::eager

@@ -49,26 +49,12 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   static Tape*& active() { return active_tape(); }
-  void resume() {
-    if (active() == this) return;
-    for (const Tape* on_chain = active(); on_chain; on_chain = on_chain->outer_)
-      if (on_chain == this)
-        throw_error<RuntimeError>(
-            "Tape::resume: another tape was started inside of this one and is still active: end it first.");
-    outer_ = active();
-    active() = this;
-  }
+  void resume();
   void pause() {
     if (active() == this) active() = std::exchange(outer_, nullptr);
   }
   /// Forgets all records. Variables that were handed out before are no longer known.
-  void clear() {
-    memory_->clear();
-    hides_outer_ = false;
-    arena_ = nullptr;
-    release_arenas();
-    generation_ = next_generation();
-  }
+  void clear();
 
   /// Asks for gradients with respect to x (an input; parameters that require_grad are watched by themselves).
   template <class T, class S>
@@ -106,16 +92,7 @@ class Tape {
 
   /// Adds a call and gives its result a variable. Returns where the operands and the result are to be kept: the
   /// variable of each, the elements of those that rule.keeps names.
-  Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable) {
-    variable = {new_variable(), generation_};
-    memory_->variables.back().record = int(memory_->records.size());
-    const std::size_t first = memory_->recorded.size();
-    memory_->records.push_back({&rule, first, immediate, n});
-    memory_->recorded.resize(first + std::size_t(rule.operands) + 1);
-    Value* const value = &memory_->recorded[first];
-    value[rule.operands].variable = variable.index;
-    return value;
-  }
+  Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable);
 
   /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients
   /// of an earlier call are forgotten. A loss that depends on nothing that is watched makes all gradients zero, as in a
@@ -160,54 +137,24 @@ class Tape {
     return result;
   }
   /// Pointer to the gradient of a parameter, null if there is none.
-  void* gradient_data(const ParameterHandle& p) const {
-    return p.arena == arena_ && arena_ ? gradient_data(p.entry) : foreign_gradient(p);
-  }
-  void* gradient_data(int entry) const {
-    const int v = memory_->parameter_variable.empty() ? -1 : memory_->parameter_variable[std::size_t(entry)];
-    return v < 0 ? nullptr : memory_->variables[std::size_t(v)].gradient.data;
-  }
+  void* gradient_data(const ParameterHandle& p) const;
+  void* gradient_data(int entry) const;
 
  private:
   using Record = TapeMemory::Record;
   using Variable = TapeMemory::Variable;
 
-  static unsigned next_generation() {
-    constexpr unsigned many = 256;  // a thread takes so many at once: an atomic step takes as long as a small operator
-    static std::atomic<unsigned> last{0};
-    static constinit thread_local unsigned next = 0;
-    if (next % many == 0) next = last.fetch_add(many);
-    return ++next;
-  }
+  static unsigned next_generation();
   int new_variable() {
     memory_->variables.emplace_back();
     return int(memory_->variables.size()) - 1;
   }
   // Records point into the parameters' memory, which must outlive a network that dies before backward().
-  void keep(ParameterArena* arena) {
-    for (const ParameterArena* kept : memory_->kept)
-      if (kept == arena) return;
-    arena->retain();
-    memory_->kept.push_back(arena);
-  }
-  void release_arenas() {
-    for (ParameterArena* kept : memory_->kept) kept->release();
-    memory_->kept.clear();
-  }
+  void keep(ParameterArena* arena);
+  void release_arenas();
   // Parameters of a second network in one tape: searched, since this is rare.
-  int foreign_variable(const ParameterHandle& p) {
-    for (const auto& [handle, v] : memory_->foreign)
-      if (handle == p.data && v.tape == generation_) return v.index;
-    const int v = new_variable();
-    keep(p.arena);
-    memory_->foreign.push_back({p.data, {v, generation_}});
-    return v;
-  }
-  void* foreign_gradient(const ParameterHandle& p) const {
-    for (const auto& [handle, v] : memory_->foreign)
-      if (handle == p.data && v.tape == generation_) return memory_->variables[std::size_t(v.index)].gradient.data;
-    return nullptr;
-  }
+  int foreign_variable(const ParameterHandle& p);
+  void* foreign_gradient(const ParameterHandle& p) const;
 
   // Operands and result of a record.
   const Value* values_of(const Record& r) const { return &memory_->recorded[r.first]; }
@@ -216,50 +163,9 @@ class Tape {
     const int v = values_of(memory_->records[std::size_t(id)])[k].variable;
     return v < 0 ? -1 : memory_->variables[std::size_t(v)].record;
   }
-  void run_backward(int root, Value seed) {
-    Variable& last = memory_->variables[std::size_t(root)];
-    last.gradient = std::move(seed);
-    if (last.record < 0) return;
-    const std::vector<int>& order = memory_->order.from(
-        last.record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; },
-        [&](int id, int k) { return record_before(id, k); });
-    for (std::size_t at = order.size(); at-- > 0;) {
-      const Record& r = memory_->records[std::size_t(order[at])];
-      const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
-      if (gradient.data) replay(r, gradient);
-    }
-  }
+  void run_backward(int root, Value seed);
   // Runs one derivative rule and adds its results to the gradients of the operands.
-  void replay(const Record& r, const Value& gradient) {
-    const Rule& rule = *r.rule;
-    if (!rule.op->has_derivative)
-      throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with "
-                                               "stop_gradient, or declare a derivative.");
-    const Value* const recorded = values_of(r);
-    unsigned wanted = 0;
-    for (int k = 0; k < rule.operands; ++k)
-      if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
-    const int computed = rule.operands + 2;
-    std::vector<Value>& values = memory_->values;
-    values.resize(std::size_t(rule.count - computed));
-    const auto at = [&](int id) -> const Value& {
-      return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id];
-    };
-    for (int id = computed; id < rule.count; ++id)
-      if (rule.needed_by[id] & wanted) run_node(rule, id, r, at, values[std::size_t(id - computed)]);
-    for (int k = 0; k < rule.operands; ++k) {
-      if (!(wanted >> k & 1)) continue;
-      wanted &= ~(1u << k);
-      Value& sum = memory_->variables[std::size_t(recorded[k].variable)].gradient;
-      const int id = rule.gradient[k];
-      bool again = false;  // is it the gradient of a later operand as well?
-      for (int l = k + 1; l < rule.operands; ++l) again |= rule.gradient[l] == id && wanted >> l & 1;
-      if (sum.data) sum = added(rule, k, sum, at(id), r.n);
-      else if (id >= computed && !again) sum = std::move(values[std::size_t(id - computed)]);
-      else sum = at(id);
-    }
-    values.clear();
-  }
+  void replay(const Record& r, const Value& gradient);
   template <class At>
   static void run_node(const Rule& rule, int id, const Record& r, const At& at, Value& value) {
     const Node& node = rule.node[id];
@@ -273,37 +179,8 @@ class Tape {
   }
   // The value of a node of a rule.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
-                      Value& value) {
-    const Node& node = rule.node[id];
-    const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
-    Arguments a;
-    a.n = n;
-    a.immediate = immediate;
-    if (rule.images[id]) {
-      OperandLayout x[max_operands];
-      Storage copy[max_operands];
-      for (int k = 0; k < node.operands; ++k) {
-        const TensorType& type = rule.node[node.operand[k]].type;
-        x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
-                is_image(type) ? type.count(1) : 0};
-      }
-      value.storage = run_on_images(kernel, node.op->blocks, false, node.type, a, x, copy, node.operands);
-      value.data = kernel ? value.storage.data() : x[0].data;
-    } else if (!kernel) {
-      value = {operand[0]->data, operand[0]->storage, -1};
-    } else {
-      value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
-      a.buffer[0] = value.data = value.storage.data();
-      for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
-      launch(*kernel, a);
-    }
-  }
-  Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
-    const Value* const operand[]{&sum, &term};
-    Value value;
-    compute(rule, rule.accumulate[k], operand, n, 0, value);
-    return value;
-  }
+                      Value& value);
+  Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n);
 
   std::unique_ptr<TapeMemory> memory_ = TapeMemory::take();
   const ParameterArena* arena_ = nullptr;
@@ -311,5 +188,146 @@ class Tape {
   Tape* outer_ = nullptr;
   mutable bool hides_outer_ = false;
 };
+
+#if TENON_DEFINES
+TENON_INLINE void Tape::resume() {
+  if (active() == this) return;
+  for (const Tape* on_chain = active(); on_chain; on_chain = on_chain->outer_)
+    if (on_chain == this)
+      throw_error<RuntimeError>(
+          "Tape::resume: another tape was started inside of this one and is still active: end it first.");
+  outer_ = active();
+  active() = this;
+}
+TENON_INLINE void Tape::clear() {
+  memory_->clear();
+  hides_outer_ = false;
+  arena_ = nullptr;
+  release_arenas();
+  generation_ = next_generation();
+}
+TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable) {
+  variable = {new_variable(), generation_};
+  memory_->variables.back().record = int(memory_->records.size());
+  const std::size_t first = memory_->recorded.size();
+  memory_->records.push_back({&rule, first, immediate, n});
+  memory_->recorded.resize(first + std::size_t(rule.operands) + 1);
+  Value* const value = &memory_->recorded[first];
+  value[rule.operands].variable = variable.index;
+  return value;
+}
+TENON_INLINE void* Tape::gradient_data(const ParameterHandle& p) const {
+  return p.arena == arena_ && arena_ ? gradient_data(p.entry) : foreign_gradient(p);
+}
+TENON_INLINE void* Tape::gradient_data(int entry) const {
+  const int v = memory_->parameter_variable.empty() ? -1 : memory_->parameter_variable[std::size_t(entry)];
+  return v < 0 ? nullptr : memory_->variables[std::size_t(v)].gradient.data;
+}
+TENON_INLINE unsigned Tape::next_generation() {
+  constexpr unsigned many = 256;  // a thread takes so many at once: an atomic step takes as long as a small operator
+  static std::atomic<unsigned> last{0};
+  static constinit thread_local unsigned next = 0;
+  if (next % many == 0) next = last.fetch_add(many);
+  return ++next;
+}
+TENON_INLINE void Tape::keep(ParameterArena* arena) {
+  for (const ParameterArena* kept : memory_->kept)
+    if (kept == arena) return;
+  arena->retain();
+  memory_->kept.push_back(arena);
+}
+TENON_INLINE void Tape::release_arenas() {
+  for (ParameterArena* kept : memory_->kept) kept->release();
+  memory_->kept.clear();
+}
+TENON_INLINE int Tape::foreign_variable(const ParameterHandle& p) {
+  for (const auto& [handle, v] : memory_->foreign)
+    if (handle == p.data && v.tape == generation_) return v.index;
+  const int v = new_variable();
+  keep(p.arena);
+  memory_->foreign.push_back({p.data, {v, generation_}});
+  return v;
+}
+TENON_INLINE void* Tape::foreign_gradient(const ParameterHandle& p) const {
+  for (const auto& [handle, v] : memory_->foreign)
+    if (handle == p.data && v.tape == generation_) return memory_->variables[std::size_t(v.index)].gradient.data;
+  return nullptr;
+}
+TENON_INLINE void Tape::run_backward(int root, Value seed) {
+  Variable& last = memory_->variables[std::size_t(root)];
+  last.gradient = std::move(seed);
+  if (last.record < 0) return;
+  const std::vector<int>& order = memory_->order.from(
+      last.record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; },
+      [&](int id, int k) { return record_before(id, k); });
+  for (std::size_t at = order.size(); at-- > 0;) {
+    const Record& r = memory_->records[std::size_t(order[at])];
+    const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
+    if (gradient.data) replay(r, gradient);
+  }
+}
+TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {
+  const Rule& rule = *r.rule;
+  if (!rule.op->has_derivative)
+    throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with "
+                                             "stop_gradient, or declare a derivative.");
+  const Value* const recorded = values_of(r);
+  unsigned wanted = 0;
+  for (int k = 0; k < rule.operands; ++k)
+    if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
+  const int computed = rule.operands + 2;
+  std::vector<Value>& values = memory_->values;
+  values.resize(std::size_t(rule.count - computed));
+  const auto at = [&](int id) -> const Value& {
+    return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id];
+  };
+  for (int id = computed; id < rule.count; ++id)
+    if (rule.needed_by[id] & wanted) run_node(rule, id, r, at, values[std::size_t(id - computed)]);
+  for (int k = 0; k < rule.operands; ++k) {
+    if (!(wanted >> k & 1)) continue;
+    wanted &= ~(1u << k);
+    Value& sum = memory_->variables[std::size_t(recorded[k].variable)].gradient;
+    const int id = rule.gradient[k];
+    bool again = false;  // is it the gradient of a later operand as well?
+    for (int l = k + 1; l < rule.operands; ++l) again |= rule.gradient[l] == id && wanted >> l & 1;
+    if (sum.data) sum = added(rule, k, sum, at(id), r.n);
+    else if (id >= computed && !again) sum = std::move(values[std::size_t(id - computed)]);
+    else sum = at(id);
+  }
+  values.clear();
+}
+TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
+                                Value& value) {
+  const Node& node = rule.node[id];
+  const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
+  Arguments a;
+  a.n = n;
+  a.immediate = immediate;
+  if (rule.images[id]) {
+    OperandLayout x[max_operands];
+    Storage copy[max_operands];
+    for (int k = 0; k < node.operands; ++k) {
+      const TensorType& type = rule.node[node.operand[k]].type;
+      x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
+              is_image(type) ? type.count(1) : 0};
+    }
+    value.storage = run_on_images(kernel, node.op->blocks, false, node.type, a, x, copy, node.operands);
+    value.data = kernel ? value.storage.data() : x[0].data;
+  } else if (!kernel) {
+    value = {operand[0]->data, operand[0]->storage, -1};
+  } else {
+    value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
+    a.buffer[0] = value.data = value.storage.data();
+    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
+    launch(*kernel, a);
+  }
+}
+TENON_INLINE Tape::Value Tape::added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
+  const Value* const operand[]{&sum, &term};
+  Value value;
+  compute(rule, rule.accumulate[k], operand, n, 0, value);
+  return value;
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::eager

@@ -6,11 +6,13 @@
 #include <tenon/core/aligned_bytes.hpp>
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
-#include <tenon/core/simd.hpp>
 #include <tenon/core/storage.hpp>
 #include <tenon/graph/guard.hpp>
 #include <tenon/graph/indices.hpp>
 #include <tenon/graph/program.hpp>
+#if TENON_DEFINES
+#include <tenon/core/simd.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -76,9 +78,10 @@ class Executor {
   long bytes() const { return capacity_; }
 
  private:
+  using Kernel = void(const Arguments&, long begin, long end);
   struct Resolved {
     const KernelRow* row = nullptr;
-    void (*kernel)(const Arguments&, long begin, long end) = nullptr;
+    Kernel* kernel = nullptr;
     Arguments arguments;
     long items = 0, cost = 1;
     bool active = true, conditional = false;
@@ -104,15 +107,7 @@ class Executor {
     return true;
   }
   // Throws ValueError if there is one that the kernel must not use.
-  [[gnu::noinline]] void look_at_indices(const Resolved& r) const {
-    const IndexRange& range = *r.row->kernel->indices;
-    const Node& node = program_->node[r.row->node];
-    const auto type = [&](int k) -> const TensorType& {
-      return k < 0 ? node.type : program_->node[node.operand[k]].type;
-    };
-    detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
-                          r.arguments.buffer[range.operand + 1], n_);
-  }
+  void look_at_indices(const Resolved& r) const;
   void* address(const BufferPlace& place, long n) const {
     if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
@@ -120,77 +115,11 @@ class Executor {
     return base_[int(place.region)] +
            (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
   }
-  [[gnu::cold]] void reserve(long n, int threads) {
-    const double about = program_->many_bytes(n, threads);
-    if (about > double(Storage::max_bytes)) throw_no_scratch(about, n);
-    const long needed = program_->bytes(n, threads);
-    if (needed > capacity_ || !scratch_.data()) try {
-        scratch_ = AlignedBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
-        capacity_ = needed;
-      } catch (const OutOfMemory&) {
-        throw_no_scratch(double(needed), n);
-      }
-    base_[int(Region::sample)] = scratch_.data() + program_->floor;
-    base_[int(Region::fixed)] = scratch_.data();
-    base_[int(Region::block)] = scratch_.data() + program_->scratch(n);
-  }
-  [[noreturn, gnu::noinline, gnu::cold]] static void throw_no_scratch(double bytes, long n) {
-    detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
-  }
-  [[gnu::noinline, gnu::cold]] void resolve(long n, int threads) {  // cold: for small code
-    n_ = -1;
-    for (std::size_t i = 0; i < resolved_.size(); ++i)
-      if (const LeastBatch* least = program_->row[i].kernel->least_batch; least && n < least->n && resolved_[i].active)
-        detail::refuse_batch(*least, n);
-    reserve(n, threads);
-    n_ = n;
-    threads_ = threads;
-    thread_bytes_ = program_->thread_bytes(n);
-    std::byte* const workspace = base_[int(Region::block)] + program_->block_bytes(n);
-    sums_ = 0;
-    for (std::size_t i = resolved_.size(); i-- > 0;) {
-      Resolved& r = resolved_[i];
-      const KernelRow& row = program_->row[i];
-      r.row = &row;
-      r.arguments.n = n;
-      r.arguments.immediate = row.immediate;
-      r.arguments.workspace = workspace;
-      r.conditional = row.guarded || row.kernel->indices;
-      for (int k = 0; k < row.buffers; ++k)
-        if (row.buffer[k].region == Region::input) r.conditional = true;
-        else r.arguments.buffer[k] = address(row.buffer[k], program_->samples(n));
-      const KernelWork work = row.work(row.stage ? block_of(n) : n, n);
-      r.kernel = row.blocks && in_blocks(n) ? row.kernel->run_blocks : row.kernel->run;
-      r.items = work.items, r.cost = work.cost;
-      if (row.stage) resolve_in_stage(i, n);
-    }
-  }
+  [[gnu::cold]] void reserve(long n, int threads);
+  [[noreturn, gnu::cold]] static void throw_no_scratch(double bytes, long n);
+  [[gnu::cold]] void resolve(long n, int threads);
   // From the last row of a stage to the first.
-  [[gnu::noinline, gnu::cold]] void resolve_in_stage(std::size_t i, long n) {
-    Resolved& r = resolved_[i];
-    const KernelRow& row = *r.row;
-    const auto in_stage = [&](std::size_t other) {
-      return other < resolved_.size() && program_->row[other].stage == row.stage;
-    };
-    if (!in_stage(i + 1)) sums_of_stage_ = 0;
-    r.stage_end = 0;
-    if (!i || !in_stage(i - 1))
-      for (r.stage_end = i; in_stage(r.stage_end);) ++r.stage_end;
-    r.last_items = n > block_samples && n % block_samples ? row.work(n % block_samples, n).items : r.items;
-    const Node& node = program_->node[row.node];
-    for (int k = 0; k < row.buffers; ++k) {
-      const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;
-      const bool own = row.buffer[k].region == Region::block;
-      r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
-      r.own[k] = own ? thread_bytes_ : 0;
-    }
-    if (!row.sums) return;
-    r.sum_bytes = program_->sum_bytes(row);
-    r.sum_part = program_->workspace_of(row, n);
-    r.partial = sums_of_stage_;
-    sums_of_stage_ += r.sum_bytes;
-    sums_ = std::max(sums_, sums_of_stage_);
-  }
+  [[gnu::cold]] void resolve_in_stage(std::size_t i, long n);
 
   // Calls the kernel for all its items, on more threads if that pays.
   void run_items(const Resolved& r, const Arguments& arguments, long items) const {
@@ -200,23 +129,7 @@ class Executor {
     if (parts > 1) run_parts(r.kernel, arguments, items, parts);
     else if (items) r.kernel(arguments, 0, items);
   }
-  [[gnu::noinline]] void run_parts(void (*kernel)(const Arguments&, long, long), const Arguments& arguments, long items,
-                                   long parts) const {
-    struct Job {
-      void (*kernel)(const Arguments&, long, long);
-      const Arguments& arguments;
-      long items, parts, workspace;
-    } job{kernel, arguments, items, parts, thread_bytes_};
-    ThreadPool::instance().run(
-        int(parts),
-        [](void* context, int part) {
-          const Job& all = *static_cast<Job*>(context);
-          Arguments own = all.arguments;
-          own.workspace += all.workspace * part;
-          all.kernel(own, all.items * part / all.parts, all.items * (part + 1) / all.parts);
-        },
-        &job);
-  }
+  void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
 
   // The rows begin .. end - 1 for one block of samples after the other. A policy sees one row of one block at a time.
   template <class Policy>
@@ -231,64 +144,12 @@ class Executor {
           policy.after(program_->node[r.row->node], arguments_of(r, block, 0));
         }
   }
-  [[gnu::noinline]] BlockShares share(std::size_t begin, std::size_t end) {
-    long cost = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      Resolved& r = resolved_[i];
-      r.runs = ready(r);
-      if (r.runs) cost += r.items * r.cost;
-    }
-    const BlockShares shares(n_, threads_);
-    return cost * shares.blocks >= 2 * cost_per_thread ? shares : BlockShares(n_, 1);
-  }
-  [[gnu::noinline]] void run_shares(std::size_t begin, std::size_t end, const BlockShares& shares) {
-    struct Job {
-      const Executor& executor;
-      std::size_t begin, end;
-      const BlockShares& shares;
-    } job{*this, begin, end, shares};
-    if (shares.parts > 1) {
-      ThreadPool::instance().run(
-          int(shares.parts),
-          [](void* context, int part) {
-            const Job& all = *static_cast<Job*>(context);
-            all.executor.run_blocks(all.begin, all.end, all.shares.begin(part), all.shares.begin(part + 1), part,
-                                    false);
-          },
-          &job);
-      for (std::size_t i = begin; i < end; ++i)
-        if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
-          for (long block = shares.begin(1); block < shares.shared; ++block)
-            add(r, partial(r, block - shares.begin(1)), block);
-    } else {
-      run_blocks(begin, end, 0, shares.shared, 0, false);
-    }
-    run_blocks(begin, end, shares.shared, shares.blocks, 0, true);
-  }
+  BlockShares share(std::size_t begin, std::size_t end);
+  void run_shares(std::size_t begin, std::size_t end, const BlockShares& shares);
   // Some blocks: by thread `part`, or by all threads together.
-  [[gnu::noinline]] void run_blocks(std::size_t begin, std::size_t end, long block, long stop, int part,
-                                    bool together) const {
-    for (const long first = BlockShares(n_, threads_).begin(1); block < stop; ++block)
-      for (std::size_t i = begin; i < end; ++i) {
-        const Resolved& r = resolved_[i];
-        if (!r.runs) continue;
-        Arguments own = arguments_of(r, block, part);
-        if (r.sum_bytes && block) own.buffer[0] = part ? partial(r, block - first) : own.workspace + r.sum_part;
-        const long items = (block + 1) * block_samples < n_ ? r.items : r.last_items;
-        if (together) run_items(r, own, items);
-        else r.kernel(own, 0, items);
-        if (r.sum_bytes && block && !part) add(r, own.buffer[0], block);
-      }
-  }
+  void run_blocks(std::size_t begin, std::size_t end, long block, long stop, int part, bool together) const;
   // What a row is called with for a block, by thread `part`.
-  [[gnu::noinline]] Arguments arguments_of(const Resolved& r, long block, int part) const {
-    Arguments own = r.arguments;
-    own.n = std::min<long>(block_samples, n_ - block * block_samples);
-    own.workspace += thread_bytes_ * part;
-    for (int k = 0; k < r.row->buffers; ++k)
-      own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * block + r.own[k] * part;
-    return own;
-  }
+  Arguments arguments_of(const Resolved& r, long block, int part) const;
   // Where the sum of a block of another thread than the first stands, behind those of chains.
   std::byte* partial(const Resolved& r, long number) const {
     return chain(r, Program::chain_levels(BlockShares(n_, threads_).blocks) + number);
@@ -297,53 +158,11 @@ class Executor {
     return base_[int(Region::block)] + thread_bytes_ * threads_ + sums_ * level + r.partial;
   }
   // Adds the sum of a block to that of the blocks before it.
-  [[gnu::noinline]] void add(const Resolved& r, const void* from, long block) const {
-    void* const to = r.arguments.buffer[0];
-    const long count = program_->node[r.row->node].type.count(1);
-    const bool chains = program_->node[r.row->node].op->block_chains;
-    if (chains && block % block_chain == 0) {  // a chain is complete: its sum goes as far up as others wait
-      const long before = block / block_chain - 1;
-      int level = 0;
-      for (; before >> level & 1; ++level) join(chain(r, level), to, count);
-      std::memcpy(chain(r, level), to, std::size_t(count) * sizeof(float));
-      std::memcpy(to, from, std::size_t(count) * sizeof(float));
-    } else {
-      join(from, to, count);
-    }
-    if (!chains || (block + 1) * block_samples < n_) return;
-    for (long level = 0, complete = block / block_chain; complete >> level; ++level)
-      if (complete >> level & 1) join(chain(r, level), to, count);
-    for (long i = 0; i < count; ++i) static_cast<float*>(to)[i] += 0;  // no -0, as LongSum
-  }
+  void add(const Resolved& r, const void* from, long block) const;
   // to += from
-  static void join(const void* from_floats, void* to_floats, long count) {
-    float* const to = static_cast<float*>(to_floats);
-    const float* const from = static_cast<const float*>(from_floats);
-    using V = Simd<float>;
-    long i = 0;
-    for (; i + V::width <= count; i += V::width) (V::load(from + i) + V::load(to + i)).store(to + i);
-    for (; i < count; ++i) to[i] = from[i] + to[i];
-  }
+  static void join(const void* from_floats, void* to_floats, long count);
   // A row runs if an output or an effect on a parameter that is not frozen needs it.
-  [[gnu::noinline, gnu::cold]] void choose_active(const bool* frozen) {
-    std::vector<char> needed(std::size_t(program_->nodes), 0);
-    for (int k = 0; k < program_->outputs; ++k) needed[std::size_t(program_->output[k])] = 1;
-    for (int id = program_->nodes; id-- > 0;) {
-      const Node& node = program_->node[id];
-      if (node.op->effect) {
-        const Node* target = &program_->node[node.operand[0]];
-        while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
-        // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are
-        // needed.
-        needed[std::size_t(id)] = is_overflow_flag(*target)
-                                      ? needed[std::size_t(node.operand[1])]
-                                      : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
-      }
-      if (needed[std::size_t(id)])
-        for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;
-    }
-    for (std::size_t i = 0; i < resolved_.size(); ++i) resolved_[i].active = needed[std::size_t(program_->row[i].node)];
-  }
+  [[gnu::cold]] void choose_active(const bool* frozen);
 
   const Program* program_;
   std::vector<Resolved> resolved_;
@@ -354,5 +173,207 @@ class Executor {
   int threads_ = 0;
   unsigned freeze_version_ = 0;
 };
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void Executor::look_at_indices(const Resolved& r) const {
+  const IndexRange& range = *r.row->kernel->indices;
+  const Node& node = program_->node[r.row->node];
+  const auto type = [&](int k) -> const TensorType& {
+    return k < 0 ? node.type : program_->node[node.operand[k]].type;
+  };
+  detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
+                        r.arguments.buffer[range.operand + 1], n_);
+}
+TENON_INLINE void Executor::reserve(long n, int threads) {
+  const double about = program_->many_bytes(n, threads);
+  if (about > double(Storage::max_bytes)) throw_no_scratch(about, n);
+  const long needed = program_->bytes(n, threads);
+  if (needed > capacity_ || !scratch_.data()) try {
+      scratch_ = AlignedBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
+      capacity_ = needed;
+    } catch (const OutOfMemory&) {
+      throw_no_scratch(double(needed), n);
+    }
+  base_[int(Region::sample)] = scratch_.data() + program_->floor;
+  base_[int(Region::fixed)] = scratch_.data();
+  base_[int(Region::block)] = scratch_.data() + program_->scratch(n);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::throw_no_scratch(double bytes, long n) {
+  detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
+}
+[[gnu::noinline]] TENON_INLINE void Executor::resolve(long n, int threads) {
+  n_ = -1;
+  for (std::size_t i = 0; i < resolved_.size(); ++i)
+    if (const LeastBatch* least = program_->row[i].kernel->least_batch; least && n < least->n && resolved_[i].active)
+      detail::refuse_batch(*least, n);
+  reserve(n, threads);
+  n_ = n;
+  threads_ = threads;
+  thread_bytes_ = program_->thread_bytes(n);
+  std::byte* const workspace = base_[int(Region::block)] + program_->block_bytes(n);
+  sums_ = 0;
+  for (std::size_t i = resolved_.size(); i-- > 0;) {
+    Resolved& r = resolved_[i];
+    const KernelRow& row = program_->row[i];
+    r.row = &row;
+    r.arguments.n = n;
+    r.arguments.immediate = row.immediate;
+    r.arguments.workspace = workspace;
+    r.conditional = row.guarded || row.kernel->indices;
+    for (int k = 0; k < row.buffers; ++k)
+      if (row.buffer[k].region == Region::input) r.conditional = true;
+      else r.arguments.buffer[k] = address(row.buffer[k], program_->samples(n));
+    const KernelWork work = row.work(row.stage ? block_of(n) : n, n);
+    r.kernel = row.blocks && in_blocks(n) ? row.kernel->run_blocks : row.kernel->run;
+    r.items = work.items, r.cost = work.cost;
+    if (row.stage) resolve_in_stage(i, n);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Executor::resolve_in_stage(std::size_t i, long n) {
+  Resolved& r = resolved_[i];
+  const KernelRow& row = *r.row;
+  const auto in_stage = [&](std::size_t other) {
+    return other < resolved_.size() && program_->row[other].stage == row.stage;
+  };
+  if (!in_stage(i + 1)) sums_of_stage_ = 0;
+  r.stage_end = 0;
+  if (!i || !in_stage(i - 1))
+    for (r.stage_end = i; in_stage(r.stage_end);) ++r.stage_end;
+  r.last_items = n > block_samples && n % block_samples ? row.work(n % block_samples, n).items : r.items;
+  const Node& node = program_->node[row.node];
+  for (int k = 0; k < row.buffers; ++k) {
+    const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;
+    const bool own = row.buffer[k].region == Region::block;
+    r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
+    r.own[k] = own ? thread_bytes_ : 0;
+  }
+  if (!row.sums) return;
+  r.sum_bytes = program_->sum_bytes(row);
+  r.sum_part = program_->workspace_of(row, n);
+  r.partial = sums_of_stage_;
+  sums_of_stage_ += r.sum_bytes;
+  sums_ = std::max(sums_, sums_of_stage_);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_parts(Kernel* kernel, const Arguments& arguments, long items,
+                                                        long parts) const {
+  struct Job {
+    Kernel* kernel;
+    const Arguments& arguments;
+    long items, parts, workspace;
+  } job{kernel, arguments, items, parts, thread_bytes_};
+  ThreadPool::instance().run(
+      int(parts),
+      [](void* context, int part) {
+        const Job& all = *static_cast<Job*>(context);
+        Arguments own = all.arguments;
+        own.workspace += all.workspace * part;
+        all.kernel(own, all.items * part / all.parts, all.items * (part + 1) / all.parts);
+      },
+      &job);
+}
+[[gnu::noinline]] TENON_INLINE BlockShares Executor::share(std::size_t begin, std::size_t end) {
+  long cost = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    Resolved& r = resolved_[i];
+    r.runs = ready(r);
+    if (r.runs) cost += r.items * r.cost;
+  }
+  const BlockShares shares(n_, threads_);
+  return cost * shares.blocks >= 2 * cost_per_thread ? shares : BlockShares(n_, 1);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_shares(std::size_t begin, std::size_t end,
+                                                         const BlockShares& shares) {
+  struct Job {
+    const Executor& executor;
+    std::size_t begin, end;
+    const BlockShares& shares;
+  } job{*this, begin, end, shares};
+  if (shares.parts > 1) {
+    ThreadPool::instance().run(
+        int(shares.parts),
+        [](void* context, int part) {
+          const Job& all = *static_cast<Job*>(context);
+          all.executor.run_blocks(all.begin, all.end, all.shares.begin(part), all.shares.begin(part + 1), part, false);
+        },
+        &job);
+    for (std::size_t i = begin; i < end; ++i)
+      if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
+        for (long block = shares.begin(1); block < shares.shared; ++block)
+          add(r, partial(r, block - shares.begin(1)), block);
+  } else {
+    run_blocks(begin, end, 0, shares.shared, 0, false);
+  }
+  run_blocks(begin, end, shares.shared, shares.blocks, 0, true);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_blocks(std::size_t begin, std::size_t end, long block, long stop,
+                                                         int part, bool together) const {
+  for (const long first = BlockShares(n_, threads_).begin(1); block < stop; ++block)
+    for (std::size_t i = begin; i < end; ++i) {
+      const Resolved& r = resolved_[i];
+      if (!r.runs) continue;
+      Arguments own = arguments_of(r, block, part);
+      if (r.sum_bytes && block) own.buffer[0] = part ? partial(r, block - first) : own.workspace + r.sum_part;
+      const long items = (block + 1) * block_samples < n_ ? r.items : r.last_items;
+      if (together) run_items(r, own, items);
+      else r.kernel(own, 0, items);
+      if (r.sum_bytes && block && !part) add(r, own.buffer[0], block);
+    }
+}
+[[gnu::noinline]] TENON_INLINE Arguments Executor::arguments_of(const Resolved& r, long block, int part) const {
+  Arguments own = r.arguments;
+  own.n = std::min<long>(block_samples, n_ - block * block_samples);
+  own.workspace += thread_bytes_ * part;
+  for (int k = 0; k < r.row->buffers; ++k)
+    own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * block + r.own[k] * part;
+  return own;
+}
+[[gnu::noinline]] TENON_INLINE void Executor::add(const Resolved& r, const void* from, long block) const {
+  void* const to = r.arguments.buffer[0];
+  const long count = program_->node[r.row->node].type.count(1);
+  const bool chains = program_->node[r.row->node].op->block_chains;
+  if (chains && block % block_chain == 0) {  // a chain is complete: its sum goes as far up as others wait
+    const long before = block / block_chain - 1;
+    int level = 0;
+    for (; before >> level & 1; ++level) join(chain(r, level), to, count);
+    std::memcpy(chain(r, level), to, std::size_t(count) * sizeof(float));
+    std::memcpy(to, from, std::size_t(count) * sizeof(float));
+  } else {
+    join(from, to, count);
+  }
+  if (!chains || (block + 1) * block_samples < n_) return;
+  for (long level = 0, complete = block / block_chain; complete >> level; ++level)
+    if (complete >> level & 1) join(chain(r, level), to, count);
+  for (long i = 0; i < count; ++i) static_cast<float*>(to)[i] += 0;  // no -0, as LongSum
+}
+TENON_INLINE void Executor::join(const void* from_floats, void* to_floats, long count) {
+  float* const to = static_cast<float*>(to_floats);
+  const float* const from = static_cast<const float*>(from_floats);
+  using V = Simd<float>;
+  long i = 0;
+  for (; i + V::width <= count; i += V::width) (V::load(from + i) + V::load(to + i)).store(to + i);
+  for (; i < count; ++i) to[i] = from[i] + to[i];
+}
+[[gnu::noinline]] TENON_INLINE void Executor::choose_active(const bool* frozen) {
+  std::vector<char> needed(std::size_t(program_->nodes), 0);
+  for (int k = 0; k < program_->outputs; ++k) needed[std::size_t(program_->output[k])] = 1;
+  for (int id = program_->nodes; id-- > 0;) {
+    const Node& node = program_->node[id];
+    if (node.op->effect) {
+      const Node* target = &program_->node[node.operand[0]];
+      while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
+      // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are
+      // needed.
+      needed[std::size_t(id)] = is_overflow_flag(*target)
+                                    ? needed[std::size_t(node.operand[1])]
+                                    : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
+    }
+    if (needed[std::size_t(id)])
+      for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;
+  }
+  for (std::size_t i = 0; i < resolved_.size(); ++i) resolved_[i].active = needed[std::size_t(program_->row[i].node)];
+}
+#else
+extern template void Executor::run(const void* const*, long, const NoPolicy&);
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

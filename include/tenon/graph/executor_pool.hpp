@@ -1,7 +1,10 @@
 // Executors for callers in several threads: each call has one to itself, with scratch memory of its own.
 #pragma once
-#include <algorithm>
 #include <atomic>
+
+#include <tenon/graph/executor.hpp>
+#if TENON_DEFINES
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -9,21 +12,65 @@
 #include <utility>
 
 #include <tenon/core/parallel.hpp>
-#include <tenon/graph/executor.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
+class SharedExecutors;
+struct ExecutorSlot;
+}  // namespace detail
+
+/// Lends executors of compiled graphs. More are made while calls overlap, at most one per processor and program:
+/// further callers wait until one comes back, for more threads than processors would not be done earlier. A forked
+/// child makes its own: what other threads had at the fork never comes back there.
+class ExecutorPool {
+  using Shared = detail::SharedExecutors;
+
+ public:
+  ExecutorPool();
+  ~ExecutorPool();
+  ExecutorPool(const ExecutorPool&) = delete;
+  ExecutorPool& operator=(const ExecutorPool&) = delete;
+
+  /// An executor for one call. It goes back at the end of the scope, also if the call throws.
+  class Lease {
+   public:
+    Lease(ExecutorPool& pool, const Program& program);
+    ~Lease();
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    Executor& operator*() const;
+
+   private:
+    Shared& shared_;
+    detail::ExecutorSlot& slot_;
+  };
+
+  /// Executors of a program that are ever made.
+  static int most();
+
+ private:
+  Shared& shared();
+  [[gnu::cold]] Shared& renew(Shared* old);
+
+  std::atomic<Shared*> shared_;
+};
+
+#if TENON_DEFINES
+namespace detail {
+
+struct alignas(alignment) ExecutorSlot {
+  ExecutorSlot(const Program& program, ExecutorSlot* later) : executor(program), next(later) {}
+  Executor executor;
+  std::atomic<bool> busy{true};
+  ExecutorSlot* const next;
+};
 
 /// The executors of one process. A call takes one that is free by an atomic step; no lock is held while it computes.
 class SharedExecutors {
  public:
-  struct alignas(alignment) Slot {
-    Slot(const Program& program, Slot* later) : executor(program), next(later) {}
-    Executor executor;
-    std::atomic<bool> busy{true};
-    Slot* const next;
-  };
+  using Slot = ExecutorSlot;
 
   SharedExecutors() = default;
   ~SharedExecutors() {
@@ -89,49 +136,26 @@ class SharedExecutors {
 
 }  // namespace detail
 
-/// Lends executors of compiled graphs. More are made while calls overlap, at most one per processor and program:
-/// further callers wait until one comes back, for more threads than processors would not be done earlier. A forked
-/// child makes its own: what other threads had at the fork never comes back there.
-class ExecutorPool {
-  using Shared = detail::SharedExecutors;
+TENON_INLINE ExecutorPool::ExecutorPool() : shared_(new Shared) {}
+TENON_INLINE ExecutorPool::~ExecutorPool() {
+  if (Shared* const shared = shared_.load(); shared->of_this_process()) delete shared;
+}
+TENON_INLINE ExecutorPool::Lease::Lease(ExecutorPool& pool, const Program& program)
+    : shared_(pool.shared()), slot_(shared_.take(program)) {}
+TENON_INLINE ExecutorPool::Lease::~Lease() { shared_.give_back(slot_); }
+TENON_INLINE Executor& ExecutorPool::Lease::operator*() const { return slot_.executor; }
 
- public:
-  ExecutorPool() = default;
-  ~ExecutorPool() {
-    if (Shared* const shared = shared_.load(); shared->of_this_process()) delete shared;
-  }
-  ExecutorPool(const ExecutorPool&) = delete;
-  ExecutorPool& operator=(const ExecutorPool&) = delete;
+TENON_INLINE int ExecutorPool::most() { return Shared::most(); }
 
-  /// An executor for one call. It goes back at the end of the scope, also if the call throws.
-  class Lease {
-   public:
-    Lease(ExecutorPool& pool, const Program& program) : shared_(pool.shared()), slot_(shared_.take(program)) {}
-    ~Lease() { shared_.give_back(slot_); }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    Executor& operator*() const { return slot_.executor; }
-
-   private:
-    Shared& shared_;
-    Shared::Slot& slot_;
-  };
-
-  /// Executors of a program that are ever made.
-  static int most() { return Shared::most(); }
-
- private:
-  Shared& shared() {
-    Shared* const shared = shared_.load(std::memory_order_acquire);
-    return shared->of_this_process() ? *shared : renew(shared);
-  }
-  // The parent's are left as they are: their locks may be held for ever.
-  [[gnu::noinline, gnu::cold]] Shared& renew(Shared* old) {
-    auto fresh = std::make_unique<Shared>();
-    return *(shared_.compare_exchange_strong(old, fresh.get()) ? fresh.release() : old);
-  }
-
-  std::atomic<Shared*> shared_{new Shared};
-};
+TENON_INLINE ExecutorPool::Shared& ExecutorPool::shared() {
+  Shared* const shared = shared_.load(std::memory_order_acquire);
+  return shared->of_this_process() ? *shared : renew(shared);
+}
+// The parent's are left as they are: their locks may be held for ever.
+[[gnu::noinline]] TENON_INLINE ExecutorPool::Shared& ExecutorPool::renew(Shared* old) {
+  auto fresh = std::make_unique<Shared>();
+  return *(shared_.compare_exchange_strong(old, fresh.get()) ? fresh.release() : old);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

@@ -20,9 +20,22 @@ template <class I>
   return at;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_index(std::string_view op, const IndexRange& range,
-                                                                const TensorType& type, const TensorType& among,
-                                                                long at, long long number, long n) {
+[[noreturn, gnu::cold]] void refuse_index(std::string_view op, const IndexRange& range, const TensorType& type,
+                                          const TensorType& among, long at, long long number, long n);
+
+/// Throws ValueError for the first of an operand's elements that is outside of its range. `type` is that of the
+/// operand, `among` that of the tensor in which they are places.
+void check_indices(std::string_view op, const IndexRange& range, const TensorType& type, const TensorType& among,
+                   const void* numbers, long n);
+
+/// What a call says of a batch of n that is smaller than the least one. `where`: as " in step 3 (epoch 1)".
+[[noreturn, gnu::cold]] void refuse_batch(const LeastBatch& least, long n, std::string_view where = "");
+
+}  // namespace detail
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE void refuse_index(std::string_view op, const IndexRange& range, const TensorType& type,
+                                                 const TensorType& among, long at, long long number, long n) {
   Sentence place, shape;
   for (int axis = 0; axis < type.rank; ++axis) {
     long behind = 1;
@@ -34,11 +47,8 @@ template <class I>
                           range.high - 1, ", the ", range.high, " ", range.have, " ", shape.view(), ". Correct the ",
                           range.number, ", or ", range.advice, ".");
 }
-
-/// Throws ValueError for the first of an operand's elements that is outside of its range. `type` is that of the
-/// operand, `among` that of the tensor in which they are places.
-[[gnu::noinline]] inline void check_indices(std::string_view op, const IndexRange& range, const TensorType& type,
-                                            const TensorType& among, const void* numbers, long n) {
+[[gnu::noinline]] TENON_INLINE void check_indices(std::string_view op, const IndexRange& range, const TensorType& type,
+                                                  const TensorType& among, const void* numbers, long n) {
   const long count = type.count(n);
   const auto look = [&]<class I>(const I* of_type) {
     if (const long at = first_outside(of_type, count, range.low, range.high); at < count)
@@ -47,13 +57,11 @@ template <class I>
   if (type.dtype == Dtype::int64) look(static_cast<const std::int64_t*>(numbers));
   else look(static_cast<const std::int32_t*>(numbers));
 }
-
-/// What a call says of a batch of n that is smaller than the least one. `where`: as " in step 3 (epoch 1)".
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_batch(const LeastBatch& least, long n,
-                                                                std::string_view where = "") {
+[[gnu::noinline]] TENON_INLINE void refuse_batch(const LeastBatch& least, long n, std::string_view where) {
   throw_error<ValueError>(least.who, " needs ", least.needs, ", got a batch of ", n, where, ". Use ", least.n,
                           " samples or more, leave out the rest of the data (batch<N>() does), or evaluate.");
 }
-
 }  // namespace detail
+#endif  // TENON_DEFINES
+
 }  // namespace tenon

@@ -184,16 +184,34 @@ template <class Text>
 }
 
 /// The name of a parameter as checkpoints use it: "conv1.weight", "blocks.0.attention.query.bias".
-inline std::string parameter_name(const Entry* entries, int i) {
+std::string parameter_name(const Entry* entries, int i);
+
+namespace detail {
+/// Throws ValueError if a member has not the value with which graphs are traced.
+void compare_members(std::span<const FixedMember> members, const Entry* entries, const std::byte* net,
+                     const std::byte* prototype, std::string_view root);
+}  // namespace detail
+
+/// Throws ValueError, in both modes, if a member of a network or of a cell in it has not its initial value: such
+/// numbers are a part of the compiled graph. Costs nothing for a network that has none.
+template <class Net>
+void check_members(const Net& net, std::string_view root = "network") {
+  if constexpr (Structure<Net>::counts.members > 0)
+    detail::compare_members(Structure<Net>::members, Structure<Net>::table.entry,
+                            reinterpret_cast<const std::byte*>(&net),
+                            reinterpret_cast<const std::byte*>(&prototype<Net>), root);
+}
+
+#if TENON_DEFINES
+TENON_INLINE std::string parameter_name(const Entry* entries, int i) {
   Sentence s;
   write_path(s, entries, i, ".", false);
   return std::string(s.view());
 }
-
 namespace detail {
-/// Throws ValueError if a member has not the value with which graphs are traced.
-[[gnu::noinline]] inline void compare_members(std::span<const FixedMember> members, const Entry* entries,
-                                              const std::byte* net, const std::byte* prototype, std::string_view root) {
+[[gnu::noinline]] TENON_INLINE void compare_members(std::span<const FixedMember> members, const Entry* entries,
+                                                    const std::byte* net, const std::byte* prototype,
+                                                    std::string_view root) {
   for (const FixedMember& m : members) {
     const std::byte* const mine = net + (static_cast<const std::byte*>(m.address) - prototype);
     if (m.equal(mine, m.address)) continue;
@@ -206,16 +224,7 @@ namespace detail {
   }
 }
 }  // namespace detail
-
-/// Throws ValueError, in both modes, if a member of a network or of a cell in it has not its initial value: such
-/// numbers are a part of the compiled graph. Costs nothing for a network that has none.
-template <class Net>
-void check_members(const Net& net, std::string_view root = "network") {
-  if constexpr (Structure<Net>::counts.members > 0)
-    detail::compare_members(Structure<Net>::members, Structure<Net>::table.entry,
-                            reinterpret_cast<const std::byte*>(&net),
-                            reinterpret_cast<const std::byte*>(&prototype<Net>), root);
-}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon
 TENON_INT_SIZES_END

@@ -1,5 +1,14 @@
 // Reads a whole file into memory, and writes a whole file or none of it.
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <tenon/core/error.hpp>
+#if TENON_DEFINES
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,15 +19,8 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include <tenon/core/error.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -34,9 +36,7 @@ class FileHandle {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  ~FileHandle() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  ~FileHandle();
 
   int get() const { return descriptor_; }
   bool valid() const { return descriptor_ >= 0; }
@@ -46,44 +46,83 @@ class FileHandle {
 };
 
 /// "Cannot <act> '<path>': <text of errno>." as an exception. Call it before anything else can change errno.
-[[noreturn, gnu::cold]] inline void throw_system_error(std::string_view act, const std::string& path,
-                                                       std::string_view hint = "") {
+[[noreturn, gnu::cold]] void throw_system_error(std::string_view act, const std::string& path,
+                                                std::string_view hint = "");
+
+/// Throws ValueError if a path cannot be handed to the system: it is empty or has a zero byte inside.
+[[gnu::cold]] void check_path(const std::string& path);
+
+/// True if the path names something that exists and is not a directory.
+bool file_exists(const std::string& path);
+
+bool directory_exists(const std::string& path);
+
+/// The path and a name below it, with one slash between.
+std::string join_path(const std::string& directory, std::string_view name);
+
+/// The directory part of a path: "a/b" for "a/b/c", "." for "c", "/" for "/c".
+std::string directory_of(const std::string& path);
+
+/// Opens a regular file or a stream for reading. Throws RuntimeError if it is absent, a directory, or not permitted.
+[[gnu::cold]] FileHandle open_to_read(const std::string& path);
+
+/// The size of a regular file in bytes; 0 for a stream, whose size nobody knows before its end.
+[[gnu::cold]] std::uint64_t size_of_file(const FileHandle& file, const std::string& path);
+
+[[noreturn, gnu::cold]] void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit);
+
+/// The whole content of a file or of a stream such as a pipe.
+///
+/// limit       most bytes accepted; a larger regular file is refused before memory is taken for it
+/// throws      RuntimeError if the file is absent, a directory, larger than limit, or cannot be read
+std::string read_file(const std::string& path, std::uint64_t limit = default_file_limit);
+
+/// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
+/// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is
+/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was. Only a process that
+/// is killed leaves its unfinished file, ".tenon-" and its number; the next one to write in the directory removes it.
+///
+/// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
+void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
+
+/// Throws what write_file would throw for a path where no file can appear. For a program that works long before it
+/// writes.
+void check_writable(const std::string& path);
+
+/// Writes one text as a file, in the same all-or-nothing way.
+void write_file(const std::string& path, std::string_view content);
+
+#if TENON_DEFINES
+TENON_INLINE FileHandle::~FileHandle() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+TENON_INLINE void throw_system_error(std::string_view act, const std::string& path, std::string_view hint) {
   const int reason = errno;
   throw_error<RuntimeError>("Cannot ", act, " '", path, "': ", std::strerror(reason), ".", hint);
 }
-
-/// Throws ValueError if a path cannot be handed to the system: it is empty or has a zero byte inside.
-[[gnu::cold]] inline void check_path(const std::string& path) {
+TENON_INLINE void check_path(const std::string& path) {
   if (path.empty()) throw_error<ValueError>("The path of a file is empty; pass the file's name.");
   if (path.find('\0') != std::string::npos)
     throw_error<ValueError>("The path '", path.c_str(), "' goes on after a zero byte; no file can have that name.");
 }
-
-/// True if the path names something that exists and is not a directory.
-inline bool file_exists(const std::string& path) {
+TENON_INLINE bool file_exists(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
 }
-
-inline bool directory_exists(const std::string& path) {
+TENON_INLINE bool directory_exists(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
-
-/// The path and a name below it, with one slash between.
-inline std::string join_path(const std::string& directory, std::string_view name) {
+TENON_INLINE std::string join_path(const std::string& directory, std::string_view name) {
   return text(directory, directory.empty() || directory.back() == '/' ? "" : "/", name);
 }
-
-/// The directory part of a path: "a/b" for "a/b/c", "." for "c", "/" for "/c".
-inline std::string directory_of(const std::string& path) {
+TENON_INLINE std::string directory_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
-
-/// Opens a regular file or a stream for reading. Throws RuntimeError if it is absent, a directory, or not permitted.
-[[gnu::cold]] inline FileHandle open_to_read(const std::string& path) {
+TENON_INLINE FileHandle open_to_read(const std::string& path) {
   check_path(path);
   FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) throw_system_error("open", path);
@@ -93,25 +132,16 @@ inline std::string directory_of(const std::string& path) {
     throw_error<RuntimeError>("Cannot read '", path, "': it is a directory; pass the path of a file.");
   return file;
 }
-
-/// The size of a regular file in bytes; 0 for a stream, whose size nobody knows before its end.
-[[gnu::cold]] inline std::uint64_t size_of_file(const FileHandle& file, const std::string& path) {
+TENON_INLINE std::uint64_t size_of_file(const FileHandle& file, const std::string& path) {
   struct stat status;
   if (::fstat(file.get(), &status) != 0) throw_system_error("read the size of", path);
   return S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
-
-[[noreturn, gnu::cold]] inline void throw_file_too_large(const std::string& path, std::string_view found,
-                                                         std::uint64_t limit) {
+TENON_INLINE void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit) {
   throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit,
                             " are allowed here; is it the right file?");
 }
-
-/// The whole content of a file or of a stream such as a pipe.
-///
-/// limit       most bytes accepted; a larger regular file is refused before memory is taken for it
-/// throws      RuntimeError if the file is absent, a directory, larger than limit, or cannot be read
-inline std::string read_file(const std::string& path, std::uint64_t limit = default_file_limit) {
+TENON_INLINE std::string read_file(const std::string& path, std::uint64_t limit) {
   const FileHandle file = open_to_read(path);
   const std::uint64_t size = size_of_file(file, path);
   if (size > limit) throw_file_too_large(path, text(size), limit);
@@ -244,28 +274,18 @@ class TemporaryFile {
 
 }  // namespace detail
 
-/// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
-/// same directory that is synced and then renamed over the path. Whatever fails, the old file stays and no other is
-/// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was. Only a process that
-/// is killed leaves its unfinished file, ".tenon-" and its number; the next one to write in the directory removes it.
-///
-/// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
-inline void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
+TENON_INLINE void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   detail::TemporaryFile file(path);
   detail::remove_abandoned_files(directory_of(path));
   for (std::span<const std::byte> part : parts) file.write(part);
   file.move_into_place();
   detail::sync_directory(directory_of(path));
 }
-
-/// Throws what write_file would throw for a path where no file can appear. For a program that works long before it
-/// writes.
-[[gnu::noinline]] inline void check_writable(const std::string& path) { const detail::TemporaryFile probe(path); }
-
-/// Writes one text as a file, in the same all-or-nothing way.
-inline void write_file(const std::string& path, std::string_view content) {
+[[gnu::noinline]] TENON_INLINE void check_writable(const std::string& path) { const detail::TemporaryFile probe(path); }
+TENON_INLINE void write_file(const std::string& path, std::string_view content) {
   const std::span<const std::byte> part(reinterpret_cast<const std::byte*>(content.data()), content.size());
   write_file(path, std::span<const std::span<const std::byte>>(&part, 1));
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::io

@@ -1,11 +1,8 @@
 // Reads and writes safetensors files, the container of parameters that other frameworks read as well.
 #pragma once
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +13,14 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/sorted_names.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
 #include <tenon/io/safetensors_header.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -43,6 +47,8 @@ struct LoadReport {
   std::vector<std::string> missing, unexpected, mismatched;
 };
 
+struct SafetensorsEntry;  // io/safetensors_header.hpp
+
 /// A safetensors file in memory. Reads and checks the whole file on construction, and owns its bytes.
 ///
 /// throws      RuntimeError if the file cannot be read, is damaged, breaks a rule of the format, or holds a bool other
@@ -51,19 +57,7 @@ struct LoadReport {
 ///             dtype, shape and data_offsets, at most 8 axes, and only spaces follow the header
 class Safetensors {
  public:
-  explicit Safetensors(const std::string& path) {
-    const FileHandle file = open_to_read(path);
-    const std::uint64_t size = size_of_file(file, path);
-    const std::string json = read_header(file, path, size);
-    const std::uint64_t data_bytes = size - 8 - json.size();
-    SafetensorsHeader header = parse_safetensors_header(json, data_bytes, path);
-    data_ = AlignedBytes(static_cast<std::size_t>(data_bytes), "the tensors of a file");
-    read_exactly(file, path, {data_.data(), static_cast<std::size_t>(data_bytes)});
-    metadata_ = std::move(header.metadata);
-    path_ = path;
-    for (SafetensorsEntry& entry : header.entries) add(entry);
-    index_ = SortedNames(tensors_);
-  }
+  explicit Safetensors(const std::string& path);
 
   /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to
   /// lives.
@@ -74,70 +68,13 @@ class Safetensors {
 
   /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does
   /// not have.
-  const AnyTensor* find(std::string_view name) const {
-    if (const std::size_t found = index_.find(name); found != SortedNames::none) return &tensors_[found].tensor;
-    for (const ForeignTensor& tensor : foreign_)
-      if (tensor.name == name) throw_foreign(tensor);
-    return nullptr;
-  }
+  const AnyTensor* find(std::string_view name) const;
 
  private:
-  [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const {
-    throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
-                           ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
-  }
-
-  [[gnu::cold]] static void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
-    while (!into.empty()) {
-      const ssize_t count = ::read(file.get(), into.data(), into.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw_system_error("read", path);
-      if (count == 0)
-        throw_bad_safetensors(path, text("it became shorter while it was read, ", into.size(), " bytes are missing"));
-      into = into.subspan(static_cast<std::size_t>(count));
-    }
-  }
-
-  [[gnu::cold]] static std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
-    if (size == 0) throw_bad_safetensors(path, "it is empty, or a pipe, whose size is not known before its end");
-    if (size < 8)
-      throw_bad_safetensors(
-          path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
-    std::uint64_t length = 0;
-    read_exactly(file, path, {reinterpret_cast<std::byte*>(&length), sizeof length});
-    const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");
-    if (length > safetensors_header_limit)
-      throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));
-    if (length > size - 8) throw_bad_safetensors(path, text(announced, "the file has only ", size - 8, " more"));
-    std::string json(static_cast<std::size_t>(length), '\0');
-    read_exactly(file, path, {reinterpret_cast<std::byte*>(json.data()), json.size()});
-    return json;
-  }
-
-  [[gnu::cold]] void add(SafetensorsEntry& entry) {
-    std::byte* bytes = data_.data() + entry.begin;
-    const auto size = static_cast<std::size_t>(entry.end - entry.begin);
-    if (!entry.dtype->known) {
-      foreign_.push_back(
-          {std::move(entry.name), entry.dtype->name, {entry.shape().begin(), entry.shape().end()}, {bytes, size}});
-      return;
-    }
-    if (entry.dtype->dtype == Dtype::bool_) check_bools(entry.name, {bytes, size});
-    if (entry.begin % size_of(entry.dtype->dtype) != 0) {  // writers that do not sort by size
-      copies_.emplace_back(size);
-      std::memcpy(copies_.back().data(), bytes, size);
-      bytes = copies_.back().data();
-    }
-    tensors_.push_back({std::move(entry.name), AnyTensor(entry.dtype->dtype, entry.shape(), bytes)});
-  }
-
+  [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const;
+  [[gnu::cold]] void add(SafetensorsEntry& entry);
   /// C++ gives no meaning to a bool with another byte than 0 or 1.
-  [[gnu::cold]] void check_bools(const std::string& name, std::span<const std::byte> bytes) const {
-    const auto bad = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
-    if (bad == bytes.end()) return;
-    throw_bad_safetensors(path_, text("element ", bad - bytes.begin(), " of the bool tensor ", printable(name), " is ",
-                                      std::to_integer<int>(*bad)));
-  }
+  [[gnu::cold]] void check_bools(const std::string& name, std::span<const std::byte> bytes) const;
 
   std::string path_;
   AlignedBytes data_;
@@ -147,6 +84,103 @@ class Safetensors {
   std::vector<std::pair<std::string, std::string>> metadata_;
   SortedNames index_;  // of tensors_
 };
+
+/// Writes the tensors as one file that appears complete or not at all, with the bytes that the reference implementation
+/// writes: sorted by dtype, widest first, then by name; the header padded to a multiple of 8 bytes.
+///
+/// tensors     names unique, not empty, UTF-8, not "__metadata__"; data on the CPU
+/// metadata    keys unique; keys and values UTF-8
+/// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be
+///             written
+void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                      std::vector<std::pair<std::string, std::string>> metadata = {});
+
+/// Copies the file's tensors into the views of the same names. With strict nothing is written unless everything
+/// matches; without, what matches is.
+///
+/// into        names unique; data on the CPU
+/// strict      refuse if a name is only in the file or only in into, or has another shape or dtype there
+/// result      the names that were left out; all lists are empty with strict
+/// throws      KeyError for unmatched names, TypeError for another dtype, ValueError for another shape (all strict);
+///             ValueError for a bad view, RuntimeError if the file cannot be read
+LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict = true);
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::cold]] inline void read_exactly(const FileHandle& file, const std::string& path, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const ssize_t count = ::read(file.get(), into.data(), into.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_system_error("read", path);
+    if (count == 0)
+      throw_bad_safetensors(path, text("it became shorter while it was read, ", into.size(), " bytes are missing"));
+    into = into.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+[[gnu::cold]] inline std::string read_header(const FileHandle& file, const std::string& path, std::uint64_t size) {
+  if (size == 0) throw_bad_safetensors(path, "it is empty, or a pipe, whose size is not known before its end");
+  if (size < 8)
+    throw_bad_safetensors(
+        path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
+  std::uint64_t length = 0;
+  read_exactly(file, path, {reinterpret_cast<std::byte*>(&length), sizeof length});
+  const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");
+  if (length > safetensors_header_limit)
+    throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));
+  if (length > size - 8) throw_bad_safetensors(path, text(announced, "the file has only ", size - 8, " more"));
+  std::string json(static_cast<std::size_t>(length), '\0');
+  read_exactly(file, path, {reinterpret_cast<std::byte*>(json.data()), json.size()});
+  return json;
+}
+}  // namespace detail
+
+TENON_INLINE Safetensors::Safetensors(const std::string& path) {
+  const FileHandle file = open_to_read(path);
+  const std::uint64_t size = size_of_file(file, path);
+  const std::string json = detail::read_header(file, path, size);
+  const std::uint64_t data_bytes = size - 8 - json.size();
+  SafetensorsHeader header = parse_safetensors_header(json, data_bytes, path);
+  data_ = AlignedBytes(static_cast<std::size_t>(data_bytes), "the tensors of a file");
+  detail::read_exactly(file, path, {data_.data(), static_cast<std::size_t>(data_bytes)});
+  metadata_ = std::move(header.metadata);
+  path_ = path;
+  for (SafetensorsEntry& entry : header.entries) add(entry);
+  index_ = SortedNames(tensors_);
+}
+TENON_INLINE const AnyTensor* Safetensors::find(std::string_view name) const {
+  if (const std::size_t found = index_.find(name); found != SortedNames::none) return &tensors_[found].tensor;
+  for (const ForeignTensor& tensor : foreign_)
+    if (tensor.name == name) throw_foreign(tensor);
+  return nullptr;
+}
+TENON_INLINE void Safetensors::throw_foreign(const ForeignTensor& tensor) const {
+  throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
+                         ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
+}
+
+TENON_INLINE void Safetensors::add(SafetensorsEntry& entry) {
+  std::byte* bytes = data_.data() + entry.begin;
+  const auto size = static_cast<std::size_t>(entry.end - entry.begin);
+  if (!entry.dtype->known) {
+    foreign_.push_back(
+        {std::move(entry.name), entry.dtype->name, {entry.shape().begin(), entry.shape().end()}, {bytes, size}});
+    return;
+  }
+  if (entry.dtype->dtype == Dtype::bool_) check_bools(entry.name, {bytes, size});
+  if (entry.begin % size_of(entry.dtype->dtype) != 0) {  // writers that do not sort by size
+    copies_.emplace_back(size);
+    std::memcpy(copies_.back().data(), bytes, size);
+    bytes = copies_.back().data();
+  }
+  tensors_.push_back({std::move(entry.name), AnyTensor(entry.dtype->dtype, entry.shape(), bytes)});
+}
+TENON_INLINE void Safetensors::check_bools(const std::string& name, std::span<const std::byte> bytes) const {
+  const auto bad = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; });
+  if (bad == bytes.end()) return;
+  throw_bad_safetensors(path_, text("element ", bad - bytes.begin(), " of the bool tensor ", printable(name), " is ",
+                                    std::to_integer<int>(*bad)));
+}
 
 namespace detail {
 
@@ -257,15 +291,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes the tensors as one file that appears complete or not at all, with the bytes that the reference implementation
-/// writes: sorted by dtype, widest first, then by name; the header padded to a multiple of 8 bytes.
-///
-/// tensors     names unique, not empty, UTF-8, not "__metadata__"; data on the CPU
-/// metadata    keys unique; keys and values UTF-8
-/// throws      ValueError for a name, text or tensor that the format cannot hold, RuntimeError if the file cannot be
-///             written
-inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                             std::vector<std::pair<std::string, std::string>> metadata = {}) {
+TENON_INLINE void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                                   std::vector<std::pair<std::string, std::string>> metadata) {
   detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
   std::vector<SortKey> order(tensors.size());
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -298,16 +325,7 @@ inline void save_safetensors(const std::string& path, std::span<const NamedTenso
   parts[1] = {reinterpret_cast<const std::byte*>(json.data()), json.size()};
   write_file(path, std::span<const std::span<const std::byte>>(parts.get(), part));
 }
-
-/// Copies the file's tensors into the views of the same names. With strict nothing is written unless everything
-/// matches; without, what matches is.
-///
-/// into        names unique; data on the CPU
-/// strict      refuse if a name is only in the file or only in into, or has another shape or dtype there
-/// result      the names that were left out; all lists are empty with strict
-/// throws      KeyError for unmatched names, TypeError for another dtype, ValueError for another shape (all strict);
-///             ValueError for a bad view, RuntimeError if the file cannot be read
-inline LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict = true) {
+TENON_INLINE LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict) {
   detail::check_tensors("load", path, into);
   const Safetensors file(path);
 
@@ -330,5 +348,6 @@ inline LoadReport load_safetensors(const std::string& path, std::span<const Name
   }
   return report;
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::io

@@ -3,11 +3,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include <tenon/core/config.hpp>
+#if TENON_DEFINES
+#include <cstdlib>
+#endif
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -25,13 +27,7 @@ struct SortKey {
   }
 };
 
-[[gnu::cold, gnu::noinline]] inline void sort_keys(std::vector<SortKey>& keys) {
-  if (keys.empty()) return;
-  std::qsort(keys.data(), keys.size(), sizeof(SortKey), [](const void* a, const void* b) {
-    const SortKey &x = *static_cast<const SortKey*>(a), &y = *static_cast<const SortKey*>(b);
-    return x < y ? -1 : y < x ? 1 : 0;
-  });
-}
+[[gnu::cold]] void sort_keys(std::vector<SortKey>& keys);
 
 /// A set of names, to be asked for one of them. The texts must live as long.
 class SortedNames {
@@ -53,24 +49,37 @@ class SortedNames {
   }
 
   /// Which of the names this is, counted as they were given, or none.
-  [[gnu::cold, gnu::noinline]] std::size_t find(std::string_view name) const {
-    std::size_t from = 0, to = keys_.size();
-    while (from < to) {
-      const std::size_t middle = from + (to - from) / 2;
-      if (keys_[middle].name < name) from = middle + 1;
-      else to = middle;
-    }
-    return from < keys_.size() && keys_[from].name == name ? keys_[from].index : none;
-  }
+  [[gnu::cold]] std::size_t find(std::string_view name) const;
   /// A name that is there twice, or a null pointer.
-  [[gnu::cold, gnu::noinline]] const std::string_view* twice() const {
-    for (std::size_t i = 1; i < keys_.size(); ++i)
-      if (keys_[i].name == keys_[i - 1].name) return &keys_[i].name;
-    return nullptr;
-  }
+  [[gnu::cold]] const std::string_view* twice() const;
 
  private:
   std::vector<SortKey> keys_;
 };
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void sort_keys(std::vector<SortKey>& keys) {
+  if (keys.empty()) return;
+  std::qsort(keys.data(), keys.size(), sizeof(SortKey), [](const void* a, const void* b) {
+    const SortKey &x = *static_cast<const SortKey*>(a), &y = *static_cast<const SortKey*>(b);
+    return x < y ? -1 : y < x ? 1 : 0;
+  });
+}
+
+[[gnu::noinline]] TENON_INLINE std::size_t SortedNames::find(std::string_view name) const {
+  std::size_t from = 0, to = keys_.size();
+  while (from < to) {
+    const std::size_t middle = from + (to - from) / 2;
+    if (keys_[middle].name < name) from = middle + 1;
+    else to = middle;
+  }
+  return from < keys_.size() && keys_[from].name == name ? keys_[from].index : none;
+}
+[[gnu::noinline]] TENON_INLINE const std::string_view* SortedNames::twice() const {
+  for (std::size_t i = 1; i < keys_.size(); ++i)
+    if (keys_[i].name == keys_[i - 1].name) return &keys_[i].name;
+  return nullptr;
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::io

@@ -1,6 +1,5 @@
 // The parameters of a network at run time: bound to memory, listed by name, frozen, copied.
 #pragma once
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,14 +7,18 @@
 #include <tenon/core/context.hpp>
 #include <tenon/graph/executor.hpp>
 #include <tenon/graph/parameter.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
 /// One parameter of a network, whatever its type. Valid as long as the network stays where it is.
 class ParameterRef {
  public:
-  ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
-      : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
+  ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name);
 
   const std::string& name() const { return name_; }
   /// The elements, in place.
@@ -30,16 +33,7 @@ class ParameterRef {
   void requires_grad(bool wanted) const { handle_->requires_grad(wanted); }
 
   /// Copies values in. Throws TypeError for another dtype, ValueError for another shape; nothing changes then.
-  void set_data(const AnyTensor& values) const {
-    const AnyTensor own = view();
-    if (values.dtype != own.dtype)
-      throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ",
-                             tenon::name(values.dtype), ": cast the values.");
-    if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
-      throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ",
-                              shape_text(values.shape()), ".");
-    std::memmove(own.data, values.data, own.bytes());
-  }
+  void set_data(const AnyTensor& values) const;
 
  private:
   const Entry* entry_;
@@ -50,24 +44,17 @@ class ParameterRef {
 /// Parameters by name, in the order of the network's members.
 class ParameterDict {
  public:
-  void add(ParameterRef parameter) { list_.emplace_back(parameter.name(), parameter); }
+  void add(ParameterRef parameter);
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
   std::size_t size() const { return list_.size(); }
-  bool contains(std::string_view name) const { return find(name) != list_.end(); }
+  bool contains(std::string_view name) const;
   /// Throws KeyError with the nearest name.
-  const ParameterRef& operator[](std::string_view name) const {
-    if (const auto found = find(name); found != list_.end()) return found->second;
-    std::vector<std::string> names;
-    for (const auto& [known, parameter] : list_) names.push_back(known);
-    throw_error<KeyError>("The network has no parameter '", name, "'.", did_you_mean(name, names));
-  }
+  const ParameterRef& operator[](std::string_view name) const;
 
  private:
   using List = std::vector<std::pair<std::string, ParameterRef>>;
-  List::const_iterator find(std::string_view name) const {
-    return std::find_if(list_.begin(), list_.end(), [name](const auto& item) { return item.first == name; });
-  }
+  List::const_iterator find(std::string_view name) const;
   List list_;
 };
 
@@ -98,94 +85,32 @@ class ParameterList {
   int entries() const { return count_; }
   long bytes() const { return bytes_; }
   const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
-  [[gnu::noinline]] ParameterArena* arena() const {
-    if (!bytes_) return nullptr;
-    for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter) return handle(i).bound_arena();
-    return nullptr;
-  }
+  ParameterArena* arena() const;
   /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the
   /// order of its table, somewhere in the network's arena.
-  [[gnu::noinline]] std::byte* base() const {
-    if (!bytes_) return nullptr;
-    for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter) return handle(i).bound_data() - table_[i].offset;
-    return nullptr;
-  }
+  std::byte* base() const;
   /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has
   /// an arena of its own, keeps its values. Several threads may ask for it at the same time.
-  [[gnu::noinline]] void bind() const {
-    if (bytes_ && !lies_together()) bind_once();
-  }
+  void bind() const;
   /// Makes an arena with the values and flags of another network of the same type.
-  void copy_from(const ParameterList& other) const {
-    if (!bytes_) return;
-    bind_to_new([&](int i, std::byte* data) {
-      std::memcpy(data, other.handle(i).data, std::size_t(table_[i].dims.bytes(1)));
-      handle(i).requires_grad(other.handle(i).requires_grad());
-      return true;
-    });
-    arena()->training = other.arena()->training;
-  }
+  void copy_from(const ParameterList& other) const;
 
-  void requires_grad(bool wanted) const {
-    for (int i = 0; i < count_; ++i)
-      if (table_[i].trainable) handle(i).requires_grad(wanted);
-  }
-  ParameterRef ref(int entry) const { return {table_[entry], handle(entry), parameter_name(table_, entry)}; }
-  ParameterDict dict() const {
-    ParameterDict all;
-    for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter && !table_[i].setting) all.add(ref(i));
-    return all;
-  }
+  void requires_grad(bool wanted) const;
+  ParameterRef ref(int entry) const;
+  ParameterDict dict() const;
   /// Parameters that require a gradient, or those that do not.
-  std::vector<ParameterRef> select(bool requires_grad) const {
-    std::vector<ParameterRef> chosen;
-    for (const auto& [name, parameter] : dict())
-      if (parameter.requires_grad() == requires_grad) chosen.push_back(parameter);
-    return chosen;
-  }
+  std::vector<ParameterRef> select(bool requires_grad) const;
 
  private:
-  [[gnu::noinline, gnu::cold]] void bind_once() const {
-    static std::recursive_mutex one_at_a_time;  // an initializer may bind another network
-    const std::lock_guard lock(one_at_a_time);
-    if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
-  }
+  [[gnu::cold]] void bind_once() const;
   // True if all parameters are in one arena at the places of the table: a part that was replaced, or used alone before,
   // is elsewhere. An arena that was made for a part counts its entries from there, so that they have lower numbers than
   // in this table. Reads nothing of the arena: another thread may just let it go.
-  bool lies_together() const {
-    const ParameterArena* const whole = arena();
-    const std::byte* const start = base();
-    if (!whole) return false;
-    for (int i = 0; i < count_; ++i)
-      if (table_[i].parameter && (handle(i).bound_data() != start + table_[i].offset ||
-                                  handle(i).bound_arena() != whole || handle(i).bound_entry() < i))
-        return false;
-    return true;
-  }
+  bool lies_together() const;
   // Binds every parameter to a new arena. `fill(entry, data)` may write its values; else it keeps those it has, or
   // draws.
   template <class Fill>
-  void bind_to_new(Fill fill) const {
-    ParameterArena* fresh = ParameterArena::make(table_, count_, bytes_);
-    fresh->retain();
-    for (int i = 0; i < count_; ++i) {
-      if (!table_[i].parameter) continue;
-      const Entry& entry = table_[i];
-      const ParameterHandle& own = handle(i);
-      std::byte* const data = fresh->data + entry.offset;
-      if (!fill(i, data)) {
-        if (own.arena) fresh->training |= own.arena->training;
-        if (own.data) std::memcpy(data, own.data, std::size_t(entry.dims.bytes(1)));
-        else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
-      }
-      own.bind(fresh, entry.offset, i);
-    }
-    fresh->release();
-  }
+  void bind_to_new(Fill fill) const;
 
   const Entry* table_;
   int count_;
@@ -193,15 +118,129 @@ class ParameterList {
   const std::byte *net_, *prototype_;
 };
 
+namespace detail {
+void freeze(Executor& executor, const ParameterList& parameters, unsigned version);
+}  // namespace detail
+
 /// Tells an executor which parameters are frozen, if that changed since it was told last: otherwise it costs one
 /// comparison.
 inline void freeze_as_flagged(Executor& executor, const ParameterList& parameters) {
   const ParameterArena* arena = parameters.arena();
   if (!arena || executor.freeze_version() == arena->freeze_version) return;
+  detail::freeze(executor, parameters, arena->freeze_version);
+}
+
+#if TENON_DEFINES
+TENON_INLINE ParameterRef::ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
+    : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
+TENON_INLINE void ParameterRef::set_data(const AnyTensor& values) const {
+  const AnyTensor own = view();
+  if (values.dtype != own.dtype)
+    throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ",
+                           tenon::name(values.dtype), ": cast the values.");
+  if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
+    throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ",
+                            shape_text(values.shape()), ".");
+  std::memmove(own.data, values.data, own.bytes());
+}
+
+TENON_INLINE void ParameterDict::add(ParameterRef parameter) { list_.emplace_back(parameter.name(), parameter); }
+TENON_INLINE bool ParameterDict::contains(std::string_view name) const { return find(name) != list_.end(); }
+TENON_INLINE const ParameterRef& ParameterDict::operator[](std::string_view name) const {
+  if (const auto found = find(name); found != list_.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, parameter] : list_) names.push_back(known);
+  throw_error<KeyError>("The network has no parameter '", name, "'.", did_you_mean(name, names));
+}
+TENON_INLINE ParameterDict::List::const_iterator ParameterDict::find(std::string_view name) const {
+  return std::find_if(list_.begin(), list_.end(), [name](const auto& item) { return item.first == name; });
+}
+
+[[gnu::noinline]] TENON_INLINE ParameterArena* ParameterList::arena() const {
+  if (!bytes_) return nullptr;
+  for (int i = 0; i < count_; ++i)
+    if (table_[i].parameter) return handle(i).bound_arena();
+  return nullptr;
+}
+[[gnu::noinline]] TENON_INLINE std::byte* ParameterList::base() const {
+  if (!bytes_) return nullptr;
+  for (int i = 0; i < count_; ++i)
+    if (table_[i].parameter) return handle(i).bound_data() - table_[i].offset;
+  return nullptr;
+}
+TENON_INLINE bool ParameterList::lies_together() const {
+  const ParameterArena* const whole = arena();
+  const std::byte* const start = base();
+  if (!whole) return false;
+  for (int i = 0; i < count_; ++i)
+    if (table_[i].parameter && (handle(i).bound_data() != start + table_[i].offset ||
+                                handle(i).bound_arena() != whole || handle(i).bound_entry() < i))
+      return false;
+  return true;
+}
+template <class Fill>
+void ParameterList::bind_to_new(Fill fill) const {
+  ParameterArena* fresh = ParameterArena::make(table_, count_, bytes_);
+  fresh->retain();
+  for (int i = 0; i < count_; ++i) {
+    if (!table_[i].parameter) continue;
+    const Entry& entry = table_[i];
+    const ParameterHandle& own = handle(i);
+    std::byte* const data = fresh->data + entry.offset;
+    if (!fill(i, data)) {
+      if (own.arena) fresh->training |= own.arena->training;
+      if (own.data) std::memcpy(data, own.data, std::size_t(entry.dims.bytes(1)));
+      else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
+    }
+    own.bind(fresh, entry.offset, i);
+  }
+  fresh->release();
+}
+[[gnu::noinline]] TENON_INLINE void ParameterList::bind_once() const {
+  static std::recursive_mutex one_at_a_time;  // an initializer may bind another network
+  const std::lock_guard lock(one_at_a_time);
+  if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
+}
+[[gnu::noinline]] TENON_INLINE void ParameterList::bind() const {
+  if (bytes_ && !lies_together()) bind_once();
+}
+TENON_INLINE void ParameterList::copy_from(const ParameterList& other) const {
+  if (!bytes_) return;
+  bind_to_new([&](int i, std::byte* data) {
+    std::memcpy(data, other.handle(i).data, std::size_t(table_[i].dims.bytes(1)));
+    handle(i).requires_grad(other.handle(i).requires_grad());
+    return true;
+  });
+  arena()->training = other.arena()->training;
+}
+TENON_INLINE void ParameterList::requires_grad(bool wanted) const {
+  for (int i = 0; i < count_; ++i)
+    if (table_[i].trainable) handle(i).requires_grad(wanted);
+}
+TENON_INLINE ParameterRef ParameterList::ref(int entry) const {
+  return {table_[entry], handle(entry), parameter_name(table_, entry)};
+}
+TENON_INLINE ParameterDict ParameterList::dict() const {
+  ParameterDict all;
+  for (int i = 0; i < count_; ++i)
+    if (table_[i].parameter && !table_[i].setting) all.add(ref(i));
+  return all;
+}
+TENON_INLINE std::vector<ParameterRef> ParameterList::select(bool requires_grad) const {
+  std::vector<ParameterRef> chosen;
+  for (const auto& [name, parameter] : dict())
+    if (parameter.requires_grad() == requires_grad) chosen.push_back(parameter);
+  return chosen;
+}
+
+namespace detail {
+TENON_INLINE void freeze(Executor& executor, const ParameterList& parameters, unsigned version) {
   std::unique_ptr<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
   for (int i = 0; i < parameters.entries(); ++i)
     frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
-  executor.freeze(frozen.get(), arena->freeze_version);
+  executor.freeze(frozen.get(), version);
 }
+}  // namespace detail
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

@@ -1,8 +1,13 @@
 // A table of what a network consists of: cells, output shapes, parameters, multiply-adds, memory.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#include <array>
+
 #include <tenon/ops/conv2d.hpp>
 #include <tenon/ops/matmul.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 namespace detail {
@@ -19,6 +24,63 @@ struct SummarySource {
   std::vector<Memory> memory{};  // lines under the table; their sum is the peak
 };
 
+std::string summary_text(const SummarySource& source);
+
+/// The forward pass as training runs it, in which Dropout and batch statistics have nodes.
+template <class Net, class... Keys>
+struct SummaryTrace {
+  static constexpr Builder trace() {
+    Builder b;
+    b.entries = Structure<Net>::table.entry;
+    b.entry_count = Structure<Net>::count;
+    b.training = true;
+    Forward<Net, Keys...>::trace_arguments(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  static std::vector<Node> nodes() {
+    static constexpr auto captured = [] {
+      constexpr int count = int(trace().nodes.size());
+      Graph<count> graph;
+      const Builder b = trace();
+      for (int id = 0; id < count; ++id) graph[id] = b.nodes[std::size_t(id)];
+      graph.count = count;
+      return graph;
+    }();
+    return std::vector<Node>(captured.node, captured.node + captured.count);
+  }
+};
+
+}  // namespace detail
+
+namespace nn {
+
+/// A table of a network for inputs of given types: `std::puts(nn::summary(net, x).c_str());`
+///
+/// One row per cell with what it and the cells below it give: the shape of the output for this batch, the number of
+/// parameters, and the multiply-adds of products and convolutions. Below it totals, and the memory of a call in
+/// evaluation: parameters, and scratch as the plan of the compiled graph has it for the context's threads.
+/// The values of x do not matter, nothing runs; shapes that do not fit are a compile error as in a call.
+template <class Net, class... X>
+std::string summary(const Net& net, const X&... x) {
+  using Graph = Compiled<tenon::detail::Forward<Net, typename tenon::detail::KeyFor<X>::type...>>;
+  if constexpr (!Graph::ok) return report<Graph>();
+  else {
+    const ParameterList parameters(net);
+    const std::vector<Node> nodes =
+        tenon::detail::SummaryTrace<Net, typename tenon::detail::KeyFor<X>::type...>::nodes();
+    const long n = tenon::detail::common_batch_size("summary", x...);
+    const int threads = get_context().num_threads;
+    return tenon::detail::summary_text(
+        {parameters,
+         nodes,
+         n,
+         {{"parameters", parameters.bytes()}, {"scratch of an evaluation", Graph::program.bytes(n, threads)}}});
+  }
+}
+
+}  // namespace nn
+#if TENON_DEFINES
+namespace detail {
 /// One row of the table: a cell and everything below it.
 struct SummaryRow {
   std::string name;
@@ -87,7 +149,7 @@ inline std::vector<SummaryRow> summary_rows(const SummarySource& source) {
   return rows;
 }
 
-inline std::string summary_text(const SummarySource& source) {
+TENON_INLINE std::string summary_text(const SummarySource& source) {
   std::vector<std::array<std::string, 4>> cells{{"Cell", "Output", "Parameters", "Multiply-adds"}};
   const std::vector<SummaryRow> rows = summary_rows(source);
   for (const SummaryRow& row : rows) {
@@ -118,58 +180,7 @@ inline std::string summary_text(const SummarySource& source) {
   }
   return result + text("Memory, peak: ", bytes_text(peak), "\n");
 }
-
-/// The forward pass as training runs it, in which Dropout and batch statistics have nodes.
-template <class Net, class... Keys>
-struct SummaryTrace {
-  static constexpr Builder trace() {
-    Builder b;
-    b.entries = Structure<Net>::table.entry;
-    b.entry_count = Structure<Net>::count;
-    b.training = true;
-    Forward<Net, Keys...>::trace_arguments(b, std::index_sequence_for<Keys...>{});
-    return b;
-  }
-  static std::vector<Node> nodes() {
-    static constexpr auto captured = [] {
-      constexpr int count = int(trace().nodes.size());
-      Graph<count> graph;
-      const Builder b = trace();
-      for (int id = 0; id < count; ++id) graph[id] = b.nodes[std::size_t(id)];
-      graph.count = count;
-      return graph;
-    }();
-    return std::vector<Node>(captured.node, captured.node + captured.count);
-  }
-};
-
 }  // namespace detail
+#endif  // TENON_DEFINES
 
-namespace nn {
-
-/// A table of a network for inputs of given types: `std::puts(nn::summary(net, x).c_str());`
-///
-/// One row per cell with what it and the cells below it give: the shape of the output for this batch, the number of
-/// parameters, and the multiply-adds of products and convolutions. Below it totals, and the memory of a call in
-/// evaluation: parameters, and scratch as the plan of the compiled graph has it for the context's threads.
-/// The values of x do not matter, nothing runs; shapes that do not fit are a compile error as in a call.
-template <class Net, class... X>
-std::string summary(const Net& net, const X&... x) {
-  using Graph = Compiled<tenon::detail::Forward<Net, typename tenon::detail::KeyFor<X>::type...>>;
-  if constexpr (!Graph::ok) return report<Graph>();
-  else {
-    const ParameterList parameters(net);
-    const std::vector<Node> nodes =
-        tenon::detail::SummaryTrace<Net, typename tenon::detail::KeyFor<X>::type...>::nodes();
-    const long n = tenon::detail::common_batch_size("summary", x...);
-    const int threads = get_context().num_threads;
-    return tenon::detail::summary_text(
-        {parameters,
-         nodes,
-         n,
-         {{"parameters", parameters.bytes()}, {"scratch of an evaluation", Graph::program.bytes(n, threads)}}});
-  }
-}
-
-}  // namespace nn
 }  // namespace tenon

@@ -44,15 +44,24 @@ template <class T>
 [[gnu::noinline]] constexpr KernelWork weight_work(const kernel::Conv2dSizes& s) {
   return conv_work(s, kernel::conv2d_backward_weight_items(s), kernel::conv2d_backward_weight_workspace<T>(s));
 }
-[[gnu::noinline]] constexpr KernelWork block_forward_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s));
-}
-[[gnu::noinline]] constexpr KernelWork block_input_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s));
-}
-[[gnu::noinline]] constexpr KernelWork block_weight_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s));
-}
+#if !TENON_DEFINES
+// Constants are computed here, what is asked at run time in the compiled part.
+extern template KernelWork forward_work<float16>(const kernel::Conv2dSizes&);
+extern template KernelWork forward_work<bfloat16>(const kernel::Conv2dSizes&);
+extern template KernelWork forward_work<float>(const kernel::Conv2dSizes&);
+extern template KernelWork forward_work<double>(const kernel::Conv2dSizes&);
+extern template KernelWork input_work<float16>(const kernel::Conv2dSizes&);
+extern template KernelWork input_work<bfloat16>(const kernel::Conv2dSizes&);
+extern template KernelWork input_work<float>(const kernel::Conv2dSizes&);
+extern template KernelWork input_work<double>(const kernel::Conv2dSizes&);
+extern template KernelWork weight_work<float16>(const kernel::Conv2dSizes&);
+extern template KernelWork weight_work<bfloat16>(const kernel::Conv2dSizes&);
+extern template KernelWork weight_work<float>(const kernel::Conv2dSizes&);
+extern template KernelWork weight_work<double>(const kernel::Conv2dSizes&);
+#endif
+KernelWork block_forward_work(const kernel::Conv2dSizes& s);
+KernelWork block_input_work(const kernel::Conv2dSizes& s);
+KernelWork block_weight_work(const kernel::Conv2dSizes& s);
 }  // namespace detail
 
 struct Conv2dBackwardInput;
@@ -185,13 +194,14 @@ constexpr void Conv2dBackwardInput::derivative(Derivative& d) { Conv2dDerivative
 constexpr void Conv2dBackwardWeight::derivative(Derivative& d) { Conv2dDerivatives::of_weight(d); }
 
 TENON_EXACT_BEGIN
+// The compiled part has the code for all sizes.
 template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d<T, kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1),
-                                                                 a.result<T>(), begin, end, a.workspace,
-                                                                 detail::epilogue_of<Call>(finish));
+  kernel::conv2d<T, !TENON_DEFINES || kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(
+      sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
+      detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
@@ -203,7 +213,7 @@ template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d_backward_input<T, kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(
+  kernel::conv2d_backward_input<T, !TENON_DEFINES || kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
       detail::epilogue_of<Call>(finish));
 }
@@ -216,7 +226,7 @@ void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
-  kernel::conv2d_backward_weight<T, kernel::is_depthwise(sizes<Call>(1))>(
+  kernel::conv2d_backward_weight<T, !TENON_DEFINES || kernel::is_depthwise(sizes<Call>(1))>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
 }
 template <class Call>
@@ -234,6 +244,20 @@ constexpr auto conv2d(const X& x, const W& weight, std::source_location at = std
     return apply<WinogradConv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
   else return apply<Conv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
 }
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE KernelWork block_forward_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s));
+}
+[[gnu::noinline]] TENON_INLINE KernelWork block_input_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s));
+}
+[[gnu::noinline]] TENON_INLINE KernelWork block_weight_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s));
+}
+}  // namespace detail
+#endif  // TENON_DEFINES
 
 }  // namespace ops
 }  // namespace tenon

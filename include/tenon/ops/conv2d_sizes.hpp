@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/core/arena.hpp>
 #include <tenon/graph/kernel_entry.hpp>
-#include <tenon/kernel/cpu/correlation.hpp>
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -18,8 +18,7 @@ struct LogSoftmax : AlongAxis<LogSoftmax, "LogSoftmax"> {
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    kernel::softmax<Compute<T>, true>(LogSoftmax::split<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
+    detail::softmax_along<Call, true>(LogSoftmax::split<Call>(a.n), a, begin, end);
   }
 };
 TENON_EXACT_END

@@ -38,6 +38,21 @@ struct AlongAxis : Operator<Op, Name> {
 constexpr ReduceAxes kept_axis(const SoftmaxAxis& c, int rank) { return {1 << normalized_axis(c.axis, rank), 1, 0}; }
 
 TENON_EXACT_BEGIN
+namespace detail {
+// Straight code has its few elements as a constant.
+template <class Call, bool logarithm>
+inline void softmax_along(const kernel::AxisSplit& s, const Arguments& a, long begin, long end) {
+  using T = typename Call::Result;
+  const T* const x = a.operand<T>(0);
+  T* const y = a.result<T>();
+  if constexpr (is_straight<Call>)
+    if (s.inner == 1)
+      return kernel::softmax_rows<Compute<T>, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count,
+                                                         x + (x == y ? end : s.outer) * s.count);
+  kernel::softmax<Compute<T>, logarithm>(s, x, y, begin, end);
+}
+}  // namespace detail
+
 /// y (dy - sum of y dy), along the axis. Operands: y, dy. Not for users.
 struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
   // With s = sum(y g) and h the gradient of the result: to g flows y (h - sum(y h)), to y flows h (g - s) - g sum(y h).
@@ -52,8 +67,13 @@ struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::softmax_backward<Compute<T>>(SoftmaxGrad::split<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(),
-                                         begin, end);
+    const kernel::AxisSplit s = SoftmaxGrad::split<Call>(a.n);
+    const T *const y = a.operand<T>(0), *const dy = a.operand<T>(1);
+    if constexpr (is_straight<Call> && SoftmaxGrad::split<Call>(1).inner == 1)
+      for (long row = begin; row < end; ++row)
+        kernel::softmax_backward_row<Compute<T>>(y + row * s.count, dy + row * s.count, a.result<T>() + row * s.count,
+                                                 s.count);
+    else kernel::softmax_backward<Compute<T>>(s, y, dy, a.result<T>(), begin, end);
   }
 };
 
@@ -69,8 +89,7 @@ struct Softmax : AlongAxis<Softmax, "Softmax"> {
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    kernel::softmax<Compute<T>, false>(Softmax::split<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
+    detail::softmax_along<Call, false>(Softmax::split<Call>(a.n), a, begin, end);
   }
 };
 TENON_EXACT_END

@@ -8,9 +8,7 @@ namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
 // At most one pixel of four wins.
-[[gnu::noinline]] constexpr KernelWork winner_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
-  return {items, conv_work(s, items * 4, 0).cost, aligned(long(workspace))};
-}
+KernelWork winner_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace);
 }  // namespace detail
 
 TENON_EXACT_BEGIN
@@ -98,5 +96,13 @@ struct WinnerConv2dInput : Operator<WinnerConv2dInput, "WinnerConv2DInput"> {
   }
 };
 TENON_EXACT_END
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE KernelWork winner_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
+  return {items, conv_work(s, items * 4, 0).cost, aligned(long(workspace))};
+}
+}  // namespace detail
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::ops

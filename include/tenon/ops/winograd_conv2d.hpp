@@ -1,5 +1,6 @@
 // Convolution by Winograd's minimal filtering.
 #pragma once
+#include <tenon/kernel/cpu/winograd_conv2d.hpp>
 #include <tenon/kernel/cpu/winograd_conv2d_weight.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>

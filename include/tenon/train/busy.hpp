@@ -26,14 +26,7 @@ class RunningThread {
     return &mine;
   }
   std::atomic_ref<const void*> owner() const { return std::atomic_ref(thread_); }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::string_view asked, const void* thread) const {
-    if (thread == this_thread())
-      throw_error<RuntimeError>(asked, " was called by a callback of ", what_,
-                                " of the same Model: run it before or after.");
-    throw_error<RuntimeError>(asked, " was called while another thread is in ", what_,
-                              " of the same Model: wait for its end, or give each thread a network (clone()) and a "
-                              "Model of its own.");
-  }
+  [[noreturn, gnu::cold]] void refuse(std::string_view asked, const void* thread) const;
 
   std::string_view what_;
   mutable const void* thread_ = nullptr;
@@ -54,5 +47,16 @@ class Busy {
  private:
   RunningThread& run_;
 };
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void RunningThread::refuse(std::string_view asked, const void* thread) const {
+  if (thread == this_thread())
+    throw_error<RuntimeError>(asked, " was called by a callback of ", what_,
+                              " of the same Model: run it before or after.");
+  throw_error<RuntimeError>(asked, " was called while another thread is in ", what_,
+                            " of the same Model: wait for its end, or give each thread a network (clone()) and a "
+                            "Model of its own.");
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

@@ -6,13 +6,8 @@
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-[[gnu::cold]] inline void check_checkpoint_path(std::string_view act, const std::string& path) {
-  constexpr std::string_view suffix = ".safetensors";
-  if (path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix) return;
-  throw_error<ValueError>(
-      "Cannot ", act, " '", path,
-      "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
-}
+[[gnu::cold]] void check_checkpoint_path(std::string_view act, const std::string& path);
+std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list);
 template <FixedString call, class Net>
 struct ArgumentsSwapped {
   static constexpr Sentence sentence = Sentence{} << "the arguments stand in the other order: " << call.view();
@@ -24,13 +19,7 @@ struct ArgumentsSwapped {
 /// done.
 template <AnyCell Net>
 std::vector<io::NamedTensor> named_parameters(const Net& net) {
-  const ParameterList list(net);
-  list.bind();
-  std::vector<io::NamedTensor> result;
-  for (int e = 0; e < list.entries(); ++e)
-    if (list.table()[e].parameter && !list.table()[e].setting)
-      result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
-  return result;
+  return detail::named_parameters_of(ParameterList(net));
 }
 
 /// Writes all parameters of a network to a safetensors file, which appears complete or not at all.
@@ -73,9 +62,31 @@ void load_checkpoint(const Net&, const std::string&) {
 
 /// Reads a checkpoint without a network: `load_checkpoint(path).find("conv1.weight")` is an AnyTensor or null,
 /// `.tensors()` has all of them. The views are valid as long as the result. Throws as above.
-[[gnu::noinline]] inline io::Safetensors load_checkpoint(const std::string& path) {
+io::Safetensors load_checkpoint(const std::string& path);
+
+#if TENON_DEFINES
+namespace detail {
+TENON_INLINE void check_checkpoint_path(std::string_view act, const std::string& path) {
+  constexpr std::string_view suffix = ".safetensors";
+  if (path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix) return;
+  throw_error<ValueError>(
+      "Cannot ", act, " '", path,
+      "': the name of a checkpoint ends with '.safetensors', the format that is written and read here.");
+}
+TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list) {
+  list.bind();
+  std::vector<io::NamedTensor> result;
+  for (int e = 0; e < list.entries(); ++e)
+    if (list.table()[e].parameter && !list.table()[e].setting)
+      result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
+  return result;
+}
+}  // namespace detail
+
+[[gnu::noinline]] TENON_INLINE io::Safetensors load_checkpoint(const std::string& path) {
   detail::check_checkpoint_path("load", path);
   return io::Safetensors(path);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

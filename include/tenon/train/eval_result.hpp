@@ -12,15 +12,7 @@ namespace tenon::inline TENON_ABI {
 class EvalResult {
  public:
   /// Throws KeyError naming the metrics that there are.
-  double operator[](std::string_view name) const {
-    std::vector<std::string> names;
-    for (const auto& [known, value] : values_) {
-      if (known == name) return value;
-      names.push_back(std::string(known));
-    }
-    throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".",
-                          did_you_mean(name, names));
-  }
+  double operator[](std::string_view name) const;
   void add(std::string_view name, double value) { values_.emplace_back(name, value); }
   /// Pairs of name and value.
   auto begin() const { return values_.begin(); }
@@ -29,5 +21,17 @@ class EvalResult {
  private:
   std::vector<std::pair<std::string, double>> values_;
 };
+
+#if TENON_DEFINES
+TENON_INLINE double EvalResult::operator[](std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& [known, value] : values_) {
+    if (known == name) return value;
+    names.push_back(std::string(known));
+  }
+  throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".",
+                        did_you_mean(name, names));
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

@@ -43,17 +43,8 @@ constexpr NamedPlaces<columns> named_places(const Graph<N>& g) {
   return result;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_number(long long number, long sample, const IndexRange& range,
-                                                                 const TensorType& among, const RunInfo& run) {
-  Sentence place, shape;
-  place << "step " << run.step_in_epoch();
-  if (run.training) place << " (epoch " << run.cur_epoch_num << ")";
-  shape << among;
-  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": ", range.number, " ", number, " in sample ",
-                          sample, " of ", place.view(), " is outside of ", range.low, " .. ", range.high - 1, ", the ",
-                          range.high, " ", range.have, " ", shape.view(), ". Correct the ", range.number, ", or ",
-                          range.advice, ".");
-}
+[[noreturn, gnu::cold]] void refuse_number(long long number, long sample, const IndexRange& range,
+                                           const TensorType& among, const RunInfo& run);
 
 /// Throws ValueError for the first number of a row that names no place. Samples count from 0 in the row.
 template <class Compiled, class List>
@@ -94,6 +85,20 @@ void check_batch(long n, const RunInfo& run) {
   if constexpr (least.n > 1)
     if (n < least.n) refuse_batch(least, n, text(" in step ", run.step_in_epoch(), " (epoch ", run.cur_epoch_num, ")"));
 }
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void refuse_number(long long number, long sample, const IndexRange& range,
+                                                  const TensorType& among, const RunInfo& run) {
+  Sentence place, shape;
+  place << "step " << run.step_in_epoch();
+  if (run.training) place << " (epoch " << run.cur_epoch_num << ")";
+  shape << among;
+  throw_error<ValueError>(run.training ? "Model.train" : "Model.eval", ": ", range.number, " ", number, " in sample ",
+                          sample, " of ", place.view(), " is outside of ", range.low, " .. ", range.high - 1, ", the ",
+                          range.high, " ", range.have, " ", shape.view(), ". Correct the ", range.number, ", or ",
+                          range.advice, ".");
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail
 TENON_INT_SIZES_END

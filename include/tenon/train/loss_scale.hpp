@@ -1,10 +1,11 @@
 // The loss scale of a training as it changes from step to step.
 #pragma once
-#include <algorithm>
-#include <cmath>
-
 #include <tenon/core/error.hpp>
 #include <tenon/train/amp.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#include <cmath>
+#endif
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -24,50 +25,17 @@ class LossScale {
                               "gradients, its loss_scale must be ",
                               manager.loss_scale, ", too, got ", divisor, ".");
   }
-  LossScale(const DynamicLossScaleManager& manager, float divisor)
-      : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
-    check("DynamicLossScaleManager: init_loss_scale", manager.init_loss_scale);
-    check("DynamicLossScaleManager: scale_factor", manager.scale_factor);
-    if (manager.scale_window < 1)
-      throw_error<ValueError>("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window,
-                              ".");
-    check_divided_once("DynamicLossScaleManager", divisor);
-  }
+  LossScale(const DynamicLossScaleManager& manager, float divisor);
 
   float value() const { return value_; }
   /// Updates that were skipped so far.
   long skipped() const { return skipped_; }
   /// Takes note of a step. Throws RuntimeError after too many overflows in a row.
-  void update(bool overflow) {
-    ++step_;
-    if (overflow) {
-      ++skipped_;
-      value_ = std::max(value_ / factor_, 1.0f);
-      last_overflow_ = step_;
-      if (++in_a_row_ > most_overflows)
-        throw_error<RuntimeError>("Model.train: the gradients overflowed in ", in_a_row_,
-                                  " steps in a row, the loss scale is ", value_,
-                                  ". Lower the learning rate, or look for bad input or an operator that leaves the "
-                                  "range of the 16-bit type.");
-    } else {
-      in_a_row_ = 0;
-      if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger))
-        value_ = larger;
-    }
-  }
+  void update(bool overflow);
 
  private:
-  static void check(std::string_view what, float value) {
-    if (!(value >= 1 && std::isfinite(value)))
-      throw_error<ValueError>(what, " must be a finite number, 1 or more, got ", value, ".");
-  }
-  static void check_divided_once(std::string_view manager, float divisor) {
-    if (divisor != 1)
-      throw_error<ValueError>(
-          manager,
-          " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ",
-          divisor, ": leave that at 1.");
-  }
+  static void check(std::string_view what, float value);
+  static void check_divided_once(std::string_view manager, float divisor);
 
   float value_ = 1, factor_ = 1;
   long window_ = 1, step_ = 0, last_overflow_ = 0, skipped_ = 0, in_a_row_ = 0;
@@ -95,5 +63,44 @@ ScaleOf<precision> loss_scale_of([[maybe_unused]] const Optimizer& optimizer, [[
   }
   return scale;
 }
+
+#if TENON_DEFINES
+TENON_INLINE LossScale::LossScale(const DynamicLossScaleManager& manager, float divisor)
+    : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
+  check("DynamicLossScaleManager: init_loss_scale", manager.init_loss_scale);
+  check("DynamicLossScaleManager: scale_factor", manager.scale_factor);
+  if (manager.scale_window < 1)
+    throw_error<ValueError>("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window, ".");
+  check_divided_once("DynamicLossScaleManager", divisor);
+}
+TENON_INLINE void LossScale::update(bool overflow) {
+  ++step_;
+  if (overflow) {
+    ++skipped_;
+    value_ = std::max(value_ / factor_, 1.0f);
+    last_overflow_ = step_;
+    if (++in_a_row_ > most_overflows)
+      throw_error<RuntimeError>("Model.train: the gradients overflowed in ", in_a_row_,
+                                " steps in a row, the loss scale is ", value_,
+                                ". Lower the learning rate, or look for bad input or an operator that leaves the "
+                                "range of the 16-bit type.");
+  } else {
+    in_a_row_ = 0;
+    if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger))
+      value_ = larger;
+  }
+}
+TENON_INLINE void LossScale::check(std::string_view what, float value) {
+  if (!(value >= 1 && std::isfinite(value)))
+    throw_error<ValueError>(what, " must be a finite number, 1 or more, got ", value, ".");
+}
+TENON_INLINE void LossScale::check_divided_once(std::string_view manager, float divisor) {
+  if (divisor != 1)
+    throw_error<ValueError>(
+        manager,
+        " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ",
+        divisor, ": leave that at 1.");
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

@@ -15,10 +15,7 @@ class StepOutputs {
   std::span<const AnyTensor> views() const { return {view_, static_cast<std::size_t>(count_)}; }
 
   /// The outputs of a compiled graph; they stay in its scratch memory.
-  void take(const Executor& executor) {
-    count_ = executor.program().outputs;
-    for (int k = 0; k < count_; ++k) view_[k] = executor.output_view(k);
-  }
+  void take(const Executor& executor);
   /// Outputs that stay where they are, one after the other.
   void clear() { count_ = 0; }
   void add(const AnyTensor& output) { view_[count_++] = output; }
@@ -44,5 +41,12 @@ class StepOutputs {
   Storage kept_[max_outputs];
   int count_ = 0;
 };
+
+#if TENON_DEFINES
+TENON_INLINE void StepOutputs::take(const Executor& executor) {
+  count_ = executor.program().outputs;
+  for (int k = 0; k < count_; ++k) view_[k] = executor.output_view(k);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

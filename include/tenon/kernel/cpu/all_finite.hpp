@@ -1,13 +1,37 @@
 // Looks for infinite numbers and NaN.
 #pragma once
-#include <bit>
-#include <cstdint>
 #include <type_traits>
 
 #include <tenon/core/dtype.hpp>
+#if TENON_DEFINES
+#include <bit>
+#include <cstdint>
+
 #include <tenon/core/simd.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::kernel {
+namespace detail {
+template <class T>
+[[gnu::noinline]] bool products_with_zero_vanish(const T* x, long count);
+template <class T>
+[[gnu::noinline]] bool exponents_are_finite(const T* x, long count);
+}  // namespace detail
+
+/// True if all numbers are finite, as integers are.
+template <class T>
+bool all_finite([[maybe_unused]] const T* x, [[maybe_unused]] long count) {
+  if constexpr (std::is_integral_v<T>) return true;
+  else if constexpr (std::is_floating_point_v<T>) return detail::products_with_zero_vanish(x, count);
+  else return detail::exponents_are_finite(x, count);
+}
+
+/// False if no number is NaN: adds up `count` numbers, a multiple of the vectors. True if one is, also where the sum
+/// is not defined: of infinite numbers of either sign, and of numbers near to the largest one.
+template <class T>
+[[gnu::noinline]] bool may_hold_nan(const T* x, long count);
+
+#if TENON_DEFINES
 namespace detail {
 template <class T, int Width>
 inline bool any_nan(Simd<T, Width> x) {
@@ -17,7 +41,7 @@ inline bool any_nan(Simd<T, Width> x) {
 }
 // 0 times a number is 0; times what is not finite it is NaN, which stays in a sum.
 template <class T>
-[[gnu::noinline]] bool products_with_zero_vanish(const T* x, long count) {
+bool products_with_zero_vanish(const T* x, long count) {
   using V = Simd<T>;
   constexpr int vectors = 8;  // chains that hide each other's latency
   V sum[vectors];
@@ -35,7 +59,7 @@ template <class T>
 }
 // The exponent of a finite number has a bit that is 0, so that one added to the exponent does not reach the sign.
 template <class T>
-[[gnu::noinline]] bool exponents_are_finite(const T* x, long count) {
+bool exponents_are_finite(const T* x, long count) {
   using Bits = std::uint16_t;
   constexpr int fraction = std::is_same_v<T, float16> ? 10 : 7, sign = 15;
   constexpr Bits one = Bits(Bits(1) << fraction), exponent = Bits((Bits(1) << sign) - one);
@@ -59,10 +83,8 @@ template <class T>
 }
 }  // namespace detail
 
-/// False if no number is NaN: adds up `count` numbers, a multiple of the vectors. True if one is, also where the sum
-/// is not defined: of infinite numbers of either sign, and of numbers near to the largest one.
 template <class T>
-[[gnu::noinline]] bool may_hold_nan(const T* x, long count) {
+bool may_hold_nan(const T* x, long count) {
   using V = Simd<T>;
   constexpr int vectors = 8;
   V sum[vectors];
@@ -75,13 +97,6 @@ template <class T>
   for (; i < count; i += V::width) sum[0] = sum[0] + V::load(x + i);
   return detail::any_nan(((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])));
 }
-
-/// True if all numbers are finite, as integers are.
-template <class T>
-bool all_finite([[maybe_unused]] const T* x, [[maybe_unused]] long count) {
-  if constexpr (std::is_integral_v<T>) return true;
-  else if constexpr (std::is_floating_point_v<T>) return detail::products_with_zero_vanish(x, count);
-  else return detail::exponents_are_finite(x, count);
-}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel

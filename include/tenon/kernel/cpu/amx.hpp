@@ -3,7 +3,7 @@
 #pragma once
 #include <tenon/core/config.hpp>
 
-#if defined(TENON_HAS_AMX)
+#if defined(TENON_HAS_AMX) && TENON_DEFINES
 #include <atomic>
 #include <cstdint>
 
@@ -22,6 +22,10 @@ inline constexpr long amx_side = 16, amx_steps = 2 * amx_side, amx_square = 2 * 
 /// Are there tiles in this instruction set? The namespace says so too.
 inline constexpr bool has_amx = true;
 
+/// May this process use tiles? The first call asks the system, for all threads; the answer stays.
+bool amx_permitted();
+
+#if TENON_DEFINES
 namespace detail {
 /// Linux gives tiles to a process that asks for them, because they make what it saves of a thread 8 KB larger. It
 /// refuses where the processor has none, or where it is older than 5.16.
@@ -36,8 +40,7 @@ inline constinit std::atomic<AmxPermission> amx_permission{AmxPermission::not_as
 }
 }  // namespace detail
 
-/// May this process use tiles? The first call asks the system, for all threads; the answer stays.
-inline bool amx_permitted() {
+TENON_INLINE bool amx_permitted() {
   const auto known = detail::amx_permission.load(std::memory_order_relaxed);
   return known == detail::AmxPermission::not_asked ? detail::ask_for_amx() : known == detail::AmxPermission::granted;
 }
@@ -158,6 +161,7 @@ class AmxTiles {
 
   long rows_ = 0;
 };
+#endif  // TENON_DEFINES
 
 #else
 inline constexpr bool has_amx = false;

@@ -1,14 +1,24 @@
 // Batch normalization of float32 images: statistics and gradient sums per channel, in both layouts and the same bits.
 #pragma once
+#include <tenon/kernel/cpu/channel_sums.hpp>
+#if TENON_DEFINES
 #include <cstring>
 
 #include <tenon/kernel/cpu/blocks.hpp>
-#include <tenon/kernel/cpu/channel_sums.hpp>
 #include <tenon/kernel/cpu/lanes.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// mean[c], and deviation[c] = the sum of (x - mean[c])^2, for the channels begin .. end - 1. x: [n, channels, pixels]
+void image_statistics(const ImageBatch& b, const float* x, float* mean, float* deviation, long begin, long end);
+
+/// sum[c] = the sum of dy, and product[c] = the sum of dy (x - mean[c]), for the channels begin .. end - 1.
+void image_gradient_sums(const ImageBatch& b, const float* x, const float* dy, const float* mean, float* sum,
+                         float* product, long begin, long end);
+
+#if TENON_DEFINES
 namespace detail {
 // What `count` pixels of some channels add up to per sample: a tree of up to 4 chains of 8 pixels. term(sums, x, dy, i)
 // adds a vector of x (and of dy, if there are two operands) of channel i to its sums.
@@ -86,9 +96,8 @@ template <int Sums, class Term>
 }
 }  // namespace detail
 
-/// mean[c], and deviation[c] = the sum of (x - mean[c])^2, for the channels begin .. end - 1. x: [n, channels, pixels]
-[[gnu::noinline]] inline void image_statistics(const ImageBatch& b, const float* x, float* mean, float* deviation,
-                                               long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void image_statistics(const ImageBatch& b, const float* x, float* mean, float* deviation,
+                                                     long begin, long end) {
   using V = Simd<float, block_width>;
   const float elements = float(b.n * b.pixels);
   for (long c = begin; c < end; c += detail::sum_channels) {
@@ -109,9 +118,9 @@ template <int Sums, class Term>
   }
 }
 
-/// sum[c] = the sum of dy, and product[c] = the sum of dy (x - mean[c]), for the channels begin .. end - 1.
-[[gnu::noinline]] inline void image_gradient_sums(const ImageBatch& b, const float* x, const float* dy,
-                                                  const float* mean, float* sum, float* product, long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void image_gradient_sums(const ImageBatch& b, const float* x, const float* dy,
+                                                        const float* mean, float* sum, float* product, long begin,
+                                                        long end) {
   using V = Simd<float, block_width>;
   for (long c = begin; c < end; c += detail::sum_channels) {
     const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;
@@ -125,6 +134,7 @@ template <int Sums, class Term>
     for (long i = 0; i < count; ++i) sum[c + i] = total[0][i], product[c + i] = total[1][i];
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

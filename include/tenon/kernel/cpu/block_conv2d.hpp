@@ -1,12 +1,36 @@
 // Convolution and its gradient for the input on blocks of samples (core/sample_blocks.hpp): the same chains as
 // conv2d.hpp.
 #pragma once
+#include <cstddef>
+
 #include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/block_correlation.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// Items and bytes of scratch per thread, as for conv2d.
+constexpr long block_conv2d_items(const Conv2dSizes& s);
+constexpr std::size_t block_conv2d_workspace(const Conv2dSizes& s);
+constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s);
+constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s);
+
+/// Called with the place of the first element, its channel, and the number of elements of the channel that are
+/// complete.
+using ChannelDone = FunctionRef<long, long, long>;
+
+/// y as by conv2d, x and y in blocks. `done` hears of rows of channels as soon as they are complete.
+void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end,
+                  void* workspace, ChannelDone done);
+
+/// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
+void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin,
+                                 long end, void* workspace, ChannelDone done);
+
+#if TENON_DEFINES
 namespace detail {
 
 /// What happens to the rows of the result that are complete: (first channel, channels, first pixel, pixels).
@@ -246,7 +270,6 @@ class BlockCorrelator {
 
 }  // namespace detail
 
-/// Items and bytes of scratch per thread, as for conv2d.
 constexpr long block_conv2d_items(const Conv2dSizes& s) {
   return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows);
 }
@@ -259,10 +282,6 @@ constexpr long block_conv2d_backward_input_items(const Conv2dSizes& s) {
 constexpr std::size_t block_conv2d_backward_input_workspace(const Conv2dSizes& s) {
   return detail::block_scratch(detail::without_copy(detail::block_backward_input(s))).total;
 }
-
-/// Called with the place of the first element, its channel, and the number of elements of the channel that are
-/// complete.
-using ChannelDone = FunctionRef<long, long, long>;
 
 namespace detail {
 // Tells of each channel of the rows that the correlator has finished.
@@ -277,9 +296,8 @@ struct EachChannel {
 };
 }  // namespace detail
 
-/// y as by conv2d, x and y in blocks. `done` hears of rows of channels as soon as they are complete.
-[[gnu::noinline]] inline void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y,
-                                           long begin, long end, void* workspace, ChannelDone done) {
+[[gnu::noinline]] TENON_INLINE void block_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y,
+                                                 long begin, long end, void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::without_copy(detail::block_forward(s));
   detail::BlockCorrelator correlator(c, workspace);
   correlator.add_forward(s);
@@ -293,10 +311,9 @@ struct EachChannel {
   });
 }
 
-/// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
-[[gnu::noinline]] inline void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy,
-                                                          float* dx, long begin, long end, void* workspace,
-                                                          ChannelDone done) {
+[[gnu::noinline]] TENON_INLINE void block_conv2d_backward_input(const Conv2dSizes& s, const float* weight,
+                                                                const float* dy, float* dx, long begin, long end,
+                                                                void* workspace, ChannelDone done) {
   const detail::BlockCorrelation c = detail::without_copy(detail::block_backward_input(s));
   detail::BlockCorrelator correlator(c, workspace);
   for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
@@ -319,6 +336,7 @@ struct EachChannel {
     if (done && !by_rows) channels(0, rows, 0, s.h * s.w);
   });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

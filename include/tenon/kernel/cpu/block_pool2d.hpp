@@ -1,11 +1,24 @@
 // Pooling and its gradients on blocks of samples (core/sample_blocks.hpp): the same comparisons and sums as pool2d.hpp.
 #pragma once
 #include <tenon/kernel/cpu/pool2d.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/sample_blocks.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// As max_pool2d, x and y in blocks; planes are those of all blocks.
+void block_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end);
+/// As max_pool2d_backward.
+void block_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin, long end);
+/// As avg_pool2d.
+void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end);
+/// As avg_pool2d_backward.
+void block_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx, bool count_include_pad, long begin,
+                               long end);
+
+#if TENON_DEFINES
 namespace detail {
 using BlockVector = Simd<float, block_width>;
 
@@ -79,15 +92,14 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
 }
 }  // namespace detail
 
-/// As max_pool2d, x and y in blocks; planes are those of all blocks.
-[[gnu::noinline]] inline void block_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void block_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin,
+                                                     long end) {
   if (detail::are_2x2<float>(s)) return detail::block_max_pool_2x2(s, x, y, begin, end);
   detail::block_pool<detail::Maximum>(s, x, y, begin, end, [](auto value, const detail::PoolWindow&) { return value; });
 }
 
-/// As max_pool2d_backward.
-[[gnu::noinline]] inline void block_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy,
-                                                        float* dx, long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void block_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy,
+                                                              float* dx, long begin, long end) {
   using V = detail::BlockVector;
   if (detail::are_2x2<float>(s)) return detail::block_max_pool_2x2_backward(s, x, dy, dx, begin, end);
   detail::each_block_plane(s, begin, end, [&](long from, long to) {
@@ -117,18 +129,16 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
   });
 }
 
-/// As avg_pool2d.
-[[gnu::noinline]] inline void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad,
-                                               long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void block_avg_pool2d(const Pool2dSizes& s, const float* x, float* y,
+                                                     bool count_include_pad, long begin, long end) {
   detail::block_pool<detail::Sum>(
       s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
         return value / detail::BlockVector(float(detail::divisor(s, at, count_include_pad)));
       });
 }
 
-/// As avg_pool2d_backward.
-[[gnu::noinline]] inline void block_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx,
-                                                        bool count_include_pad, long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void block_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx,
+                                                              bool count_include_pad, long begin, long end) {
   using V = detail::BlockVector;
   detail::each_block_plane(s, begin, end, [&](long from, long to) {
     for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
@@ -145,6 +155,7 @@ inline void block_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, co
       }
   });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,7 +1,10 @@
 // Sums of float32 images per channel, in both layouts, in the order of kernel/cpu/sample_blocks.hpp.
 #pragma once
+#include <tenon/core/config.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/sample_blocks.hpp>
 #include <tenon/kernel/cpu/sum_tree.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -12,6 +15,13 @@ struct ImageBatch {
   bool blocks;
 };
 
+/// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
+void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end);
+void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end);
+/// The same with x in blocks of samples.
+void block_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end);
+
+#if TENON_DEFINES
 namespace detail {
 // The sum of the first `count` of 16 samples as a tree, neighbours first.
 [[gnu::always_inline]] inline float sum_of_samples(float (&sample)[block_samples], long count) {
@@ -128,8 +138,7 @@ inline void add_few_samples(const ImageBatch& b, const float* x, long c, long co
 }
 }  // namespace detail
 
-/// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
-[[gnu::noinline]] inline void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end) {
   const bool few = !b.blocks && b.n > 0 && b.n <= detail::few_samples;
   for (long c = begin; few && c < end; c += detail::side_channels)
     detail::add_few_samples(b, x, c, end - c < detail::side_channels ? end - c : detail::side_channels, y + c);
@@ -140,13 +149,14 @@ inline void add_few_samples(const ImageBatch& b, const float* x, long c, long co
     for (long i = 0; i < count; ++i) y[c + i] = total[i];
   }
 }
-inline void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {
+TENON_INLINE void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {
   channel_sums({n, channels, pixels, false}, x, y, begin, end);
 }
-/// The same with x in blocks of samples.
-inline void block_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {
+TENON_INLINE void block_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin,
+                                     long end) {
   channel_sums({n, channels, pixels, true}, x, y, begin, end);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

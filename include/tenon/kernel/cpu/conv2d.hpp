@@ -5,8 +5,11 @@
 
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/conv2d_weight.hpp>
+#include <tenon/kernel/cpu/correlation.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/correlate.hpp>
 #include <tenon/kernel/cpu/correlate_lanes.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -40,6 +43,25 @@ constexpr bool conv2d_backward_input_has_lanes(const Conv2dSizes& s) {
   return detail::backward_input<T>(s.of(detail::many_samples)).lanes;
 }
 
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
+/// T, float32 (and bfloat16 with lanes) + 0 at last. float32 of pointwise() sizes: segments of 256 c, each a chain, one
+/// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
+/// zero where an odd last one has no partner. Computes the parts [begin, end) of conv2d_items; after the channels o0 ..
+/// o0 + count - 1 of a sample are complete, finish(sample, o0, count).
+/// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it; the compiled part has `true` only.
+template <class T, bool lanes = true>
+[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
+                              void* workspace, FunctionRef<long, long, long> finish);
+
+/// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
+/// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
+/// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
+/// outside dy is included with a zero; float32 + 0 at last. Segments (of o), parts, finish, and lanes as for conv2d.
+template <class T, bool lanes = true>
+[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
+                                             long end, void* workspace, FunctionRef<long, long, long> finish);
+
+#if TENON_DEFINES
 namespace detail {
 // The taps of a convolution, and of its gradient for the input.
 template <class Worker>
@@ -94,15 +116,9 @@ template <class T, class Worker>
 }
 }  // namespace detail
 
-/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
-/// T, float32 (and bfloat16 with lanes) + 0 at last. float32 of pointwise() sizes: segments of 256 c, each a chain, one
-/// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
-/// zero where an odd last one has no partner. Computes the parts [begin, end) of conv2d_items; after the channels o0 ..
-/// o0 + count - 1 of a sample are complete, finish(sample, o0, count).
-/// `lanes`: false where conv2d_has_lanes is, so that a program has no code for it.
-template <class T, bool lanes = true>
-[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
-                              void* workspace, FunctionRef<long, long, long> finish) {
+template <class T, bool lanes>
+void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace,
+            FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::forward<T>(s, lanes);
   const detail::Correlated<T> operands{x, weight, y, s.n, s.group_inputs(), s.h * s.w, c.rows * c.row_step, finish};
   if constexpr (lanes && detail::may_have_lanes<T>)
@@ -117,13 +133,9 @@ template <class T, bool lanes = true>
   detail::correlate(c, correlator, operands, s.groups, begin, end);
 }
 
-/// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
-/// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
-/// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
-/// outside dy is included with a zero; float32 + 0 at last. Segments (of o), parts, finish, and lanes as for conv2d.
-template <class T, bool lanes = true>
-[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
-                                             long end, void* workspace, FunctionRef<long, long, long> finish) {
+template <class T, bool lanes>
+void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end,
+                           void* workspace, FunctionRef<long, long, long> finish) {
   const detail::Correlation c = detail::backward_input<T>(s, lanes);
   const detail::Correlated<T> operands{
       dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
@@ -138,6 +150,7 @@ template <class T, bool lanes = true>
   if (c.by_rows && all_finite(weight, s.o * c.plane_step)) correlator.leave_out_padding();
   detail::correlate(c, correlator, operands, s.groups, begin, end);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,13 +1,34 @@
 // Convolution with the maximum over windows of 2 x 2 behind it: what is between never reaches memory but a row of
 // windows at a time.
 #pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
+#include <tenon/kernel/cpu/pool_sums.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/block_conv2d.hpp>
 #include <tenon/kernel/cpu/conv2d.hpp>
-#include <tenon/kernel/cpu/pool_sums.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// Independent parts, and bytes of scratch per thread, as for conv2d.
+constexpr long conv2d_max_pool_items(const Conv2dSizes& s);
+constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s);
+constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s);
+
+/// y [n, o, oh / 2, ow / 2] = the maxima, as by max_pool2d, over windows of 2 x 2 side by side of what `pool` makes of
+/// the sums of conv2d, whose sizes these are. `winners`: as PooledSums says, of the extents of y; null if they are not
+/// kept.
+void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* winners, long begin,
+                     long end, void* workspace, const PoolSums& pool);
+
+/// The same, x and y in blocks; items are those of block_conv2d.
+void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* winners,
+                           long begin, long end, void* workspace, const PoolSums& pool);
+
+#if TENON_DEFINES
 namespace detail {
 /// The rows of a plane that belong to a window, and their columns.
 constexpr long whole_windows(long extent) { return extent / 2 * 2; }
@@ -114,7 +135,6 @@ class LaneConvolution {
 };
 }  // namespace detail
 
-/// Independent parts, and bytes of scratch per thread, as for conv2d.
 constexpr long conv2d_max_pool_items(const Conv2dSizes& s) {
   const detail::LanePlan lanes = detail::lane_plan(s);
   return lanes.pays ? s.n * s.groups * lanes.row_blocks : conv2d_items(s);
@@ -124,12 +144,9 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   return lanes.pays ? lanes.total : detail::conv_scratch<float>(detail::pooled_forward(s)).total;
 }
 
-/// y [n, o, oh / 2, ow / 2] = the maxima, as by max_pool2d, over windows of 2 x 2 side by side of what `pool` makes of
-/// the sums of conv2d, whose sizes these are. `winners`: as PooledSums says, of the extents of y; null if they are not
-/// kept.
-[[gnu::noinline]] inline void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y,
-                                              float* winners, long begin, long end, void* workspace,
-                                              const PoolSums& pool) {
+[[gnu::noinline]] TENON_INLINE void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y,
+                                                    float* winners, long begin, long end, void* workspace,
+                                                    const PoolSums& pool) {
   const long plane = s.oh / 2 * (s.ow / 2), image = s.h * s.w;
   const auto source = [&](long sample, long group) { return x + (sample * s.c + group * s.group_inputs()) * image; };
   if (const detail::LanePlan plan = detail::lane_plan(s); plan.pays) {
@@ -172,10 +189,9 @@ constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s) {
          std::size_t(2 * block_rows * s.ow * detail::block_pixel);
 }
 
-/// The same, x and y in blocks; items are those of block_conv2d.
-[[gnu::noinline]] inline void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y,
-                                                    float* winners, long begin, long end, void* workspace,
-                                                    const PoolSums& pool) {
+[[gnu::noinline]] TENON_INLINE void block_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight,
+                                                          float* y, float* winners, long begin, long end,
+                                                          void* workspace, const PoolSums& pool) {
   const detail::BlockCorrelation c = detail::block_pooled_forward(s);
   detail::BlockCorrelator correlator(c, workspace);
   float* const sums = reinterpret_cast<float*>(static_cast<char*>(workspace) + detail::block_scratch(c).total);
@@ -196,6 +212,7 @@ constexpr std::size_t block_conv2d_max_pool_workspace(const Conv2dSizes& s) {
                    take);
   });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,12 +1,42 @@
 // The gradient of a convolution for its weight: lanes are output channels, so that the image is read where it lies.
 #pragma once
+#include <cstddef>
+
 #include <tenon/kernel/cpu/conv2d_weight_plan.hpp>
-#include <tenon/kernel/cpu/correlate.hpp>
 #include <tenon/kernel/cpu/depthwise.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/correlate.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
+constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
+  const detail::WeightPlan p = detail::weight_plan<float>(detail::weight_sizes<float>(s));
+  return s.groups * p.column_blocks * p.row_blocks;
+}
+/// Bytes of scratch that one thread needs, aligned to 64 bytes.
+template <class T>
+constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
+  if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
+  const Conv2dSizes sizes = detail::weight_sizes<T>(s);
+  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(sizes), sizes).total;
+}
+
+/// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
+/// dy(sample, o, i, j); rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be
+/// left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain
+/// over (i, j) in each sample, of a pointwise convolution chains over weight_segment pixels, one after the other;
+/// the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of
+/// conv2d_backward_weight_items; n = 0 gives zeros.
+/// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one; the compiled part
+/// has `true` only.
+template <class T, bool depthwise = true>
+void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
+                            void* workspace);
+
+#if TENON_DEFINES
 namespace detail {
 // to[j * pitch + i] = the pair of first[i * row + j] and second[i * row + j] for i < rows, and zero up to the pitch; no
 // second: zero.
@@ -244,27 +274,7 @@ class WeightGradient {
 };
 }  // namespace detail
 
-/// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
-constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
-  const detail::WeightPlan p = detail::weight_plan<float>(detail::weight_sizes<float>(s));
-  return s.groups * p.column_blocks * p.row_blocks;
-}
-/// Bytes of scratch that one thread needs, aligned to 64 bytes.
-template <class T>
-constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
-  if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  const Conv2dSizes sizes = detail::weight_sizes<T>(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(sizes), sizes).total;
-}
-
-/// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
-/// dy(sample, o, i, j); rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be
-/// left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain
-/// over (i, j) in each sample, of a pointwise convolution chains over weight_segment pixels, one after the other;
-/// the samples in the order of kernel/cpu/sample_blocks.hpp. Computes the parts [begin, end) of
-/// conv2d_backward_weight_items; n = 0 gives zeros.
-/// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one.
-template <class T, bool depthwise = true>
+template <class T, bool depthwise>
 void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
                             void* workspace) {
   const Conv2dSizes s = detail::weight_sizes<T>(sizes);
@@ -296,6 +306,7 @@ void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T
     item += together > 1 ? together * plan.row_blocks : all;
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -5,6 +5,9 @@
 
 #include <tenon/core/sample_blocks.hpp>
 #include <tenon/kernel/cpu/correlation.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -144,6 +147,70 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& s
   const Conv2dSizes s = detail::weight_sizes<float>(sizes);
   return detail::weight_plan<float>(s).band * s.ow;
 }
+
+#if TENON_DEFINES
+namespace detail {
+/// Output channels and taps of a tile of the weight's gradient.
+inline constexpr int block_weight_rows = 4, block_weight_taps = simd_bytes == 64 ? 5 : 2;
+
+// On blocks of samples, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy
+// for which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles
+// go on from band to band, or end with them, so that large planes come from memory once for all of them.
+struct WeightPlanes {
+  bool used, segments;
+  long band;        // rows of dy, if there are segments those of one
+  long tiles;       // of neighbouring planes, whose chains are held
+  long row_blocks;  // that share them
+  long tile_lanes;  // numbers of one tile, all taps of it
+};
+struct WeightRange {
+  long begin, end;
+};
+// The rows (or columns) of dy for which a tap at `offset` meets the image.
+constexpr WeightRange meets_image(long offset, long stride, long before, long extent, long outputs) {
+  const long low = before - offset, high = extent - 1 + before - offset;
+  const long begin = low > 0 ? ceil_div(low, stride) : 0, end = high < 0 ? 0 : high / stride + 1;
+  return {begin, end < begin ? begin : end < outputs ? end : outputs};
+}
+constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
+  constexpr long band_pixels = 256, held_bytes = 384 << 10;
+  long pixels = 0, all = ceil_div(s.group_inputs(), block_weight_taps);
+  for (long r = 0; r < s.kh; ++r)
+    for (long k = 0; k < s.kw; ++k) {
+      const WeightRange y = meets_image(r * s.dilation_h, s.stride_h, s.pad_top, s.h, s.oh),
+                        x = meets_image(k * s.dilation_w, s.stride_w, s.pad_left, s.w, s.ow);
+      pixels += (y.end - y.begin) * (x.end - x.begin);
+    }
+  WeightPlanes p{};
+  p.used = 100 * all * block_weight_taps * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
+  p.tile_lanes = block_weight_rows * block_weight_taps * s.taps() * block_samples;
+  p.band = has_pixel_segments(s) ? weight_segment(s) / s.ow : s.ow < band_pixels ? band_pixels / s.ow : 1;
+  p.segments = has_pixel_segments(s);
+  p.tiles = p.row_blocks = 1;
+  if (p.band < s.oh) {
+    const long fitting = held_bytes / (p.tile_lanes * long(sizeof(float)));
+    while ((p.tiles + 1) * (p.tiles + 1) <= fitting && p.tiles < all) ++p.tiles;
+    p.row_blocks = fitting / p.tiles > 1 ? fitting / p.tiles : 1;
+  }
+  return p;
+}
+// Where they stand in the scratch memory of a thread, in floats; add_samples goes through whole groups of block_width
+// vectors.
+struct WeightPlanesScratch {
+  long sums, dy, pixels, starts, total;
+};
+constexpr WeightPlanesScratch weight_planes_scratch(const Conv2dSizes& s, const WeightPlanes& p) {
+  const long band = (p.band < s.oh ? p.band : s.oh) * s.ow;
+  WeightPlanesScratch w{};
+  w.sums = p.tiles * p.row_blocks * p.tile_lanes + block_width * block_samples;
+  w.dy = w.sums + round_up(p.tile_lanes / block_samples, block_samples);
+  w.pixels = w.dy + (p.band < s.oh ? p.row_blocks * block_weight_rows * band * block_samples : 0);
+  w.starts = w.pixels + s.taps() * band * 2;
+  w.total = w.starts + (s.taps() + 1) * 2;
+  return w;
+}
+}  // namespace detail
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,33 +1,16 @@
-// What convolution and its gradients share: the sizes, and how their correlations are cut.
+// What convolution and its gradients share: how their correlations are cut.
 #pragma once
 #include <cstddef>
 
-#include <tenon/kernel/cpu/all_finite.hpp>
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
 #include <tenon/kernel/cpu/padded.hpp>
 #include <tenon/kernel/cpu/tile.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/all_finite.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
-
-/// x [n,c,h,w], weight [o, c/groups, kh, kw], y [n,o,oh,ow]; padding below and to the right follows from oh and ow.
-struct Conv2dSizes {
-  long n, c, h, w, o, oh, ow;
-  int kh, kw, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, groups;
-
-  /// The same for another batch size.
-  constexpr Conv2dSizes of(long batch) const {
-    Conv2dSizes s = *this;
-    s.n = batch;
-    return s;
-  }
-  constexpr long taps() const { return long(kh) * kw; }
-  constexpr long group_inputs() const { return c / groups; }
-  constexpr long group_outputs() const { return o / groups; }
-  /// A product of matrices, in each group: of one tap, which always meets the image.
-  constexpr bool pointwise() const {
-    return taps() == 1 && pad_top == 0 && pad_left == 0 && (oh - 1) * stride_h < h && (ow - 1) * stride_w < w;
-  }
-};
 
 namespace detail {
 inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10,
@@ -126,7 +109,9 @@ constexpr bool channels_pay(const Correlation& c, const Conv2dSizes& s, long wor
              phases = c.step_h * c.step_w > 1 ? 4 : 0;
   // of few pixels and steps each
   const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;
-  return (met * lanes * (16 + narrow + phases + parts) / 16 - work) * s.n + packing * s.taps() * c.rows < 0;
+  // beyond, as many_samples decide: conv_bytes asks for so many
+  const long samples = s.n < many_samples ? s.n : many_samples;
+  return (met * lanes * (16 + narrow + phases + parts) / 16 - work) * samples + packing * s.taps() * c.rows < 0;
 }
 
 // Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if

@@ -3,8 +3,13 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/core/sample_blocks.hpp>
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
+#include <tenon/kernel/cpu/tile.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/correlate.hpp>
 #include <tenon/kernel/cpu/sample_blocks.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -31,7 +36,22 @@ constexpr DepthwisePlan depthwise_plan(const Conv2dSizes& s) {
   p.taps = round_up(s.taps(), depthwise_taps);
   return p;
 }
+}  // namespace detail
 
+/// Bytes of scratch that one thread needs, aligned to 64 bytes.
+constexpr std::size_t depthwise_backward_weight_workspace(const Conv2dSizes& s) {
+  const detail::DepthwisePlan p = detail::depthwise_plan(s);
+  return std::size_t((1 + block_samples) * p.taps * detail::depthwise_lanes + p.band * s.ow * detail::depthwise_lanes +
+                     p.image()) *
+         sizeof(float);
+}
+
+/// conv2d_backward_weight of float32 for the channels [begin, end) of a depthwise convolution: the same chains.
+void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin, long end,
+                               void* workspace);
+
+#if TENON_DEFINES
+namespace detail {
 /// Adds to sums[k][channel] the pixels of dy times those of the image that tap k meets, pixel after pixel.
 struct DepthwiseTile {
   const float *dy, *image;
@@ -129,21 +149,13 @@ class DepthwiseGradient {
 };
 }  // namespace detail
 
-/// Bytes of scratch that one thread needs, aligned to 64 bytes.
-constexpr std::size_t depthwise_backward_weight_workspace(const Conv2dSizes& s) {
-  const detail::DepthwisePlan p = detail::depthwise_plan(s);
-  return std::size_t((1 + block_samples) * p.taps * detail::depthwise_lanes + p.band * s.ow * detail::depthwise_lanes +
-                     p.image()) *
-         sizeof(float);
-}
-
-/// conv2d_backward_weight of float32 for the channels [begin, end) of a depthwise convolution: the same chains.
-[[gnu::noinline]] inline void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy,
-                                                        float* dw, long begin, long end, void* workspace) {
+[[gnu::noinline]] TENON_INLINE void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float* dy,
+                                                              float* dw, long begin, long end, void* workspace) {
   detail::DepthwiseGradient gradient(s, workspace);
   for (long c = begin; c < end; c += detail::depthwise_lanes)
     gradient.run(x, dy, dw, c, end - c < detail::depthwise_lanes ? end - c : detail::depthwise_lanes);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

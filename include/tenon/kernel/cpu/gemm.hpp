@@ -3,7 +3,10 @@
 #include <cstddef>
 
 #include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/gemm_row.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/gemm_block.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -48,18 +51,7 @@ constexpr std::size_t gemm_workspace(const Gemm<T>& g) {
 /// in exactly one block.
 template <class T>
 [[gnu::noinline]] void gemm(const Gemm<T>& g, long begin, long end, void* workspace,
-                            FunctionRef<long, long, long, long> finish = {}) {
-  using namespace detail;
-  const GemmPlan<T> plan = gemm_plan(g);
-  for (long item = begin; item < end;) {
-    const GemmPart part = gemm_part(plan, item, end);
-    gemm_block(plan, g, workspace, part);
-    if (!finish) {
-    } else if (plan.swapped) finish(part.column0, part.columns, part.row0, part.rows);
-    else finish(part.row0, part.rows, part.column0, part.columns);
-    item += part.items;
-  }
-}
+                            FunctionRef<long, long, long, long> finish = {});
 
 /// The product without C: gemm_rows() hands it out a few rows at a time. Parts and scratch as above; T: float, double.
 template <class T>
@@ -72,6 +64,22 @@ constexpr std::size_t gemm_rows_workspace(long m, long n, long k) {
   const auto plan = detail::gemm_plan(Gemm<T>{m, n, k, nullptr, 1, 1, nullptr, 1, 1, nullptr, n}, true);
   return detail::gemm_scratch<T>(m, n, k, plan.rows_aside(), plan.most_columns()).total;
 }
+
+#if TENON_DEFINES
+template <class T>
+void gemm(const Gemm<T>& g, long begin, long end, void* workspace, FunctionRef<long, long, long, long> finish) {
+  using namespace detail;
+  const GemmPlan<T> plan = gemm_plan(g);
+  for (long item = begin; item < end;) {
+    const GemmPart part = gemm_part(plan, item, end);
+    gemm_block(plan, g, workspace, part);
+    if (!finish) {
+    } else if (plan.swapped) finish(part.column0, part.columns, part.row0, part.rows);
+    else finish(part.row0, part.rows, part.column0, part.columns);
+    item += part.items;
+  }
+}
+
 /// Calls done(row0, rows, column0, columns, elements, pitch), where element (i, j) of this part of the product is
 /// elements[i * pitch + j] until done returns. Each element is in exactly one part.
 template <class T, class Done>
@@ -88,6 +96,7 @@ void gemm_rows(const Gemm<T>& g, long begin, long end, void* workspace, const Do
     item += part.items;
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

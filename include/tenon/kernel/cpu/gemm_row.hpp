@@ -66,6 +66,7 @@ constexpr bool is_row_product(const GemmPlan<T>& p) {
   return p.rows == 1 && p.b_row == 1 && p.b_col != 1 && by_pieces<T> && p.columns >= piece_lanes<Compute<T>>;
 }
 
+#if TENON_DEFINES
 // Adds k steps to Groups * piece_lanes sums: those of group g continue the chains of the columns from g * group on, a
 // chain being over a[p * a_step] * b[column * b_column + p].
 template <class T, int Groups>
@@ -163,6 +164,7 @@ template <class T>
     for (long s = 0; s < groups * side; ++s) c[(from + s / side * group + s % side) * c_step] = narrowed<T>(sums[s]);
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel::detail
 TENON_EXACT_END

@@ -22,6 +22,13 @@ struct MatrixUpdate {
   }
 };
 
+/// Updates a matrix [g.m, g.n] with the product g, for the parts [begin, end) of gemm_rows_items(g). With one step, a
+/// row of the product is the row of b times a number, made a piece at a time; b has no gaps.
+template <class T>
+[[gnu::noinline]] void update_by_product(const Gemm<T>& g, long begin, long end, void* workspace,
+                                         const MatrixUpdate<T>& update);
+
+#if TENON_DEFINES
 namespace detail {
 template <class T>
 inline void multiply_row(T factor, const T* row, long count, T* product) {
@@ -32,11 +39,8 @@ inline void multiply_row(T factor, const T* row, long count, T* product) {
 }
 }  // namespace detail
 
-/// Updates a matrix [g.m, g.n] with the product g, for the parts [begin, end) of gemm_rows_items(g). With one step, a
-/// row of the product is the row of b times a number, made a piece at a time; b has no gaps.
 template <class T>
-[[gnu::noinline]] void update_by_product(const Gemm<T>& g, long begin, long end, void* workspace,
-                                         const MatrixUpdate<T>& update) {
+void update_by_product(const Gemm<T>& g, long begin, long end, void* workspace, const MatrixUpdate<T>& update) {
   if (g.k == 1) {
     constexpr long piece = 512;
     const long parts = gemm_rows_items(g);
@@ -54,6 +58,7 @@ template <class T>
               for (long r = 0; r < rows; ++r) update((row + r) * g.n + column, columns, elements + r * pitch);
             });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -31,6 +31,24 @@ constexpr std::size_t gru_grad_workspace(long hidden) {
   return StepWeight<A>::bytes(3 * hidden, hidden, recurrent_rows) + std::size_t(recurrent_rows * width) * sizeof(A);
 }
 
+/// states[sample][time] = r, z, m, q, h for the samples begin .. end - 1:
+///   r, z = sigmoid of (projected + (h W + b)), where h W is the sum of a product (Gemm);  m = tanh(projected + r (h W
+///   + b));  h = m + z (h - m)
+/// projected   [n, steps, 3 hidden]: the gates' part that comes from the input, with its bias
+template <class A>
+[[gnu::noinline]] void gru(const Gru<A>& layer, const A* projected, A* states, long begin, long end, void* workspace);
+
+/// The gradient of `projected`, [n, steps, 3 hidden], from that of all h, [n, steps, hidden]. If asked for, the part of
+/// the gradient of h0 that does not come through W follows behind the rows of each sample.
+template <class A>
+[[gnu::noinline]] void gru_grad(const Gru<A>& layer, const A* states, const A* dh, A* result, bool with_h0, long begin,
+                                long end, void* workspace);
+
+/// Gradients of h W + b from those of the gates, rows begin .. end - 1: the third part times r.
+template <class A>
+void gru_hidden_grad(long hidden, const A* gates, const A* states, A* result, long begin, long end);
+
+#if TENON_DEFINES
 namespace detail {
 // One sample and step: from the input's part of the gates, the product h W (null: zeros), and its bias (null: zeros) to
 // the states.
@@ -75,12 +93,8 @@ template <class A>
 }
 }  // namespace detail
 
-/// states[sample][time] = r, z, m, q, h for the samples begin .. end - 1:
-///   r, z = sigmoid of (projected + (h W + b)), where h W is the sum of a product (Gemm);  m = tanh(projected + r (h W
-///   + b));  h = m + z (h - m)
-/// projected   [n, steps, 3 hidden]: the gates' part that comes from the input, with its bias
 template <class A>
-[[gnu::noinline]] void gru(const Gru<A>& layer, const A* projected, A* states, long begin, long end, void* workspace) {
+void gru(const Gru<A>& layer, const A* projected, A* states, long begin, long end, void* workspace) {
   const long hidden = layer.hidden, gates = 3 * hidden, block = recurrent_block(begin, end),
              padded = round_up(hidden, 16);
   StepWeight<A> weight(hidden, gates, block, workspace);
@@ -104,11 +118,9 @@ template <class A>
   });
 }
 
-/// The gradient of `projected`, [n, steps, 3 hidden], from that of all h, [n, steps, hidden]. If asked for, the part of
-/// the gradient of h0 that does not come through W follows behind the rows of each sample.
 template <class A>
-[[gnu::noinline]] void gru_grad(const Gru<A>& layer, const A* states, const A* dh, A* result, bool with_h0, long begin,
-                                long end, void* workspace) {
+void gru_grad(const Gru<A>& layer, const A* states, const A* dh, A* result, bool with_h0, long begin, long end,
+              void* workspace) {
   const long hidden = layer.hidden, gates = 3 * hidden, block = recurrent_block(begin, end),
              padded = round_up(hidden, 16), parts = Gru<A>::parts * hidden;
   const long sample_size = layer.steps * gates + (with_h0 ? hidden : 0);
@@ -139,7 +151,6 @@ template <class A>
   });
 }
 
-/// Gradients of h W + b from those of the gates, rows begin .. end - 1: the third part times r.
 template <class A>
 inline void gru_hidden_grad(long hidden, const A* gates, const A* states, A* result, long begin, long end) {
   for (long row = begin; row < end; ++row) {
@@ -149,6 +160,7 @@ inline void gru_hidden_grad(long hidden, const A* gates, const A* states, A* res
     store_in_blocks(to + 2 * hidden, hidden, [=](long u) { return from[2 * hidden + u] * r[u]; });
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

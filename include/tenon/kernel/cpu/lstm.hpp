@@ -51,6 +51,22 @@ constexpr std::size_t lstm_grad_workspace(long hidden) {
   return StepWeight<A>::bytes(4 * hidden, hidden, recurrent_rows) + std::size_t(recurrent_rows * width) * sizeof(A);
 }
 
+/// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
+///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units
+///   of h, if they are one segment together, else the segments of x W, then those of h W;
+///   c = f c + i g;  h = o tanh(c)
+/// x           [n, steps, features]
+template <class A>
+[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace);
+
+/// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2,
+/// hidden]; the other one null). If there are first states, the gradient of the first c follows behind the rows of each
+/// sample.
+template <class A>
+[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result,
+                                 long begin, long end, void* workspace);
+
+#if TENON_DEFINES
 namespace detail {
 // One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied.
 template <bool past_caches, class A>
@@ -106,13 +122,8 @@ template <bool past_caches, class A>
 }
 }  // namespace detail
 
-/// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
-///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units
-///   of h, if they are one segment together, else the segments of x W, then those of h W;
-///   c = f c + i g;  h = o tanh(c)
-/// x           [n, steps, features]
 template <class A>
-[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
+void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
   const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, parts = Lstm<A>::parts * hidden;
   const detail::LstmScratch<A> scratch{features, hidden};
   const long width = scratch.product_row(), input_row = scratch.input_row(), cell_row = scratch.cell_row();
@@ -167,12 +178,9 @@ template <class A>
   if (past_caches) settle_stores();
 }
 
-/// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2,
-/// hidden]; the other one null). If there are first states, the gradient of the first c follows behind the rows of each
-/// sample.
 template <class A>
-[[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result,
-                                 long begin, long end, void* workspace) {
+void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result, long begin, long end,
+               void* workspace) {
   const long hidden = layer.hidden, gates = 4 * hidden, padded = round_up(hidden, 16), parts = Lstm<A>::parts * hidden,
              width = StepWeight<A>::width(hidden);
   const long sample_size = layer.steps * gates + (layer.first ? hidden : 0);
@@ -210,6 +218,7 @@ template <class A>
   });
   if (past_caches) settle_stores();
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

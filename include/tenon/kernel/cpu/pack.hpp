@@ -37,11 +37,6 @@ template <class A, int Width, class To>
   if constexpr (is_half<To>) store_float(lanes, to);
   else lanes.store(to);
 }
-template <class To, class From>
-[[gnu::always_inline]] inline To one_lane(const From* from) {
-  if constexpr (elements_per_lane<From, To> == 2) return Bfloat16Pair(from[0].bits) | Bfloat16Pair(from[1].bits) << 16;
-  else return static_cast<To>(*from);
-}
 
 /// to[j] = from[j] for n elements that do not overlap, widened or rounded once.
 template <class From, class To>
@@ -67,6 +62,25 @@ template <class From, class To>
     else
       for (; j < n; ++j) to[j] = narrowed<To>(from[j]);
   }
+}
+
+/// to[i * to_row + j] = from[i * from_row + j * from_column] for rows x columns elements, converted; columns up to
+/// `padded` become 0.
+template <class From, class To>
+[[gnu::noinline]] void copy_matrix(const From* from, long from_row, long from_column, To* to, long to_row, long rows,
+                                   long columns, long padded);
+
+/// Sets n elements to zero.
+template <class A>
+inline void clear(A* to, long n) {
+  for (; n >= simd_width<A>; n -= simd_width<A>, to += simd_width<A>) Simd<A>(A(0)).store(to);
+  for (; n > 0; --n) *to++ = A(0);
+}
+
+template <class To, class From>
+[[gnu::always_inline]] inline To one_lane(const From* from) {
+  if constexpr (elements_per_lane<From, To> == 2) return Bfloat16Pair(from[0].bits) | Bfloat16Pair(from[1].bits) << 16;
+  else return static_cast<To>(*from);
 }
 
 namespace detail {
@@ -120,11 +134,10 @@ inline void transpose_copy(const From* from, long from_row, To* to, long to_row,
 }
 }  // namespace detail
 
-/// to[i * to_row + j] = from[i * from_row + j * from_column] for rows x columns elements, converted; columns up to
-/// `padded` become 0.
+#if TENON_DEFINES
 template <class From, class To>
-[[gnu::noinline]] void copy_matrix(const From* from, long from_row, long from_column, To* to, long to_row, long rows,
-                                   long columns, long padded) {
+void copy_matrix(const From* from, long from_row, long from_column, To* to, long to_row, long rows, long columns,
+                 long padded) {
   if constexpr (moves_in_lanes<From, To>)
     if (from_row == 1 && from_column != 1)
       return detail::transpose_copy(from, from_column, to, to_row, columns, rows, padded);
@@ -224,13 +237,7 @@ inline void round_sums(const Compute<T>* sums, T* to, long n) {
   }
   copy_row(sums + j, to + j, n - j);
 }
-
-/// Sets n elements to zero.
-template <class A>
-inline void clear(A* to, long n) {
-  for (; n >= simd_width<A>; n -= simd_width<A>, to += simd_width<A>) Simd<A>(A(0)).store(to);
-  for (; n > 0; --n) *to++ = A(0);
-}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,7 +1,10 @@
 // The image that a convolution reads: zeros around it, and with a stride its rows and columns sorted by remainder,
 // so that the neighbours of an output pixel always lie in neighbouring elements.
 #pragma once
+#include <tenon/core/config.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/pack.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -30,6 +33,12 @@ struct PlaneSource {
   long step, distance = 0, seconds = 0;
 };
 
+/// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened or in pairs. Writes nothing where
+/// the padding is: the caller has cleared it, once if the same rows are filled again and again.
+template <class T, class To>
+[[gnu::noinline]] void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to);
+
+#if TENON_DEFINES
 namespace detail {
 // to[j] = from[j * step]. `after`: the element after the last one may be read.
 template <class T, class To>
@@ -53,10 +62,8 @@ inline void copy_strided(const T* from, long step, To* to, long n, [[maybe_unuse
 }
 }  // namespace detail
 
-/// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened or in pairs. Writes nothing where
-/// the padding is: the caller has cleared it, once if the same rows are filled again and again.
 template <class T, class To>
-[[gnu::noinline]] void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to) {
+void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to) {
   for (long p = 0; p < s.planes; ++p)
     for (int ph = 0; ph < s.phases_h; ++ph)
       for (int pw = 0; pw < s.phases_w; ++pw) {
@@ -84,6 +91,7 @@ template <class T, class To>
         }
       }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

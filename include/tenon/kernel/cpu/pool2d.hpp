@@ -2,13 +2,64 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/kernel/cpu/pool_window.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/pool_grid.hpp>
 #include <tenon/kernel/cpu/pool_places.hpp>
 #include <tenon/kernel/cpu/pool_spread.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+namespace detail {
+template <class T>
+inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
+template <class T>
+inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
+
+// True if all windows are of 2 x 2, side by side, and none is cut: then a gradient of -0 stays what it is.
+template <class T>
+constexpr bool are_2x2(const Pool2dSizes& s) {
+  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 &&
+         2 * s.oh <= s.h && 2 * s.ow <= s.w && s.ow >= half_lanes<T>;
+}
+}  // namespace detail
+
+/// Bytes of scratch that the two gradients need per thread: sums of 16-bit floats are carried in float, others in dx
+/// itself.
+template <class T>
+constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
+  return std::is_same_v<T, detail::PoolValue<T>> ? 0 : std::size_t(s.h * s.w) * sizeof(detail::PoolValue<T>);
+}
+
+/// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without
+/// padding) begins, and a later one takes over only if it is greater or NaN: a NaN is the maximum. T: any element type.
+template <class T>
+void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end);
+
+/// max_pool2d_backward where detail::are_2x2 or some_2x2.
+template <class T>
+void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end);
+
+/// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the
+/// windows; else 0.
+template <class T>
+[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
+                                           void* workspace);
+
+/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without
+/// count_include_pad (the rule of pad mode "same") the number of these elements. Floating point only; 16-bit floats add
+/// up and divide in float.
+template <class T>
+void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end);
+
+/// dx = for each element the sum, in row-major order of the windows that hold it, of dy / count.
+template <class T>
+[[gnu::noinline]] void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
+                                           long end, void* workspace);
+
+#if TENON_DEFINES
 namespace detail {
 template <class Fold, class T>
 [[gnu::always_inline]] inline PoolValue<T> fold_window(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
@@ -21,11 +72,6 @@ template <class Fold, class T>
     }
   return sum;
 }
-
-template <class T>
-inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
-template <class T>
-inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
 
 // Window by window, of the planes [begin, end) the rows [first_row, last_row); last(value, window) turns the fold into
 // the result.
@@ -99,12 +145,6 @@ template <int Lanes, int Rows, class T>
   }
 }
 
-// True if all windows are of 2 x 2, side by side, and none is cut: then a gradient of -0 stays what it is.
-template <class T>
-constexpr bool are_2x2(const Pool2dSizes& s) {
-  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 &&
-         2 * s.oh <= s.h && 2 * s.ow <= s.w && s.ow >= half_lanes<T>;
-}
 // True if spread_2x2 applies: some may be cut.
 template <class T>
 constexpr bool some_2x2(const Pool2dSizes& s) {
@@ -188,15 +228,6 @@ template <class T, class Spread>
 
 }  // namespace detail
 
-/// Bytes of scratch that the two gradients need per thread: sums of 16-bit floats are carried in float, others in dx
-/// itself.
-template <class T>
-constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
-  return std::is_same_v<T, detail::PoolValue<T>> ? 0 : std::size_t(s.h * s.w) * sizeof(detail::PoolValue<T>);
-}
-
-/// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without
-/// padding) begins, and a later one takes over only if it is greater or NaN: a NaN is the maximum. T: any element type.
 template <class T>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
   using A = detail::PoolValue<T>;
@@ -225,7 +256,6 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
   detail::pool_maxima(s, x, y, begin, end, 0, s.oh);
 }
 
-/// max_pool2d_backward where detail::are_2x2 or some_2x2.
 template <class T>
 void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
   const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T>
@@ -233,11 +263,8 @@ void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* d
   spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
 }
 
-/// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the
-/// windows; else 0.
 template <class T>
-[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
-                                           void* workspace) {
+void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end, void* workspace) {
   using A = detail::PoolValue<T>;
   if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>)
     if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, x, dy, dx, begin, end);
@@ -255,9 +282,6 @@ template <class T>
   one_by_one(begin, end);
 }
 
-/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without
-/// count_include_pad (the rule of pad mode "same") the number of these elements. Floating point only; 16-bit floats add
-/// up and divide in float.
 template <class T>
 void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end) {
   static_assert(!std::is_integral_v<T>);
@@ -302,10 +326,9 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
                             });
 }
 
-/// dx = for each element the sum, in row-major order of the windows that hold it, of dy / count.
 template <class T>
-[[gnu::noinline]] void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
-                                           long end, void* workspace) {
+void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin, long end,
+                         void* workspace) {
   static_assert(!std::is_integral_v<T>);
   using A = detail::PoolValue<T>;
   if (detail::gather_averages(s, dy, dx, count_include_pad, begin, end)) return;
@@ -317,6 +340,7 @@ template <class T>
                             for (long k = at.left; k < at.right; ++k) sums[y * s.w + k] += share;
                         });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

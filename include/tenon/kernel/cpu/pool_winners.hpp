@@ -5,6 +5,14 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// dx = dy at the winner of each window, else 0, for the planes [begin, end). As max_pool2d_backward, which adds to 0
+/// where rows have less than least_spread_windows windows: -0 would become 0.
+inline constexpr int least_spread_windows = detail::half_lanes<float>;
+void spread_winners(const Pool2dSizes& s, const float* winners, const float* dy, float* dx, long begin, long end);
+/// The same in blocks; planes are those of all blocks.
+void block_spread_winners(const Pool2dSizes& s, const float* winners, const float* dy, float* dx, long begin, long end);
+
+#if TENON_DEFINES
 namespace detail {
 /// What each of the four pixels of some windows gets: dy if it is the winner.
 template <int Lanes>
@@ -34,20 +42,16 @@ inline void spread_plane(const Pool2dSizes& s, const float* winners, const float
 }
 }  // namespace detail
 
-/// dx = dy at the winner of each window, else 0, for the planes [begin, end). As max_pool2d_backward, which adds to 0
-/// where rows have less than least_spread_windows windows: -0 would become 0.
-inline constexpr int least_spread_windows = detail::half_lanes<float>;
-[[gnu::noinline]] inline void spread_winners(const Pool2dSizes& s, const float* winners, const float* dy, float* dx,
-                                             long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void spread_winners(const Pool2dSizes& s, const float* winners, const float* dy,
+                                                   float* dx, long begin, long end) {
   for (long plane = begin; plane < end; ++plane) {
     const long from = plane * s.oh * s.ow, to = plane * s.h * s.w;
     if (2 * s.oh < s.h || 2 * s.ow < s.w) clear(dx + to, s.h * s.w);  // pixels outside of every window
     detail::spread_plane(s, winners + from, dy + from, dx + to);
   }
 }
-/// The same in blocks; planes are those of all blocks.
-[[gnu::noinline]] inline void block_spread_winners(const Pool2dSizes& s, const float* winners, const float* dy,
-                                                   float* dx, long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void block_spread_winners(const Pool2dSizes& s, const float* winners, const float* dy,
+                                                         float* dx, long begin, long end) {
   using V = detail::BlockVector;
   detail::each_block_plane(s, begin, end, [&](long to, long from) {
     if (2 * s.oh < s.h || 2 * s.ow < s.w)
@@ -64,6 +68,7 @@ inline constexpr int least_spread_windows = detail::half_lanes<float>;
       }
   });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

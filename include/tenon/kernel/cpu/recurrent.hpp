@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <tenon/kernel/cpu/pack.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/blocks.hpp>
 #include <tenon/kernel/cpu/gates.hpp>
-#include <tenon/kernel/cpu/pack.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -16,6 +18,53 @@ inline constexpr long recurrent_rows = tile_rows;
 /// Elements of a sample that may be between two rows of a tile, whose distances are numbers of 32 bits.
 inline constexpr long longest_sample = ((1l << 31) - 1) / recurrent_rows;
 
+/// What the sum of a product's first segment begins with: +0, what stands there as a sum, or as a chain to go on with.
+enum class StepSums { fresh, add, resume };
+
+/// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of
+/// rows. Element (p, j) of b is from[p * b_row + j * b_column].
+template <class A>
+class StepWeight {
+ public:
+  StepWeight(long k, long columns, long rows, void* memory) : k_(k), columns_(columns), pitch_(pitch(columns, rows)) {
+    taps_ = static_cast<Tap*>(memory);
+    packed_ = reinterpret_cast<A*>(static_cast<char*>(memory) + taps_bytes(k));
+  }
+  /// Bytes for up to `rows` rows, a multiple of 64.
+  static constexpr std::size_t bytes(long k, long columns, long rows) {
+    const long one = panels(columns, 1) * pitch(columns, 1),
+               many = rows > 1 ? panels(columns, rows) * pitch(columns, rows) : 0;
+    return taps_bytes(k) + std::size_t(round_up(k * (one > many ? one : many) * long(sizeof(A)), 64));
+  }
+  /// Columns of a product as it is stored: the last ones have no meaning.
+  static constexpr long width(long columns) {
+    const long one = panels(columns, 1) * pitch(columns, 1), many = panels(columns, 2) * pitch(columns, 2);
+    return one > many ? one : many;
+  }
+
+  /// Packs steps k0 .. k1 - 1 of the chain, of which the first one is at `from`.
+  void pack(const A* from, long b_row, long b_column, long k0, long k1);
+  void pack(const A* from, long b_row, long b_column) { pack(from, b_row, b_column, 0, k_); }
+  /// out[i][j] = sum over segments of ascending p of a[i][p] b[p][j], p = k0 .. k1 - 1; for as many rows as the panels
+  /// were made for, or one of a block of several.
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums, long k0, long k1) const;
+  void multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums = StepSums::fresh) const {
+    multiply(a, a_row, rows, out, out_row, sums, 0, k_);
+  }
+
+ private:
+  static constexpr long pitch(long columns, long rows) {
+    return rows == 1 && columns > tile_columns<A>(2) ? tile_columns<A>(1) : tile_columns<A>(2);
+  }
+  static constexpr long panels(long columns, long rows) { return ceil_div(columns, pitch(columns, rows)); }
+  static constexpr std::size_t taps_bytes(long k) { return std::size_t(round_up(k * long(sizeof(Tap)), 64)); }
+
+  long k_, columns_, pitch_;
+  Tap* taps_;
+  A* packed_;
+};
+
+#if TENON_DEFINES
 namespace detail {
 // `count` elements of a row, which are a whole vector nearly always; zeros behind them.
 template <class A>
@@ -58,64 +107,24 @@ inline void fetch(const A* from, long count) {
 }
 }  // namespace detail
 
-/// What the sum of a product's first segment begins with: +0, what stands there as a sum, or as a chain to go on with.
-enum class StepSums { fresh, add, resume };
-
-/// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of
-/// rows. Element (p, j) of b is from[p * b_row + j * b_column].
 template <class A>
-class StepWeight {
- public:
-  StepWeight(long k, long columns, long rows, void* memory) : k_(k), columns_(columns), pitch_(pitch(columns, rows)) {
-    taps_ = static_cast<Tap*>(memory);
-    packed_ = reinterpret_cast<A*>(static_cast<char*>(memory) + taps_bytes(k));
+inline void StepWeight<A>::pack(const A* from, long b_row, long b_column, long k0, long k1) {
+  for (auto p = std::int32_t(k0); p < k1; ++p) taps_[p] = {p, p * std::int32_t(pitch_)};
+  for (long j = 0; j < columns_; j += pitch_) {
+    const long own = columns_ - j < pitch_ ? columns_ - j : pitch_;
+    copy_matrix(from + j * b_column, b_row, b_column, packed_ + j * k_ + k0 * pitch_, pitch_, k1 - k0, own, pitch_);
   }
-  /// Bytes for up to `rows` rows, a multiple of 64.
-  static constexpr std::size_t bytes(long k, long columns, long rows) {
-    const long one = panels(columns, 1) * pitch(columns, 1),
-               many = rows > 1 ? panels(columns, rows) * pitch(columns, rows) : 0;
-    return taps_bytes(k) + std::size_t(round_up(k * (one > many ? one : many) * long(sizeof(A)), 64));
-  }
-  /// Columns of a product as it is stored: the last ones have no meaning.
-  static constexpr long width(long columns) {
-    const long one = panels(columns, 1) * pitch(columns, 1), many = panels(columns, 2) * pitch(columns, 2);
-    return one > many ? one : many;
-  }
-
-  /// Packs steps k0 .. k1 - 1 of the chain, of which the first one is at `from`.
-  void pack(const A* from, long b_row, long b_column, long k0, long k1) {
-    for (auto p = std::int32_t(k0); p < k1; ++p) taps_[p] = {p, p * std::int32_t(pitch_)};
-    for (long j = 0; j < columns_; j += pitch_) {
-      const long own = columns_ - j < pitch_ ? columns_ - j : pitch_;
-      copy_matrix(from + j * b_column, b_row, b_column, packed_ + j * k_ + k0 * pitch_, pitch_, k1 - k0, own, pitch_);
-    }
-  }
-  void pack(const A* from, long b_row, long b_column) { pack(from, b_row, b_column, 0, k_); }
-  /// out[i][j] = sum over segments of ascending p of a[i][p] b[p][j], p = k0 .. k1 - 1; for as many rows as the panels
-  /// were made for, or one of a block of several.
-  void multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums, long k0, long k1) const {
-    std::int32_t row[tile_rows];
-    for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
-    for (long j = 0; j < columns_; j += pitch_)
-      run_segments(Tile<A>{taps_ + k0, k1 - k0, a, row, packed_ + j * k_, out + j, out_row, sums == StepSums::resume,
-                           sums == StepSums::add},
-                   int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
-  }
-  void multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums = StepSums::fresh) const {
-    multiply(a, a_row, rows, out, out_row, sums, 0, k_);
-  }
-
- private:
-  static constexpr long pitch(long columns, long rows) {
-    return rows == 1 && columns > tile_columns<A>(2) ? tile_columns<A>(1) : tile_columns<A>(2);
-  }
-  static constexpr long panels(long columns, long rows) { return ceil_div(columns, pitch(columns, rows)); }
-  static constexpr std::size_t taps_bytes(long k) { return std::size_t(round_up(k * long(sizeof(Tap)), 64)); }
-
-  long k_, columns_, pitch_;
-  Tap* taps_;
-  A* packed_;
-};
+}
+template <class A>
+inline void StepWeight<A>::multiply(const A* a, long a_row, long rows, A* out, long out_row, StepSums sums, long k0,
+                                    long k1) const {
+  std::int32_t row[tile_rows];
+  for (long i = 0; i < rows; ++i) row[i] = std::int32_t(i * a_row);
+  for (long j = 0; j < columns_; j += pitch_)
+    run_segments(Tile<A>{taps_ + k0, k1 - k0, a, row, packed_ + j * k_, out + j, out_row, sums == StepSums::resume,
+                         sums == StepSums::add},
+                 int(rows), columns_ - j < pitch_ ? columns_ - j : pitch_);
+}
 
 /// Calls f(first, rows) for consecutive blocks of the samples begin .. end - 1, of almost equal size.
 template <class F>
@@ -131,6 +140,7 @@ constexpr long recurrent_block(long begin, long end) { return end - begin == 1 ?
 
 /// Step number `step` of a sequence of `steps`, walked from its end if `reverse`.
 constexpr long time_of(long step, long steps, bool reverse) { return reverse ? steps - 1 - step : step; }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

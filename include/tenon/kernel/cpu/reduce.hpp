@@ -239,5 +239,43 @@ inline void reduce_call(const Arguments& a, long begin, long end, A initial, con
   else reduce<w.is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
+#if !TENON_DEFINES
+// Sums and means are the same in every program.
+namespace detail {
+extern template void reduce_range(const ReduceWalk&, const float*, float*, long, long, float, const Plus&,
+                                  const DivideBy<float>&);
+extern template long reduce_short(const ReduceWalk&, const float*, float*, long, long, float, const Plus&,
+                                  const DivideBy<float>&);
+extern template void reduce_range(const ReduceWalk&, const float*, float*, long, long, float, const LongPlus&,
+                                  const DivideBy<float>&);
+extern template long reduce_short(const ReduceWalk&, const float*, float*, long, long, float, const LongPlus&,
+                                  const DivideBy<float>&);
+extern template void reduce_range(const ReduceWalk&, const double*, double*, long, long, double, const Plus&,
+                                  const DivideBy<double>&);
+extern template long reduce_short(const ReduceWalk&, const double*, double*, long, long, double, const Plus&,
+                                  const DivideBy<double>&);
+extern template void reduce_range(const ReduceWalk&, const double*, double*, long, long, double, const LongPlus&,
+                                  const DivideBy<double>&);
+extern template long reduce_short(const ReduceWalk&, const double*, double*, long, long, double, const LongPlus&,
+                                  const DivideBy<double>&);
+extern template void reduce_range(const ReduceWalk&, const float16*, float16*, long, long, float, const Plus&,
+                                  const DivideBy<float16>&);
+extern template long reduce_short(const ReduceWalk&, const float16*, float16*, long, long, float, const Plus&,
+                                  const DivideBy<float16>&);
+extern template void reduce_range(const ReduceWalk&, const float16*, float16*, long, long, float, const LongPlus&,
+                                  const DivideBy<float16>&);
+extern template long reduce_short(const ReduceWalk&, const float16*, float16*, long, long, float, const LongPlus&,
+                                  const DivideBy<float16>&);
+extern template void reduce_range(const ReduceWalk&, const bfloat16*, bfloat16*, long, long, float, const Plus&,
+                                  const DivideBy<bfloat16>&);
+extern template long reduce_short(const ReduceWalk&, const bfloat16*, bfloat16*, long, long, float, const Plus&,
+                                  const DivideBy<bfloat16>&);
+extern template void reduce_range(const ReduceWalk&, const bfloat16*, bfloat16*, long, long, float, const LongPlus&,
+                                  const DivideBy<bfloat16>&);
+extern template long reduce_short(const ReduceWalk&, const bfloat16*, bfloat16*, long, long, float, const LongPlus&,
+                                  const DivideBy<bfloat16>&);
+}  // namespace detail
+#endif
+
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,25 +1,18 @@
 // Values in blocks of 16 samples: packing, unpacking, and the order in which samples are added up.
 #pragma once
 #include <tenon/core/sample_blocks.hpp>
+#include <tenon/core/simd.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/pack.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// Packs the blocks [begin, end) of x [n, features] into y; samples from n on become 0.
-inline void pack_samples(const float* x, float* y, long n, long features, long begin, long end) {
-  for (long b = begin; b < end; ++b) {
-    const long first = b * block_samples, count = n - first < block_samples ? n - first : block_samples;
-    copy_matrix(x + first * features, 1, features, y + first * features, block_samples, features, count, block_samples);
-  }
-}
+void pack_samples(const float* x, float* y, long n, long features, long begin, long end);
 /// The way back: y [n, features] from the blocks [begin, end) of x.
-inline void unpack_samples(const float* x, float* y, long n, long features, long begin, long end) {
-  for (long b = begin; b < end; ++b) {
-    const long first = b * block_samples, count = n - first < block_samples ? n - first : block_samples;
-    copy_matrix(x + first * features, 1, block_samples, y + first * features, features, count, features, 0);
-  }
-}
+void unpack_samples(const float* x, float* y, long n, long features, long begin, long end);
 
 // How a sum over the batch adds up float32 images, in both layouts: first each sample for itself (a sum per channel in
 // float64, rounded to float32); then the 16 samples of a block as a tree, neighbours first, missing ones as +0; then
@@ -29,6 +22,20 @@ inline void unpack_samples(const float* x, float* y, long n, long features, long
 /// Vectors that hold the 16 samples of a feature.
 inline constexpr int block_width = simd_width<float> < block_samples ? simd_width<float> : block_samples;
 inline constexpr int block_vectors = block_samples / block_width;
+
+#if TENON_DEFINES
+TENON_INLINE void pack_samples(const float* x, float* y, long n, long features, long begin, long end) {
+  for (long b = begin; b < end; ++b) {
+    const long first = b * block_samples, count = n - first < block_samples ? n - first : block_samples;
+    copy_matrix(x + first * features, 1, features, y + first * features, block_samples, features, count, block_samples);
+  }
+}
+TENON_INLINE void unpack_samples(const float* x, float* y, long n, long features, long begin, long end) {
+  for (long b = begin; b < end; ++b) {
+    const long first = b * block_samples, count = n - first < block_samples ? n - first : block_samples;
+    copy_matrix(x + first * features, 1, block_samples, y + first * features, features, count, features, 0);
+  }
+}
 
 /// Lanes from `count` on become +0; `first` is the sample of lane 0.
 template <int Width>
@@ -80,6 +87,7 @@ template <int Width>
     part[0].store(sums + i);
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

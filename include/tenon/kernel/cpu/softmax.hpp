@@ -135,6 +135,23 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
   }
 }
 
+/// dx = y (dy - sum of y dy), for one row, in the same order as softmax.
+template <class C, class T>
+inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
+  const C sum = lane_sum<C>(count, [](auto a, auto b) { return static_cast<C>(a) * static_cast<C>(b); }, y, dy);
+  map_in_blocks<true, true>(
+      dx, count, [sum](auto a, auto b) { return static_cast<C>(a) * (static_cast<C>(b) - sum); }, y, dy);
+}
+
+/// Softmax along an axis:  y = exp(x - max) / sum, or its logarithm x - max - log(sum). Computed in C, for the parts
+/// [begin, end) of axis_items(s).
+template <class C, bool logarithm, class T>
+void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end);
+/// dx = y (dy - sum of y dy), along an axis.
+template <class C, class T>
+void softmax_backward(const AxisSplit& s, const T* y, const T* dy, T* dx, long begin, long end);
+
+#if TENON_DEFINES
 static_assert(axis_columns == column_block);
 /// The same along an axis that is not the last one, for up to 64 columns; sums as by column_sums.
 template <class C, bool logarithm, class T>
@@ -164,13 +181,6 @@ inline void softmax(const AxisSplit& s, const T* x, T* y, long begin, long end) 
   });
 }
 
-/// dx = y (dy - sum of y dy), for one row or up to 64 columns, in the same order as softmax.
-template <class C, class T>
-inline void softmax_backward_row(const T* y, const T* dy, T* dx, long count) {
-  const C sum = lane_sum<C>(count, [](auto a, auto b) { return static_cast<C>(a) * static_cast<C>(b); }, y, dy);
-  map_in_blocks<true, true>(
-      dx, count, [sum](auto a, auto b) { return static_cast<C>(a) * (static_cast<C>(b) - sum); }, y, dy);
-}
 template <class C, class T>
 inline void softmax_backward_columns(const T* y, const T* dy, T* dx, long count, long pitch, long columns) {
   C sum[axis_columns];
@@ -189,6 +199,7 @@ inline void softmax_backward(const AxisSplit& s, const T* y, const T* dy, T* dx,
     else softmax_backward_columns<C>(y + offset, dy + offset, dx + offset, s.count, s.inner, columns);
   });
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

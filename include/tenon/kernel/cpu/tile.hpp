@@ -91,6 +91,12 @@ struct Tile {
   bool resume, add = false;
 };
 
+/// Border number i of `parts` equal parts of 0 .. total.
+constexpr long border(long total, long parts, long i) { return total * i / parts; }
+constexpr long ceil_div(long a, long b) { return (a + b - 1) / b; }
+constexpr long round_up(long a, long b) { return ceil_div(a, b) * b; }
+
+#if TENON_DEFINES
 namespace detail {
 template <class A, class P, int Width, int Rows, int Vectors>
 [[gnu::noinline]] inline void run_tile(const Tile<A, P>& tile) {
@@ -207,11 +213,7 @@ inline long run_segments(const Tile<A, P>& tile, int rows, long columns) {
   return tile.count <= segment_units<A> ? run_tile(tile, rows, columns)
                                         : detail::run_several_segments(tile, rows, columns);
 }
-
-/// Border number i of `parts` equal parts of 0 .. total.
-constexpr long border(long total, long parts, long i) { return total * i / parts; }
-constexpr long ceil_div(long a, long b) { return (a + b - 1) / b; }
-constexpr long round_up(long a, long b) { return ceil_div(a, b) * b; }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -36,6 +36,10 @@ constexpr long window_index(const Window& w, int k, long i) {
 /// Puts the part into a tensor that is `value` elsewhere: rows [begin, end) of w.rows() along the window's first two
 /// axes.
 template <class T>
+void window_put(const Window& w, const T* part, T* result, T value, long begin, long end);
+
+#if TENON_DEFINES
+template <class T>
 void window_put(const Window& w, const T* part, T* result, T value, long begin, long end) {
   const long length = w.whole[2] * w.inner;
   for (long row = begin; row < end; ++row) {
@@ -54,5 +58,6 @@ void window_put(const Window& w, const T* part, T* result, T value, long begin, 
         detail::copy_line(from + k * w.inner, 1, to + (w.first[2] + k * w.step[2]) * w.inner, w.inner);
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel

@@ -2,31 +2,18 @@
 // instead of one per pixel. In a chain that begins with +0, a product with 0 changes nothing but the sign of a zero,
 // which is lost at the chain's end; products of 0 with what is not finite are computed.
 #pragma once
-#include <tenon/core/function_ref.hpp>
-#include <tenon/kernel/cpu/all_finite.hpp>
+#include <cstddef>
+
 #include <tenon/kernel/cpu/winner_images.hpp>
+#include <tenon/kernel/cpu/winner_lists.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/all_finite.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) {
-  return {s.oh, s.ow, p.places.row, p.places.column, p.places.split};
-}
-
-// A list of all pixels, in `room`.
-[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, const WinnerList& list, float* room) {
-  auto* const places = reinterpret_cast<std::int32_t*>(room);
-  float* const gradients = room + p.pixels();
-  long at = 0, listed = 0;
-  for (long y = 0; y < p.height; ++y)
-    for (long x = 0; x < p.width; ++x, ++at) {
-      places[at] = p.place(y, x);
-      gradients[at] = listed < list.count && list.place[listed] == places[at] ? list.gradient[listed++] : 0.0f;
-    }
-  return {places, gradients, at};
-}
-
 // A tile of the weight's gradient: sums over the winners of a plane, to which those of the samples before are added.
 struct PatchTile {
   WinnerList list;
@@ -73,6 +60,36 @@ template <int Rows, int Vectors>
 }
 using PatchKernel = void (*)(const PatchTile&);
 
+// Adds a plane's winners times a patch of `rows` rows of weights to the image, the last winner first.
+using SpreadKernel = void (*)(const WinnerList& list, const float* weight, float* image, long row, long rows);
+/// True if a patch stays in registers while it is spread.
+constexpr bool patch_in_registers(long rows, long vectors) { return simd_bytes == 64 && rows * vectors <= 25; }
+// Rows: of a patch that stays in registers, else 0.
+template <int Rows, int Vectors>
+[[gnu::noinline]] void spread_patches(const WinnerList& list, const float* weight, float* image, long row, long rows) {
+  using V = Simd<float, patch_lanes>;
+  V patch[Rows * Vectors + 1];
+#pragma GCC unroll 32
+  for (int i = 0; i < Rows * Vectors; ++i) patch[i] = V::load(weight + i * patch_lanes);
+  const auto* const place = list.place;
+  const float* const gradients = list.gradient;
+  for (long i = list.count; i-- > 0;) {
+    const V gradient(gradients[i]);
+    const float* from = weight;
+    float* to = image + place[i];
+    const auto add = [&](int v, V factor) __attribute__((always_inline)) {
+      fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes);
+    };
+#pragma GCC unroll 32
+    for (int r = 0; r < Rows; ++r, to += row)
+#pragma GCC unroll 32
+      for (int v = 0; v < Vectors; ++v) add(v, patch[r * Vectors + v]);
+    for (long r = 0; Rows == 0 && r < rows; ++r, to += row, from += Vectors * patch_lanes)
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v) add(v, V::load(from + v * patch_lanes));
+  }
+}
+
 // Where things stand in the scratch memory of a thread, in floats.
 inline constexpr int tree_levels = 5;  // of the tree that adds up 16 samples: sums of 1, 2, 4, 8, and 16
 struct WinnerScratch {
@@ -85,6 +102,56 @@ constexpr WinnerScratch winner_scratch(const Conv2dSizes& s, const PatchImages& 
   w.list = w.places + round_up(s.c * s.taps(), 16);
   w.total = w.list + 2 * (s.oh * s.ow + 1);
   return w;
+}
+}  // namespace detail
+
+/// The kernel that adds up the patches of a convolution.
+template <int Rows, int Vectors>
+inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
+/// The kernel that spreads patches of so many rows and vectors.
+template <int Rows, int Vectors>
+inline constexpr detail::SpreadKernel spread_kernel =
+                                          &detail::spread_patches < detail::patch_in_registers(Rows, Vectors) ? Rows
+                                                                                                              : 0,
+                                      Vectors > ;
+
+/// Items: channels of dy. One group, no dilation.
+constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
+constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) {
+  return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float);
+}
+/// dw as by conv2d_backward_weight of more than one tap, where x is row-major or in blocks; leaves the lists' sums with
+/// them. kernel: patch_kernel of a tile's rows and vectors.
+void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists, float* dw, long begin,
+                          long end, void* workspace, detail::PatchKernel kernel);
+
+/// Items: samples. One group, no dilation, whole_pixels.
+constexpr long winner_conv2d_input_items(const Conv2dSizes& s) { return s.n; }
+constexpr std::size_t winner_conv2d_input_workspace(const Conv2dSizes& s) {
+  const detail::PatchImages p = detail::patch_images(s);
+  return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
+}
+/// dx as by conv2d_backward_input, row-major. kernel: spread_kernel of a patch's rows and of a row's vectors.
+void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists, float* dx, long begin, long end,
+                         void* workspace, detail::SpreadKernel kernel);
+
+#if TENON_DEFINES
+namespace detail {
+constexpr WinnerPlanes winner_planes(const Conv2dSizes& s, const PatchImages& p) {
+  return {s.oh, s.ow, p.places.row, p.places.column, p.places.split};
+}
+
+// A list of all pixels, in `room`.
+[[gnu::noinline, gnu::cold]] inline WinnerList all_pixels(const WinnerPlanes& p, const WinnerList& list, float* room) {
+  auto* const places = reinterpret_cast<std::int32_t*>(room);
+  float* const gradients = room + p.pixels();
+  long at = 0, listed = 0;
+  for (long y = 0; y < p.height; ++y)
+    for (long x = 0; x < p.width; ++x, ++at) {
+      places[at] = p.place(y, x);
+      gradients[at] = listed < list.count && list.place[listed] == places[at] ? list.gradient[listed++] : 0.0f;
+    }
+  return {places, gradients, at};
 }
 
 class WinnerWeight {
@@ -177,36 +244,6 @@ class WinnerWeight {
   const long level_;
 };
 
-// Adds a plane's winners times a patch of `rows` rows of weights to the image, the last winner first.
-using SpreadKernel = void (*)(const WinnerList& list, const float* weight, float* image, long row, long rows);
-/// True if a patch stays in registers while it is spread.
-constexpr bool patch_in_registers(long rows, long vectors) { return simd_bytes == 64 && rows * vectors <= 25; }
-// Rows: of a patch that stays in registers, else 0.
-template <int Rows, int Vectors>
-[[gnu::noinline]] void spread_patches(const WinnerList& list, const float* weight, float* image, long row, long rows) {
-  using V = Simd<float, patch_lanes>;
-  V patch[Rows * Vectors + 1];
-#pragma GCC unroll 32
-  for (int i = 0; i < Rows * Vectors; ++i) patch[i] = V::load(weight + i * patch_lanes);
-  const auto* const place = list.place;
-  const float* const gradients = list.gradient;
-  for (long i = list.count; i-- > 0;) {
-    const V gradient(gradients[i]);
-    const float* from = weight;
-    float* to = image + place[i];
-    const auto add = [&](int v, V factor) __attribute__((always_inline)) {
-      fmadd(factor, gradient, V::load(to + v * patch_lanes)).store(to + v * patch_lanes);
-    };
-#pragma GCC unroll 32
-    for (int r = 0; r < Rows; ++r, to += row)
-#pragma GCC unroll 32
-      for (int v = 0; v < Vectors; ++v) add(v, patch[r * Vectors + v]);
-    for (long r = 0; Rows == 0 && r < rows; ++r, to += row, from += Vectors * patch_lanes)
-#pragma GCC unroll 16
-      for (int v = 0; v < Vectors; ++v) add(v, V::load(from + v * patch_lanes));
-  }
-}
-
 class WinnerInput {
  public:
   WinnerInput(const Conv2dSizes& s, const float* weight, float* workspace, SpreadKernel kernel)
@@ -286,41 +323,18 @@ class WinnerInput {
 };
 }  // namespace detail
 
-/// The kernel that adds up the patches of a convolution.
-template <int Rows, int Vectors>
-inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
-/// The kernel that spreads patches of so many rows and vectors.
-template <int Rows, int Vectors>
-inline constexpr detail::SpreadKernel spread_kernel =
-                                          &detail::spread_patches < detail::patch_in_registers(Rows, Vectors) ? Rows
-                                                                                                              : 0,
-                                      Vectors > ;
-
-/// Items: channels of dy. One group, no dilation.
-constexpr long winner_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
-constexpr std::size_t winner_conv2d_weight_workspace(const Conv2dSizes& s) {
-  return std::size_t(detail::winner_scratch(s, detail::patch_images(s)).total) * sizeof(float);
-}
-/// dw as by conv2d_backward_weight of more than one tap, where x is row-major or in blocks; leaves the lists' sums with
-/// them. kernel: patch_kernel of a tile's rows and vectors.
-[[gnu::noinline]] inline void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists,
-                                                   float* dw, long begin, long end, void* workspace,
-                                                   detail::PatchKernel kernel) {
+[[gnu::noinline]] TENON_INLINE void winner_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x,
+                                                         float* lists, float* dw, long begin, long end, void* workspace,
+                                                         detail::PatchKernel kernel) {
   detail::WinnerWeight(s, blocks, static_cast<float*>(workspace), kernel).run(x, lists, dw, begin, end);
 }
 
-/// Items: samples. One group, no dilation, whole_pixels.
-constexpr long winner_conv2d_input_items(const Conv2dSizes& s) { return s.n; }
-constexpr std::size_t winner_conv2d_input_workspace(const Conv2dSizes& s) {
-  const detail::PatchImages p = detail::patch_images(s);
-  return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
-}
-/// dx as by conv2d_backward_input, row-major. kernel: spread_kernel of a patch's rows and of a row's vectors.
-[[gnu::noinline]] inline void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists,
-                                                  float* dx, long begin, long end, void* workspace,
-                                                  detail::SpreadKernel kernel) {
+[[gnu::noinline]] TENON_INLINE void winner_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists,
+                                                        float* dx, long begin, long end, void* workspace,
+                                                        detail::SpreadKernel kernel) {
   detail::WinnerInput(s, weight, static_cast<float*>(workspace), kernel).run(lists, dx, begin, end - begin);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

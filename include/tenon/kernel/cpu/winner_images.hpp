@@ -2,8 +2,12 @@
 // (core/winner_places.hpp).
 #pragma once
 #include <tenon/core/winner_places.hpp>
-#include <tenon/kernel/cpu/correlation.hpp>
-#include <tenon/kernel/cpu/winner_lists.hpp>
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
+#include <tenon/kernel/cpu/tile.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/pack.hpp>
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -38,6 +42,7 @@ constexpr PatchImages patch_images(const Conv2dSizes& s) {
   return p;
 }
 
+#if TENON_DEFINES
 // to[j * to_row + i] = from[i * from_row + j] + 0 for a square of 8. Of `from` some rows are there, of `to` some rows
 // are written.
 [[gnu::noinline]] inline void transpose_square(const float* from, long from_row, long from_rows, float* to, long to_row,
@@ -138,6 +143,7 @@ class SampleImages {
   float* images_;
   long width_, height_;
 };
+#endif  // TENON_DEFINES
 }  // namespace detail
 
 }  // namespace tenon::kernel

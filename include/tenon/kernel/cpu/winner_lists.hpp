@@ -1,10 +1,14 @@
 // The gradient of maxima over windows of 2 x 2 as lists of the pixels that won (pool_sums.hpp): three of four pixels
 // get none.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
+#include <tenon/core/sample_blocks.hpp>
 #include <tenon/core/winner_places.hpp>
+#if TENON_DEFINES
 #include <tenon/kernel/cpu/channel_sums.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -33,12 +37,6 @@ struct WinnerList {
     return float(sum);
   }
 };
-/// Where the next winner is written.
-struct WinnerEnd {
-  std::int32_t* place;
-  float* gradient;
-  void advance(long count) { place += count, gradient += count; }
-};
 /// Planes [height, width], and where their pixels' places are: as WinnerPlaces says.
 struct WinnerPlanes {
   long height, width;
@@ -48,6 +46,31 @@ struct WinnerPlanes {
   }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
+};
+
+/// Lists the planes [begin, end) whose windows' winners are numbers as spread_winners gets them.
+void list_winners(const WinnerPlanes& p, const float* winners, const float* dy, float* lists, long begin, long end);
+
+/// The same with winners in blocks and dy row-major; items are a channel of a block each. n: samples.
+constexpr long listed_pitch(const WinnerPlanes& p) {
+  return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples;
+}
+constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) {
+  return std::size_t(block_samples * listed_pitch(p)) * sizeof(float);
+}
+void block_list_winners(const WinnerPlanes& p, long n, long channels, const float* winners, const float* dy,
+                        float* lists, long begin, long end, void* workspace);
+
+/// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the
+/// whole planes. No sum that begins with +0 becomes -0, so zeros between change nothing.
+void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y, long begin, long end);
+
+#if TENON_DEFINES
+/// Where the next winner is written.
+struct WinnerEnd {
+  std::int32_t* place;
+  float* gradient;
+  void advance(long count) { place += count, gradient += count; }
 };
 
 namespace detail {
@@ -156,23 +179,16 @@ constexpr long rows_in_vectors(const WinnerPlanes& p, long readable) {
 }
 }  // namespace detail
 
-/// Lists the planes [begin, end) whose windows' winners are numbers as spread_winners gets them.
-inline void list_winners(const WinnerPlanes& p, const float* winners, const float* dy, float* lists, long begin,
-                         long end) {
+TENON_INLINE void list_winners(const WinnerPlanes& p, const float* winners, const float* dy, float* lists, long begin,
+                               long end) {
   for (long plane = begin; plane < end; ++plane)
     detail::list_plane(p, winners + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(),
                        lists + plane * p.pixels());
 }
 
-/// The same with winners in blocks and dy row-major; items are a channel of a block each. n: samples.
-constexpr long listed_pitch(const WinnerPlanes& p) {
-  return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples;
-}
-constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) {
-  return std::size_t(block_samples * listed_pitch(p)) * sizeof(float);
-}
-[[gnu::noinline]] inline void block_list_winners(const WinnerPlanes& p, long n, long channels, const float* winners,
-                                                 const float* dy, float* lists, long begin, long end, void* workspace) {
+[[gnu::noinline]] TENON_INLINE void block_list_winners(const WinnerPlanes& p, long n, long channels,
+                                                       const float* winners, const float* dy, float* lists, long begin,
+                                                       long end, void* workspace) {
   const long pitch = listed_pitch(p), windows = p.windows();
   float* const own = static_cast<float*>(workspace);
   for (long item = begin; item < end; ++item) {
@@ -187,10 +203,8 @@ constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) {
   }
 }
 
-/// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the
-/// whole planes. No sum that begins with +0 becomes -0, so zeros between change nothing.
-[[gnu::noinline]] inline void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists, float* y,
-                                        long begin, long end) {
+[[gnu::noinline]] TENON_INLINE void list_sums(const WinnerPlanes& p, long n, long channels, const float* lists,
+                                              float* y, long begin, long end) {
   for (long c = begin; c < end; ++c) {
     LongSum<float, 1, block_chain> total;
     for (long first = 0; first < n; first += block_samples) {
@@ -203,6 +217,7 @@ constexpr std::size_t block_list_winners_workspace(const WinnerPlanes& p) {
     y[c] = *total.finish();
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

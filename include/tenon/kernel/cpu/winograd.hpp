@@ -1,7 +1,10 @@
 // Winograd's minimal filtering: 4 x 4 results of a 3 x 3 kernel, or 3 x 3 of one of 4 x 4, by 36 products instead of
 // 144.
 #pragma once
+#include <tenon/core/config.hpp>
+#if TENON_DEFINES
 #include <tenon/core/simd.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::winograd {
@@ -14,6 +17,7 @@ inline constexpr int points = 6, products = points * points, tile = 4, kernel = 
 inline constexpr double scale_0 = 1 / (double(a2) * b2), scale_a = 1 / (2.0 * a2 * (a2 - b2)),
                         scale_b = 1 / (2.0 * b2 * (b2 - a2));
 
+#if TENON_DEFINES
 // The image at the points.
 struct OfImage {
   static constexpr int in = points, out = points;
@@ -106,6 +110,7 @@ template <class Transform, class V, class Put>
     for (int j = 0; j < out; ++j) put(i, j, result[j]);
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel::winograd
 TENON_EXACT_END

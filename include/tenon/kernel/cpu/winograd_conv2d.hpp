@@ -1,9 +1,13 @@
 // Convolution of a 3 x 3 kernel at stride 1, and its gradient for the input, by Winograd's F(4 x 4, 3 x 3).
 #pragma once
 #include <tenon/core/function_ref.hpp>
-#include <tenon/kernel/cpu/correlation.hpp>
-#include <tenon/kernel/cpu/sample_blocks.hpp>
+#include <tenon/core/sample_blocks.hpp>
+#include <tenon/kernel/cpu/conv2d_sizes.hpp>
+#include <tenon/kernel/cpu/tile.hpp>
 #include <tenon/kernel/cpu/winograd.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/sample_blocks.hpp>
+#endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -89,7 +93,33 @@ constexpr WinogradScratch winograd_scratch(const WinogradCorrelation& c) {
   s.total = s.pixels + round_up(pixels > weights ? pixels : weights, 16);
   return s;
 }
+}  // namespace detail
 
+/// Items and bytes of scratch per thread, of images in blocks of samples or not.
+constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_forward(s, blocks).items();
+}
+constexpr long winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_scratch(detail::winograd_forward(s, blocks)).total * long(sizeof(float));
+}
+constexpr long winograd_conv2d_backward_input_items(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_backward_input(s, blocks).items();
+}
+constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_scratch(detail::winograd_backward_input(s, blocks)).total * long(sizeof(float));
+}
+
+/// y = x * weight for a 3 x 3 kernel, stride and dilation 1, one group. Tile by tile of 4 x 4 results: a value that is
+/// not finite reaches all of them. `done` hears of neighbouring elements that are complete: the place of the first one,
+/// its channel, how many.
+void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin,
+                     long end, void* workspace, FunctionRef<long, long, long> done);
+/// dx from dy in the same way.
+void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* dy, float* dx,
+                                    long begin, long end, void* workspace, FunctionRef<long, long, long> done);
+
+#if TENON_DEFINES
+namespace detail {
 // body(first column, columns) for each panel of columns, which lies behind those before.
 template <class Body>
 [[gnu::always_inline]] inline void each_panel(long columns, Body&& body) {
@@ -310,36 +340,20 @@ class WinogradCorrelator {
 };
 }  // namespace detail
 
-/// Items and bytes of scratch per thread, of images in blocks of samples or not.
-constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_forward(s, blocks).items();
-}
-constexpr long winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_scratch(detail::winograd_forward(s, blocks)).total * long(sizeof(float));
-}
-constexpr long winograd_conv2d_backward_input_items(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_backward_input(s, blocks).items();
-}
-constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_scratch(detail::winograd_backward_input(s, blocks)).total * long(sizeof(float));
-}
-
-/// y = x * weight for a 3 x 3 kernel, stride and dilation 1, one group. Tile by tile of 4 x 4 results: a value that is
-/// not finite reaches all of them. `done` hears of neighbouring elements that are complete: the place of the first one,
-/// its channel, how many.
-[[gnu::noinline]] inline void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight,
-                                              float* y, long begin, long end, void* workspace,
-                                              FunctionRef<long, long, long> done) {
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x,
+                                                    const float* weight, float* y, long begin, long end,
+                                                    void* workspace, FunctionRef<long, long, long> done) {
   const detail::WinogradCorrelation c = detail::winograd_forward(s, blocks);
   detail::WinogradCorrelator(c, x, weight, y, workspace).run(begin, end, done);
 }
-/// dx from dy in the same way.
-[[gnu::noinline]] inline void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight,
-                                                             const float* dy, float* dx, long begin, long end,
-                                                             void* workspace, FunctionRef<long, long, long> done) {
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks,
+                                                                   const float* weight, const float* dy, float* dx,
+                                                                   long begin, long end, void* workspace,
+                                                                   FunctionRef<long, long, long> done) {
   const detail::WinogradCorrelation c = detail::winograd_backward_input(s, blocks);
   detail::WinogradCorrelator(c, dy, weight, dx, workspace).run(begin, end, done);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -63,7 +63,23 @@ constexpr WinogradWeightScratch winograd_weight_scratch(const WinogradWeight& w)
   s.total = s.strip + round_up(strip > nine ? strip : nine, 16);
   return s;
 }
+}  // namespace detail
 
+/// Items and bytes of scratch per thread, of images in blocks of samples or not.
+constexpr long winograd_conv2d_weight_items(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_weight(s, blocks).items;
+}
+constexpr long winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total * long(sizeof(float));
+}
+
+/// dweight from x and dy for a 3 x 3 kernel, stride and dilation 1, one group. A value that is not finite reaches all
+/// weights of its channel.
+void winograd_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, const float* dy, float* dw, long begin,
+                            long end, void* workspace);
+
+#if TENON_DEFINES
+namespace detail {
 class WinogradWeightProducts {
   using V = Simd<float>;
   static constexpr int products = winograd::products, points = winograd::points, side = winograd::tile,
@@ -219,21 +235,13 @@ class WinogradWeightProducts {
 };
 }  // namespace detail
 
-/// Items and bytes of scratch per thread, of images in blocks of samples or not.
-constexpr long winograd_conv2d_weight_items(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_weight(s, blocks).items;
-}
-constexpr long winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total * long(sizeof(float));
-}
-
-/// dweight from x and dy for a 3 x 3 kernel, stride and dilation 1, one group. A value that is not finite reaches all
-/// weights of its channel.
-[[gnu::noinline]] inline void winograd_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, const float* dy,
-                                                     float* dw, long begin, long end, void* workspace) {
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x,
+                                                           const float* dy, float* dw, long begin, long end,
+                                                           void* workspace) {
   const detail::WinogradWeight w = detail::winograd_weight(s, blocks);
   detail::WinogradWeightProducts(w, x, dy, dw, workspace).run(begin, end);
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,9 +1,11 @@
 // Share of right predictions.
 #pragma once
-#include <algorithm>
 #include <string_view>
 
 #include <tenon/core/any_tensor.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#endif
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -35,53 +37,61 @@ class Accuracy {
 
   void clear() { right_ = total_ = classes_ = 0; }
   /// Throws ValueError with the sentence of check(), and for another number of classes than before.
-  void update(const AnyTensor& prediction, const AnyTensor& label) {
-    if (const Sentence wrong = check(type_of_view(prediction), type_of_view(label)); !wrong.empty())
-      throw_error<ValueError>(wrong.view(), ".");
-    const bool one_hot = label.rank == 2;
-    const long classes = prediction.extent[1];
-    if (classes_ != 0 && classes != classes_)
-      throw_error<ValueError>("Accuracy got predictions of ", classes, " classes after some of ", classes_,
-                              ": call clear() before it judges another network.");
-    classes_ = classes;
-    for (long i = 0; i < prediction.extent[0]; ++i) {
-      const long wanted = one_hot ? largest(label, i, classes) : number(label, i);
-      right_ += largest(prediction, i, classes) == wanted;
-    }
-    total_ += prediction.extent[0];
-  }
+  void update(const AnyTensor& prediction, const AnyTensor& label);
   /// Throws RuntimeError if nothing was counted.
-  double eval() const {
-    if (total_ == 0)
-      throw_error<RuntimeError>("Accuracy cannot be computed: update() was not called, or with 0 samples.");
-    return static_cast<double>(right_) / static_cast<double>(total_);
-  }
+  double eval() const;
 
  private:
-  // More axes than a TensorType has are cut: any number above 2 is refused.
-  static TensorType type_of_view(const AnyTensor& t) {
-    TensorType type{{}, std::min(t.rank, max_rank), t.dtype};
-    for (int axis = 0; axis < type.rank; ++axis) type.extent[axis] = static_cast<int>(t.extent[axis]);
-    return type;
-  }
-  static long number(const AnyTensor& label, long i) {
-    return label.dtype == Dtype::int32 ? static_cast<const std::int32_t*>(label.data)[i]
-                                       : static_cast<const std::int64_t*>(label.data)[i];
-  }
-  template <class T>
-  static long largest_of(const AnyTensor& t, long row, long classes) {
-    const T* x = static_cast<const T*>(t.data) + row * classes;
-    long best = 0;
-    for (long i = 1; i < classes; ++i)
-      if (x[i] > x[best]) best = i;
-    return best;
-  }
-  static long largest(const AnyTensor& t, long row, long classes) {
-    if (t.dtype == Dtype::float32) return largest_of<float>(t, row, classes);
-    if (t.dtype == Dtype::float64) return largest_of<double>(t, row, classes);
-    return largest_of<std::int32_t>(t, row, classes);
-  }
   long right_ = 0, total_ = 0, classes_ = 0;
 };
+
+#if TENON_DEFINES
+namespace detail {
+// More axes than a TensorType has are cut: any number above 2 is refused.
+inline TensorType type_of_view(const AnyTensor& t) {
+  TensorType type{{}, std::min(t.rank, max_rank), t.dtype};
+  for (int axis = 0; axis < type.rank; ++axis) type.extent[axis] = static_cast<int>(t.extent[axis]);
+  return type;
+}
+inline long number(const AnyTensor& label, long i) {
+  return label.dtype == Dtype::int32 ? static_cast<const std::int32_t*>(label.data)[i]
+                                     : static_cast<const std::int64_t*>(label.data)[i];
+}
+template <class T>
+inline long largest_of(const AnyTensor& t, long row, long classes) {
+  const T* x = static_cast<const T*>(t.data) + row * classes;
+  long best = 0;
+  for (long i = 1; i < classes; ++i)
+    if (x[i] > x[best]) best = i;
+  return best;
+}
+inline long largest(const AnyTensor& t, long row, long classes) {
+  if (t.dtype == Dtype::float32) return largest_of<float>(t, row, classes);
+  if (t.dtype == Dtype::float64) return largest_of<double>(t, row, classes);
+  return largest_of<std::int32_t>(t, row, classes);
+}
+}  // namespace detail
+
+TENON_INLINE void Accuracy::update(const AnyTensor& prediction, const AnyTensor& label) {
+  if (const Sentence wrong = check(detail::type_of_view(prediction), detail::type_of_view(label)); !wrong.empty())
+    throw_error<ValueError>(wrong.view(), ".");
+  const bool one_hot = label.rank == 2;
+  const long classes = prediction.extent[1];
+  if (classes_ != 0 && classes != classes_)
+    throw_error<ValueError>("Accuracy got predictions of ", classes, " classes after some of ", classes_,
+                            ": call clear() before it judges another network.");
+  classes_ = classes;
+  for (long i = 0; i < prediction.extent[0]; ++i) {
+    const long wanted = one_hot ? detail::largest(label, i, classes) : detail::number(label, i);
+    right_ += detail::largest(prediction, i, classes) == wanted;
+  }
+  total_ += prediction.extent[0];
+}
+TENON_INLINE double Accuracy::eval() const {
+  if (total_ == 0)
+    throw_error<RuntimeError>("Accuracy cannot be computed: update() was not called, or with 0 samples.");
+  return static_cast<double>(right_) / static_cast<double>(total_);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::nn

@@ -6,7 +6,10 @@ namespace tenon::inline TENON_ABI {
 
 /// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point
 /// dtype.
-inline double mean_of(const AnyTensor& t) {
+double mean_of(const AnyTensor& t);
+
+#if TENON_DEFINES
+TENON_INLINE double mean_of(const AnyTensor& t) {
   const auto mean = [&]<class T>(T) {
     double sum = 0;
     const T* const v = static_cast<const T*>(t.data);
@@ -22,5 +25,6 @@ inline double mean_of(const AnyTensor& t) {
     default: return 0;
   }
 }
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

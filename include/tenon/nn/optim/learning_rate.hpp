@@ -1,12 +1,14 @@
 // A learning rate that may change with the step.
 #pragma once
 #include <concepts>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#if TENON_DEFINES
+#include <limits>
+#endif
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -15,12 +17,9 @@ namespace tenon::inline TENON_ABI::nn {
 class LearningRate {
  public:
   /// Throws ValueError for a negative, infinite, or NaN value; so do the others, a function when it returns one.
-  LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
-  LearningRate(std::vector<float> values) : list_(std::move(values)) {
-    if (list_.empty()) throw_error<ValueError>("A learning rate list needs at least one value.");
-    for (float v : list_) checked(v);
-  }
-  LearningRate(const std::vector<double>& values) : LearningRate(std::vector<float>(values.begin(), values.end())) {}
+  LearningRate(double value);
+  LearningRate(std::vector<float> values);
+  LearningRate(const std::vector<double>& values);
   // Not std::initializer_list: it would also take {} and so hide a learning rate that was left out.
   template <std::convertible_to<double>... More>
   LearningRate(double first, double second, More... more)
@@ -31,14 +30,7 @@ class LearningRate {
   LearningRate(F f) : function_(std::make_shared<Holder<F>>(std::move(f))) {}
 
   /// The value of a step. Throws ValueError behind the end of a list.
-  float at(long step) const {
-    if (function_) return checked(function_->at(step));
-    if (list_.empty()) return value_;
-    if (step >= length())
-      throw_error<ValueError>("The learning rate list has ", list_.size(), " values, step ", step,
-                              " needs one more: make it as long as the training.");
-    return list_[std::size_t(step)];
-  }
+  float at(long step) const;
   /// Number of values of a list, 0 if it is none.
   long length() const { return static_cast<long>(list_.size()); }
 
@@ -53,15 +45,34 @@ class LearningRate {
     explicit Holder(F g) : f(std::move(g)) {}
     float at(long step) const override { return static_cast<float>(f(step)); }
   };
-  static float checked(float v) {
-    if (!(v >= 0 && v <= std::numeric_limits<float>::max()))
-      throw_error<ValueError>("A learning rate must be a finite number, 0 or more, got ", v, ".");
-    return v;
-  }
+  static float checked(float v);
 
   float value_ = 0;
   std::vector<float> list_;
   std::shared_ptr<const Function> function_;
 };
+
+#if TENON_DEFINES
+TENON_INLINE float LearningRate::checked(float v) {
+  if (!(v >= 0 && v <= std::numeric_limits<float>::max()))
+    throw_error<ValueError>("A learning rate must be a finite number, 0 or more, got ", v, ".");
+  return v;
+}
+TENON_INLINE LearningRate::LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
+TENON_INLINE LearningRate::LearningRate(std::vector<float> values) : list_(std::move(values)) {
+  if (list_.empty()) throw_error<ValueError>("A learning rate list needs at least one value.");
+  for (float v : list_) checked(v);
+}
+TENON_INLINE LearningRate::LearningRate(const std::vector<double>& values)
+    : LearningRate(std::vector<float>(values.begin(), values.end())) {}
+TENON_INLINE float LearningRate::at(long step) const {
+  if (function_) return checked(function_->at(step));
+  if (list_.empty()) return value_;
+  if (step >= length())
+    throw_error<ValueError>("The learning rate list has ", list_.size(), " values, step ", step,
+                            " needs one more: make it as long as the training.");
+  return list_[std::size_t(step)];
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::nn

@@ -1,18 +1,13 @@
 // Which learning rate and weight decay each parameter gets: an optimizer's groups, matched with the parameters' names.
 #pragma once
+#include <span>
+
 #include <tenon/nn/optim/optimizer.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
 /// True if `name` matches `pattern`, in which '*' stands for any text.
-[[gnu::cold]] inline bool matches(std::string_view pattern, std::string_view name) {
-  const auto star = pattern.find('*');
-  if (star == pattern.npos) return pattern == name;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  for (std::size_t from = star; from <= name.size(); ++from)
-    if (matches(pattern.substr(star + 1), name.substr(from))) return true;
-  return false;
-}
+[[gnu::cold]] bool matches(std::string_view pattern, std::string_view name);
 
 /// The rules of one optimizer for one network, worked out once: a step only computes numbers, and allocates nothing.
 ///
@@ -24,19 +19,11 @@ class UpdateRules {
   /// for a parameter in two groups.
   template <Optimizer O>
   [[gnu::cold]] UpdateRules(const O& optimizer, const Entry* entries, int count) : rule_(std::size_t(count), none) {
-    check_numbers(optimizer);
+    check_not_negative(O::name, "weight_decay", optimizer.weight_decay);
+    check_positive(O::name, "loss_scale", optimizer.loss_scale);
+    check_groups(O::name, optimizer.groups);
     optimizer.check();
-    std::vector<std::string> names;
-    for (int e = 0; e < count; ++e) {
-      if (!entries[e].parameter || !entries[e].trainable) continue;
-      names.push_back(parameter_name(entries, e));
-      const bool decays = !optimizer.groups.empty() || (names.back().find("beta") == std::string::npos &&
-                                                        names.back().find("gamma") == std::string::npos);
-      rule_[std::size_t(e)] = decays ? own : without_decay;
-    }
-    for (std::size_t g = 0; g < optimizer.groups.size(); ++g)
-      for (const std::string& pattern : optimizer.groups[g].params) join(O::name, pattern, int(g), names);
-    numbers_.resize(optimizer.groups.size() + first_group);
+    start(O::name, optimizer.groups, entries, count);
   }
 
   /// Calls write(entry, numbers) for each trained parameter with its numbers in a step counted from 0. `optimizer` is
@@ -64,45 +51,73 @@ class UpdateRules {
  private:
   static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
 
-  template <class O>
-  [[gnu::cold]] static void check_numbers(const O& optimizer) {
-    check_not_negative(O::name, "weight_decay", optimizer.weight_decay);
-    check_positive(O::name, "loss_scale", optimizer.loss_scale);
-    long length = 0;
-    for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
-      const ParameterGroup& group = optimizer.groups[g];
-      if (group.params.empty())
-        throw_error<ValueError>(O::name, ": group ", g, " has no params: give names, or patterns such as \"*.bias\".");
-      if (group.weight_decay) check_not_negative(O::name, text("weight_decay of group ", g), *group.weight_decay);
-      const long own_length = group.learning_rate ? group.learning_rate->length() : 0;
-      if (length && own_length && own_length != length)
-        throw_error<ValueError>(O::name, ": the learning rate lists of the groups have ", length, " and ", own_length,
-                                " values; they must be equally long.");
-      length = own_length ? own_length : length;
-    }
-  }
+  using Groups = std::span<const ParameterGroup>;
+  [[gnu::cold]] static void check_groups(std::string_view optimizer, Groups groups);
+  // Finds the rule of each entry.
+  [[gnu::cold]] void start(std::string_view optimizer, Groups groups, const Entry* entries, int count);
   // Puts the parameters that match into group g; `names` are those of the entries with a rule, in their order.
   [[gnu::cold]] void join(std::string_view optimizer, const std::string& pattern, int g,
-                          const std::vector<std::string>& names) {
-    bool found = false;
-    std::size_t next = 0;
-    for (int& rule : rule_) {
-      if (rule == none) continue;
-      const std::string& name = names[next++];
-      if (!matches(pattern, name)) continue;
-      if (rule >= first_group && rule != g + first_group)
-        throw_error<RuntimeError>(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ",
-                                  g, "; it may be in one.");
-      rule = g + first_group;
-      found = true;
-    }
-    if (!found)
-      throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g,
-                            " matches no trainable parameter of the network.", did_you_mean(pattern, names));
-  }
+                          const std::vector<std::string>& names);
 
   std::vector<int> rule_;         // of each entry: an index into numbers_
   std::vector<Numbers> numbers_;  // own values, own values without decay, then those of the groups
 };
+
+#if TENON_DEFINES
+TENON_INLINE bool matches(std::string_view pattern, std::string_view name) {
+  const auto star = pattern.find('*');
+  if (star == pattern.npos) return pattern == name;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  for (std::size_t from = star; from <= name.size(); ++from)
+    if (matches(pattern.substr(star + 1), name.substr(from))) return true;
+  return false;
+}
+
+TENON_INLINE void UpdateRules::check_groups(std::string_view optimizer, Groups groups) {
+  long length = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const ParameterGroup& group = groups[g];
+    if (group.params.empty())
+      throw_error<ValueError>(optimizer, ": group ", g, " has no params: give names, or patterns such as \"*.bias\".");
+    if (group.weight_decay) check_not_negative(optimizer, text("weight_decay of group ", g), *group.weight_decay);
+    const long own_length = group.learning_rate ? group.learning_rate->length() : 0;
+    if (length && own_length && own_length != length)
+      throw_error<ValueError>(optimizer, ": the learning rate lists of the groups have ", length, " and ", own_length,
+                              " values; they must be equally long.");
+    length = own_length ? own_length : length;
+  }
+}
+TENON_INLINE void UpdateRules::start(std::string_view optimizer, Groups groups, const Entry* entries, int count) {
+  std::vector<std::string> names;
+  for (int e = 0; e < count; ++e) {
+    if (!entries[e].parameter || !entries[e].trainable) continue;
+    names.push_back(parameter_name(entries, e));
+    const bool decays = !groups.empty() || (names.back().find("beta") == std::string::npos &&
+                                            names.back().find("gamma") == std::string::npos);
+    rule_[std::size_t(e)] = decays ? own : without_decay;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const std::string& pattern : groups[g].params) join(optimizer, pattern, int(g), names);
+  numbers_.resize(groups.size() + first_group);
+}
+TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::string& pattern, int g,
+                                    const std::vector<std::string>& names) {
+  bool found = false;
+  std::size_t next = 0;
+  for (int& rule : rule_) {
+    if (rule == none) continue;
+    const std::string& name = names[next++];
+    if (!matches(pattern, name)) continue;
+    if (rule >= first_group && rule != g + first_group)
+      throw_error<RuntimeError>(optimizer, ": parameter '", name, "' is in the groups ", rule - first_group, " and ", g,
+                                "; it may be in one.");
+    rule = g + first_group;
+    found = true;
+  }
+  if (!found)
+    throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g,
+                          " matches no trainable parameter of the network.", did_you_mean(pattern, names));
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::nn

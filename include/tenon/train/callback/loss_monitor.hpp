@@ -1,9 +1,11 @@
 // Prints the loss while training.
 #pragma once
+#include <tenon/train/callback/callback.hpp>
+#if TENON_DEFINES
 #include <cstdio>
 
 #include <tenon/core/real_text.hpp>
-#include <tenon/train/callback/callback.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -11,19 +13,24 @@ namespace tenon::inline TENON_ABI {
 class LossMonitor {
  public:
   /// Throws ValueError for a negative number; 0 prints nothing.
-  explicit LossMonitor(long per_print_times = 1) : every_(per_print_times) {
-    if (per_print_times < 0)
-      throw_error<ValueError>("LossMonitor: per_print_times must be 0 or more, got ", per_print_times, ".");
-  }
-  void step_end(RunInfo& run) {
-    if (!run.training || every_ == 0 || run.cur_step_num % every_ != 0) return;
-    std::printf("epoch: %ld step: %ld, loss is %s\n", run.cur_epoch_num, run.step_in_epoch(),
-                detail::in_digits(run.loss(), 7).c_str());
-    std::fflush(stdout);
-  }
+  explicit LossMonitor(long per_print_times = 1);
+  void step_end(RunInfo& run);
 
  private:
   long every_;
 };
+
+#if TENON_DEFINES
+TENON_INLINE LossMonitor::LossMonitor(long per_print_times) : every_(per_print_times) {
+  if (per_print_times < 0)
+    throw_error<ValueError>("LossMonitor: per_print_times must be 0 or more, got ", per_print_times, ".");
+}
+TENON_INLINE void LossMonitor::step_end(RunInfo& run) {
+  if (!run.training || every_ == 0 || run.cur_step_num % every_ != 0) return;
+  std::printf("epoch: %ld step: %ld, loss is %s\n", run.cur_epoch_num, run.step_in_epoch(),
+              detail::in_digits(run.loss(), 7).c_str());
+  std::fflush(stdout);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

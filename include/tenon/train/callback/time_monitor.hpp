@@ -1,10 +1,13 @@
 // Prints how long each epoch took.
 #pragma once
+#include <tenon/train/callback/callback.hpp>
+#if TENON_DEFINES
+#include <algorithm>
 #include <cstdio>
 
 #include <tenon/core/real_text.hpp>
-#include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -15,17 +18,22 @@ namespace tenon::inline TENON_ABI {
 /// to leave out what the others do at the end of an epoch.
 class TimeMonitor {
  public:
-  void epoch_begin(RunInfo&) { start_ = detail::now(); }
-  void epoch_end(RunInfo& run) {
-    const double milliseconds = (detail::now() - start_) * 1000;
-    const double per_step = milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L));
-    std::printf("epoch time: %s ms, per step time: %s ms\n", detail::in_fixed_digits(milliseconds, 3).c_str(),
-                detail::in_fixed_digits(per_step, 3).c_str());
-    std::fflush(stdout);
-  }
+  void epoch_begin(RunInfo&);
+  void epoch_end(RunInfo& run);
 
  private:
   double start_ = 0;
 };
+
+#if TENON_DEFINES
+TENON_INLINE void TimeMonitor::epoch_begin(RunInfo&) { start_ = detail::now(); }
+TENON_INLINE void TimeMonitor::epoch_end(RunInfo& run) {
+  const double milliseconds = (detail::now() - start_) * 1000;
+  const double per_step = milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L));
+  std::printf("epoch time: %s ms, per step time: %s ms\n", detail::in_fixed_digits(milliseconds, 3).c_str(),
+              detail::in_fixed_digits(per_step, 3).c_str());
+  std::fflush(stdout);
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

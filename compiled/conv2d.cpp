@@ -1,0 +1,50 @@
+// Convolutions and their gradients of every element type.
+#include <tenon/ops/conv2d.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+using FinishChannels = FunctionRef<long, long, long>;
+
+template void conv2d(const Conv2dSizes&, const float*, const float*, float*, long, long, void*, FinishChannels);
+template void conv2d(const Conv2dSizes&, const double*, const double*, double*, long, long, void*, FinishChannels);
+template void conv2d(const Conv2dSizes&, const float16*, const float16*, float16*, long, long, void*, FinishChannels);
+template void conv2d(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long, void*,
+                     FinishChannels);
+
+template void conv2d_backward_input(const Conv2dSizes&, const float*, const float*, float*, long, long, void*,
+                                    FinishChannels);
+template void conv2d_backward_input(const Conv2dSizes&, const double*, const double*, double*, long, long, void*,
+                                    FinishChannels);
+template void conv2d_backward_input(const Conv2dSizes&, const float16*, const float16*, float16*, long, long, void*,
+                                    FinishChannels);
+template void conv2d_backward_input(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long, void*,
+                                    FinishChannels);
+
+template void conv2d_backward_weight(const Conv2dSizes&, const float*, const float*, float*, long, long, void*);
+template void conv2d_backward_weight(const Conv2dSizes&, const double*, const double*, double*, long, long, void*);
+template void conv2d_backward_weight(const Conv2dSizes&, const float16*, const float16*, float16*, long, long, void*);
+template void conv2d_backward_weight(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long,
+                                     void*);
+
+}  // namespace tenon::kernel
+TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI::ops::detail {
+
+template KernelWork forward_work<float>(const kernel::Conv2dSizes&);
+template KernelWork forward_work<double>(const kernel::Conv2dSizes&);
+template KernelWork forward_work<float16>(const kernel::Conv2dSizes&);
+template KernelWork forward_work<bfloat16>(const kernel::Conv2dSizes&);
+
+template KernelWork input_work<float>(const kernel::Conv2dSizes&);
+template KernelWork input_work<double>(const kernel::Conv2dSizes&);
+template KernelWork input_work<float16>(const kernel::Conv2dSizes&);
+template KernelWork input_work<bfloat16>(const kernel::Conv2dSizes&);
+
+template KernelWork weight_work<float>(const kernel::Conv2dSizes&);
+template KernelWork weight_work<double>(const kernel::Conv2dSizes&);
+template KernelWork weight_work<float16>(const kernel::Conv2dSizes&);
+template KernelWork weight_work<bfloat16>(const kernel::Conv2dSizes&);
+
+}  // namespace tenon::ops::detail

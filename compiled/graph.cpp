@@ -1,0 +1,6 @@
+// The walk through a compiled graph.
+#include <tenon/graph/executor.hpp>
+
+namespace tenon::inline TENON_ABI {
+template void Executor::run(const void* const*, long, const NoPolicy&);
+}  // namespace tenon

@@ -1,0 +1,29 @@
+// The sizes of a convolution and its gradients.
+#pragma once
+#include <tenon/core/config.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// x [n,c,h,w], weight [o, c/groups, kh, kw], y [n,o,oh,ow]; padding below and to the right follows from oh and ow.
+struct Conv2dSizes {
+  long n, c, h, w, o, oh, ow;
+  int kh, kw, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, groups;
+
+  /// The same for another batch size.
+  constexpr Conv2dSizes of(long batch) const {
+    Conv2dSizes s = *this;
+    s.n = batch;
+    return s;
+  }
+  constexpr long taps() const { return long(kh) * kw; }
+  constexpr long group_inputs() const { return c / groups; }
+  constexpr long group_outputs() const { return o / groups; }
+  /// A product of matrices, in each group: of one tap, which always meets the image.
+  constexpr bool pointwise() const {
+    return taps() == 1 && pad_top == 0 && pad_left == 0 && (oh - 1) * stride_h < h && (ow - 1) * stride_w < w;
+  }
+};
+
+}  // namespace tenon::kernel
+TENON_EXACT_END
