@@ -45,7 +45,7 @@ done
 
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"
-mkdir -p "$overlay/ops" "$overlay/nn" "$overlay/train/callback" "$work/tests/ops" "$work/tests/support"
+mkdir -p "$overlay/ops" "$overlay/nn" "$overlay/train/callback" "$overlay/io" "$work/tests/ops" "$work/tests/support"
 cp "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
@@ -54,12 +54,14 @@ for block in "$work"/CONTRIBUTING-*; do
   elif grep -q 'TEST_CASE("stop at time' "$block"; then mv "$block" "$work/tests/ops/stop_at_time.cpp"
   elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
   elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$overlay/train/callback/stop_at_time.hpp"
+  elif grep -q 'long lines_of' "$block"; then mv "$block" "$overlay/io/lines.hpp"
   else echo "CONTRIBUTING.md has a C++ block that this test does not know:"; cat "$block"; exit 1; fi
 done
 cat >"$work/tests/ops/all.cpp" <<'END'
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <tenon/tenon.hpp>
 #include <tenon/ops/hardtanh.hpp>
+#include <tenon/io/lines.hpp>
 #include <tenon/nn/scale.hpp>
 #include <tenon/train/callback/stop_at_time.hpp>
 #include "hardtanh.cpp"
@@ -84,7 +86,17 @@ TEST_CASE("a network of the documented cell and operator trains, with the docume
   CHECK(model.eval(data)["loss"] < before);
   CHECK(net.parameters_dict()["scale.factor"].view().count() == 4);
 }
+
+TEST_CASE("the documented function counts lines") {
+  io::write_file("three.txt", "a\nb\nc\n");
+  CHECK(io::lines_of("three.txt") == 3);
+}
 END
 "$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$work" -I"$work/include" -I"$source/include" "$work/tests/ops/all.cpp" \
   -o "$work/all" -lpthread
-"$work/all"
+(cd "$work" && ./all)
+# Its header only declares, in a unit that takes the compiled part.
+printf '#include <tenon/io/lines.hpp>\nlong lines = tenon::io::lines_of("a");\n' >"$work/lines.cpp"
+"$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -DTENON_COMPILED -I"$work/include" -I"$source/include" \
+  -c "$work/lines.cpp" -o "$work/lines.o"
+if nm -C "$work/lines.o" | grep -q ' [TW] .*lines_of'; then echo "lines_of is defined with TENON_COMPILED"; exit 1; fi
