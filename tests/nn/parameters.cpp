@@ -102,7 +102,11 @@ TEST_CASE("parameters: moving a network moves its handles, the values stay where
   const float* where = net.fc1.weight.values().data();
   const Net moved = std::move(net);
   CHECK(moved.fc1.weight.values().data() == where);
-  CHECK(net.fc1.weight.values().empty());
+  CHECK_THROWS_WITH_AS(
+      net.fc1.weight.values(),
+      "The values of a parameter [16,12] were asked for before it had any: call init_parameters() on its "
+      "network, make a Model of it, or call it once.",
+      RuntimeError);
 }
 
 TEST_CASE("parameters: a part that was used alone keeps its values when the network is bound") {

@@ -8,6 +8,10 @@
 
 namespace tenon::inline TENON_ABI {
 
+namespace detail {
+[[noreturn, gnu::cold]] void refuse_unbound(const TensorType& dims);
+}  // namespace detail
+
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
 ///
 /// T, S       element type and Shape (static)
@@ -45,9 +49,11 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
     return data ? *reinterpret_cast<const T*>(data) : unbound_.value;
   }
 
-  /// The elements, row-major. Empty before the network is bound (by a Model, its first call, or init_parameters()).
+  /// The elements, row-major. Throws RuntimeError before the network is bound (by init_parameters(), a Model, or its
+  /// first call).
   std::span<T> values() const {
-    return {reinterpret_cast<T*>(data), data ? static_cast<std::size_t>(dims.count(1)) : 0};
+    if (!data) detail::refuse_unbound(dims);
+    return {reinterpret_cast<T*>(data), static_cast<std::size_t>(dims.count(1))};
   }
   AnyTensor view() const { return AnyTensor(dims, 1, data); }
 
@@ -72,5 +78,17 @@ struct ParameterView : ops::Value<ParameterView<P, S>> {
   const P& parameter;
   constexpr explicit ParameterView(const P& p) : parameter(p) {}
 };
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE void refuse_unbound(const TensorType& dims) {
+  Sentence shape;
+  shape << dims;
+  throw_error<RuntimeError>("The values of a parameter ", shape.view(),
+                            " were asked for before it had any: call "
+                            "init_parameters() on its network, make a Model of it, or call it once.");
+}
+}  // namespace detail
+#endif  // TENON_DEFINES
 
 }  // namespace tenon

@@ -87,7 +87,8 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
             << " (distributions), got " << tenon::name(labels.dtype) << " " << labels;
     else if (classes ? !labels.same_shape(y) : !labels.same_shape(x))
       error << "SoftmaxCrossEntropyWithLogits got logits " << x << " and labels " << labels << " of "
-            << tenon::name(labels.dtype) << ", which must be " << (classes ? y : x);
+            << tenon::name(labels.dtype) << ", which must be " << (classes ? y : x)
+            << (!classes && labels.same_shape(y) ? ", or class numbers of int32" : "");
     return y;
   }
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }
