@@ -5,7 +5,8 @@
 #   clang  the same, or {{"..."}}
 #   nvcc   FixedString<31>{{'n', 'e', 't', '\000'}}, or {(char)'n', (char)'e', (char)0}
 # So each line is compared as it stands, as all its strings joined, and as all its letters joined. Lines that only echo
-# the source do not count.
+# the source do not count. Words that are the compilers' own may be given for each, `words of g++ || words of clang`,
+# and what they quote stands in '...', although g++ writes other marks.
 function unescaped(text,    result, at) {
   gsub(/\\000|\\0/, "", text)
   result = ""
@@ -24,13 +25,15 @@ function joined(line, literal,    all) {
   return squeezed(all)
 }
 function squeezed(text) { gsub(/[ \t]/, "", text); return text }
-function look(line) {
-  if (index(squeezed(line), wanted) || index(joined(line, strings), wanted) ||
-    index(joined(line, letters), wanted)) found = 1
+function plain(text) { gsub(/‘|’/, "'", text); return squeezed(text) }
+function look(line,    i) {
+  for (i = 1; i <= words; ++i)
+    if (index(plain(line), wanted[i]) || index(joined(line, strings), wanted[i]) ||
+      index(joined(line, letters), wanted[i])) found = 1
 }
 
 BEGIN {
-  wanted = squeezed(sentence)
+  words = split(squeezed(sentence), wanted, /\|\|/)
   strings = "\"([^\"\\\\]|\\\\.)*\""
   letters = "'(\\\\[0-7][0-7][0-7]|\\\\.|[^'\\\\])'"
 }

@@ -35,6 +35,12 @@ namespace detail {
     for (long f = 0; f < features; ++f) to[sample * features + f] = from[block_place(sample, f, features)];
   return image.set_rows(std::move(rows));
 }
+template <class T>
+struct ShapeAsArgument {
+  static constexpr Sentence sentence =
+      Sentence{} << "a shape is a template argument: Tensor<float, Shape<2, 3>>::full(1.0f), and with a batch of n "
+                    "Tensor<float, Shape<dyn, 3>>::full(1.0f, n)";
+};
 }  // namespace detail
 
 /// A tensor of element type T and Shape S, for example `Tensor<float, Shape<dyn, 3>>`. Elements are row-major.
@@ -132,6 +138,11 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     Tensor t = empty(n);
     for (T& element : t.values()) element = value;
     return t;
+  }
+  template <std::integral I, Element U>
+  static auto full(std::initializer_list<I>, U) {
+    using Wrong = Mistake<detail::ShapeAsArgument<T>>;
+    return Wrong::corrected;
   }
   static Tensor zeros(long n = 1) { return full(T(0), n); }
   static Tensor ones(long n = 1) { return full(T(1), n); }

@@ -80,6 +80,29 @@ template <class B>
 struct NoPower {
   static constexpr Sentence sentence = Sentence{} << "^ is no power in C++: write square(x) or pow(x, y)";
 };
+template <class Self>
+struct NoRange {
+  static constexpr Sentence say() {
+    if constexpr (requires(const Self& x) { x.values(); })
+      return Sentence{} << "a tensor is no range: x.values() has its elements, x[i] is row i";
+    else
+      return Sentence{}
+             << "a tensor in construct is no range: operators take it whole, slice<1, Part{0, 2}>(x) is a part";
+  }
+  static constexpr Sentence sentence = say();
+};
+/// What begin() and end() of a tensor give: enough for a user's loop to ask whether they differ, too little for the
+/// concepts of std::ranges.
+template <class Self>
+struct NoIterator {
+  template <class Other>
+  constexpr auto operator!=(const Other&) const {
+    using Wrong = Mistake<NoRange<Self>>;
+    return Wrong::corrected;
+  }
+  constexpr NoIterator& operator++() { return *this; }
+  constexpr void operator*() const {}
+};
 template <class X>
 constexpr auto abs_of(const X& x, Place at) {
   return abs(x, at);
@@ -123,6 +146,8 @@ struct GreaterEqual;
 /// of several friends with abbreviated ones.)
 template <class Self>
 struct Value : OperandTag {
+  constexpr detail::NoIterator<Self> begin() const { return {}; }
+  constexpr detail::NoIterator<Self> end() const { return {}; }
   template <OperandOrScalar B>
   friend constexpr auto operator+(At<Self> a, const B& b) {
     return binary<Add>(a.location.location, a.value, b);

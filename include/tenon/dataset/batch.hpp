@@ -79,4 +79,30 @@ constexpr BatchMaker<N> batch() {
   return {N, true};
 }
 
+namespace detail {
+template <class... A>
+struct WrongBatch {
+  static constexpr Sentence sentence =
+      Sentence{} << "batch takes the number of samples, and its option by name: dataset::batch(32), "
+                    "dataset::batch(32, {.drop_remainder = true})";
+};
+template <class... A>
+inline constexpr bool is_batch_call = false;
+template <std::convertible_to<long> N>
+inline constexpr bool is_batch_call<N> = true;
+template <std::convertible_to<long> N, std::convertible_to<BatchConfig> Config>
+inline constexpr bool is_batch_call<N, Config> = true;
+}  // namespace detail
+template <class... A>
+requires(!detail::is_batch_call<A...>)
+auto batch(const A&...) {
+  using Wrong = Mistake<detail::WrongBatch<A...>>;
+  return Wrong::corrected;
+}
+template <Dataset D>
+auto operator|(const D&, BatchMaker<dyn> (*)(long, BatchConfig)) {
+  using Wrong = Mistake<detail::StageNotCalled<D>>;
+  return Wrong::corrected;
+}
+
 }  // namespace tenon::dataset

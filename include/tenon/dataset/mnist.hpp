@@ -19,6 +19,11 @@ namespace detail {
 /// Bytes 0 .. 255 become floats in [0, 1]. Divided, not multiplied by 1/255: the result is the nearest float, as in
 /// numpy.
 void scale_pixels(const std::uint8_t* in, float* out, long count);
+template <class Directory>
+struct UsageLeftOut {
+  static constexpr Sentence sentence =
+      Sentence{} << "Mnist takes the folder and which images: dataset::Mnist{\"mnist\", dataset::Usage::train}";
+};
 }  // namespace detail
 
 /// The files of MNIST, or of Fashion-MNIST and others with the same names and sizes.
@@ -35,6 +40,12 @@ class Mnist : public Source<Mnist> {
   static constexpr long pixels = 28L * 28;
 
   Mnist(const std::string& directory, Usage usage);
+
+  template <std::convertible_to<std::string> Directory>
+  Mnist(const Directory&) {
+    using Wrong = Mistake<detail::UsageLeftOut<Directory>>;
+    static_cast<void>(Wrong::corrected);
+  }
 
   long size() const { return size_; }
   void sample(long index, void* const* out) const;

@@ -53,4 +53,23 @@ inline ShuffleMaker shuffle(long buffer_size, std::uint64_t seed = default_seed(
   return {buffer_size, seed};
 }
 
+namespace detail {
+template <class... A>
+struct WrongShuffle {
+  static constexpr Sentence sentence = Sentence{}
+                                       << "shuffle takes the number of rows that it mixes: dataset::shuffle(1000)";
+};
+}  // namespace detail
+template <class... A>
+requires(sizeof...(A) == 0 || sizeof...(A) > 2 || !(std::convertible_to<A, long> && ...))
+auto shuffle(const A&...) {
+  using Wrong = Mistake<detail::WrongShuffle<A...>>;
+  return Wrong::corrected;
+}
+template <Dataset D>
+auto operator|(const D&, ShuffleMaker (*)(long, std::uint64_t)) {
+  using Wrong = Mistake<detail::StageNotCalled<D>>;
+  return Wrong::corrected;
+}
+
 }  // namespace tenon::dataset

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <tenon/core/report.hpp>
 #include <tenon/dataset/column.hpp>
 #include <tenon/dataset/rows.hpp>
 
@@ -65,6 +66,21 @@ auto operator|(const D& data, const M& maker) {
   static_assert(any_order,
                 "prefetch must be the last stage: it hands out rows in their final order; write it after all others");
   if constexpr (any_order) return maker.applied_to(data);
+}
+
+namespace detail {
+template <class D>
+struct StageNotCalled {
+  static constexpr Sentence sentence = Sentence{}
+                                       << "a stage is called: data | dataset::shuffle(1000) | dataset::batch(32)";
+};
+}  // namespace detail
+/// `data | stage` without the call of the stage. (Overloaded stages have one of these beside them, as no template
+/// parameter is deduced from a set of functions.)
+template <Dataset D, StageMaker M, class... A>
+auto operator|(const D&, M (*)(A...)) {
+  using Wrong = Mistake<detail::StageNotCalled<D>>;
+  return Wrong::corrected;
 }
 
 /// One epoch as a range of rows.

@@ -35,6 +35,13 @@ constexpr auto& cell_at(const Chain<First, Rest...>& chain) {
   if constexpr (I == 0) return chain.first;
   else return cell_at<I - 1>(chain.rest);
 }
+
+template <class... Cells>
+struct NoChainIndex {
+  static constexpr Sentence sentence =
+      Sentence{} << "the cells of a SequentialCell have types of their own: cell<0>() is the first, and x = block(x) "
+                    "applies all; nn::CellList<Block, 12> has [i]";
+};
 }  // namespace detail
 
 /// Applies its cells in turn: `nn::SequentialCell<nn::Conv2d<3, 8, 3>, nn::BatchNorm2d<8>, nn::ReLU> block;`
@@ -59,6 +66,11 @@ struct SequentialCell : Cell<SequentialCell<Cells...>> {
   constexpr const auto& cell() const {
     static_assert(I >= 0 && I < int(sizeof...(Cells)), "SequentialCell::cell<I>: there are not so many cells");
     return detail::cell_at<I>(chain);
+  }
+  template <std::integral I>
+  constexpr auto operator[](I) const {
+    using Wrong = Mistake<detail::NoChainIndex<Cells...>>;
+    return Wrong::corrected;
   }
   static constexpr int size() { return int(sizeof...(Cells)); }
 

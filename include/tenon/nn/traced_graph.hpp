@@ -84,7 +84,8 @@ struct NotConstexpr {
     }
     b.write_skipped(s);
     return s << "::construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, "
-                "call constexpr functions only, print inside of if (!std::is_constant_evaluated())";
+                "call constexpr functions only, use no index behind the end, print inside of if "
+                "(!std::is_constant_evaluated())";
   }
   static constexpr Sentence sentence = find();
 };

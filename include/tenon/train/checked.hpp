@@ -126,7 +126,7 @@ void check_loss(const Loss& loss) {
 template <class X>
 constexpr std::string_view no_dataset() {
   if constexpr (std::is_convertible_v<X, std::string>)
-    return "a text is no data set: write dataset::Mnist{.dir = \"mnist\"} | dataset::batch(32)";
+    return "a text is no data set: write dataset::Mnist{\"mnist\", dataset::Usage::train} | dataset::batch(32)";
   else
     return "this is no data set: write dataset::from_arrays(dataset::column<Shape<28, 28>>(images), "
            "dataset::column<Shape<>>(labels)) | dataset::batch(32)";
@@ -176,12 +176,34 @@ struct WrongPredictCall<First, X...> {
                                                      "shape that the network takes";
 };
 
-/// The type of what is given to a Model in place of a network.
+/// What a list of callbacks, `{LossMonitor{10}, watch}`, is converted to.
+struct ListedCallbacks {
+  template <class First, class... More>
+  requires(std::is_class_v<First> && !is_options<First>)
+  ListedCallbacks(const First&, const More&...);
+};
+template <class Data>
+struct CallbacksInList {
+  static constexpr Sentence sentence =
+      Sentence{} << "callbacks follow each other without braces: model.train(2, data, LossMonitor{10}, TimeMonitor{})";
+};
+
+/// What metrics with names, or names of metrics, are converted to: `{"accuracy", nn::Accuracy{}}`, also as a map.
+struct ListedMetrics {
+  template <class... More>
+  ListedMetrics(const char*, const More&...);
+  ListedMetrics(std::initializer_list<ListedMetrics>);
+};
+
+/// The type of what is given to a Model in place of a network, or ListedMetrics.
 template <class First>
 struct NotANetwork {
   static constexpr Sentence say() {
     if constexpr (std::is_pointer_v<First>)
       return Sentence{} << "a Model takes the network itself, not its address: Model model{net, loss, optimizer}";
+    else if constexpr (std::is_same_v<First, ListedMetrics>)
+      return Sentence{} << "metrics follow each other without names or braces: Model model{net, loss, optimizer, "
+                           "nn::Accuracy{}}";
     else if constexpr (AnyCell<First>)
       return Sentence{} << "a Model refers to its network, which must live as long: Net net; Model model{net, ...}";
     else return Sentence{} << "the first argument of a Model is a network, struct Net : nn::Cell<Net>, as a variable";
@@ -201,4 +223,10 @@ class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Par
   using Wrong = Mistake<detail::NotANetwork<First>>;
   static_assert(Wrong::corrected == 0);
 };
+template <class First, class... Parts>
+requires(!std::is_lvalue_reference_v<First> && !detail::is_with_options<First>)
+Model(First&&, Parts...) -> Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...>;
+template <class Net, class Loss, class Optimizer>
+Model(Net&, Loss, Optimizer, detail::ListedMetrics)
+    -> Model<detail::NotANetwork<detail::ListedMetrics>, NoLoss, NoOptimizer, ModelOptions{}>;
 }  // namespace tenon

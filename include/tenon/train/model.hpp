@@ -129,6 +129,10 @@ class Model {
   auto train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     train(epochs, data, std::forward<Callbacks>(callbacks)...);
   }
+  template <dataset::Dataset Data>
+  auto train(long, const Data&, detail::ListedCallbacks) {
+    return report<detail::CallbacksInList<Data>>();
+  }
   template <class... A>
   requires(!detail::is_train_call<A...>)
   auto train(A&&...) {
@@ -379,9 +383,6 @@ class Model {
   detail::RunningThread training_{"Model.train"}, evaluating_{"Model.eval"};
 };
 
-template <class First, class... Parts>
-requires(!std::is_lvalue_reference_v<First> && !detail::is_with_options<First>)
-Model(First&&, Parts...) -> Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...>;
 template <class Net>
 Model(Net&) -> Model<Net, NoLoss, NoOptimizer, ModelOptions{}>;
 template <class Net, class Loss>

@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.L1Loss
 template <Reduction reduction = Reduction::mean>
 struct L1Loss : Cell<L1Loss<reduction>> {
-  constexpr auto construct(const auto& prediction, const auto& target) const {
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
     return reduced<reduction>(ops::abs(ops::sub(prediction, target)));
   }
 };

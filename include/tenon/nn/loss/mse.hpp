@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.MSELoss
 template <Reduction reduction = Reduction::mean>
 struct MSELoss : Cell<MSELoss<reduction>> {
-  constexpr auto construct(const auto& prediction, const auto& target) const {
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
     return reduced<reduction>(ops::square(ops::sub(prediction, target)));
   }
 };

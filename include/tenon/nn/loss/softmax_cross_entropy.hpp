@@ -16,7 +16,7 @@ namespace tenon::inline TENON_ABI::nn {
 ///             is none
 template <Reduction reduction = Reduction::mean>
 struct SoftmaxCrossEntropyWithLogits : Cell<SoftmaxCrossEntropyWithLogits<reduction>> {
-  constexpr auto construct(auto logits, auto labels) const {
+  constexpr auto construct(ops::Operand auto logits, auto labels) const {
     return reduced<reduction>(ops::softmax_cross_entropy(logits, labels));
   }
 };
