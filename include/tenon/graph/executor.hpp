@@ -135,14 +135,17 @@ class Executor {
   template <class Policy>
   void run_stage(std::size_t begin, std::size_t end, const Policy& policy) {
     const BlockShares shares = share(begin, end);
-    if constexpr (std::is_same_v<Policy, NoPolicy>) return run_shares(begin, end, shares);
-    for (long block = 0; block < shares.blocks; ++block)
-      for (std::size_t i = begin; i < end; ++i)
-        if (const Resolved& r = resolved_[i]; r.runs) {
-          policy.before(program_->node[r.row->node]);
-          run_blocks(i, i + 1, block, block + 1, 0, true);
-          policy.after(program_->node[r.row->node], arguments_of(r, block, 0));
-        }
+    if constexpr (std::is_same_v<Policy, NoPolicy>) {
+      run_shares(begin, end, shares);
+    } else {
+      for (long block = 0; block < shares.blocks; ++block)
+        for (std::size_t i = begin; i < end; ++i)
+          if (const Resolved& r = resolved_[i]; r.runs) {
+            policy.before(program_->node[r.row->node]);
+            run_blocks(i, i + 1, block, block + 1, 0, true);
+            policy.after(program_->node[r.row->node], arguments_of(r, block, 0));
+          }
+    }
   }
   BlockShares share(std::size_t begin, std::size_t end);
   void run_shares(std::size_t begin, std::size_t end, const BlockShares& shares);

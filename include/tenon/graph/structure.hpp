@@ -148,7 +148,7 @@ struct Structure {
   static constexpr Table table = make();
 
   static constexpr auto make_members() {
-    std::array<FixedMember, std::size_t(counts.members)> made;
+    std::array<FixedMember, std::size_t(counts.members)> made{};
     if constexpr (counts.members > 0) {
       const auto collected = detail::collect<Net>();
       for (std::size_t i = 0; i < made.size(); ++i) made[i] = collected.members[i];

@@ -39,7 +39,10 @@ refuses_table() {
 refuses_table "a row without a sentence" 'a ## 0 ## x' "lacks a field"
 refuses_table "a row for another program" 'a ## 1 ## x ## x' "must stand in the program once"
 refuses_table "a row that is no mistake" 'a ## 0 ## 1 ## -' "it compiles"
+refuses_table "a row with other words for each" 'a ## 0 ## zero ## nothing || nought' "does not say"
 refuses_table "a row with another sentence" 'a ## 0 ## zero ## nothing' "does not say"
+printf '%s\n' "a ## 0 ## zero ## nothing || 'zero'" >right.txt
+sh "$harness" right.txt || { echo "FAILED: the harness refuses the words of one compiler"; faults=1; }
 rm -f wrong.cpp right.cpp right.txt
 [ $faults -eq 0 ] && echo "The harness accepts what is right and refuses what is wrong."
 exit $faults
