@@ -1,10 +1,5 @@
 // Tenon, all of it but what needs a library of its own: tensors, operators, cells, training, data sets, files.
 #pragma once
-#if !defined(__cplusplus) || __cplusplus < 202002L
-#error "Tenon is C++20: compile with -std=c++20 (in CMake: set(CMAKE_CXX_STANDARD 20), or link tenon::tenon)"
-#elif !defined(__cpp_exceptions)
-#error "Tenon reports what is wrong at run time by exceptions: compile without -fno-exceptions"
-#else
 #include <tenon/core/macros_begin.hpp>
 // First those files in which compile errors are reported: compilers print how each came to be included.
 #include <tenon/core/tensor.hpp>
@@ -35,4 +30,3 @@
 #include <tenon/train/summary.hpp>
 // Last of all.
 #include <tenon/core/macros_end.hpp>
-#endif

@@ -52,6 +52,9 @@ refused g++ -freciprocal-math
 refused g++ -ffinite-math-only
 refused g++ -fno-signed-zeros
 refused g++ -fsingle-precision-constant
+refused g++ -fno-exceptions
+echo '#include <tenon/core/config.hpp>' | g++ -std=c++17 -I"$source/include" -fsyntax-only -x c++ - >"$work/text" 2>&1
+grep -q 'fatal error: Tenon is C++20: compile with -std=c++20' "$work/text" || fail "C++17: $(cat "$work/text")"
 harmless g++ -ffp-contract=fast -fno-trapping-math -fno-math-errno -frounding-math
 [ "$(uname -m)" != x86_64 ] || refused_at_run_time g++ -mfpmath=387
 

@@ -7,6 +7,13 @@
 <tenon/tenon.hpp>, which sets such macros aside, or include Tenon before what defines it"
 #endif
 
+// A file that nobody has ends the compilation; behind an #error g++ goes on, for 13,000 lines.
+#if !defined(__cplusplus) || __cplusplus < 202002L
+#include <Tenon is C++20: compile with -std=c++20, in CMake link tenon::tenon>
+#elif !defined(__cpp_exceptions)
+#include <Tenon reports errors at run time by exceptions: compile without -fno-exceptions>
+#endif
+
 #include <tenon/core/abi.hpp>
 
 #define TENON_VERSION "0.1.0"

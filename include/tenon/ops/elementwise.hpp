@@ -64,8 +64,12 @@ struct Elementwise : Operator<Op, Name> {
       if (t.dtype != Dtype::bool_) refuse("bool operands");
     }
   }
+  // Inlined by force: clang leaves an eval of some length as a call, and then its loop is none of vectors.
   template <class... V>
-  static constexpr auto evaluate(V... v) {
+  [[gnu::always_inline]] static constexpr auto evaluate(V... v) {
+#if defined(__clang__)
+    [[clang::always_inline]]
+#endif
     return Op::eval(static_cast<Compute<V>>(v)...);
   }
   struct Function {
