@@ -1,4 +1,5 @@
 // Log lines: form, levels, environment, and one whole line at a time.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // MNIST: the real files against figures from numpy, small files of our own, and every mistake in a folder.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <tenon/core/context.hpp>
 #include <tenon/dataset/batch.hpp>
 #include <tenon/dataset/shuffle.hpp>
 

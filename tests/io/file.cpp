@@ -1,4 +1,5 @@
 // Whole files: what is written is read, and whatever fails leaves the old file and no other.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../dataset/support.hpp"
 

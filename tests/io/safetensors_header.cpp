@@ -1,5 +1,6 @@
 // The header's parser under thousands of damaged files, its limits of time, and the golden files where they are
 // present.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // The table of a network: rows, shapes, counts by hand, totals, memory.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 

@@ -1,5 +1,6 @@
 // flags: -O0
 // The memory of training steps, as the compiler knows it: regions at their bounds, all together within 1 % of theirs.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -59,9 +59,22 @@ extern template KernelWork weight_work<bfloat16>(const kernel::Conv2dSizes&);
 extern template KernelWork weight_work<float>(const kernel::Conv2dSizes&);
 extern template KernelWork weight_work<double>(const kernel::Conv2dSizes&);
 #endif
+// A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_forward_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s));
+}
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_input_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s));
+}
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_weight_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s));
+}
+#else
 KernelWork block_forward_work(const kernel::Conv2dSizes& s);
 KernelWork block_input_work(const kernel::Conv2dSizes& s);
 KernelWork block_weight_work(const kernel::Conv2dSizes& s);
+#endif
 }  // namespace detail
 
 struct Conv2dBackwardInput;
@@ -244,20 +257,6 @@ constexpr auto conv2d(const X& x, const W& weight, std::source_location at = std
     return apply<WinogradConv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
   else return apply<Conv2d, Conv2d::config(options, X::dims, W::dims)>(at, x, weight);
 }
-
-#if TENON_DEFINES
-namespace detail {
-[[gnu::noinline]] TENON_INLINE KernelWork block_forward_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s));
-}
-[[gnu::noinline]] TENON_INLINE KernelWork block_input_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s));
-}
-[[gnu::noinline]] TENON_INLINE KernelWork block_weight_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s));
-}
-}  // namespace detail
-#endif  // TENON_DEFINES
 
 }  // namespace ops
 }  // namespace tenon

@@ -14,8 +14,18 @@ constexpr kernel::Conv2dSizes pooling_sizes(const TensorType& x, const TensorTyp
   y.extent[2] = c.first, y.extent[3] = c.second;
   return conv_sizes(x, w, y, c);
 }
+// A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork pooling_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::conv2d_max_pool_items(s), kernel::conv2d_max_pool_workspace(s.of(1)));
+}
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_pooling_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_max_pool_workspace(s));
+}
+#else
 KernelWork pooling_work(const kernel::Conv2dSizes& s);
 KernelWork block_pooling_work(const kernel::Conv2dSizes& s);
+#endif
 
 TENON_EXACT_BEGIN
 // What both share. keeps: operand 2 is the room for the winners.
@@ -87,16 +97,5 @@ struct Conv2dMaxPool : detail::PoolingConv2d<Conv2dMaxPool, "Conv2DMaxPool", fal
 /// The same where the gradient is asked for: operand 2, behind the weight, is the room (PoolWinners) for the numbers of
 /// the windows' winners.
 struct Conv2dMaxPoolWinners : detail::PoolingConv2d<Conv2dMaxPoolWinners, "Conv2DMaxPoolWinners", true> {};
-
-#if TENON_DEFINES
-namespace detail {
-[[gnu::noinline]] TENON_INLINE KernelWork pooling_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::conv2d_max_pool_items(s), kernel::conv2d_max_pool_workspace(s.of(1)));
-}
-[[gnu::noinline]] TENON_INLINE KernelWork block_pooling_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_max_pool_workspace(s));
-}
-}  // namespace detail
-#endif  // TENON_DEFINES
 
 }  // namespace tenon::ops

@@ -8,7 +8,15 @@ namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
 // At most one pixel of four wins.
+// A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork winner_work(const kernel::Conv2dSizes& s, long items,
+                                                                std::size_t workspace) {
+  return {items, conv_work(s, items * 4, 0).cost, aligned(long(workspace))};
+}
+#else
 KernelWork winner_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace);
+#endif
 }  // namespace detail
 
 TENON_EXACT_BEGIN
@@ -96,13 +104,5 @@ struct WinnerConv2dInput : Operator<WinnerConv2dInput, "WinnerConv2DInput"> {
   }
 };
 TENON_EXACT_END
-
-#if TENON_DEFINES
-namespace detail {
-[[gnu::noinline]] TENON_INLINE KernelWork winner_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
-  return {items, conv_work(s, items * 4, 0).cost, aligned(long(workspace))};
-}
-}  // namespace detail
-#endif  // TENON_DEFINES
 
 }  // namespace tenon::ops

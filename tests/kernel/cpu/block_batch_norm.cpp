@@ -1,5 +1,6 @@
 // Sums of images per channel: the same bits in both layouts, and in the order that kernel/cpu/sample_blocks.hpp
 // promises.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

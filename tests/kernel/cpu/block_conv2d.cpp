@@ -1,5 +1,6 @@
 // Convolution on blocks of samples: the bits of the row-major kernels, for any shape, batch, weights, and division into
 // parts.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

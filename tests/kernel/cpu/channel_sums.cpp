@@ -1,4 +1,5 @@
 // Sums of images per channel: both layouts have the bits of the order that is promised, for batches of any size.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

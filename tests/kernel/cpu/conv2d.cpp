@@ -1,4 +1,5 @@
 // Convolution and its gradients against the loops of the contract, bit for bit, for any division into parts.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conv2d_check.hpp"
 

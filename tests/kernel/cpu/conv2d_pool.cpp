@@ -1,5 +1,6 @@
 // Convolution with steps and a maximum over windows behind it, and its gradient: the bits of kernels one after the
 // other, in both layouts.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

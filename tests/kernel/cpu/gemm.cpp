@@ -1,4 +1,5 @@
 // Matrix products against the sums of the contract, bit for bit, in any form and for any division into parts.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 // The time loops of an LSTM: what is stored past the caches has the bits of what is not, and no name of another header
 // comes in between.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // Gradients from lists of winners: the bits of the kernels that get them as whole planes, in both layouts.
+// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
