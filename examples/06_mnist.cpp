@@ -126,7 +126,6 @@ void run(const Options& o, LeNet& net, const char* mode, const auto& train, cons
                             : "PyNative mode: operator by operator, as a debugger wants it.");
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
               nn::Accuracy{}, nn::Loss{}};
-  if (!o.load.empty()) load_checkpoint(o.load, net);
 
   EpochTime time;
   model.train(o.epochs, train, ProgressBar{}, time);
@@ -166,8 +165,9 @@ int main(int argc, char** argv) try {
   const auto learn = [&](const auto& train_set, const auto& test_set) {
     const auto train = train_set | dataset::shuffle(60000) | dataset::batch(o.batch);
     const auto test = test_set | dataset::batch(o.batch);
-    say_what_is_trained(o, train_set.size(), test_set.size());
     LeNet graph, pynative;
+    if (!o.load.empty()) load_checkpoint(o.load, graph), load_checkpoint(o.load, pynative);
+    say_what_is_trained(o, train_set.size(), test_set.size());
     if (o.mode != "pynative") run(o, graph, "graph", train, test);
     if (o.mode != "graph") run(o, pynative, "pynative", train, test);
     if (o.mode == "both" && hash_of(graph) != hash_of(pynative))
