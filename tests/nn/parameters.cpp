@@ -104,7 +104,7 @@ TEST_CASE("parameters: moving a network moves its handles, the values stay where
   CHECK(moved.fc1.weight.values().data() == where);
   CHECK_THROWS_WITH_AS(
       net.fc1.weight.values(),
-      "The values of a parameter [16,12] were asked for before it had any: call init_parameters() on its "
+      "The values of a parameter float32 [16,12] were asked for before it had any: call init_parameters() on its "
       "network, make a Model of it, or call it once.",
       RuntimeError);
 }

@@ -5,6 +5,9 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/value.hpp>
 #include <tenon/graph/structure.hpp>
+#if TENON_DEFINES
+#include <tenon/core/tensor_list.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -82,9 +85,7 @@ struct ParameterView : ops::Value<ParameterView<P, S>> {
 #if TENON_DEFINES
 namespace detail {
 [[gnu::noinline]] TENON_INLINE void refuse_unbound(const TensorType& dims) {
-  Sentence shape;
-  shape << dims;
-  throw_error<RuntimeError>("The values of a parameter ", shape.view(),
+  throw_error<RuntimeError>("The values of a parameter ", type_text(dims),
                             " were asked for before it had any: call "
                             "init_parameters() on its network, make a Model of it, or call it once.");
 }
