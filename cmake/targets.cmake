@@ -33,7 +33,8 @@ add_library(tenon::diagnostics ALIAS tenon_diagnostics)
 set_target_properties(tenon_diagnostics PROPERTIES EXPORT_NAME diagnostics)
 target_compile_options(tenon_diagnostics INTERFACE
   "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fmax-errors=1>"
-  "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ferror-limit=1>")
+  "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-ferror-limit=1>"
+  "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:SHELL:-Xcudafe --error_limit=1 -Xcompiler -fmax-errors=1>")
 
 # gdb shows values of Tenon in programs that link this: one source, which names the script (docs/debugging.md). And it
 # stops at every line of construct: g++ 12 marks no statements in function templates, so it shall mark lines.

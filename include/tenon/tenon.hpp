@@ -10,6 +10,7 @@
 #include <tenon/nn/cell_list.hpp>
 #include <tenon/nn/conv2d.hpp>
 #include <tenon/nn/grad.hpp>
+#include <tenon/nn/optim/learning_rate.hpp>
 #include <tenon/train/model.hpp>
 // The rest, in the order of their names.
 #include <tenon/core/context.hpp>

@@ -26,10 +26,16 @@ function joined(line, literal,    all) {
 }
 function squeezed(text) { gsub(/[ \t]/, "", text); return text }
 function plain(text) { gsub(/‘|’/, "'", text); return squeezed(text) }
+# nvcc quotes by "...", and says otherwise that a class has no such member.
+function requoted(text) {
+  gsub(/"/, "'", text)
+  sub(/ has no member /, " no member named ", text)
+  return squeezed(text)
+}
 function look(line,    i) {
   for (i = 1; i <= words; ++i)
-    if (index(plain(line), wanted[i]) || index(joined(line, strings), wanted[i]) ||
-      index(joined(line, letters), wanted[i])) found = 1
+    if (index(plain(line), wanted[i]) || index(requoted(line), wanted[i]) ||
+      index(joined(line, strings), wanted[i]) || index(joined(line, letters), wanted[i])) found = 1
 }
 
 BEGIN {

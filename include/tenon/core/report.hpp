@@ -63,13 +63,17 @@ template <class T>
 constexpr bool in_front_end() {
   return std::string_view(__PRETTY_FUNCTION__).find("unsigned long") != std::string_view::npos;
 }
+// What stands for the result there: a Broken (graph/traced.hpp), which takes whatever a program does with a result.
+template <class Used>
+struct PassedValue;
+template <class Used>
 struct Passed {
-  static constexpr int corrected = 0;
+  static constexpr typename PassedValue<Used>::type corrected{};
 };
 template <class Source, class Used>
 requires(in_front_end<Used>())
 struct MistakeOf<Source, Used> {
-  using type = Passed;
+  using type = Passed<Used>;
 };
 #endif
 

@@ -73,6 +73,10 @@ constexpr auto reshaped_given(const X& x, I... extents) {
   return reshape(x, extents...);
 }
 template <class X, class... I>
+constexpr auto flattened_given(const X& x, I... axes) {
+  return flatten(x, axes...);
+}
+template <class X, class... I>
 constexpr auto transposed_given(const X& x, I... axes) {
   return transpose(x, axes...);
 }
@@ -327,6 +331,10 @@ struct Value : OperandTag {
   template <std::integral... I>
   constexpr auto reshape(int extent, I... more) const {
     return detail::reshaped_given(self(), extent, more...);
+  }
+  template <std::integral... I>
+  constexpr auto flatten(int axis, I... more) const {
+    return detail::flattened_given(self(), axis, more...);
   }
   template <std::integral... I>
   constexpr auto transpose(int axis, I... more) const {

@@ -31,6 +31,7 @@ class Builder {
   int entry_count = 0;
   bool training = false;
   Sentence error;                 // the first failed shape rule, with the path of its cell
+  bool in_loss = false;           // what is traced is the loss of a Model, which is no cell of its network
   bool asks_values = false;       // construct looks at values: it can run operator by operator, not as a graph
   int scope = 0;                  // entry of the current cell
   int cells = detail::all_cells;  // that may still be entered; the results of others are made up
@@ -99,7 +100,8 @@ class Builder {
 
   constexpr void fail(const Sentence& what) {
     if (!error.empty()) return;
-    if (entry_count) {  // not `entries`: UBSan refuses to compare it with null in constant evaluation
+    if (in_loss) error << "loss: ";
+    else if (entry_count) {  // not `entries`: UBSan refuses to compare it with null in constant evaluation
       write_path(error, entries, scope, ".", true);
       error << ": ";
     }

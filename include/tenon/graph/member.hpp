@@ -13,6 +13,12 @@ namespace tenon::inline TENON_ABI {
 
 template <class T>
 concept AnyCell = requires { requires T::is_cell; };
+/// Whether a cell stands in the argument of its own base: `struct Net : nn::Cell<Net>`.
+template <class T>
+inline constexpr bool is_own_cell = true;
+template <class T>
+requires requires { typename T::cell_type; }
+inline constexpr bool is_own_cell<T> = std::is_same_v<typename T::cell_type, T>;
 template <class T>
 concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
 
@@ -42,7 +48,7 @@ constexpr bool is_plain() {
 template <class M>
 inline constexpr bool is_part = AnyCell<M> || AnyParameter<M>;
 template <class M, class E = std::remove_all_extents_t<M>>
-inline constexpr bool can_be_member = is_part<E> || is_plain<E>();
+inline constexpr bool can_be_member = (is_part<E> || is_plain<E>()) && is_own_cell<E>;
 
 // Of numbers, NaNs are equal and zeros of two signs are not: what counts is what a formula makes of them. A class says
 // it itself, but for equal bytes.
@@ -110,9 +116,18 @@ constexpr std::string_view kind_of_member() {
   if constexpr (std::is_pointer_v<M>) return "pointer";
   else return class_name<M>();
 }
+/// "the base of Block is nn::Cell<Net>, write struct Block : nn::Cell<Block>"
+template <class Wrong>
+constexpr Sentence wrong_base_sentence() {
+  return Sentence{} << "the base of " << class_name<Wrong>() << " is nn::Cell<"
+                    << class_name<typename Wrong::cell_type>() << ">, write struct " << class_name<Wrong>()
+                    << " : nn::Cell<" << class_name<Wrong>() << ">";
+}
 /// "Net.layers is of type vector, which a graph would not see: ..."
 template <class Self, int position, class... M>
 constexpr Sentence wrong_member_sentence(MemberTypes<M...>) {
+  using Wrong = std::remove_all_extents_t<std::tuple_element_t<std::size_t(position), std::tuple<M...>>>;
+  if constexpr (!is_own_cell<Wrong>) return wrong_base_sentence<Wrong>();
   constexpr std::string_view kinds[]{kind_of_member<std::remove_all_extents_t<M>>()...};
   return Sentence{}
          << class_name<Self>() << "." << external_member_name<Self, position>() << " is of type " << kinds[position]

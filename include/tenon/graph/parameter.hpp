@@ -31,7 +31,7 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   using shape = S;
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr bool trainable = Trainable;
-  static constexpr bool setting = requires { requires decltype(Init)::is_setting; };
+  static constexpr bool setting = requires { requires Init.is_setting; };  // nvcc makes a reference of decltype(Init)
   static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
     if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();
     else Init.fill(static_cast<T*>(data), t, key);

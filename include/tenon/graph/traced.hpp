@@ -52,7 +52,20 @@ struct Broken : ops::Value<Broken> {
   }
   constexpr float item() const { return 0; }
   constexpr explicit operator bool() const { return false; }
+#if defined(__CUDACC__)  // for the program behind an eager mistake, see core/report.hpp
+  static constexpr long count() { return 0; }
+  const float* data() const { return nullptr; }
+  float operator()(auto...) const { return 0; }
+#endif
 };
+#if defined(__CUDACC__)
+namespace detail {
+template <class Used>
+struct PassedValue {
+  using type = Broken;
+};
+}  // namespace detail
+#endif
 
 template <class V>
 inline constexpr bool is_broken = std::is_same_v<std::remove_cvref_t<V>, Broken>;

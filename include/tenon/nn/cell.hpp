@@ -47,6 +47,7 @@ namespace nn {
 template <class Self>
 struct Cell {
   static constexpr bool is_cell = true;
+  using cell_type = Self;
 
   constexpr Cell() {
     if constexpr (!tenon::detail::CheckedCell<Self>::ok) {

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// requires_grad(false).
 template <class Inner>
 struct Frozen : Cell<Frozen<Inner>> {
-  static_assert(AnyCell<Inner>, "Frozen<...> takes a cell");
+  static_assert(AnyCell<Inner> && is_own_cell<Inner>, "Frozen<...> takes a cell: struct Net : nn::Cell<Net>");
   static constexpr bool transparent = true, frozen = true;
   Inner cell;
 

@@ -52,7 +52,7 @@ struct NoChainIndex {
 /// source      MindSpore nn.SequentialCell
 template <class... Cells>
 struct SequentialCell : Cell<SequentialCell<Cells...>> {
-  static_assert((AnyCell<Cells> && ...),
+  static_assert(((AnyCell<Cells> && is_own_cell<Cells>) && ...),
                 "SequentialCell<...> takes cells; wrap a function of ops in a cell, such as nn::ReLU");
   static constexpr bool numbered = true;
   detail::Chain<Cells...> chain;

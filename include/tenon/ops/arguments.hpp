@@ -12,8 +12,18 @@ template <FixedString what, FixedString example, class X>
 struct TemplateArgument {
   static constexpr Sentence sentence = Sentence{} << what.view() << " as a template argument: " << example.view();
 };
+template <class X>
+struct FlattenedFrom {
+  static constexpr Sentence sentence =
+      Sentence{} << "flatten takes no axis, it keeps the first: flatten(x); others by reshape<Shape<dyn, 28, 28>>(x)";
+};
 }  // namespace detail
 
+template <Operand X, std::integral... I>
+constexpr auto flatten(const X&, int, I...) {
+  using Wrong = Mistake<detail::FlattenedFrom<X>>;
+  return Wrong::corrected;
+}
 template <Operand X, std::integral... I>
 constexpr auto softmax(const X&, int, I...) {
   using Wrong = Mistake<detail::TemplateArgument<"softmax takes its axis", "softmax<1>(x)", X>>;

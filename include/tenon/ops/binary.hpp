@@ -23,7 +23,7 @@ using Beside =
 
 template <class T, class X>
 constexpr decltype(auto) cast_to(const Location& at, const X& x) {
-  if constexpr (is_broken<X> || std::is_same_v<T, typename X::type>) return (x);
+  if constexpr (is_broken<X> || std::is_same_v<T, typename ElementOf<X>::type>) return (x);
   else return apply<Cast, Cast::Config{dtype_of<T>}>(at, x);
 }
 }  // namespace detail

@@ -221,7 +221,7 @@ class Model;
 template <class First, class... Parts>
 class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
   using Wrong = Mistake<detail::NotANetwork<First>>;
-  static_assert(Wrong::corrected == 0);
+  static_assert(sizeof(Wrong::corrected) != 0);
 };
 template <class First, class... Parts>
 requires(!std::is_lvalue_reference_v<First> && !detail::is_with_options<First>)

@@ -41,6 +41,14 @@ constexpr auto loss_of(const P& prediction, const X&... x) {
   if constexpr (std::is_same_v<Loss, NoLoss>) return prediction;
   else return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
 }
+/// The same in a trace, whose errors name the loss then.
+template <class Loss, class P, class... X>
+constexpr auto traced_loss(Builder& b, const P& prediction, const X&... x) {
+  b.in_loss = true;
+  const auto loss = loss_of<Loss>(prediction, x...);
+  b.in_loss = false;
+  return loss;
+}
 
 template <class A>
 constexpr auto total_of(const A& a) {
@@ -120,7 +128,7 @@ struct TrainStepIn {
   }
   template <class... X>
   static constexpr void trace_step(Builder& b, const X&... x) {
-    const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(prototype<Net>, x...), x...);
+    const auto loss = traced_loss<Loss>(b, predicted<Net, Loss, precision>(prototype<Net>, x...), x...);
     const auto total = total_loss(loss);
     check_precision<precision>(b);
     if constexpr (!is_broken<decltype(total)>) {
@@ -174,7 +182,7 @@ struct EvalStepIn {
   static constexpr void trace_step(Builder& b, const X&... x) {
     const auto prediction = predicted<Net, Loss, precision>(prototype<Net>, x...);
     check_precision<precision>(b);
-    if constexpr (!std::is_same_v<Loss, NoLoss>) output_losses(b, loss_of<Loss>(prediction, x...));
+    if constexpr (!std::is_same_v<Loss, NoLoss>) output_losses(b, traced_loss<Loss>(b, prediction, x...));
     output_losses(b, prediction);
   }
 };

@@ -1,4 +1,4 @@
-// expects: network: SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or float32 (distributions), got
+// expects: loss: SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or float32 (distributions), got
 // uint8 [n]
 #include <tenon/tenon.hpp>
 using namespace tenon;

@@ -1,4 +1,4 @@
-// expects: network: Sub of [n,1] and [n] would be [n,n]: only the leading extent can depend on n; give both the same
+// expects: loss: Sub of [n,1] and [n] would be [n,n]: only the leading extent can depend on n; give both the same
 // rank, with expand_dims or squeeze
 #include <tenon/tenon.hpp>
 using namespace tenon;

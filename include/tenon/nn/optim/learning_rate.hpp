@@ -6,11 +6,29 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/report.hpp>
 #if TENON_DEFINES
 #include <limits>
 #endif
 
 namespace tenon::inline TENON_ABI::nn {
+
+namespace detail {
+// What PyTorch and MindSpore give to an optimizer first: the parameters, or here the network itself.
+template <class F>
+inline constexpr bool holds_parameters =
+    requires { requires F::is_cell; } || requires { requires std::is_class_v<typename F::value_type>; };
+template <class F>
+inline constexpr bool is_text = std::is_convertible_v<const F&, std::string_view>;
+template <class F>
+struct NoLearningRate {
+  static constexpr Sentence sentence =
+      is_text<F> ? Sentence{} << "a learning rate is a number, a list of numbers, or a function of the step, no text: "
+                                 "nn::Momentum{.learning_rate = 0.01f}"
+                 : Sentence{} << "a Model hands the parameters to its optimizer, which takes numbers only: "
+                                 "nn::Momentum{.learning_rate = 0.01f}";
+};
+}  // namespace detail
 
 /// A number, a list with one value per step, or a function of the step (from 0): `0.1`, `{0.1, 0.05}`, `[](long step) {
 /// ... }`. One number in braces is that number for all steps.
@@ -26,8 +44,15 @@ class LearningRate {
       : LearningRate(
             std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
   template <class F>
-  requires requires(const F& f) { static_cast<float>(f(long{0})); }
+  requires(!detail::holds_parameters<F>) && requires(const F& f) { static_cast<float>(f(long{0})); }
   LearningRate(F f) : function_(std::make_shared<Holder<F>>(std::move(f))) {}
+  /// Stops the compilation with a sentence.
+  template <class F>
+  requires(detail::holds_parameters<F> || detail::is_text<F>)
+  LearningRate(const F&) {
+    using Wrong = Mistake<detail::NoLearningRate<F>>;
+    static_cast<void>(Wrong::corrected);
+  }
 
   /// The value of a step. Throws ValueError behind the end of a list.
   float at(long step) const;
