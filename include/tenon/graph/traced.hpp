@@ -55,7 +55,9 @@ struct Broken : ops::Value<Broken> {
 #if defined(__CUDACC__)  // for the program behind an eager mistake, see core/report.hpp
   static constexpr long count() { return 0; }
   const float* data() const { return nullptr; }
-  float operator()(auto...) const { return 0; }
+  constexpr Broken operator()(auto...) const { return *this; }
+  constexpr Broken operator[](auto) const { return *this; }
+  constexpr explicit operator double() const { return 0; }
 #endif
 };
 #if defined(__CUDACC__)

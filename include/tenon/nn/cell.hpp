@@ -126,8 +126,8 @@ struct Cell {
   }
 
  private:
-  // Of tensors from outside of a cell, which construct then sees as values of a graph. A cell with a wrong member is not
-  // traced: g++ has stopped before, nvcc's front end would not.
+  // Of tensors from outside of a cell, which construct then sees as values of a graph. A cell with a wrong member is
+  // not traced: g++ has stopped before, nvcc's front end would not.
   template <class... X>
   static constexpr bool is_outermost = (tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...) &&
                                        tenon::detail::can_be_called<Self, X...>;

@@ -66,6 +66,16 @@ constexpr Builder* builder_among(const X&... x) {
   return found;
 }
 
+/// What a traced function returned, one value or a tuple of them, becomes the outputs of the graph.
+template <class V>
+constexpr void add_outputs(Builder& b, const V& value) {
+  if constexpr (is_traced<V>) b.outputs.push_back(value.id);
+  else if constexpr (requires { std::tuple_size<V>::value; })
+    std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
+  else  // kept only if nothing has failed before, of which a Broken is left
+    b.fail(Sentence{} << "what is returned is no tensor, or tuple of tensors, that operators computed");
+}
+
 // Whether a class has a member of this name, which may be a template: two bases with one make it ambiguous.
 struct HasConstruct {
   void construct();

@@ -5,6 +5,7 @@
 #include <tenon/eager/apply.hpp>
 #include <tenon/eager/batch_size.hpp>
 #include <tenon/kernel/compiled.hpp>
+#include <tenon/nn/checked_cell.hpp>
 #include <tenon/ops/structural.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -25,12 +26,6 @@ struct FunctionGraph {
   static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
     add_outputs(
         b, F{}(Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
-  }
-  template <class V>
-  static constexpr void add_outputs(Builder& b, const V& value) {
-    if constexpr (is_traced<V>) b.outputs.push_back(value.id);
-    else if constexpr (requires { std::tuple_size<V>::value; })
-      std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
   }
 };
 

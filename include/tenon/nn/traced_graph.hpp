@@ -28,12 +28,6 @@ struct Forward {
     else if constexpr (returns_nothing<Net, X...>) b.fail(nothing_returned<Net>());
     else add_outputs(b, prototype<Net>.construct(x...));
   }
-  template <class V>
-  static constexpr void add_outputs(Builder& b, const V& value) {
-    if constexpr (is_traced<V>) b.outputs.push_back(value.id);
-    else if constexpr (requires { std::tuple_size<V>::value; })
-      std::apply([&](const auto&... v) { (add_outputs(b, v), ...); }, value);
-  }
 };
 
 template <class Source>

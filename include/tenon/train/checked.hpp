@@ -222,6 +222,16 @@ template <class First, class... Parts>
 class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
   using Wrong = Mistake<detail::NotANetwork<First>>;
   static_assert(sizeof(Wrong::corrected) != 0);
+#if defined(__CUDACC__)  // for the program behind it, see core/report.hpp
+ public:
+  template <class... A>
+  Model(A&&...) {}
+  template <class Net, class Loss, class Optimizer>
+  Model(Net&, Loss, Optimizer, detail::ListedMetrics) {}
+  void train(auto&&...) {}
+  Broken eval(auto&&...) { return {}; }
+  Broken predict(auto&&...) { return {}; }
+#endif
 };
 template <class First, class... Parts>
 requires(!std::is_lvalue_reference_v<First> && !detail::is_with_options<First>)
