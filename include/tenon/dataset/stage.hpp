@@ -83,6 +83,20 @@ auto operator|(const D&, M (*)(A...)) {
   return Wrong::corrected;
 }
 
+#if defined(__CUDACC__)
+// A wrong stage is a Broken in nvcc's front end (core/report.hpp), and so is what stands behind it.
+template <class D, class B>
+requires requires(const B& broken) { broken.builder; }
+B operator|(const D&, const B& broken) {
+  return broken;
+}
+template <class B, StageMaker M>
+requires requires(const B& broken) { broken.builder; }
+B operator|(const B& broken, const M&) {
+  return broken;
+}
+#endif
+
 /// One epoch as a range of rows.
 template <Dataset D>
 auto rows(const D& data, std::uint64_t epoch = 0) {
