@@ -126,20 +126,14 @@ struct Cell {
   }
 
  private:
-  // Of tensors from outside of a cell, which construct then sees as values of a graph. A cell with a wrong member is
-  // not traced: g++ has stopped before, nvcc's front end would not.
+  // Of tensors from outside of a cell, which construct then sees as values of a graph.
   template <class... X>
-  static constexpr bool is_outermost = (tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...) &&
-                                       tenon::detail::can_be_called<Self, X...>;
+  static constexpr bool is_outermost = (tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...);
   template <class X>
   using Seen = Traced<typename tenon::detail::KeyFor<X>::type::type, typename tenon::detail::KeyFor<X>::type::shape>;
   template <class... X>
-  using CheckedArguments =
-      std::conditional_t<(tenon::detail::is_numbers<X> && ...), tenon::detail::NumbersGiven<Self, X...>,
-                         tenon::detail::CheckedNetwork<is_outermost<X...>, Self, X...>>;
-  template <class... X>
-  using Checked = std::conditional_t<tenon::detail::can_be_called<Self, X...>, CheckedArguments<X...>,
-                                     tenon::detail::CheckedCell<Self>>;
+  using Checked = std::conditional_t<(tenon::detail::is_numbers<X> && ...), tenon::detail::NumbersGiven<Self, X...>,
+                                     tenon::detail::CheckedNetwork<is_outermost<X...>, Self, X...>>;
 
   ParameterList bound() const {
     const ParameterList parameters(self());

@@ -36,9 +36,6 @@ struct CheckedCell {
   }
   static constexpr Sentence sentence = say();
 };
-// Asked with a call's arguments, when the class of the cell is complete.
-template <class Self, class... X>
-inline constexpr bool can_be_called = CheckedCell<Self>::ok;
 
 template <class V>
 inline constexpr bool is_tuple = false;
