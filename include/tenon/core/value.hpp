@@ -99,13 +99,20 @@ struct NoRange {
 /// concepts of std::ranges.
 template <class Self>
 struct NoIterator {
+  // nvcc's front end looks at the element before it asks for the end: anything may be made of it
+  struct Element {
+    template <class T>
+    constexpr operator T() const {
+      return T();
+    }
+  };
   template <class Other>
   constexpr auto operator!=(const Other&) const {
     using Wrong = Mistake<NoRange<Self>>;
     return Wrong::corrected;
   }
   constexpr NoIterator& operator++() { return *this; }
-  constexpr void operator*() const {}
+  constexpr Element operator*() const { return {}; }
 };
 template <class X>
 constexpr auto abs_of(const X& x, Place at) {
