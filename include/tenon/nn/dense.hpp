@@ -30,4 +30,11 @@ struct Dense : Cell<Dense<In, Out, config, weight_init, bias_init>> {
   }
 };
 
+/// PyTorch's name, which says ours.
+template <int In, int Out, auto...>
+struct Linear {
+  static_assert(In < 0 && In > 0,
+                "a fully connected layer is nn::Dense here, as in MindSpore: nn::Dense<16, 10> head;");
+};
+
 }  // namespace tenon::nn

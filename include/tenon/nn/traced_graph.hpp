@@ -119,5 +119,11 @@ struct CheckedNetwork<true, Net, X...> {
   static constexpr const Sentence& sentence = Graph::sentence;
   static constexpr bool ok = Graph::ok || Graph::asks_values;
 };
+#if defined(__CUDACC__)
+// nvcc's front end looks at the network before it looks at its constructor, which says this.
+template <class Net, class... X>
+requires(!__is_literal_type(Net))
+struct CheckedNetwork<true, Net, X...> : CheckedCell<Net> {};
+#endif
 
 }  // namespace tenon::detail
