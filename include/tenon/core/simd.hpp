@@ -58,7 +58,11 @@ struct Simd {
   [[gnu::always_inline]] Simd(T value) : lanes(value - Vector{}) {}
 
   /// Reads Width elements; the address needs the alignment of T only.
-  [[gnu::always_inline]] static Simd load(const T* from) { return Vector(*reinterpret_cast<const Unaligned*>(from)); }
+  [[gnu::always_inline]] static Simd load(const T* from) {
+    // a copy first: clang would bind the constructor's reference to what is not aligned
+    const Vector elements = *reinterpret_cast<const Unaligned*>(from);
+    return elements;
+  }
   [[gnu::always_inline]] void store(T* to) const { *reinterpret_cast<Unaligned*>(to) = lanes; }
   [[gnu::always_inline]] T operator[](int lane) const { return lanes[lane]; }
 

@@ -20,7 +20,8 @@ template <class To, class From>
 template <int Width>
 [[gnu::always_inline]] inline Simd<std::uint16_t, Width> load_bits(const void* from) {
   using Bits = Simd<std::uint16_t, Width>;
-  return typename Bits::Vector(*static_cast<const typename Bits::Unaligned*>(from));
+  const typename Bits::Vector elements = *static_cast<const typename Bits::Unaligned*>(from);
+  return elements;
 }
 template <int Width>
 [[gnu::always_inline]] inline void store_bits(Simd<std::uint16_t, Width> bits, void* to) {
