@@ -35,7 +35,6 @@ END
 -fsanitize=address
 -fsanitize=thread
 -D_GLIBCXX_ASSERTIONS
--D_GLIBCXX_DEBUG
 END
 }
 

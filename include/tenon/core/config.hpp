@@ -16,6 +16,10 @@
 
 #include <tenon/core/abi.hpp>
 
+#if defined(_GLIBCXX_DEBUG) && _GLIBCXX_RELEASE < 13
+#include <Tenon needs a constexpr std::vector, which -D_GLIBCXX_DEBUG of g++ 12 lacks: take -D_GLIBCXX_ASSERTIONS>
+#endif
+
 #define TENON_VERSION "0.1.0"
 
 #if defined(__FAST_MATH__)
