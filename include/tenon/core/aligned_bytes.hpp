@@ -44,7 +44,7 @@ namespace detail {
 }
 }  // namespace detail
 
-TENON_INLINE AlignedBytes::AlignedBytes(std::size_t bytes, const char* what)
+TENON_INLINE_CONSTRUCTOR AlignedBytes::AlignedBytes(std::size_t bytes, const char* what)
     : data_(detail::aligned_memory(bytes, what)) {
   detail::prefer_large_pages(data_.get(), bytes);
 }

@@ -51,7 +51,8 @@ struct AnyTensor {
 std::string shape_text(std::span<const std::int64_t> extents);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE AnyTensor::AnyTensor(const TensorType& type, long n, void* first, Device where)
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR AnyTensor::AnyTensor(const TensorType& type, long n, void* first,
+                                                                Device where)
     : dtype(type.dtype), rank(type.rank), device(where), data(first) {
   for (int axis = 0; axis < rank; ++axis) extent[axis] = type.size(axis, n);
 }

@@ -60,8 +60,11 @@ static_assert(sizeof(1.0) == sizeof(double),
 // compiled/tenon.cpp defines TENON_COMPILED_PART: its object has all these functions, also those that it does not call.
 #if defined(TENON_COMPILED_PART)
 #define TENON_INLINE [[gnu::used]] inline
+// of constructors and destructors that are inline clang keeps the variant for derived classes alone
+#define TENON_INLINE_CONSTRUCTOR [[gnu::used, gnu::weak]]
 #else
 #define TENON_INLINE inline
+#define TENON_INLINE_CONSTRUCTOR inline
 #endif
 
 // Between these two lines arrays may have as many elements as an int among the template arguments says. g++ sees in

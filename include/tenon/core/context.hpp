@@ -164,8 +164,10 @@ TENON_INLINE void set_context(const ContextChange& change) {
 [[gnu::noinline]] TENON_INLINE void set_context(const std::string& key, const std::string& value) {
   set_context(detail::context_change(key, value));
 }
-TENON_INLINE ContextScope::ContextScope(const ContextChange& change) : before_(get_context()) { set_context(change); }
-TENON_INLINE ContextScope::~ContextScope() {
+TENON_INLINE_CONSTRUCTOR ContextScope::ContextScope(const ContextChange& change) : before_(get_context()) {
+  set_context(change);
+}
+TENON_INLINE_CONSTRUCTOR ContextScope::~ContextScope() {
   detail::process_context() = before_;
   ThreadPool::instance().set_threads(before_.num_threads);
 }

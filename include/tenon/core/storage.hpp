@@ -153,7 +153,8 @@ class Storage {
 };
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE Storage::Storage(std::size_t bytes) : Storage(SizeClass{size_class(bytes)}) {}
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Storage::Storage(std::size_t bytes)
+    : Storage(SizeClass{size_class(bytes)}) {}
 [[gnu::noinline]] TENON_INLINE void Storage::refuse(std::size_t bytes) {
   throw_error<OutOfMemory>(
       "A tensor of ", bytes,

@@ -110,7 +110,7 @@ inline int draw_digit(std::uint64_t key, std::uint8_t* out) {
 
 TENON_EXACT_END
 
-TENON_INLINE SampleCount::SampleCount(long count) : value(count) {
+TENON_INLINE_CONSTRUCTOR SampleCount::SampleCount(long count) : value(count) {
   if (count < 1) throw_error<ValueError>("Digits with .size = ", count, ": the number of samples must be 1 or more.");
 }
 

@@ -49,7 +49,7 @@ namespace detail {
 [[gnu::cold]] inline std::string axes_text(std::uint64_t n) { return text(n, n == 1 ? " axis" : " axes"); }
 }  // namespace detail
 
-TENON_INLINE Idx::Idx(const std::string& path, int rank, std::uint64_t limit)
+TENON_INLINE_CONSTRUCTOR Idx::Idx(const std::string& path, int rank, std::uint64_t limit)
     : Idx(path, io::read_gzip_or_plain(path, limit), rank) {}
 TENON_INLINE std::uint32_t Idx::big_endian(std::size_t at) const {
   std::uint32_t value = 0;
@@ -68,7 +68,7 @@ TENON_INLINE void Idx::check_magic(const std::string& path) const {
     detail::refuse_idx(path, text("it has ", detail::axes_text(found), ", not ", asked),
                        "Are the files of images and of labels mixed up?");
 }
-TENON_INLINE Idx::Idx(const std::string& path, std::string content, int rank)
+TENON_INLINE_CONSTRUCTOR Idx::Idx(const std::string& path, std::string content, int rank)
     : content_(std::move(content)), rank_(rank) {
   if (rank < 1 || rank > AnyTensor::max_axes)
     throw_error<ValueError>("An IDX file was asked for ", rank, " axes, legal are 1 .. ", +AnyTensor::max_axes, ".");

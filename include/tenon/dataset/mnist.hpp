@@ -84,7 +84,7 @@ TENON_INLINE void scale_pixels(const std::uint8_t* in, float* out, long count) {
 }
 }  // namespace detail
 
-[[gnu::noinline]] TENON_INLINE Mnist::Mnist(const std::string& directory, Usage usage) {
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Mnist::Mnist(const std::string& directory, Usage usage) {
   if (!io::directory_exists(directory))
     throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ",
                               detail::mnist_file_names(usage), ".");

@@ -172,9 +172,9 @@ struct PrefetchThread::State {
   std::thread thread;
 };
 
-TENON_INLINE PrefetchThread::PrefetchThread(long size, long slots, Read read, void* queue)
+TENON_INLINE_CONSTRUCTOR PrefetchThread::PrefetchThread(long size, long slots, Read read, void* queue)
     : state_(std::make_unique<State>(size, slots, read, queue)) {}
-TENON_INLINE PrefetchThread::~PrefetchThread() = default;
+TENON_INLINE_CONSTRUCTOR PrefetchThread::~PrefetchThread() = default;
 
 TENON_INLINE void PrefetchThread::start(std::uint64_t epoch) {
   State& s = *state_;

@@ -130,8 +130,8 @@ class RootScope {
 };
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE CellScope::CellScope(const void* cell, std::uint64_t type,
-                                                    const std::source_location& at)
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR CellScope::CellScope(const void* cell, std::uint64_t type,
+                                                                const std::source_location& at)
     : frame_(Frame::of_thread()),
       cell_(frame_.cell),
       type_(frame_.cell_type),

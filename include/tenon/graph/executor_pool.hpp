@@ -136,13 +136,13 @@ class SharedExecutors {
 
 }  // namespace detail
 
-TENON_INLINE ExecutorPool::ExecutorPool() : shared_(new Shared) {}
-TENON_INLINE ExecutorPool::~ExecutorPool() {
+TENON_INLINE_CONSTRUCTOR ExecutorPool::ExecutorPool() : shared_(new Shared) {}
+TENON_INLINE_CONSTRUCTOR ExecutorPool::~ExecutorPool() {
   if (Shared* const shared = shared_.load(); shared->of_this_process()) delete shared;
 }
-TENON_INLINE ExecutorPool::Lease::Lease(ExecutorPool& pool, const Program& program)
+TENON_INLINE_CONSTRUCTOR ExecutorPool::Lease::Lease(ExecutorPool& pool, const Program& program)
     : shared_(pool.shared()), slot_(shared_.take(program)) {}
-TENON_INLINE ExecutorPool::Lease::~Lease() { shared_.give_back(slot_); }
+TENON_INLINE_CONSTRUCTOR ExecutorPool::Lease::~Lease() { shared_.give_back(slot_); }
 TENON_INLINE Executor& ExecutorPool::Lease::operator*() const { return slot_.executor; }
 
 TENON_INLINE int ExecutorPool::most() { return Shared::most(); }

@@ -93,7 +93,7 @@ void check_writable(const std::string& path);
 void write_file(const std::string& path, std::string_view content);
 
 #if TENON_DEFINES
-TENON_INLINE FileHandle::~FileHandle() {
+TENON_INLINE_CONSTRUCTOR FileHandle::~FileHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 

@@ -135,7 +135,7 @@ namespace detail {
 }
 }  // namespace detail
 
-TENON_INLINE Safetensors::Safetensors(const std::string& path) {
+TENON_INLINE_CONSTRUCTOR Safetensors::Safetensors(const std::string& path) {
   const FileHandle file = open_to_read(path);
   const std::uint64_t size = size_of_file(file, path);
   const std::string json = detail::read_header(file, path, size);

@@ -131,7 +131,7 @@ inline void freeze_as_flagged(Executor& executor, const ParameterList& parameter
 }
 
 #if TENON_DEFINES
-TENON_INLINE ParameterRef::ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
+TENON_INLINE_CONSTRUCTOR ParameterRef::ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
     : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
 TENON_INLINE void ParameterRef::set_data(const AnyTensor& values) const {
   const AnyTensor own = view();

@@ -65,7 +65,7 @@ ScaleOf<precision> loss_scale_of([[maybe_unused]] const Optimizer& optimizer, [[
 }
 
 #if TENON_DEFINES
-TENON_INLINE LossScale::LossScale(const DynamicLossScaleManager& manager, float divisor)
+TENON_INLINE_CONSTRUCTOR LossScale::LossScale(const DynamicLossScaleManager& manager, float divisor)
     : value_(manager.init_loss_scale), factor_(manager.scale_factor), window_(manager.scale_window) {
   check("DynamicLossScaleManager: init_loss_scale", manager.init_loss_scale);
   check("DynamicLossScaleManager: scale_factor", manager.scale_factor);

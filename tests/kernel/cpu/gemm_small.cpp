@@ -65,7 +65,8 @@ void check_all() {
   check<T, 1, 10, 512>(), check<T, 4, 4, 4>(), check<T, 8, 8, 8>(), check<T, 9, 5, 3>(), check<T, 6, 64, 25>(),
       check<T, 17, 70, 33>(), check<T, 12, 56, 1>(), check<T, 32, 10, 84>();
   check<T, 8, 4, 0>(), check<T, 10, 25, 0>(), check<T, 15, 16, 0>();
-  CHECK(checked == 32 + 22);  // those whose right operand is transposed are left to the others
+  // those whose right operand is transposed are left to the others, and all where a vector has two elements
+  CHECK(checked == 32 + (simd_width<T> < 4 ? 0 : 22));
 }
 }  // namespace
 

@@ -83,12 +83,12 @@ TENON_INLINE float LearningRate::checked(float v) {
     throw_error<ValueError>("A learning rate must be a finite number, 0 or more, got ", v, ".");
   return v;
 }
-TENON_INLINE LearningRate::LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
-TENON_INLINE LearningRate::LearningRate(std::vector<float> values) : list_(std::move(values)) {
+TENON_INLINE_CONSTRUCTOR LearningRate::LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
+TENON_INLINE_CONSTRUCTOR LearningRate::LearningRate(std::vector<float> values) : list_(std::move(values)) {
   if (list_.empty()) throw_error<ValueError>("A learning rate list needs at least one value.");
   for (float v : list_) checked(v);
 }
-TENON_INLINE LearningRate::LearningRate(const std::vector<double>& values)
+TENON_INLINE_CONSTRUCTOR LearningRate::LearningRate(const std::vector<double>& values)
     : LearningRate(std::vector<float>(values.begin(), values.end())) {}
 TENON_INLINE float LearningRate::at(long step) const {
   if (function_) return checked(function_->at(step));

@@ -21,7 +21,7 @@ class LossMonitor {
 };
 
 #if TENON_DEFINES
-TENON_INLINE LossMonitor::LossMonitor(long per_print_times) : every_(per_print_times) {
+TENON_INLINE_CONSTRUCTOR LossMonitor::LossMonitor(long per_print_times) : every_(per_print_times) {
   if (per_print_times < 0)
     throw_error<ValueError>("LossMonitor: per_print_times must be 0 or more, got ", per_print_times, ".");
 }

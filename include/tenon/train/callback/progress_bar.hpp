@@ -65,7 +65,7 @@ inline constexpr int longest_bar = 20, shortest_bar = 4;
 }
 }  // namespace detail
 
-TENON_INLINE ProgressBar::ProgressBar(std::FILE* to) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {}
+TENON_INLINE_CONSTRUCTOR ProgressBar::ProgressBar(std::FILE* to) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {}
 
 TENON_INLINE void ProgressBar::epoch_begin(RunInfo&) {
   start_ = detail::now();
