@@ -162,14 +162,14 @@ template <class A, class T, class R, class F, class Finish>
   const bool vertical = w.vertical();
   const long width = w.length(), results = vertical ? width : 1,
              together = vertical && width > 3 ? reduce_chains : lanes;
-  if (w.elements == 0 || width > lanes || !w.is_short()) return begin;
+  if (lanes < 4 || w.elements == 0 || width > lanes || !w.is_short()) return begin;  // two lanes serve nothing
   // the last ones read further
   const long step = w.stride[0], first = ceil_div(begin, results), safe = (w.elements - lanes) / step;
   const long blocks = ((end / results < safe ? end / results : safe) - first) / together, from = first * results;
   if (blocks <= 0) return begin;
   if (begin < from) reduce_range(w, x, y, begin, from, initial, f, finish);
   if (vertical && width > 3) reduce_columns(w, x + first * step, y + from, blocks, initial, f, finish);
-  else reduce_rows(w, x + first * step, y + from, blocks, initial, f, finish);
+  else if constexpr (lanes >= 4) reduce_rows(w, x + first * step, y + from, blocks, initial, f, finish);
   return from + blocks * together * results;
 }
 }  // namespace detail
