@@ -1,5 +1,5 @@
 // Matrix products of every element type.
-#include <tenon/kernel/cpu/gemm_update.hpp>
+#include <tenon/kernel/cpu/gemm/fused_update.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {

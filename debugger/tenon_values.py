@@ -205,8 +205,8 @@ class Block:
         c = size_class
         self.bytes = (c + 1) * 64 if c < 4 else (4 + c % 4 + 1) << (c // 4 + 5)
         self.adopted = block.member("destroy").integer() != 0
-        self.in_blocks = block.member("in_blocks").integer() != 0
-        self.rows = number_at(block.member("rows"), "Q") if self.in_blocks else 0
+        self.in_nchw16n = block.member("in_nchw16n").integer() != 0
+        self.rows = number_at(block.member("rows"), "Q") if self.in_nchw16n else 0
 
     def check(self, data, size):
         """The elements lie inside, unless an object of another library keeps them."""
@@ -214,10 +214,10 @@ class Block:
             raise Unreadable("elements outside of their block")
 
 
-BLOCK_SAMPLES = 16  # core/sample_blocks.hpp
+BLOCK_SAMPLES = 16  # core/nchw16n.hpp
 
 
-def place_in_blocks(data, features):
+def place_in_nchw16n(data, features):
     def place(i):
         sample, feature = divmod(i, features)
         at = (sample // BLOCK_SAMPLES * features + feature) * BLOCK_SAMPLES + sample % BLOCK_SAMPLES
@@ -243,14 +243,14 @@ def tensor(value):
             raise Unreadable("batch size %d" % n)
         data, block = storage.member("data_").integer(), Block(storage.member("block_"), pointer)
         place, remark = in_rows(data, dtype), ""
-        if block.in_blocks and len(extents) == 4:
+        if block.in_nchw16n and len(extents) == 4:
             features = count_of(extents, 1)
             if block.rows:  # somebody has asked for them; they count from then on
                 place = in_rows(block.rows + Block.HEADER, dtype)
             else:
                 whole = -(-n // BLOCK_SAMPLES) * BLOCK_SAMPLES
                 block.check(data, whole * features * dtype.size)
-                place, remark = place_in_blocks(data, features), ", stored in blocks of 16 samples"
+                place, remark = place_in_nchw16n(data, features), ", stored in blocks of 16 samples"
         else:
             block.check(data, count * dtype.size)
         return "%s %s %s%s" % (dtype.name, shape_text(extents, n), values_text(value, dtype, count, place), remark)

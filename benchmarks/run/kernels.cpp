@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <tenon/core/philox.hpp>
-#include <tenon/kernel/cpu/conv2d.hpp>
-#include <tenon/kernel/cpu/gemm.hpp>
-#include <tenon/kernel/cpu/pool2d.hpp>
+#include <tenon/kernel/cpu/conv/conv2d.hpp>
+#include <tenon/kernel/cpu/gemm/gemm.hpp>
+#include <tenon/kernel/cpu/pool/pool2d.hpp>
 
 using namespace tenon;
 using kernel::Conv2dSizes;

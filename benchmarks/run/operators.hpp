@@ -32,7 +32,7 @@ template <class X>
 X image(long n, std::size_t first) {
   using namespace tenon;
   const X rows = operand<X>(n, first);
-  if (!in_blocks(n)) return rows;
+  if (!in_nchw16n(n)) return rows;
   eager::OperandLayout x{rows.storage().data(), &rows.storage(), X::dims.count(1)};
   Storage blocks;
   eager::bring_to(true, x, n, blocks);

@@ -64,16 +64,16 @@ void tensors() {
   float16 one_half = 1.5f;
 
   // As operators make images of 16 samples and more: element f of sample s is 100 s + f. data() has the rows of one.
-  const auto in_blocks = [] {
+  const auto in_nchw16n = [] {
     constexpr long n = 20, features = 2 * 2 * 3;
     Storage storage(whole_blocks(n) * features * sizeof(float));
     for (long s = 0; s < n; ++s)
       for (long f = 0; f < features; ++f)
-        reinterpret_cast<float*>(storage.data())[block_place(s, f, features)] = float(100 * s + f);
-    storage.set_in_blocks();
+        reinterpret_cast<float*>(storage.data())[nchw16n_place(s, f, features)] = float(100 * s + f);
+    storage.set_nchw16n();
     return Tensor<float, Shape<dyn, 2, 2, 3>>(std::move(storage), n);
   };
-  auto image = in_blocks(), looked_at = in_blocks();
+  auto image = in_nchw16n(), looked_at = in_nchw16n();
   looked_at.data()[0] = -7;
   Tensor<float, Shape<dyn, 1, 2, 3>> thin(image.storage(), 20);
 

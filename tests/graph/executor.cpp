@@ -195,7 +195,7 @@ TEST_CASE("batches that shrink and grow, and any number of threads, give the bit
 }
 
 namespace {
-/// Images [n, 1, 8, 8] to 4 logits; most of a step is one stage.
+/// Images [n, 1, 8, 8] to 4 logits; most of a step is one group.
 struct SmallConv : nn::Cell<SmallConv> {
   nn::Conv2d<1, 3, 3, nn::Conv2dConfig{.has_bias = true}> conv1;
   nn::Conv2d<3, 5, 3, nn::Conv2dConfig{.has_bias = true}> conv2;
@@ -204,9 +204,9 @@ struct SmallConv : nn::Cell<SmallConv> {
 };
 using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum,
                                             TypeKey<Dtype::float32, dyn, 1, 8, 8>, Labels>;
-using InStages = Compiled<ConvSource>;
-using Unstaged = Compiled<ConvSource, Passes{.stages = false}>;
-static_assert(InStages::stages.count == 1 && Unstaged::stages.count == 0);
+using InTiles = Compiled<ConvSource>;
+using Untiled = Compiled<ConvSource, Passes{.tile = false}>;
+static_assert(InTiles::groups.count == 1 && Untiled::groups.count == 0);
 using ConvLayout = StateLayout<SmallConv, nn::Momentum>;
 
 /// What `steps` steps leave: the parameters, and the losses of all steps.
@@ -239,33 +239,33 @@ std::string trained(Executor& executor, long n, int threads, int steps = 3, cons
 }
 }  // namespace
 
-TEST_CASE("stages: any batch on any number of threads gives the bits of rows for the whole batch") {
-  Executor staged(InStages::program), whole(Unstaged::program);
+TEST_CASE("tile: any batch on any number of threads gives the bits of rows for the whole batch") {
+  Executor tiled(InTiles::program), whole(Untiled::program);
   for (long n : {1, 2, 9, 10, 16, 17, 19, 20, 31, 32, 33, 48, 50, 64, 79, 80, 100, 129, 1000}) {
     CAPTURE(n);
     const std::string expected = trained(whole, n, 1);
     for (int threads : {1, 2, 3, 5}) {
       CAPTURE(threads);
-      CHECK(trained(staged, n, threads) == expected);
-      CHECK(staged.bytes() >= InStages::program.bytes(n, threads));
+      CHECK(trained(tiled, n, threads) == expected);
+      CHECK(tiled.bytes() >= InTiles::program.bytes(n, threads));
     }
   }
 }
 
-TEST_CASE("stages: a policy sees every row for every block, the rows of a block in order, and changes no bit") {
-  Executor staged(InStages::program);
+TEST_CASE("tile: a policy sees every row for every tile, the rows of a tile in order, and changes no bit") {
+  Executor tiled(InTiles::program);
   for (int threads : {1, 2}) {
     Watching::Log log;
-    const std::string expected = trained(staged, 40, threads, 1);
-    CHECK(trained(staged, 40, threads, 1, Watching{log}) == expected);
+    const std::string expected = trained(tiled, 40, threads, 1);
+    CHECK(trained(tiled, 40, threads, 1, Watching{log}) == expected);
     std::vector<std::string> names;
-    const auto row_names = [&](bool in_stage) {
-      for (int id = 0; id < InStages::graph.count; ++id)
-        if (const OperatorInfo& op = *InStages::graph[id].op;
-            !op.leaf && !op.view && (InStages::stages.of[id] > 0) == in_stage)
+    const auto row_names = [&](bool in_group) {
+      for (int id = 0; id < InTiles::graph.count; ++id)
+        if (const OperatorInfo& op = *InTiles::graph[id].op;
+            !op.leaf && !op.view && (InTiles::groups.of[id] > 0) == in_group)
           names.emplace_back(op.name);
     };
-    for (int block = 0; block < 3; ++block) row_names(true);
+    for (int tile = 0; tile < 3; ++tile) row_names(true);
     row_names(false);
     CHECK(log.wrong_buffers == 0);
     CHECK(log.before == log.after);
@@ -273,18 +273,18 @@ TEST_CASE("stages: a policy sees every row for every block, the rows of a block 
   }
 }
 
-TEST_CASE("stages: frozen parameters and their gradients are left out") {
-  Executor staged(InStages::program), whole(Unstaged::program);
+TEST_CASE("tile: frozen parameters and their gradients are left out") {
+  Executor tiled(InTiles::program), whole(Untiled::program);
   for (int entry = 0; entry < Structure<SmallConv>::count; ++entry)
     if (Structure<SmallConv>::table.entry[entry].parameter) {
       const std::string expected = trained(whole, 40, 1, 3, NoPolicy{}, entry);
-      for (int threads : {1, 2}) CHECK(trained(staged, 40, threads, 3, NoPolicy{}, entry) == expected);
+      for (int threads : {1, 2}) CHECK(trained(tiled, 40, threads, 3, NoPolicy{}, entry) == expected);
     }
 }
 
-TEST_CASE("stages: the values of a step take the memory of one block, whatever the batch") {
-  static_assert(InStages::plan.size[int(Region::block)] > 5 * InStages::plan.size[int(Region::sample)]);
-  static_assert(2 * InStages::plan.bytes(256) < Unstaged::plan.bytes(256));
+TEST_CASE("tile: the values of a step take the memory of one tile, whatever the batch") {
+  static_assert(InTiles::plan.size[int(Region::tile)] > 5 * InTiles::plan.size[int(Region::sample)]);
+  static_assert(2 * InTiles::plan.bytes(256) < Untiled::plan.bytes(256));
 }
 
 TEST_CASE("an executor that is used for two networks in turn resolves their addresses anew") {

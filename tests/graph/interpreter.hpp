@@ -97,7 +97,7 @@ class Interpreter {
   static Symbol pooling(int op, const TensorType& type, const TensorType& y,
                         std::initializer_list<std::pair<Symbol, TensorType>> operands) {
     std::uint64_t h = mixed(mixed(std::uint64_t(op), hash_of(type)), 0);
-    for (int word : tenon::detail::halving_pool(y.extent[2], y.extent[3]).word) h = mixed(h, std::uint64_t(word));
+    for (int word : pack(tenon::detail::halving_pool(y.extent[2], y.extent[3])).word) h = mixed(h, std::uint64_t(word));
     for (const auto& [value, of] : operands) h = mixed(mixed(h, value.hash), hash_of(of));
     return {h};
   }
@@ -107,7 +107,7 @@ class Interpreter {
     convolution.op = &info<ops::Conv2d>;
     for (int axis : {2, 3}) convolution.type.extent[axis] = node.attributes.word[axis + 5];
     if (is<ops::Conv2dMaxPool>(node)) return convolution;
-    --convolution.operands;  // the room for winners
+    --convolution.operands;  // the room for argmaxes
     for (int k = 2; k < convolution.operands; ++k) convolution.operand[k] = node.operand[k + 1];
     return convolution;
   }
@@ -115,7 +115,7 @@ class Interpreter {
     const Node convolution = convolution_of(node);
     return pooling(ops::MaxPool2d::id, node.type, node.type, {{computed(convolution), convolution.type}});
   }
-  // The winners stand for the convolution's result.
+  // The argmaxes stand for the convolution's result.
   Symbol spread(const Node& node) const {
     const TensorType y = graph_[node.operand[1]].type;
     const Symbol result = value(node.operand[0]);
@@ -123,16 +123,16 @@ class Interpreter {
         result, pooling(ops::MaxPool2dGrad::id, node.type, y, {{result, node.type}, {value(node.operand[1]), y}})};
     return step(nullptr, ops::ReluGrad::id, node.type.dtype, in, 2);
   }
-  // The operator that reads the whole gradient instead of a list of winners.
+  // The operator that reads the whole gradient instead of a list of argmaxes.
   static int without_list(const Node& node) {
-    if (is<ops::WinnerConv2dWeight>(node)) return ops::Conv2dBackwardWeight::id;
-    if (is<ops::WinnerConv2dInput>(node)) return ops::Conv2dBackwardInput::id;
+    if (is<ops::ArgmaxConv2dWeight>(node)) return ops::Conv2dBackwardWeight::id;
+    if (is<ops::ArgmaxConv2dInput>(node)) return ops::Conv2dBackwardInput::id;
     if (is<ops::SumOfLists>(node)) return ops::SumTo::id;
     return node.op->id;
   }
   Symbol computed(const Node& node) const {
     if (is<ops::Fused>(node)) return steps(node, nullptr);
-    if (is<ops::Conv2dMaxPool>(node) || is<ops::Conv2dMaxPoolWinners>(node)) return pooled(node);
+    if (is<ops::Conv2dMaxPool>(node) || is<ops::Conv2dMaxPoolArgmax>(node)) return pooled(node);
     if (is<ops::MaxPoolSpread>(node) || is<ops::MaxPoolList>(node)) return spread(node);
     Symbol in[max_operands];
     for (int k = 0; k < node.operands; ++k) in[k] = operand(node, k);
@@ -160,7 +160,7 @@ class Interpreter {
       if (node.operands > 2) change(node.operand[2], mixed(h, 2));
       place = place_[std::size_t(node.operand[0])];
     } else {
-      if (is<ops::Conv2dMaxPoolWinners>(node))
+      if (is<ops::Conv2dMaxPoolArgmax>(node))
         buffer_[place_[std::size_t(node.operand[2])]] = computed(convolution_of(node));
       place = new_buffer(computed(node));
     }
@@ -211,7 +211,7 @@ template <int N>
 bool kernels_can_run(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
-    const int own = is<ops::Fused>(node) ? 0 : is<ops::Conv2dMaxPoolWinners>(node) ? 3 : 2;
+    const int own = is<ops::Fused>(node) ? 0 : is<ops::Conv2dMaxPoolArgmax>(node) ? 3 : 2;
     if (node.steps > max_steps || node.operands > max_operands || node.program + 2 * node.steps > graph.program_length)
       return false;
     for (int k = own; node.steps && k < node.operands; ++k) {

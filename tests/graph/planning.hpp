@@ -50,19 +50,19 @@ std::vector<int> memories(const Graph<N>& graph, bool in_place) {
   return memory;
 }
 
-/// The last moment at which a read by node `user` may happen: in a stage there are reads for every block.
+/// The last moment at which a read by node `user` may happen: in a group there are reads for every tile.
 template <int N>
-int end_of_stage(const Graph<N>& graph, const Stages<N>& stages, int user) {
-  while (stages.of[user] && user + 1 < graph.count && stages.of[user + 1] == stages.of[user]) ++user;
+int end_of_group(const Graph<N>& graph, const TiledGroups<N>& groups, int user) {
+  while (groups.of[user] && user + 1 < graph.count && groups.of[user + 1] == groups.of[user]) ++user;
   return user;
 }
 
-/// The buffers of a region (sample and block: per sample). Written where computed; kept until the last node that reads
-/// or changes it, to the end of the step if it is an output. In a stage all is computed and read again and again from
-/// its begin to its end, but what no node outside of it reads is of one block.
+/// The buffers of a region (sample and tile: per sample). Written where computed; kept until the last node that reads
+/// or changes it, to the end of the step if it is an output. In a group all is computed and read again and again from
+/// its begin to its end, but what no node outside of it reads is of one tile.
 template <int N>
 std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const BufferPlace* place, Region region,
-                                     const Stages<N>& stages = {}, bool in_place = false) {
+                                     const TiledGroups<N>& groups = {}, bool in_place = false) {
   std::vector<LiveBuffer> buffers;
   const std::vector<int> memory = memories(graph, in_place);
   for (int id = 0; id < graph.count; ++id) {
@@ -70,17 +70,17 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const BufferPlace* p
     const bool batched = node.type.rank > 0 && node.type.extent[0] < 0;
     if (node.op->leaf || memory[std::size_t(id)] != id || batched != (region != Region::fixed)) continue;
     LiveBuffer b{id, place ? place[id].offset : 0, (node.type.bytes(1) + 63) / 64 * 64, id, id};
-    bool one_block = batched && stages.of[id] != 0;
+    bool one_tile = batched && groups.of[id] != 0;
     for (int user = id + 1; user < graph.count; ++user)
       for (int k = 0; k < graph[user].operands; ++k)
         if (memory[std::size_t(graph[user].operand[k])] == id)
-          b.last = user, one_block &= stages.of[user] == stages.of[id];
+          b.last = user, one_tile &= groups.of[user] == groups.of[id];
     for (int k = 0; k < graph.outputs; ++k)
-      if (memory[std::size_t(graph.output[k])] == id) b.last = graph.count, one_block = false;
-    if (one_block != (region == Region::block)) continue;
-    if (!one_block) {
-      while (stages.of[b.born] && b.born > 0 && stages.of[b.born - 1] == stages.of[b.born]) --b.born;
-      if (b.last < graph.count) b.last = end_of_stage(graph, stages, b.last);
+      if (memory[std::size_t(graph.output[k])] == id) b.last = graph.count, one_tile = false;
+    if (one_tile != (region == Region::tile)) continue;
+    if (!one_tile) {
+      while (groups.of[b.born] && b.born > 0 && groups.of[b.born - 1] == groups.of[b.born]) --b.born;
+      if (b.last < graph.count) b.last = end_of_group(graph, groups, b.last);
     }
     buffers.push_back(b);
   }
@@ -89,8 +89,8 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const BufferPlace* p
 
 /// Bytes alive at the worst moment.
 template <int N>
-long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& stages = {}, bool in_place = false) {
-  const auto buffers = live_buffers(graph, nullptr, region, stages, in_place);
+long independent_bound(const Graph<N>& graph, Region region, const TiledGroups<N>& groups = {}, bool in_place = false) {
+  const auto buffers = live_buffers(graph, nullptr, region, groups, in_place);
   long worst = 0;
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;
@@ -102,9 +102,9 @@ long independent_bound(const Graph<N>& graph, Region region, const Stages<N>& st
 
 /// "" or a sentence about two buffers that share memory while both are alive, or about one outside of the region.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const Stages<N>& stages = {},
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, const TiledGroups<N>& groups = {},
                     bool in_place = false) {
-  const auto buffers = live_buffers(graph, plan.at, region, stages, in_place);
+  const auto buffers = live_buffers(graph, plan.at, region, groups, in_place);
   for (const LiveBuffer& a : buffers) {
     if (plan.at[a.node].region != region || a.offset < 0 || a.offset % 64 ||
         a.offset + a.bytes > plan.size[int(region)])
@@ -117,18 +117,18 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, Region region, c
   return "";
 }
 
-/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin; those of a block behind
+/// All buffers of scratch memory where they are for a batch of n, as numbers from its begin; those of a tile behind
 /// the others.
 template <int N>
-std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages,
+std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan, long n, const TiledGroups<N>& groups,
                                      bool in_place) {
   std::vector<LiveBuffer> all;
-  const long block = n < 16 ? n : 16;
-  for (Region region : {Region::sample, Region::fixed, Region::block})
-    for (LiveBuffer b : live_buffers(graph, plan.at, region, stages, in_place)) {
+  const long tile = n < 16 ? n : 16;
+  for (Region region : {Region::sample, Region::fixed, Region::tile})
+    for (LiveBuffer b : live_buffers(graph, plan.at, region, groups, in_place)) {
       if (region == Region::sample) b.offset = plan.floor + b.offset * n, b.bytes *= n;
       else if (region == Region::fixed) b.offset += plan.at[b.node].lift * n;
-      else b.offset = plan.bytes(n) - plan.size[int(Region::block)] * block + b.offset * block, b.bytes *= block;
+      else b.offset = plan.bytes(n) - plan.size[int(Region::tile)] * tile + b.offset * tile, b.bytes *= tile;
       all.push_back(b);
     }
   return all;
@@ -136,9 +136,9 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const Plan<N>& plan,
 
 /// "" or a sentence about two buffers, of any region, that share memory for a batch of n, or about one outside of it.
 template <int N>
-std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const Stages<N>& stages = {},
+std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const TiledGroups<N>& groups = {},
                     bool in_place = false) {
-  const auto buffers = live_buffers(graph, plan, n, stages, in_place);
+  const auto buffers = live_buffers(graph, plan, n, groups, in_place);
   for (const LiveBuffer& a : buffers) {
     if (a.offset < 0 || a.offset % 64 || a.offset + a.bytes > plan.bytes(n))
       return text("node ", a.node, " is outside of the scratch memory");
@@ -152,16 +152,16 @@ std::string overlap(const Graph<N>& graph, const Plan<N>& plan, long n, const St
 
 /// Bytes alive at the worst moment for a batch of n, all regions together.
 template <int N>
-long independent_bound(const Graph<N>& graph, long n, const Stages<N>& stages = {}, bool in_place = false) {
+long independent_bound(const Graph<N>& graph, long n, const TiledGroups<N>& groups = {}, bool in_place = false) {
   long worst = 0;
-  const auto samples = live_buffers(graph, nullptr, Region::sample, stages, in_place),
-             fixed = live_buffers(graph, nullptr, Region::fixed, stages, in_place),
-             block = live_buffers(graph, nullptr, Region::block, stages, in_place);
+  const auto samples = live_buffers(graph, nullptr, Region::sample, groups, in_place),
+             fixed = live_buffers(graph, nullptr, Region::fixed, groups, in_place),
+             tile = live_buffers(graph, nullptr, Region::tile, groups, in_place);
   for (int moment = 0; moment < graph.count; ++moment) {
     long live = 0;
     for (const LiveBuffer& b : samples) live += b.born <= moment && moment <= b.last ? b.bytes * n : 0;
     for (const LiveBuffer& b : fixed) live += b.born <= moment && moment <= b.last ? b.bytes : 0;
-    for (const LiveBuffer& b : block) live += b.born <= moment && moment <= b.last ? b.bytes * (n < 16 ? n : 16) : 0;
+    for (const LiveBuffer& b : tile) live += b.born <= moment && moment <= b.last ? b.bytes * (n < 16 ? n : 16) : 0;
     worst = live > worst ? live : worst;
   }
   return worst;

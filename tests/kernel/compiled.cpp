@@ -35,13 +35,13 @@ struct TooManyOutputs {
 
 TEST_CASE("every pass has its effect, and none of them when switched off") {
   static_assert(Whole::ok && Plain::ok);
-  CHECK(Whole::rows.count == 2);  // relu(x + y), used twice, and one kernel of what follows
-  CHECK(Plain::rows.count == 10);
-  CHECK(With<Passes{.fuse = false}>::rows.count == 4);
+  CHECK(Whole::instructions.count == 2);  // relu(x + y), used twice, and one kernel of what follows
+  CHECK(Plain::instructions.count == 10);
+  CHECK(With<Passes{.fuse = false}>::instructions.count == 4);
   // copies and products with 1 are fused, too
   CHECK(With<Passes{.simplify = false}>::graph.count > Whole::graph.count);
-  CHECK(With<Passes{.share = false}>::rows.count == 1);  // nothing is used twice, so all is one kernel
-  CHECK(Whole::program.rows == Whole::rows.count);
+  CHECK(With<Passes{.share = false}>::instructions.count == 1);  // nothing is used twice, so all is one kernel
+  CHECK(Whole::program.instructions == Whole::instructions.count);
 }
 
 TEST_CASE("the memory of a program is known to the compiler") {

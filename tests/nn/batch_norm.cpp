@@ -100,7 +100,7 @@ TEST_CASE("BatchNorm: evaluation is a function of each sample, equal in both mod
 TEST_CASE("BatchNorm: in evaluation it runs inside of the convolution before it") {
   using Graph = Compiled<detail::Forward<ConvNormRelu, TypeKey<Dtype::float32, dyn, 3, 6, 6>>>;
   // the scale of each channel; into blocks of samples; convolution, normalization, and relu; out of blocks
-  CHECK(Graph::program.rows == 4);
+  CHECK(Graph::program.instructions == 4);
 }
 
 namespace {

@@ -39,7 +39,7 @@ struct NormReluResidual {
 };
 
 // A window of one pixel changes nothing but the layout: pooling wants blocks of samples.
-struct InBlocks : NormReluResidual {
+struct Nchw16n : NormReluResidual {
   constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const {
     return NormReluResidual::operator()(ops::max_pool2d<1>(x), gamma, beta);
   }
@@ -52,7 +52,7 @@ void check_layouts() {
     using Channels = Shape<Image::dims[1]>;
     const auto gamma = random_tensor<float, Channels>(2), beta = random_tensor<float, Channels>(3);
     const auto rows = support::both_modes(NormReluResidual{}, x, gamma, beta),
-               blocks = support::both_modes(InBlocks{}, x, gamma, beta);
+               blocks = support::both_modes(Nchw16n{}, x, gamma, beta);
     CHECK(support::same_bits(rows.result, blocks.result));
     CHECK(support::same_bits(std::get<0>(rows.gradient), std::get<0>(blocks.gradient)));
     CHECK(support::same_bits(std::get<1>(rows.gradient), std::get<1>(blocks.gradient)));
@@ -181,8 +181,8 @@ TEST_CASE("batch_norm: what follows element by element runs in its kernel") {
       return b;
     }
   };
-  CHECK(Compiled<Forward>::program.rows == 2);  // table, and everything else
-  CHECK(Compiled<Forward, no_passes>::program.rows == 4);
+  CHECK(Compiled<Forward>::program.instructions == 2);  // table, and everything else
+  CHECK(Compiled<Forward, no_passes>::program.instructions == 4);
 }
 
 TEST_CASE("batch_norm: 16-bit floats beside parameters of float32") {

@@ -97,7 +97,7 @@ struct Pooling {
                                                 typename tenon::detail::KeyFor<decltype(weight)>::type,
                                                 typename tenon::detail::KeyFor<decltype(bias)>::type>;
     using Graph = Compiled<Source>;
-    static_assert(is<ops::Conv2dMaxPool>(Graph::fused[Graph::fused.output[0]]));
+    static_assert(is<ops::Conv2dMaxPool>(Graph::ordered()[Graph::ordered().output[0]]));
     const auto eager = f(x, weight, bias);
     for (int threads : {1, 2, 3}) {
       const ContextScope scope({.num_threads = threads});
@@ -124,7 +124,7 @@ TEST_CASE("a maximum over windows joined to its convolution changes no bit, on a
   }
 }
 
-TEST_CASE("gradients from the winners of windows alone have all bits of those from the convolution's result") {
+TEST_CASE("gradients from the argmaxes of windows alone have all bits of those from the convolution's result") {
   const auto f = [](const auto& x, const auto& w, const auto& b) {
     return max_pool2d<2>(relu(conv2d<Conv2dOptions{}>(x, w) + b));
   };
@@ -132,7 +132,7 @@ TEST_CASE("gradients from the winners of windows alone have all bits of those fr
       support::detail::FunctionSource<std::remove_cvref_t<decltype(f)>, TypeKey<Dtype::float32, dyn, 3, 12, 13>,
                                       TypeKey<Dtype::float32, 16, 3, 3, 3>, TypeKey<Dtype::float32, 16, 1, 1>>;
   constexpr auto& graph = Compiled<Source>::graph;
-  static_assert(support::has<ops::Conv2dMaxPoolWinners>(graph) && support::has<ops::MaxPoolSpread>(graph) &&
+  static_assert(support::has<ops::Conv2dMaxPoolArgmax>(graph) && support::has<ops::MaxPoolSpread>(graph) &&
                 !support::has<ops::MaxPool2dGrad>(graph));
   for (long n : {1, 3, 16, 17, 40}) {
     CAPTURE(n);

@@ -81,11 +81,11 @@ void check_all_ways() {
   CHECK(trained<Net, Image, graph_with({.fuse = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.fuse_update = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.early_update = false})>(Mode::graph) == graph);
-  CHECK(trained<Net, Image, graph_with({.delay = false})>(Mode::graph) == graph);
-  CHECK(trained<Net, Image, graph_with({.recompute = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.sink = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.rematerialise = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.in_place = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with({.layout = false})>(Mode::graph) == graph);
-  CHECK(trained<Net, Image, graph_with({.stages = false})>(Mode::graph) == graph);
+  CHECK(trained<Net, Image, graph_with({.tile = false})>(Mode::graph) == graph);
   CHECK(trained<Net, Image, graph_with(no_passes)>(Mode::graph, 2) == graph);
 }
 

@@ -43,7 +43,7 @@ static_assert(good<BottlenecksStep>);
 static_assert(good<TransformerStep>);
 
 // What a batch norm makes of a value is computed again instead of being kept.
-using Keeping = Compiled<Training<Bottlenecks, dyn, 16, 16, 16>, tenon::Passes{.recompute = false}>;
+using Keeping = Compiled<Training<Bottlenecks, dyn, 16, 16, 16>, tenon::Passes{.rematerialise = false}>;
 static_assert(joint_bound(BottlenecksStep::graph, BottlenecksStep::lives, 32) * 100 <
               joint_bound(Keeping::graph, Keeping::lives, 32) * 85);
 
@@ -56,16 +56,16 @@ template <class Step>
 void check(const std::string& name) {
   CAPTURE(name);
   const auto& graph = Step::graph;
-  for (tenon::Region region : {tenon::Region::sample, tenon::Region::fixed, tenon::Region::block})
-    CHECK(Step::plan.bound[int(region)] == graph_test::independent_bound(graph, region, Step::stages, true));
+  for (tenon::Region region : {tenon::Region::sample, tenon::Region::fixed, tenon::Region::tile})
+    CHECK(Step::plan.bound[int(region)] == graph_test::independent_bound(graph, region, Step::groups, true));
   for (long n : {1, 7, 32, 256}) {
     CAPTURE(n);
-    const long bound = graph_test::independent_bound(graph, n, Step::stages, true);
+    const long bound = graph_test::independent_bound(graph, n, Step::groups, true);
     CHECK(joint_bound(graph, Step::lives, n) == bound);
-    CHECK(graph_test::overlap(graph, Step::plan, n, Step::stages, true) == "");
+    CHECK(graph_test::overlap(graph, Step::plan, n, Step::groups, true) == "");
     CHECK(Step::plan.bytes(n) >= bound);
     CHECK(Step::plan.bytes(n) <= (n < 32 ? 1.25 : 1.01) * double(bound));
-    CHECK(Step::program.scratch(n) + Step::program.block_bytes(n) == Step::plan.bytes(n));
+    CHECK(Step::program.scratch(n) + Step::program.tile_bytes(n) == Step::plan.bytes(n));
     if (n == 32)
       MESSAGE(name, ", n = ", n, ": ", Step::plan.bytes(n), " bytes, ", double(Step::plan.bytes(n)) / double(bound),
               " of the bound");

@@ -232,13 +232,13 @@ TEST_CASE("threads: the result of an operator may be read, copied, and computed 
   const nn::Conv2d<1, 4, 3, nn::Conv2dConfig{.pad_mode = PadMode::same}> conv;
   const auto x = filled<Images>(33, 2);
   const auto y = conv(x);
-  REQUIRE(y.storage().in_blocks());  // else there is nothing to see here
+  REQUIRE(y.storage().in_nchw16n());  // else there is nothing to see here
   const auto first = y.copy(), doubled = y + y;
   const std::vector<float> expected(first.values().begin(), first.values().end()),
       sums(doubled.values().begin(), doubled.values().end());
   for (int round = 0; round < 20; ++round) {
     const auto image = conv(x);
-    REQUIRE(image.storage().in_blocks());
+    REQUIRE(image.storage().in_nchw16n());
     std::atomic<int> wrong{0};
     together([&](int t) {
       const auto mine = image;

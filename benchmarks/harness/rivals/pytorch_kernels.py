@@ -70,9 +70,9 @@ def pool(name):
     if what == "avg_backward":
         dy, backward = operand(tuple(F.avg_pool2d(x, *window).shape), THIRD), torch.ops.aten.avg_pool2d_backward
         return lambda: backward(dy, x, *window, False, True, None)
-    y, winners = F.max_pool2d(x, *window, return_indices=True)
+    y, argmaxes = F.max_pool2d(x, *window, return_indices=True)
     dy, backward = operand(tuple(y.shape), THIRD), torch.ops.aten.max_pool2d_with_indices_backward
-    return lambda: backward(dy, x, *window, (1, 1), False, winners)
+    return lambda: backward(dy, x, *window, (1, 1), False, argmaxes)
 
 
 def rows(name):

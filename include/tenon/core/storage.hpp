@@ -68,17 +68,17 @@ class Storage {
 
   std::byte* data() const { return data_; }
   explicit operator bool() const { return block_ != nullptr; }
-  /// True if the elements are an image in blocks of samples (core/sample_blocks.hpp), not row-major.
-  bool in_blocks() const { return made_in_blocks() && !block_->rows.load(std::memory_order_acquire); }
+  /// True if the elements are an image in blocks of samples (core/nchw16n.hpp), not row-major.
+  bool in_nchw16n() const { return made_in_nchw16n() && !block_->rows.load(std::memory_order_acquire); }
   /// True also if somebody has asked for the rows since. Then they are what counts: rows() has them, the blocks stay as
   /// they were for those who are just reading them.
-  bool made_in_blocks() const { return block_ && block_->in_blocks; }
+  bool made_in_nchw16n() const { return block_ && block_->in_nchw16n; }
   /// Says of a new block in which order its elements are.
-  void set_in_blocks() { block_->in_blocks = true; }
+  void set_nchw16n() { block_->in_nchw16n = true; }
   /// The same elements as rows, if somebody has asked for them; else nothing.
   Storage rows() const {
     Storage s;
-    if (made_in_blocks()) s.block_ = block_->rows.load(std::memory_order_acquire);
+    if (made_in_nchw16n()) s.block_ = block_->rows.load(std::memory_order_acquire);
     if (s.block_) add_reference(*s.block_), s.data_ = begin_of(s.block_);
     return s;
   }
@@ -100,7 +100,7 @@ class Storage {
     Block* next = nullptr;
     void (*destroy)(std::byte*) = nullptr;
     std::atomic<Block*> rows{nullptr};  // of an image in blocks
-    bool in_blocks = false;
+    bool in_nchw16n = false;
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
   static constexpr int classes = 4 * 44;
@@ -146,7 +146,7 @@ class Storage {
   // Not inlined: a program has a destructor at every other line.
   static void release(Block* block) noexcept;
   static void give(Block* block);
-  static void forget_blocks(Block* block);
+  static void forget_nchw16n(Block* block);
 
   Block* block_ = nullptr;
   std::byte* data_ = nullptr;
@@ -204,15 +204,15 @@ struct Storage::Emptier {
 }
 TENON_INLINE void Storage::give(Block* block) {
   if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));
-  if (block->in_blocks) forget_blocks(block);
+  if (block->in_nchw16n) forget_nchw16n(block);
   Shelf& shelf = shelves_[block->size_class];
   if (shelf.taken == 0) return ::operator delete(block, std::align_val_t(64));
   --shelf.taken;
   block->next = shelf.first;
   shelf.first = block;
 }
-TENON_INLINE void Storage::forget_blocks(Block* block) {
-  block->in_blocks = false;
+TENON_INLINE void Storage::forget_nchw16n(Block* block) {
+  block->in_nchw16n = false;
   if (Block* const rows = block->rows.exchange(nullptr, std::memory_order_acquire)) release(rows);
 }
 #endif  // TENON_DEFINES

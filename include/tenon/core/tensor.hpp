@@ -7,8 +7,8 @@
 #include <span>
 
 #include <tenon/core/any_tensor.hpp>
+#include <tenon/core/nchw16n.hpp>
 #include <tenon/core/report.hpp>
-#include <tenon/core/sample_blocks.hpp>
 #include <tenon/core/storage.hpp>
 #include <tenon/core/tensor_index.hpp>
 #include <tenon/core/tensor_list.hpp>
@@ -32,7 +32,7 @@ namespace detail {
   const float* const from = reinterpret_cast<const float*>(image.data());
   float* const to = reinterpret_cast<float*>(rows.data());
   for (long sample = 0; sample < n; ++sample)
-    for (long f = 0; f < features; ++f) to[sample * features + f] = from[block_place(sample, f, features)];
+    for (long f = 0; f < features; ++f) to[sample * features + f] = from[nchw16n_place(sample, f, features)];
   return image.set_rows(std::move(rows));
 }
 template <class T>
@@ -308,13 +308,13 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   // The elements in row-major order.
   std::byte* elements() const {
     if constexpr (is_image(dims))
-      if (storage_.made_in_blocks()) return detail::rows_of(storage_, n_, dims.count(1));
+      if (storage_.made_in_nchw16n()) return detail::rows_of(storage_, n_, dims.count(1));
     return storage_.data();
   }
   // The block of them, from `offset` bytes on.
   Storage part(std::size_t offset) const {
     if constexpr (is_image(dims))
-      if (storage_.made_in_blocks()) return elements(), storage_.rows().part(offset);
+      if (storage_.made_in_nchw16n()) return elements(), storage_.rows().part(offset);
     return storage_.part(offset);
   }
   // n, of a tensor that has elements.

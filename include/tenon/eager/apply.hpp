@@ -220,7 +220,7 @@ constexpr EagerInfo describe_eager() {
                  nullptr,        {},
                  I::result_type, Storage::class_of(std::size_t(I::result_type.bytes(1))),
                  I::types.count, I::Op::effect,
-                 I::Op::blocks};
+                 I::Op::nchw16n};
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);

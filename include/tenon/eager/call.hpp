@@ -50,7 +50,7 @@ struct EagerInfo {
   Storage::SizeClass size;  // of a result without a batch
   int operands;
   bool effect;  // the kernel changes operand 0 and has no result
-  InBlocks blocks;
+  Nchw16n nchw16n;
   long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
 };
 
@@ -182,7 +182,7 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
   eager::OperandLayout x[max_operands];
   Storage copy[max_operands];
   for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
-  result = eager::run_on_images(call.kernel, call.blocks, call.effect, call.result, a, x, copy, call.operands);
+  result = eager::run_on_images(call.kernel, call.nchw16n, call.effect, call.result, a, x, copy, call.operands);
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
 }
 [[gnu::noinline]] TENON_INLINE void run_call(const EagerInfo& call, const EagerOperand* operand,

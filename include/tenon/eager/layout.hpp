@@ -3,7 +3,7 @@
 #include <tenon/core/tensor_list.hpp>
 #include <tenon/kernel/kernel.hpp>
 #if TENON_DEFINES
-#include <tenon/kernel/cpu/sample_blocks.hpp>
+#include <tenon/kernel/cpu/nchw16n/layout.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::eager {
@@ -15,12 +15,12 @@ struct OperandLayout {
   const Storage* storage = nullptr;  // null: a parameter or a number, always row-major
   long features = 0;
 
-  bool in_blocks() const { return features && storage && storage->in_blocks(); }
+  bool in_nchw16n() const { return features && storage && storage->in_nchw16n(); }
 };
 
 /// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks
 /// already.
-bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const OperandLayout* operand, int operands);
+bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n, const OperandLayout* operand, int operands);
 
 /// Brings an operand into the layout of a call; `copy` holds the elements if they are elsewhere then.
 void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy);
@@ -31,15 +31,15 @@ Storage result_storage(const TensorType& type, long n, bool blocks);
 /// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in.
 /// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
 /// no result.
-Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect, const TensorType& result, Arguments& a,
+Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect, const TensorType& result, Arguments& a,
                       OperandLayout* x, Storage* copy, int operands);
 
 #if TENON_DEFINES
-TENON_INLINE bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n, const OperandLayout* operand,
-                                 int operands) {
-  if (!kernel.run_blocks || !tenon::in_blocks(n)) return false;
-  bool any = use == InBlocks::wants;
-  for (int k = 0; k < operands; ++k) any |= operand[k].in_blocks();
+TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n, const OperandLayout* operand,
+                                  int operands) {
+  if (!kernel.run_nchw16n || !tenon::in_nchw16n(n)) return false;
+  bool any = use == Nchw16n::wants;
+  for (int k = 0; k < operands; ++k) any |= operand[k].in_nchw16n();
   return any;
 }
 [[gnu::noinline]] TENON_INLINE void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy) {
@@ -50,25 +50,25 @@ TENON_INLINE bool runs_in_blocks(const KernelEntry& kernel, InBlocks use, long n
     x.storage = &copy;
   };
   if (Storage rows = x.storage->rows()) take(std::move(rows));  // somebody has looked at them, and may have written
-  if (x.storage->made_in_blocks() == blocks) return;
+  if (x.storage->made_in_nchw16n() == blocks) return;
   Storage moved(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
   const long count = whole_blocks(n) / block_samples;
   const float* const from = static_cast<const float*>(x.data);
   float* const to = reinterpret_cast<float*>(moved.data());
-  if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), moved.set_in_blocks();
+  if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), moved.set_nchw16n();
   else kernel::unpack_samples(from, to, n, x.features, 0, count);
   take(std::move(moved));
 }
 TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks) {
   const bool image = blocks && is_image(type);
   Storage storage = tenon::detail::storage_for(type, image ? whole_blocks(n) : n);
-  if (image) storage.set_in_blocks();
+  if (image) storage.set_nchw16n();
   return storage;
 }
-[[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, InBlocks use, bool effect,
+[[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect,
                                                      const TensorType& result, Arguments& a, OperandLayout* x,
                                                      Storage* copy, int operands) {
-  const bool blocks = kernel && runs_in_blocks(*kernel, use, a.n, x, operands);
+  const bool blocks = kernel && runs_in_nchw16n(*kernel, use, a.n, x, operands);
   for (int k = 0; k < operands; ++k) {
     bring_to(blocks, x[k], a.n, copy[k]);
     a.buffer[k + 1] = x[k].data;
@@ -78,7 +78,7 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
   if (!effect) made = result_storage(result, a.n, blocks);
   a.buffer[0] = effect ? a.buffer[1] : made.data();
   const FlushDenormals flush;
-  if (blocks) launch(kernel->run_blocks, a, kernel->block_work(a.n));
+  if (blocks) launch(kernel->run_nchw16n, a, kernel->nchw16n_work(a.n));
   else launch(*kernel, a);
   return made;
 }

@@ -123,7 +123,7 @@ class Tape {
     const int v = variable(x);
     const Value none, &g = v < 0 ? none : memory_->variables[std::size_t(v)].gradient;
     if (!g.data) return Tensor<T, S>::full(T(0), x.n());
-    if (g.storage.made_in_blocks()) return Tensor<T, S>(g.storage, x.n()).copy();
+    if (g.storage.made_in_nchw16n()) return Tensor<T, S>(g.storage, x.n()).copy();
     Tensor<T, S> result = Tensor<T, S>::empty(x.n());  // a copy: gradients share their blocks
     std::memcpy(result.data(), g.data, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
     return result;
@@ -311,7 +311,7 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
       x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
               is_image(type) ? type.count(1) : 0};
     }
-    value.storage = run_on_images(kernel, node.op->blocks, false, node.type, a, x, copy, node.operands);
+    value.storage = run_on_images(kernel, node.op->nchw16n, false, node.type, a, x, copy, node.operands);
     value.data = kernel ? value.storage.data() : x[0].data;
   } else if (!kernel) {
     value = {operand[0]->data, operand[0]->storage, -1};

@@ -45,19 +45,20 @@ struct LinearWork {
 
 /// One distinct kernel.
 struct KernelEntry {
-  void (*run)(const Arguments&, long begin, long end) = nullptr;         // computes items begin .. end - 1
-  KernelWork (*work_of)(long n) = nullptr;                               // unless is_linear
-  void (*run_blocks)(const Arguments&, long begin, long end) = nullptr;  // with images in blocks of samples; null: none
-  KernelWork (*block_work_of)(long n) = nullptr;                         // unless is_block_linear
-  LinearWork linear{}, block_linear{};                                   // the second counts blocks
+  void (*run)(const Arguments&, long begin, long end) = nullptr;  // computes items begin .. end - 1
+  KernelWork (*work_of)(long n) = nullptr;                        // unless is_linear
+  void (*run_nchw16n)(const Arguments&, long begin,
+                      long end) = nullptr;          // with images in blocks of samples; null: none
+  KernelWork (*nchw16n_work_of)(long n) = nullptr;  // unless is_nchw16n_linear
+  LinearWork linear{}, nchw16n_linear{};            // the second counts blocks
   // not whether a pointer is null: UBSan refuses to compare one in constant evaluation
-  bool is_linear = true, is_block_linear = true;
+  bool is_linear = true, is_nchw16n_linear = true;
   const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
   const LeastBatch* least_batch = nullptr;  // null: any batch will do
 
   constexpr KernelWork work(long n) const { return is_linear ? linear.of(n) : work_of(n); }
-  constexpr KernelWork block_work(long n) const {
-    return is_block_linear ? block_linear.of(whole_blocks(n) / block_samples) : block_work_of(n);
+  constexpr KernelWork nchw16n_work(long n) const {
+    return is_nchw16n_linear ? nchw16n_linear.of(whole_blocks(n) / block_samples) : nchw16n_work_of(n);
   }
 };
 

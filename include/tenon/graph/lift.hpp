@@ -36,7 +36,7 @@ constexpr Tops<N> tops_of(const Graph<N>& graph, const Lifetimes<N>& lives, cons
   return tops;
 }
 
-// A buffer of a stage counts as long-lived.
+// A buffer of a group counts as long-lived.
 template <int N>
 constexpr bool is_short(const Lifetimes<N>& lives, int id) {
   return lives.first[id] == id && lives.last[id] - id < short_life;

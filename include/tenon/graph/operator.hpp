@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include <tenon/core/fixed_string.hpp>
-#include <tenon/core/sample_blocks.hpp>
+#include <tenon/core/nchw16n.hpp>
 #include <tenon/core/type_name.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -77,12 +77,13 @@ struct LeastBatch {
   const char *who = "", *needs = "";
 };
 
-class Derivative;  // graph/derivative.hpp
+class Derivative;    // graph/derivative.hpp
+struct ConvMaxPool;  // graph/conv_max_pool.hpp
 
-/// What an operator makes of images in blocks of samples (core/sample_blocks.hpp): it has no kernel for them; it has
+/// What an operator makes of images in blocks of samples (core/nchw16n.hpp): it has no kernel for them; it has
 /// one, and takes it if an operand is in blocks; it wants blocks; or it has one that takes its first operand in blocks
 /// if it is, and has all others and its result row-major.
-enum class InBlocks : signed char { never, follows, wants, first };
+enum class Nchw16n : signed char { never, follows, wants, first };
 
 namespace detail {
 /// True if a call can run in blocks as far as its types go: whatever depends on n is an image.
@@ -112,13 +113,13 @@ struct OperatorInfo {
   // ApplyMomentum
   bool takes_update = false;  // a product of two matrices that can be merged with an update
   bool holds_update = false;  // the two merged: word `update_word` of the attributes is the id of the update
-  InBlocks blocks = InBlocks::never;
+  Nchw16n nchw16n = Nchw16n::never;
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
-  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/sample_blocks.hpp says;
-  bool block_sums = false;
-  bool block_chains = false;  // and a chain of them ends after every 8
+  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/nchw16n/layout.hpp says;
+  bool tile_sums = false;
+  bool tile_chains = false;  // and a chain of them ends after every 8
   // computed again in about the time that it takes to read its operand and to write its result
   bool cheap = false;
   bool in_place = false;      // its kernel can write the result over an operand of the same type
@@ -133,13 +134,12 @@ struct OperatorInfo {
 struct OperatorRules : OperatorInfo {
   void (*derivative)(Derivative&) = nullptr;        // null: declared to have none
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
-  bool (*fits_blocks)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
+  bool (*fits_nchw16n)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   IndexRange (*indices_of)(const OperandTypes&, const Attributes&) = nullptr;
   LeastBatch (*least_batch)(const OperandTypes&) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;  // the operator that both become
-  // the operator that it becomes where a convolution is joined to a maximum over windows (graph/pass/fuse_pool.hpp)
-  const OperatorRules* with_pool = nullptr;
+  const ConvMaxPool* max_pool = nullptr;       // of a convolution: what becomes of it with max pooling behind it
 };
 /// The rules behind a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
@@ -207,20 +207,20 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
 ///     static constexpr LeastBatch least_batch(const OperandTypes&);      what is looked at before it runs
 ///
-/// and, if `blocks` is not InBlocks::never, the same for images in blocks of samples:
+/// and, if `nchw16n` is not Nchw16n::never, the same for images in blocks of samples:
 ///
-///     template <class Call> static constexpr KernelWork block_work(long n);
-///     template <class Call> static void run_blocks(const Arguments&, long begin, long end);
+///     template <class Call> static constexpr KernelWork nchw16n_work(long n);
+///     template <class Call> static void run_nchw16n(const Arguments&, long begin, long end);
 template <class Op, FixedString Name>
 struct Operator {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = detail::RegisteredOperator<Op>::id;
   static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
-                        update = false, per_sample = false, block_sums = false, block_chains = false, cheap = false,
+                        update = false, per_sample = false, tile_sums = false, tile_chains = false, cheap = false,
                         in_place = false;
-  static constexpr InBlocks blocks = InBlocks::never;
-  static constexpr bool fits_blocks(const TensorType& result, const TensorType* operand, int operands) {
+  static constexpr Nchw16n nchw16n = Nchw16n::never;
+  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
     return detail::images_only(result, operand, operands);
   }
 };
@@ -265,7 +265,7 @@ constexpr LeastBatch (*least_batch_of())(const OperandTypes&) {
 template <class Op>
 constexpr const OperatorRules* with_update_of();
 template <class Op>
-constexpr const OperatorRules* with_pool_of();
+constexpr const ConvMaxPool* max_pool_of();
 template <class Op>
 constexpr OperatorInfo make_operator_info() {
   OperatorInfo info;
@@ -280,11 +280,11 @@ constexpr OperatorInfo make_operator_info() {
   info.update = Op::update;
   info.takes_update = requires { typename Op::WithUpdate; };
   info.holds_update = requires { requires Op::holds_update; };
-  info.blocks = Op::blocks;
+  info.nchw16n = Op::nchw16n;
   info.half_gradient = requires { requires Op::half_gradient; };
   info.per_sample = Op::per_sample;
-  info.block_sums = Op::block_sums;
-  info.block_chains = Op::block_chains;
+  info.tile_sums = Op::tile_sums;
+  info.tile_chains = Op::tile_chains;
   info.cheap = Op::cheap;
   info.in_place = Op::in_place;
   info.indices = requires { &Op::indices; };
@@ -301,8 +301,8 @@ inline constexpr OperatorInfo run_time_info = detail::make_operator_info<Op>();
 /// What the nodes of a trace point to, one constant per operator.
 template <class Op>
 inline constexpr OperatorRules info{run_time_info<Op>,  detail::derivative_of<Op>(),  detail::fold_of<Op>(),
-                                    &Op::fits_blocks,   detail::indices_of<Op>(),     detail::least_batch_of<Op>(),
-                                    &run_time_info<Op>, detail::with_update_of<Op>(), detail::with_pool_of<Op>()};
+                                    &Op::fits_nchw16n,  detail::indices_of<Op>(),     detail::least_batch_of<Op>(),
+                                    &run_time_info<Op>, detail::with_update_of<Op>(), detail::max_pool_of<Op>()};
 
 namespace detail {
 template <class Op>
@@ -311,8 +311,8 @@ constexpr const OperatorRules* with_update_of() {
   else return nullptr;
 }
 template <class Op>
-constexpr const OperatorRules* with_pool_of() {
-  if constexpr (requires { typename Op::WithPool; }) return &info<typename Op::WithPool>;
+constexpr const ConvMaxPool* max_pool_of() {
+  if constexpr (requires { typename Op::WithMaxPool; }) return &Op::WithMaxPool::operators;
   else return nullptr;
 }
 }  // namespace detail

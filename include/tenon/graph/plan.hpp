@@ -2,16 +2,16 @@
 #pragma once
 #include <tenon/core/arena.hpp>
 #include <tenon/graph/buffers.hpp>
-#include <tenon/graph/stages.hpp>
 #include <tenon/graph/structure.hpp>
+#include <tenon/graph/tiled_groups.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// The memory a value can be in. Scratch memory has three regions: `sample` for values that grow with the batch, whose
-/// offsets count per sample, `fixed` for those that do not, and `block` for values of a stage that nothing else reads:
-/// each thread has one, for the samples of one block.
-enum class Region : signed char { none = -1, sample, fixed, block, parameters, state, input, constant };
+/// offsets count per sample, `fixed` for those that do not, and `tile` for values of a group that nothing else reads:
+/// each thread has one, for the samples of one tile.
+enum class Region : signed char { none = -1, sample, fixed, tile, parameters, state, input, constant };
 inline constexpr int regions = 7, scratch_regions = 3;
 
 /// The address of a value: base + offset, in region sample base + offset * n. A fixed value can stand above what the
@@ -53,10 +53,10 @@ constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
   }
 }
 }  // namespace detail
-/// A stage runs once per block: what it reads is read to its end, and what it writes is written from its begin on,
-/// unless a value is of one block.
+/// A group runs once per tile: what it reads is read to its end, and what it writes is written from its begin on,
+/// unless a value is of one tile.
 template <int N>
-constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages = {}, bool in_place = false) {
+constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& groups = {}, bool in_place = false) {
   Lifetimes<N> l;
   const Buffers<N> buffers = buffers_of(graph);
   for (int id = 0; id < graph.count; ++id) {
@@ -67,15 +67,15 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const Stages<N>& stages 
   }
   for (int k = 0; k < graph.outputs; ++k) l.last[l.root[graph.output[k]]] = graph.count;
   if (in_place) detail::share_buffers(graph, l);
-  int first[N + 1]{}, last[N + 1]{};  // nodes of each stage
+  int first[N + 1]{}, last[N + 1]{};  // nodes of each group
   for (int id = 0; id < graph.count; ++id) {
-    const int stage = stages.of[id];
-    if (stage) last[stage] = id;
-    if (stage && !first[stage]) first[stage] = id;
+    const int group = groups.of[id];
+    if (group) last[group] = id;
+    if (group && !first[group]) first[group] = id;
   }
   for (int id = 0; id < graph.count; ++id) {
-    const int own = stages.of[id], reader = stages.of[l.last[id]];
-    if (own && own == reader && l.region[id] == Region::sample) l.region[id] = Region::block;
+    const int own = groups.of[id], reader = groups.of[l.last[id]];
+    if (own && own == reader && l.region[id] == Region::sample) l.region[id] = Region::tile;
     else {
       if (own) l.first[id] = first[own];
       if (reader) l.last[id] = last[reader];
@@ -93,17 +93,17 @@ struct ScratchSize {
 template <int N>
 struct Plan {
   BufferPlace at[N + 1]{};
-  long size[scratch_regions]{};   // bytes of region sample (per sample), fixed, and block (per sample), each for itself
+  long size[scratch_regions]{};   // bytes of region sample (per sample), fixed, and tile (per sample), each for itself
   long bound[scratch_regions]{};  // bytes alive at the worst moment: no plan without recomputation is smaller
   long floor = 0;                 // bytes below region sample
-  ScratchSize need[N + 2]{};      // the scratch memory is the largest of these, and the block's behind it
+  ScratchSize need[N + 2]{};      // the scratch memory is the largest of these, and the tile's behind it
   int needs = 0;
 
   /// Bytes of scratch for a batch of n on one thread, without kernel workspaces.
   constexpr long bytes(long n) const {
     long most = 0;
     for (int i = 0; i < needs; ++i) most = need[i].bytes(n) > most ? need[i].bytes(n) : most;
-    return most + size[int(Region::block)] * block_of(n);
+    return most + size[int(Region::tile)] * tile_of(n);
   }
   constexpr void add_need(const ScratchSize& more) {
     for (int i = 0; i < needs; ++i)
@@ -173,7 +173,7 @@ constexpr Plan<N> place_rest(const Graph<N>& graph, const Lifetimes<N>& lives, P
 /// Bytes alive at the worst moment for a batch of n on one thread, all regions together.
 template <int N>
 constexpr long joint_bound(const Graph<N>& graph, const Lifetimes<N>& lives, long n) {
-  const long samples[scratch_regions]{n, 1, block_of(n)};
+  const long samples[scratch_regions]{n, 1, tile_of(n)};
   long live = 0, worst = 0, change[N + 2]{};  // by births and deaths
   for (int id = 0; id < graph.count; ++id) {
     if (lives.region[id] == Region::none) continue;

@@ -3,47 +3,47 @@
 #include <bit>
 
 #include <tenon/core/arena.hpp>
-#include <tenon/core/sample_blocks.hpp>
+#include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// How threads share the blocks of samples of a stage: `parts` of them take the first `shared` blocks, each so many
-/// neighbours as the others if that leaves few; for a block that is left they share the work of each row.
-struct BlockShares {
-  long blocks = 1, shared = 0, parts = 1;
-  constexpr BlockShares(long n, int threads) {
-    if (n > block_samples) blocks = whole_blocks(n) / block_samples;
-    const long rest = blocks % threads;
-    const bool together = threads > 1 && 2 * rest <= threads && (blocks > threads || blocks == 1);
-    shared = together ? blocks - rest : blocks;
+/// How threads share the tiles of samples of a group: `parts` of them take the first `shared` tiles, each so many
+/// neighbours as the others if that leaves few; for a tile that is left they share the work of each instruction.
+struct TileShares {
+  long tiles = 1, shared = 0, parts = 1;
+  constexpr TileShares(long n, int threads) {
+    if (n > block_samples) tiles = whole_blocks(n) / block_samples;
+    const long rest = tiles % threads;
+    const bool together = threads > 1 && 2 * rest <= threads && (tiles > threads || tiles == 1);
+    shared = together ? tiles - rest : tiles;
     parts = shared < threads ? (shared ? shared : 1) : threads;
   }
   constexpr long begin(long part) const { return shared * part / parts; }
 };
 
 /// One kernel call of a compiled graph: where its result and operands are.
-struct KernelRow {
+struct Instruction {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
-  bool blocks = false;   // images are in blocks of samples if the batch fills them
+  bool nchw16n = false;  // images are NCHW16n if the batch fills the blocks
   bool guarded = false;  // left out if the training state's overflow flag is set
-  bool sums = false;     // what it makes of each block of a stage is added up
-  int stage = 0;         // rows of a stage run together for one block after the other; 0: for the whole batch
+  bool sums = false;     // what it makes of each tile of a group is added up
+  int group = 0;         // instructions of a group run together for one tile after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
   BufferPlace buffer[max_operands + 1]{};
 
   /// The work for `samples` of a batch of n.
   [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const {
-    return blocks && in_blocks(n) ? kernel->block_work(samples) : kernel->work(samples);
+    return nchw16n && in_nchw16n(n) ? kernel->nchw16n_work(samples) : kernel->work(samples);
   }
 };
 
 /// A compiled graph as data; everything points to constants.
 struct Program {
-  const KernelRow* row = nullptr;
-  int rows = 0;
+  const Instruction* instruction = nullptr;
+  int instructions = 0;
   const Node* node = nullptr;
   int nodes = 0;
   const BufferPlace* place = nullptr;  // of each node
@@ -54,12 +54,12 @@ struct Program {
   const int* output = nullptr;
   int outputs = 0;
   const Entry* entries = nullptr;
-  bool blocks = false;  // some rows are for blocks of samples
+  bool nchw16n = false;  // some images are NCHW16n
 
-  long block = 0;  // bytes of region block, per sample
+  long tile = 0;  // bytes of region tile, per sample
 
   /// Samples for which there is memory.
-  constexpr long samples(long n) const { return blocks && in_blocks(n) ? whole_blocks(n) : n; }
+  constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
   constexpr long bytes(long n, int threads) const {
     return scratch(n) + thread_bytes(n) * threads + parts_of_sums(n, threads);
@@ -69,46 +69,48 @@ struct Program {
     constexpr long many = 1024;
     return n < 2 * many ? 0 : double(bytes(2 * many, threads) - bytes(many, threads)) * (double(n) / many);
   }
-  /// The part of it that holds values which more than one stage, or the whole batch, needs.
+  /// The part of it that holds values which more than one group, or the whole batch, needs.
   [[gnu::noinline, gnu::cold]] constexpr long scratch(long n) const {
     long most = 0;
     for (int i = 0; i < needs; ++i) most = need[i].bytes(samples(n)) > most ? need[i].bytes(samples(n)) : most;
     return most;
   }
-  /// What each thread needs: for the values of a block, and for its kernels.
-  constexpr long thread_bytes(long n) const { return block_bytes(n) + workspace(n); }
-  constexpr long block_bytes(long n) const { return block * block_of(samples(n)); }
+  /// What each thread needs: for the values of a tile, and for its kernels.
+  constexpr long thread_bytes(long n) const { return tile_bytes(n) + workspace(n); }
+  constexpr long tile_bytes(long n) const { return tile * tile_of(samples(n)); }
   [[gnu::noinline, gnu::cold]] constexpr long workspace(long n) const {
     long most = 0;
-    for (int i = 0; i < rows; ++i)
-      if (const long w = workspace_of(row[i], n) + (row[i].sums && n > block_samples ? sum_bytes(row[i]) : 0); w > most)
+    for (int i = 0; i < instructions; ++i)
+      if (const long w = workspace_of(instruction[i], n) +
+                         (instruction[i].sums && n > block_samples ? sum_bytes(instruction[i]) : 0);
+          w > most)
         most = w;
     return most;
   }
-  /// What the kernel of a row needs.
-  constexpr long workspace_of(const KernelRow& r, long n) const {
-    if (!r.stage) return r.work(n, n).workspace;
-    const long whole = r.work(block_of(n), n).workspace,
+  /// What the kernel of an instruction needs.
+  constexpr long workspace_of(const Instruction& r, long n) const {
+    if (!r.group) return r.work(n, n).workspace;
+    const long whole = r.work(tile_of(n), n).workspace,
                rest = n > block_samples ? r.work(n % block_samples, n).workspace : 0;
     return whole > rest ? whole : rest;
   }
-  /// The sums that threads make of each block, until they are added up in order; before them those of chains of blocks.
+  /// The sums that threads make of each tile, until they are added up in order; before them those of chains of tiles.
   [[gnu::noinline, gnu::cold]] constexpr long parts_of_sums(long n, int threads) const {
-    const BlockShares shares(n, threads);
-    const long parts = (shares.parts == 1 ? 0 : shares.shared - shares.begin(1)) + chain_levels(shares.blocks);
+    const TileShares shares(n, threads);
+    const long parts = (shares.parts == 1 ? 0 : shares.shared - shares.begin(1)) + chain_levels(shares.tiles);
     if (parts == 0) return 0;
     long most = 0, here = 0;
-    for (int i = 0; i < rows; ++i) {
-      here = (i && row[i].stage == row[i - 1].stage ? here : 0) + (row[i].sums ? sum_bytes(row[i]) : 0);
+    for (int i = 0; i < instructions; ++i) {
+      here = (i && instruction[i].group == instruction[i - 1].group ? here : 0) +
+             (instruction[i].sums ? sum_bytes(instruction[i]) : 0);
       most = here > most ? here : most;
     }
     return most * parts;
   }
-  /// Levels of the tree of the chains that so many blocks make (kernel/cpu/sum_tree.hpp); the last chain is in none.
-  static constexpr int chain_levels(long blocks) {
-    return int(std::bit_width(std::size_t((blocks - 1) / block_chain)));
-  }
-  constexpr long sum_bytes(const KernelRow& r) const { return aligned(node[r.node].type.bytes(1)); }
+  /// Levels of the tree of the chains that so many tiles make (kernel/cpu/reduce/sum_tree.hpp); the last chain is in
+  /// none.
+  static constexpr int chain_levels(long tiles) { return int(std::bit_width(std::size_t((tiles - 1) / block_chain))); }
+  constexpr long sum_bytes(const Instruction& r) const { return aligned(node[r.node].type.bytes(1)); }
 };
 
 }  // namespace tenon

@@ -1,38 +1,22 @@
-// From a trace to a table: the passes, one constexpr variable each, and the rows that the executor walks.
+// From a trace to a table: the passes, one constexpr variable each, and the instructions that the executor walks.
 #pragma once
 #include <array>
 
 #include <tenon/graph/builder.hpp>
 #include <tenon/graph/executor.hpp>
 #include <tenon/graph/lift.hpp>
-#include <tenon/graph/pass/delay.hpp>
-#include <tenon/graph/pass/early_update.hpp>
-#include <tenon/graph/pass/fold.hpp>
-#include <tenon/graph/pass/fuse.hpp>
-#include <tenon/graph/pass/fuse_update.hpp>
 #include <tenon/graph/pass/layout.hpp>
-#include <tenon/graph/pass/prune.hpp>
-#include <tenon/graph/pass/recompute.hpp>
-#include <tenon/graph/pass/share.hpp>
-#include <tenon/graph/pass/simplify.hpp>
-#include <tenon/graph/pass/stages.hpp>
+#include <tenon/graph/pass/passes.hpp>
+#include <tenon/graph/pass/tile.hpp>
 #include <tenon/kernel/index.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// Which passes run. Switching one off changes speed and memory, never a bit.
-struct Passes {
-  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true,
-       delay = true, recompute = true, in_place = true, layout = true, stages = true;
-};
-/// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
-inline constexpr Passes no_passes{false, false, false, false, false, false, false, false, false, false, false, false};
-
 namespace detail {
 template <int N>
-struct Rows {
-  KernelRow row[N + 1]{};
+struct Instructions {
+  Instruction instruction[N + 1]{};
   int count = 0;
 };
 template <int N>
@@ -42,7 +26,8 @@ struct Constants {
 }  // namespace detail
 
 /// A graph, compiled. Source has `static constexpr Builder trace()` and `static constexpr const Entry* entries`.
-/// Each stage is a variable of its own: compilers bound the work of one constant evaluation, and tests look at each.
+/// What each pass makes is a variable of its own: compilers bound the work of one constant evaluation, and tests look
+/// at each.
 template <class Source, Passes passes = Passes{}>
 struct Compiled {
   struct Summary {
@@ -84,115 +69,76 @@ struct Compiled {
     return g;
   }
   static constexpr Graph<N> captured = capture();
-  static constexpr Graph<N> make_pruned() {
-    if constexpr (passes.prune) return prune(captured);
-    else return captured;
+  /// The graph behind so many passes of the list. Where a pass is off, or would change nothing, no copy is made.
+  template <int count>
+  static constexpr const auto& after() {
+    if constexpr (count == 0) return captured;
+    else if constexpr (passes.*pipeline<N>[count - 1].is_on && pipeline<N>[count - 1].helps(after<count - 1>()))
+      return result<count - 1>;
+    else return after<count - 1>();
   }
-  static constexpr Graph<N> pruned = make_pruned();
-  static constexpr Graph<N> make_folded() {
-    if constexpr (passes.fold) return fold(pruned);
-    else return pruned;
-  }
-  static constexpr Graph<N> folded = make_folded();
-  static constexpr Graph<N> make_simple() {
-    if constexpr (passes.simplify) return simplify(folded);
-    else return folded;
-  }
-  static constexpr Graph<N> simple = make_simple();
-  static constexpr Graph<N> make_shared() {
-    if constexpr (passes.share) return share_common(simple);
-    else return simple;
-  }
-  static constexpr Graph<N> shared = make_shared();
-  static constexpr Graph<N> make_clean() {
-    if constexpr (passes.prune) return prune(shared);
-    else return shared;
-  }
-  static constexpr Graph<N> clean = make_clean();
-  static constexpr Graph<N> make_fused() {
-    if constexpr (passes.fuse) return fuse(clean);
-    else return clean;
-  }
-  static constexpr Graph<N> fused = make_fused();
-  static constexpr Graph<N> make_updated() {
-    if constexpr (passes.fuse_update) return fuse_update(fused);
-    else return fused;
-  }
-  static constexpr Graph<N> updated = make_updated();
-  static constexpr Graph<N> make_delayed() {
-    Graph<N> early = updated;
-    if constexpr (passes.early_update) early = early_update(updated);
-    if constexpr (passes.delay) early = delay(early);
-    return early;
-  }
-  static constexpr Graph<N> delayed = make_delayed();
-  static constexpr auto make_again() {
-    if constexpr (passes.recompute && any_cheap(delayed)) return recompute(delayed);
-    else return 0;
-  }
-  static constexpr auto again = make_again();
-  static constexpr const Graph<N>& ordered() {  // no copy of a graph in which nothing is cheap
-    if constexpr (passes.recompute && any_cheap(delayed)) return again;
-    else return delayed;
-  }
+  template <int pass>
+  static constexpr auto result = pipeline<N>[pass].run(after<pass>());
+  static constexpr const auto& ordered() { return after<int(pipeline<N>.size())>(); }
+
   static constexpr Layouts<N> make_choice() {
     if constexpr (passes.layout) return choose_layouts(ordered());
     else return {};
   }
   static constexpr Layouts<N> choice = make_choice();
-  static constexpr StageChoice<N> make_stage_choice() {
-    if constexpr (passes.stages && choice.conversions > 0) return choose_stages(ordered(), choice);
+  static constexpr GroupChoice<N> make_group_choice() {
+    if constexpr (passes.tile && choice.conversions > 0) return choose_groups(ordered(), choice);
     else return {};
   }
-  static constexpr StageChoice<N> stage_choice = make_stage_choice();
-  static constexpr auto make_staged() {
-    if constexpr (stage_choice.count > 0) return make_stages(ordered(), choice, stage_choice);
+  static constexpr GroupChoice<N> group_choice = make_group_choice();
+  static constexpr auto make_tiled() {
+    if constexpr (group_choice.count > 0) return tile_groups(ordered(), choice, group_choice);
     else return 0;
   }
-  static constexpr auto staged = make_staged();
+  static constexpr auto tiled = make_tiled();
   // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not
   // where one is checked.
   static constexpr auto make_laid_out() {
     LaidOut<N + choice.conversions> made;
-    if constexpr (stage_choice.count > 0)
-      made = lay_out<N + choice.conversions>(staged.graph, staged.layouts, staged.stages);
+    if constexpr (group_choice.count > 0)
+      made = lay_out<N + choice.conversions>(tiled.graph, tiled.layouts, tiled.groups);
     else made = lay_out<N + choice.conversions>(ordered(), choice);
     for (int id = 0; id < made.graph.count; ++id) made.graph[id].op = rules_of(made.graph[id].op).run_time;
     return made;
   }
   static constexpr auto laid_out = make_laid_out();
   static constexpr const auto& graph = laid_out.graph;
-  static constexpr const auto& stages = laid_out.stages;
+  static constexpr const auto& groups = laid_out.groups;
 
-  static constexpr auto lives = lifetimes(graph, stages, passes.in_place);
+  static constexpr auto lives = lifetimes(graph, groups, passes.in_place);
   struct Nothing {
     static constexpr auto plan = Plan<graph.capacity>{};
   };
   using Fixed = BestPlan<Compiled, Nothing, Region::fixed>;
-  using Blocks = BestPlan<Compiled, Fixed, Region::block, stages.count ? 3 : 0>;
-  static constexpr auto plan = place_rest(graph, lives, BestJoined<Compiled, Blocks>::plan, Source::entries);
+  using Tiles = BestPlan<Compiled, Fixed, Region::tile, groups.count ? 3 : 0>;
+  static constexpr auto plan = place_rest(graph, lives, BestJoined<Compiled, Tiles>::plan, Source::entries);
 
   static constexpr auto kernels = index_kernels(graph);
-  static constexpr auto make_rows() {
-    detail::Rows<graph.capacity> made;
+  static constexpr auto make_instructions() {
+    detail::Instructions<graph.capacity> made;
     for (int id = 0; id < graph.count; ++id) {
       if (kernels.of[id] < 0) continue;
       const Node& node = graph[id];
-      KernelRow& row = made.row[made.count++];
-      row.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
-      row.node = id;
-      row.buffers = node.operands + 1;
-      row.blocks = laid_out.layouts.row[id];
-      row.guarded = guarded(graph, node);
-      row.stage = stages.of[id];
-      row.sums = stages.sums[id];
-      row.immediate = node.immediate;
-      row.buffer[0] = plan.at[id];
-      for (int k = 0; k < node.operands; ++k) row.buffer[k + 1] = plan.at[node.operand[k]];
+      Instruction& instruction = made.instruction[made.count++];
+      instruction.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
+      instruction.node = id;
+      instruction.buffers = node.operands + 1;
+      instruction.nchw16n = laid_out.layouts.kernel[id];
+      instruction.guarded = guarded(graph, node);
+      instruction.group = groups.of[id];
+      instruction.sums = groups.sums[id];
+      instruction.immediate = node.immediate;
+      instruction.buffer[0] = plan.at[id];
+      for (int k = 0; k < node.operands; ++k) instruction.buffer[k + 1] = plan.at[node.operand[k]];
     }
     return made;
   }
-  static constexpr auto rows = make_rows();
+  static constexpr auto instructions = make_instructions();
   static constexpr auto make_constants() {
     detail::Constants<graph.capacity> made;
     for (int id = 0, count = 0; id < graph.count; ++id)
@@ -200,8 +146,8 @@ struct Compiled {
     return made;
   }
   static constexpr auto constants = make_constants();
-  static constexpr Program program{rows.row,
-                                   rows.count,
+  static constexpr Program program{instructions.instruction,
+                                   instructions.count,
                                    graph.node,
                                    graph.count,
                                    plan.at,
@@ -213,7 +159,7 @@ struct Compiled {
                                    graph.outputs,
                                    Source::entries,
                                    choice.conversions > 0,
-                                   plan.size[int(Region::block)]};
+                                   plan.size[int(Region::tile)]};
 };
 
 }  // namespace tenon

@@ -138,14 +138,14 @@ struct Call {
   static constexpr const typename Op::Config& config() { return settings; }
 };
 
-/// The same where the kernel is a part of straight code (kernel/straight.hpp): the batch size is 1, and the whole call
+/// The same where the kernel is a part of unrolled code (kernel/unrolled.hpp): the batch size is 1, and the whole call
 /// is done at once.
 template <class C>
-struct StraightCall : C {
-  static constexpr bool straight = true;
+struct UnrolledCall : C {
+  static constexpr bool unrolled = true;
 };
 template <class C>
-inline constexpr bool is_straight = requires { C::straight; };
+inline constexpr bool is_unrolled = requires { C::unrolled; };
 
 template <class C>
 constexpr KernelWork kernel_work(long n) {
@@ -167,14 +167,14 @@ void run_kernel(const Arguments& arguments, long begin, long end) {
   C::Op::template run<C>(arguments, begin, end);
 }
 template <class C>
-void run_block_kernel(const Arguments& arguments, long begin, long end) {
-  C::Op::template run_blocks<C>(arguments, begin, end);
+void run_nchw16n_kernel(const Arguments& arguments, long begin, long end) {
+  C::Op::template run_nchw16n<C>(arguments, begin, end);
 }
 TENON_EXACT_END
 
 template <class C>
-constexpr KernelWork block_kernel_work(long n) {
-  KernelWork work = C::Op::template block_work<C>(n);
+constexpr KernelWork nchw16n_kernel_work(long n) {
+  KernelWork work = C::Op::template nchw16n_work<C>(n);
   work.workspace = aligned(work.workspace);
   return work;
 }
@@ -211,14 +211,14 @@ constexpr KernelEntry make_kernel_entry() {
   constexpr bool linear = requires { requires C::Op::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
   else entry.is_linear = false, entry.work_of = &kernel_work<C>;
-  if constexpr (C::Op::blocks != InBlocks::never) {
-    if constexpr (C::Op::fits_blocks(C::result, C::description.operand, C::operands)) {
-      if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_blocks = entry.run;
-      else entry.run_blocks = &run_block_kernel<C>;
+  if constexpr (C::Op::nchw16n != Nchw16n::never) {
+    if constexpr (C::Op::fits_nchw16n(C::result, C::description.operand, C::operands)) {
+      if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_nchw16n = entry.run;
+      else entry.run_nchw16n = &run_nchw16n_kernel<C>;
       if constexpr (linear)
-        entry.block_linear =
-            linear_between(block_kernel_work<C>(block_samples), block_kernel_work<C>(2 * block_samples));
-      else entry.is_block_linear = false, entry.block_work_of = &block_kernel_work<C>;
+        entry.nchw16n_linear =
+            linear_between(nchw16n_kernel_work<C>(block_samples), nchw16n_kernel_work<C>(2 * block_samples));
+      else entry.is_nchw16n_linear = false, entry.nchw16n_work_of = &nchw16n_kernel_work<C>;
     }
   }
   return entry;

@@ -1,7 +1,7 @@
 // What every derivative needs: Add, which sums the gradients of a value used twice, and SumTo, which undoes
 // broadcasting.
 #pragma once
-#include <tenon/kernel/cpu/wrapping.hpp>
+#include <tenon/kernel/cpu/elementwise/wrapping.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/fold.hpp>
 #include <tenon/ops/sum_to.hpp>

@@ -1,7 +1,7 @@
 // Where the largest or smallest element along an axis is.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/best_index.hpp>
+#include <tenon/kernel/cpu/reduce/argmax.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

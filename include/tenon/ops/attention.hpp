@@ -1,7 +1,7 @@
 // Scaled dot-product attention of several heads, in one operator.
 #pragma once
-#include <tenon/kernel/cpu/attention.hpp>
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/attention/attention.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/accumulate.hpp>
 #include <tenon/ops/slice.hpp>
 

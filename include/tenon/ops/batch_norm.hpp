@@ -30,7 +30,7 @@ struct Normalization {
 /// source      Ioffe and Szegedy, arXiv 1502.03167; MindSpore's BatchNorm in training
 struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
   using Config = BatchNormAttributes;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool epilogue = true, cheap = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
@@ -42,13 +42,13 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
     return Layout::spatial == 1 ? Layout::samples(n) : Layout::samples(n) * Layout::channels;
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::plane_block_work<Call>(n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::plane_nchw16n_work<Call>(n);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end);
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples);
   }
 
@@ -61,7 +61,7 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
 /// for users.
 struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   using Config = BatchNormAttributes;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
   template <class Call>
@@ -73,21 +73,21 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
     return Call::operand(0).count(n) / Call::result[1] * 2 + 1;
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::channel_block_work<Call>(n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::channel_nchw16n_work<Call>(n);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     fill<Call>(a, begin, end, false);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     fill<Call>(a, begin, end, true);
   }
 
  private:
   template <class Call>
-  static void fill(const Arguments& a, long begin, long end, bool in_blocks) {
+  static void fill(const Arguments& a, long begin, long end, bool in_nchw16n) {
     using Layout = detail::ChannelLayout<Call>;
     using A = typename Call::Result;
     const A* const table = a.operand<A>(1);
@@ -97,7 +97,7 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
     const auto row = [result = a.result<A>()](int r) { return result + r * Layout::channels; };
     A *const to_gamma = row(BatchNormTableRow::gamma), *const to_beta = row(BatchNormTableRow::beta);
     if constexpr (Layout::images)
-      kernel::image_gradient_sums(Layout::batch(a.n, in_blocks), a.operand<float>(0), a.operand<float>(2), mean,
+      kernel::image_gradient_sums(Layout::batch(a.n, in_nchw16n), a.operand<float>(0), a.operand<float>(2), mean,
                                   to_beta, to_gamma, begin, end);
     else sums<Call>(a, begin, end, mean, to_beta, to_gamma);
     for (long c = begin; c < end; ++c) {
@@ -145,7 +145,7 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
   static constexpr bool in_place = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   template <class Call>
@@ -153,13 +153,13 @@ struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
     return BatchNorm::items<Call>(n);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::plane_block_work<Call>(n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::plane_nchw16n_work<Call>(n);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end);
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     run_planes<Call>(a, begin, end, detail::ChannelLayout<Call>::spatial * block_samples);
   }
 
@@ -211,7 +211,7 @@ void BatchNorm::run_planes(const Arguments& a, long begin, long end, long size) 
     const A average = of.mean[c], scale = of.scale(c), shift = of.beta[c];
     for (long at = plane * size; at < (plane + 1) * size; at += detail::norm_piece) {
       const long left = (plane + 1) * size - at, count = left < detail::norm_piece ? left : detail::norm_piece;
-      kernel::map_in_blocks<true>(
+      kernel::map_unrolled<true>(
           a.result<T>() + at, count, [=](auto x) { return (static_cast<A>(x) - average) * scale + shift; },
           a.operand<T>(0) + at);
       if constexpr (Call::steps > 0) kernel::apply_steps<Call, false>(a, at, count, c);
@@ -257,9 +257,9 @@ template <class Call>
 void BatchNormInputGrad::run_planes(const Arguments& a, long begin, long end, long size) {
   using T = typename Call::Result;
   for (long plane = begin; plane < end; ++plane)
-    kernel::map_in_blocks<true, true>(a.result<T>() + plane * size, size,
-                                      Terms<Call>(a, plane % detail::ChannelLayout<Call>::channels),
-                                      a.operand<T>(0) + plane * size, a.operand<T>(2) + plane * size);
+    kernel::map_unrolled<true, true>(a.result<T>() + plane * size, size,
+                                     Terms<Call>(a, plane % detail::ChannelLayout<Call>::channels),
+                                     a.operand<T>(0) + plane * size, a.operand<T>(2) + plane * size);
 }
 
 /// moving = momentum moving + (1 - momentum) row of the table, in place. Operands: moving, table. Not for users.

@@ -1,9 +1,9 @@
 // Batch normalization: statistics of a batch per channel, as a table.
 #pragma once
-#include <tenon/kernel/cpu/block_batch_norm.hpp>
-#include <tenon/kernel/cpu/lanes.hpp>
-#include <tenon/kernel/cpu/math.hpp>
-#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/kernel/cpu/nchw16n/batch_norm.hpp>
+#include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -45,19 +45,19 @@ struct ChannelLayout {
   static constexpr TensorType x = Call::operand(OperandNumber);
   static constexpr long channels = x[1], spatial = x.span(2, x.rank);
   static constexpr long samples(long n) { return x.size(0, n); }
-  // Sums of these keep the order of kernel/cpu/sample_blocks.hpp, in blocks or not.
+  // Sums of these keep the order of kernel/cpu/nchw16n/layout.hpp, in blocks or not.
   static constexpr bool images = is_image(x);
   static constexpr kernel::ImageBatch batch(long n, bool blocks) { return {samples(n), channels, spatial, blocks}; }
 };
 // The units of work of an operator that goes through planes in blocks of samples.
 template <class Call>
-constexpr KernelWork plane_block_work(long n) {
+constexpr KernelWork plane_nchw16n_work(long n) {
   const long plane = ChannelLayout<Call>::spatial * block_samples;
   return {whole_blocks(n) / block_samples * ChannelLayout<Call>::channels, plane, 0};
 }
 // Sums over a batch per channel: the units of work are channels.
 template <class Call>
-constexpr KernelWork channel_block_work(long n) {
+constexpr KernelWork channel_nchw16n_work(long n) {
   return {ChannelLayout<Call>::channels, whole_blocks(n) * ChannelLayout<Call>::spatial / 4 + 1, 0};
 }
 // Elements that several passes go through while they are in the first cache.
@@ -72,12 +72,12 @@ TENON_EXACT_BEGIN
 /// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
 /// order       two passes: mean, then deviations and what the rounded mean lacks. Float32 images with an n: as in
-///             kernel/cpu/sample_blocks.hpp. Other images: each plane in 16 lanes, planes in order of samples, both in
-///             chains and trees as rows [n,C] are (kernel/cpu/sum_tree.hpp)
+///             kernel/cpu/nchw16n/layout.hpp. Other images: each plane in 16 lanes, planes in order of samples, both in
+///             chains and trees as rows [n,C] are (kernel/cpu/reduce/sum_tree.hpp)
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType &x = in[0], &gamma = in[1];
     const char* const name = c.rank == 2 ? "BatchNorm1d" : "BatchNorm2d";
@@ -115,28 +115,28 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     return Call::operand(0).count(n) / Call::result[1] * 2 + 1;
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::channel_block_work<Call>(n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::channel_nchw16n_work<Call>(n);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     fill<Call>(a, begin, end, false);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     fill<Call>(a, begin, end, true);
   }
 
  private:
   template <class Call>
-  static void fill(const Arguments& a, long begin, long end, bool in_blocks) {
+  static void fill(const Arguments& a, long begin, long end, bool in_nchw16n) {
     using Layout = detail::ChannelLayout<Call>;
     using A = typename Call::Result;
     const long elements = Layout::samples(a.n) * Layout::spatial;
     const auto row = [table = a.result<A>()](int r) { return table + r * Layout::channels; };
     A *const mean = row(BatchNormTableRow::mean), *const variance = row(BatchNormTableRow::variance);
     if constexpr (Layout::images)
-      kernel::image_statistics(Layout::batch(a.n, in_blocks), a.operand<float>(0), mean, variance, begin, end);
+      kernel::image_statistics(Layout::batch(a.n, in_nchw16n), a.operand<float>(0), mean, variance, begin, end);
     else
       for (long first = begin; first < end; first += kernel::column_block)
         statistics<Call>(a, first, end - first < kernel::column_block ? end - first : kernel::column_block,

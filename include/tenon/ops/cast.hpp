@@ -1,6 +1,6 @@
 // Conversion to another dtype.
 #pragma once
-#include <tenon/kernel/cpu/convert.hpp>
+#include <tenon/kernel/cpu/elementwise/convert.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

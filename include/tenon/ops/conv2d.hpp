@@ -1,14 +1,13 @@
 // Two-dimensional convolution.
 #pragma once
-#include <tenon/kernel/cpu/block_conv2d_weight.hpp>
-#include <tenon/kernel/cpu/conv2d.hpp>
-#include <tenon/kernel/cpu/conv2d_weight.hpp>
+#include <tenon/kernel/cpu/conv/conv2d.hpp>
+#include <tenon/kernel/cpu/conv/weight_gradient.hpp>
+#include <tenon/kernel/cpu/nchw16n/weight_gradient.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>
-#include <tenon/ops/conv2d_pool.hpp>
+#include <tenon/ops/conv2d_max_pool.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
-#include <tenon/ops/winner_conv2d.hpp>
 #include <tenon/ops/winograd_conv2d.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -61,19 +60,21 @@ extern template KernelWork weight_work<double>(const kernel::Conv2dSizes&);
 #endif
 // A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_forward_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_items(s), kernel::block_conv2d_workspace(s));
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_forward_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::nchw16n_conv2d_items(s), kernel::nchw16n_conv2d_workspace(s));
 }
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_input_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_backward_input_items(s), kernel::block_conv2d_backward_input_workspace(s));
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_input_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::nchw16n_conv2d_backward_input_items(s),
+                   kernel::nchw16n_conv2d_backward_input_workspace(s));
 }
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork block_weight_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::block_conv2d_backward_weight_items(s), kernel::block_conv2d_backward_weight_workspace(s));
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_weight_work(const kernel::Conv2dSizes& s) {
+  return conv_work(s, kernel::nchw16n_conv2d_backward_weight_items(s),
+                   kernel::nchw16n_conv2d_backward_weight_workspace(s));
 }
 #else
-KernelWork block_forward_work(const kernel::Conv2dSizes& s);
-KernelWork block_input_work(const kernel::Conv2dSizes& s);
-KernelWork block_weight_work(const kernel::Conv2dSizes& s);
+KernelWork nchw16n_forward_work(const kernel::Conv2dSizes& s);
+KernelWork nchw16n_input_work(const kernel::Conv2dSizes& s);
+KernelWork nchw16n_weight_work(const kernel::Conv2dSizes& s);
 #endif
 }  // namespace detail
 
@@ -92,8 +93,8 @@ struct Conv2dBackwardWeight;
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
-  using WithPool = Conv2dMaxPool;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  using WithMaxPool = detail::ConvMaxPoolOperators;
+  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
@@ -126,20 +127,19 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end);
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::block_forward_work(sizes<Call>(n));
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::nchw16n_forward_work(sizes<Call>(n));
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end);
+  static void run_nchw16n(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
 struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"> {
-  using WithPool = WinnerConv2dInput;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Conv2dAttributes;  // first, second: H, W of the result
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[1];
@@ -162,19 +162,18 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
   template <class Call>
   static void run(const Arguments& a, long begin, long end);
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::block_input_work(sizes<Call>(n));
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::nchw16n_input_work(sizes<Call>(n));
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end);
+  static void run_nchw16n(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
 struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilter"> {
-  using WithPool = WinnerConv2dWeight;
   using Config = Conv2dAttributes;  // first, second: extents of the kernel
-  static constexpr InBlocks blocks = InBlocks::wants;
-  static constexpr bool block_sums = true;
+  static constexpr Nchw16n nchw16n = Nchw16n::wants;
+  static constexpr bool tile_sums = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
   }
@@ -194,11 +193,11 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   template <class Call>
   static void run(const Arguments& a, long begin, long end);
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::block_weight_work(sizes<Call>(n));
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::nchw16n_weight_work(sizes<Call>(n));
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end);
+  static void run_nchw16n(const Arguments& a, long begin, long end);
 };
 
 using Conv2dDerivatives = detail::ConvDerivatives<Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight>;
@@ -212,29 +211,29 @@ template <class Call>
 void Conv2d::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d<T, !TENON_DEFINES || kernel::conv2d_has_lanes<T>(sizes<Call>(1))>(
+  kernel::conv2d<T, !TENON_DEFINES || kernel::conv2d_is_channels_last<T>(sizes<Call>(1))>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
       detail::epilogue_of<Call>(finish));
 }
 template <class Call>
-void Conv2d::run_blocks(const Arguments& a, long begin, long end) {
-  const detail::BlockEpilogue<Call> finish{a};
-  kernel::block_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end,
-                       a.workspace, detail::epilogue_of<Call>(finish));
+void Conv2d::run_nchw16n(const Arguments& a, long begin, long end) {
+  const detail::Nchw16nEpilogue<Call> finish{a};
+  kernel::nchw16n_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end,
+                         a.workspace, detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const detail::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d_backward_input<T, !TENON_DEFINES || kernel::conv2d_backward_input_has_lanes<T>(sizes<Call>(1))>(
+  kernel::conv2d_backward_input<T, !TENON_DEFINES || kernel::conv2d_backward_input_is_channels_last<T>(sizes<Call>(1))>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
       detail::epilogue_of<Call>(finish));
 }
 template <class Call>
-void Conv2dBackwardInput::run_blocks(const Arguments& a, long begin, long end) {
-  const detail::BlockEpilogue<Call> finish{a};
-  kernel::block_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                      begin, end, a.workspace, detail::epilogue_of<Call>(finish));
+void Conv2dBackwardInput::run_nchw16n(const Arguments& a, long begin, long end) {
+  const detail::Nchw16nEpilogue<Call> finish{a};
+  kernel::nchw16n_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                        begin, end, a.workspace, detail::epilogue_of<Call>(finish));
 }
 template <class Call>
 void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
@@ -243,9 +242,9 @@ void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
 }
 template <class Call>
-void Conv2dBackwardWeight::run_blocks(const Arguments& a, long begin, long end) {
-  kernel::block_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                       begin, end, a.workspace);
+void Conv2dBackwardWeight::run_nchw16n(const Arguments& a, long begin, long end) {
+  kernel::nchw16n_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                         begin, end, a.workspace);
 }
 TENON_EXACT_END
 

@@ -1,7 +1,7 @@
 // The element-wise steps behind a convolution, as its kernels call them.
 #pragma once
 #include <tenon/core/function_ref.hpp>
-#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::ops::detail {
@@ -18,7 +18,7 @@ struct PlaneEpilogue {
   }
 };
 template <class Call>
-struct BlockEpilogue {
+struct Nchw16nEpilogue {
   const Arguments& arguments;
   void operator()(long first, long channel, long count) const {
     kernel::apply_steps<Call, false>(arguments, first, count, channel);

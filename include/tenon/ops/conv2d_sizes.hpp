@@ -1,17 +1,11 @@
 // The settings of convolutions as graphs store them, the sizes of a call, and its work.
 #pragma once
 #include <tenon/core/arena.hpp>
+#include <tenon/graph/conv_max_pool.hpp>
 #include <tenon/graph/kernel_entry.hpp>
-#include <tenon/kernel/cpu/conv2d_sizes.hpp>
+#include <tenon/kernel/cpu/conv/sizes.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-
-/// What the operators of a convolution need: everything but the extents of their operands.
-struct Conv2dAttributes {
-  int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
-  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
-  int first = 0, second = 0;
-};
 
 namespace detail {
 /// Sizes of one sample from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].

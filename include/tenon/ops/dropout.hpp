@@ -1,6 +1,6 @@
 // Dropout.
 #pragma once
-#include <tenon/kernel/cpu/random.hpp>
+#include <tenon/kernel/cpu/elementwise/random.hpp>
 #include <tenon/ops/random_call.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,7 +1,7 @@
 // Base of element-wise operators: from one function `eval` come shape rule, broadcasting, kernel, fusion, and folding.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/elementwise.hpp>
+#include <tenon/kernel/cpu/elementwise/elementwise.hpp>
 #include <tenon/ops/sum_to.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -33,7 +33,7 @@ template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
   static constexpr bool elementwise = true, per_sample = true, in_place = true;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
 
   static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&,
                                     Sentence& error) {
@@ -98,11 +98,11 @@ struct Elementwise : Operator<Op, Name> {
     return kernel::RowLayout<Call>::flat;
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return kernel::elementwise_block_work<Call>(n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::elementwise_nchw16n_work<Call>(n);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, Function, true>(a, begin, end);
   }
 

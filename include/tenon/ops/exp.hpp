@@ -1,6 +1,6 @@
 // Exponential.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -9,7 +9,7 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; floating-point
 /// derivative  y dy
-/// accuracy    that of kernel::exp (kernel/cpu/math.hpp)
+/// accuracy    that of kernel::exp (kernel/cpu/elementwise/math.hpp)
 /// source      MindSpore's Exp
 struct Exp : Elementwise<Exp, "Exp"> {
   static constexpr bool floating_only = true;

@@ -1,6 +1,6 @@
 // Quotient rounded down.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/binary.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

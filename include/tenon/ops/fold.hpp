@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include <tenon/kernel/cpu/convert.hpp>
+#include <tenon/kernel/cpu/elementwise/convert.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

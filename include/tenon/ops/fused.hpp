@@ -1,7 +1,7 @@
 // The operator that the fuse pass makes of a chain of element-wise ones.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
@@ -9,7 +9,7 @@ TENON_EXACT_BEGIN
 struct Fused : Operator<Fused, "Fused"> {
   static constexpr bool elementwise = true, per_sample = true, in_place = true;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   template <class Call>
@@ -26,11 +26,11 @@ struct Fused : Operator<Fused, "Fused"> {
     return kernel::RowLayout<Call>::flat;
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return kernel::elementwise_block_work<Call>(n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::elementwise_nchw16n_work<Call>(n);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, typename Call::Joined>, true>(a, begin, end);
   }
 };

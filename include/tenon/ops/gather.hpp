@@ -1,6 +1,6 @@
 // Rows of a table by number: the embedding look-up.
 #pragma once
-#include <tenon/kernel/cpu/gather.hpp>
+#include <tenon/kernel/cpu/movement/gather.hpp>
 #include <tenon/ops/accumulate.hpp>
 #include <tenon/ops/cast.hpp>
 

@@ -1,8 +1,8 @@
 // Layer normalization: every sample by the statistics of its own last axes.
 #pragma once
-#include <tenon/kernel/cpu/blocks.hpp>
-#include <tenon/kernel/cpu/lanes.hpp>
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+#include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/sum_to.hpp>
 
@@ -46,7 +46,8 @@ TENON_EXACT_BEGIN
 /// gamma, beta the normalized extents; float32, or float64 beside a float64 x
 /// result      shape and dtype of x
 /// derivative  to x, gamma, and beta
-/// order       16 lanes along a row; rows in chains of 32 for gamma and beta; long ones as in kernel/cpu/sum_tree.hpp
+/// order       16 lanes along a row; rows in chains of 32 for gamma and beta; long ones as in
+///             kernel/cpu/reduce/sum_tree.hpp
 /// source      Ba, Kiros, and Hinton, arXiv 1607.06450; MindSpore's LayerNorm
 struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
   static constexpr bool float_parameters = true;
@@ -88,7 +89,7 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
       const T* x = a.operand<T>(0) + row * width;
       T* y = a.result<T>() + row * width;
       const auto m = detail::row_moments<A>(x, width, A(Call::config().epsilon));
-      kernel::map_in_blocks<true, true, true>(
+      kernel::map_unrolled<true, true, true>(
           y, width,
           [m](auto value, A scale, A shift) { return (static_cast<A>(value) - m.mean) * m.inverse * scale + shift; }, x,
           gamma, beta);
@@ -157,7 +158,7 @@ struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
           },
           x, dy, gamma);
       const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
-      kernel::map_in_blocks<true, true, true>(
+      kernel::map_unrolled<true, true, true>(
           dx, width,
           [=](auto value, auto gradient, A scale) {
             return inverse * (static_cast<A>(gradient) * scale - average - (static_cast<A>(value) - mean) * slope);

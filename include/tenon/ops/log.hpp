@@ -1,6 +1,6 @@
 // Natural logarithm.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/div.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -9,7 +9,7 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; floating-point
 /// derivative  dy / x
-/// accuracy    that of kernel::log (kernel/cpu/math.hpp)
+/// accuracy    that of kernel::log (kernel/cpu/elementwise/math.hpp)
 /// source      MindSpore's Log
 struct Log : Elementwise<Log, "Log"> {
   static constexpr bool floating_only = true;

@@ -2,7 +2,7 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/kernel/cpu/lstm.hpp>
+#include <tenon/kernel/cpu/recurrent/lstm.hpp>
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/recurrent.hpp>
 

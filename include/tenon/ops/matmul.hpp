@@ -1,8 +1,8 @@
 // Matrix products: two matrices, stacks of matrices, vectors.
 #pragma once
-#include <tenon/kernel/cpu/gemm.hpp>
-#include <tenon/kernel/cpu/gemm_small.hpp>
-#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
+#include <tenon/kernel/cpu/gemm/gemm.hpp>
+#include <tenon/kernel/cpu/gemm/small.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/reshape.hpp>
 

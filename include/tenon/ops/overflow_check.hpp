@@ -4,7 +4,7 @@
 
 #include <tenon/eager/apply.hpp>
 #include <tenon/graph/guard.hpp>
-#include <tenon/kernel/cpu/all_finite.hpp>
+#include <tenon/kernel/cpu/reduce/all_finite.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for

@@ -1,9 +1,9 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
-#include <tenon/kernel/cpu/block_pool2d.hpp>
-#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/graph/conv_max_pool.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
+#include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
 #include <tenon/ops/elementwise.hpp>
-#include <tenon/ops/pool_winners.hpp>
 #include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -19,10 +19,6 @@ struct Pool2dOptions {
 
 namespace ops {
 
-struct Pool2dAttributes {
-  int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0;
-};
-
 namespace detail {
 constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorType& x) {
   const int stride_h = o.stride.h ? o.stride.h : o.kernel.h, stride_w = o.stride.w ? o.stride.w : o.kernel.w;
@@ -34,7 +30,6 @@ constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorT
   a.top = v.before, a.left = h.before, a.oh = v.extent, a.ow = h.extent;
   return a;
 }
-static_assert(pack(Pool2dAttributes{2, 2, 2, 2, 0, 0, 5, 7}) == tenon::detail::halving_pool(5, 7));
 constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a) {
   return {x.size(0, 1) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
 }
@@ -49,7 +44,7 @@ constexpr kernel::Pool2dSizes pool_sizes(long n) {
   return s;
 }
 // With images in blocks the planes of all blocks are the items.
-constexpr KernelWork pool_block_work(const TensorType& y, const TensorType& x, long n) {
+constexpr KernelWork pool_nchw16n_work(const TensorType& y, const TensorType& x, long n) {
   const long planes = whole_blocks(n) / block_samples * x[1];
   return {planes, (x.span(2, 4) + y.span(2, 4)) * block_samples / 4 + 1, 0};
 }
@@ -70,12 +65,11 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
 TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
-  using WithPool = MaxPoolSpread;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
@@ -98,18 +92,18 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
     finish<Call>(a, begin, end, Call::result.span(2, 4));
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::pool_block_work(Call::operand(1), Call::result, n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::pool_nchw16n_work(Call::operand(1), Call::result, n);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     constexpr int bands = bands_of<Call>();
     constexpr long channels = Call::result[1], elements = Call::result.span(2, 4) * block_samples / bands;
     kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
     sizes.h /= bands, sizes.oh /= bands;
     for (long band = begin * bands; band < end * bands; ++band) {
-      kernel::block_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band,
-                                        band + 1);
+      kernel::nchw16n_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band,
+                                          band + 1);
       if constexpr (Call::steps > 0)
         kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
     }
@@ -140,13 +134,12 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 ///
 /// x           [n, C, H, W]; floating-point or integer
 /// result      [n, C, OH, OW], extents by pad_mode; padding never wins
-/// derivative  dy to the winner
+/// derivative  dy to the argmax
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
-  using WithPool = PoolWinners;
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return detail::pooled("MaxPool2d", in[0], c, error);
@@ -164,12 +157,13 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
     kernel::max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::pool_block_work(Call::result, Call::operand(0), n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::pool_nchw16n_work(Call::result, Call::operand(0), n);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), begin, end);
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::nchw16n_max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), begin,
+                               end);
   }
 };
 
@@ -184,7 +178,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     }
   };
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
@@ -207,13 +201,13 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
                                 Call::config().count_include_pad != 0, begin, end, a.workspace);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::pool_block_work(Call::operand(0), Call::result, n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::pool_nchw16n_work(Call::operand(0), Call::result, n);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<float>(0), a.result<float>(),
-                                      Call::config().count_include_pad != 0, begin, end);
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::nchw16n_avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<float>(0), a.result<float>(),
+                                        Call::config().count_include_pad != 0, begin, end);
   }
 };
 
@@ -227,7 +221,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool linear_work = true;
-  static constexpr InBlocks blocks = InBlocks::follows;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype))
@@ -252,13 +246,13 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
                        Call::config().count_include_pad != 0, begin, end);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
-    return detail::pool_block_work(Call::result, Call::operand(0), n);
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::pool_nchw16n_work(Call::result, Call::operand(0), n);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
-    kernel::block_avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
-                             Call::config().count_include_pad != 0, begin, end);
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::nchw16n_avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
+                               Call::config().count_include_pad != 0, begin, end);
   }
 };
 TENON_EXACT_END

@@ -1,6 +1,6 @@
 // Power of two tensors.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/sub.hpp>
 

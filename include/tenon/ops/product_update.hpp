@@ -1,6 +1,6 @@
 // The kernel of a product that computes a weight's gradient and of the weight's update, as one.
 #pragma once
-#include <tenon/kernel/cpu/gemm_update.hpp>
+#include <tenon/kernel/cpu/gemm/fused_update.hpp>
 #include <tenon/ops/matmul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,7 +1,7 @@
 // What the operators of recurrent layers share: parts of the states that a time loop leaves, and states one step
 // earlier.
 #pragma once
-#include <tenon/kernel/cpu/strided.hpp>
+#include <tenon/kernel/cpu/movement/strided.hpp>
 #include <tenon/kernel/kernel.hpp>
 #include <tenon/ops/matmul.hpp>
 #include <tenon/ops/slice.hpp>

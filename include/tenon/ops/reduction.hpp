@@ -1,6 +1,6 @@
 // Base of operators that combine the elements along axes to one.
 #pragma once
-#include <tenon/kernel/cpu/reduce.hpp>
+#include <tenon/kernel/cpu/reduce/reduce.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/reshape.hpp>
 
@@ -30,7 +30,7 @@ TENON_EXACT_BEGIN
 ///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. Sums of floating-point numbers are short chains, whose sums are added as a tree
-///             (kernel/cpu/sum_tree.hpp). The shape alone decides, so threads and batch size change no bit.
+///             (kernel/cpu/reduce/sum_tree.hpp). The shape alone decides, so threads and batch size change no bit.
 template <class Op, FixedString Name>
 struct Reduction : Operator<Op, Name> {
   using Config = ReduceAxes;

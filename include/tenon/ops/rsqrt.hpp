@@ -1,6 +1,6 @@
 // Reciprocal square root.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,6 +1,6 @@
 // Logistic sigmoid.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/sub.hpp>
 

@@ -1,6 +1,6 @@
 // A regular part of a tensor.
 #pragma once
-#include <tenon/kernel/cpu/window.hpp>
+#include <tenon/kernel/cpu/movement/window.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -1,6 +1,6 @@
 // Softmax along an axis.
 #pragma once
-#include <tenon/kernel/cpu/softmax.hpp>
+#include <tenon/kernel/cpu/attention/softmax.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/sub.hpp>
@@ -39,13 +39,13 @@ constexpr ReduceAxes kept_axis(const SoftmaxAxis& c, int rank) { return {1 << no
 
 TENON_EXACT_BEGIN
 namespace detail {
-// Straight code has its few elements as a constant.
+// Unrolled code has its few elements as a constant.
 template <class Call, bool logarithm>
 inline void softmax_along(const kernel::AxisSplit& s, const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const T* const x = a.operand<T>(0);
   T* const y = a.result<T>();
-  if constexpr (is_straight<Call>)
+  if constexpr (is_unrolled<Call>)
     if (s.inner == 1)
       return kernel::softmax_rows<Compute<T>, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count,
                                                          x + (x == y ? end : s.outer) * s.count);
@@ -69,7 +69,7 @@ struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
     using T = typename Call::Result;
     const kernel::AxisSplit s = SoftmaxGrad::split<Call>(a.n);
     const T *const y = a.operand<T>(0), *const dy = a.operand<T>(1);
-    if constexpr (is_straight<Call> && SoftmaxGrad::split<Call>(1).inner == 1)
+    if constexpr (is_unrolled<Call> && SoftmaxGrad::split<Call>(1).inner == 1)
       for (long row = begin; row < end; ++row)
         kernel::softmax_backward_row<Compute<T>>(y + row * s.count, dy + row * s.count, a.result<T>() + row * s.count,
                                                  s.count);

@@ -1,6 +1,6 @@
 // Softmax and cross entropy in one operator, with class numbers or with a distribution as labels.
 #pragma once
-#include <tenon/kernel/cpu/softmax.hpp>
+#include <tenon/kernel/cpu/attention/softmax.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -52,12 +52,12 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
       if constexpr (sparse) {
         const long number = static_cast<long>(label[0]);
         const C at_label = number >= 0 && number < classes ? (share(number) - C(1)) * gradient : C(0);
-        kernel::store_in_blocks(dx, classes, [=](long i) { return share(i) * gradient; });
+        kernel::store_unrolled(dx, classes, [=](long i) { return share(i) * gradient; });
         if (number >= 0 && number < classes) dx[number] = static_cast<T>(at_label);
       } else {  // a distribution that does not add up to 1 scales its softmax
         const C weight = kernel::lane_sum<C>(classes, [](auto target) { return static_cast<C>(target); }, label);
-        kernel::store_in_blocks(dx, classes,
-                                [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
+        kernel::store_unrolled(dx, classes,
+                               [=](long i) { return (share(i) * weight - static_cast<C>(label[i])) * gradient; });
       }
     }
   }

@@ -1,6 +1,6 @@
 // Square root.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/div.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,9 +1,8 @@
 // The derivative of broadcasting.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/channel_sums.hpp>
-#include <tenon/kernel/cpu/reduce.hpp>
-#include <tenon/ops/winner_lists.hpp>
+#include <tenon/kernel/cpu/reduce/channel_sums.hpp>
+#include <tenon/kernel/cpu/reduce/reduce.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
@@ -12,9 +11,8 @@ TENON_EXACT_BEGIN
 /// x           any shape; floating-point or integer
 /// result      the wanted shape, right-aligned with x, with 1 or no axis where x is summed
 /// derivative  dy broadcast to x
-/// order       as by kernel/cpu/reduce.hpp; float32 images per channel as in kernel/cpu/sample_blocks.hpp
+/// order       as by kernel/cpu/reduce/reduce.hpp; float32 images per channel as in kernel/cpu/nchw16n/layout.hpp
 struct SumTo : Operator<SumTo, "SumTo"> {
-  using WithPool = SumOfLists;
   struct Config {
     int rank = 0, extent[max_rank]{};
   };
@@ -23,10 +21,10 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     for (int axis = 0; axis < t.rank; ++axis) c.extent[axis] = t.extent[axis];
     return c;
   }
-  static constexpr InBlocks blocks = InBlocks::follows;
-  static constexpr bool block_sums = true, block_chains = true;
+  static constexpr Nchw16n nchw16n = Nchw16n::follows;
+  static constexpr bool tile_sums = true, tile_chains = true;
   /// Sums of images per channel: of a bias.
-  static constexpr bool fits_blocks(const TensorType& result, const TensorType* x, int) {
+  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* x, int) {
     const int channel = result.rank - 3;
     return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] &&
            result.count(1) == x[0][1];
@@ -61,20 +59,20 @@ struct SumTo : Operator<SumTo, "SumTo"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = Accumulator<typename Call::Result>;
-    if constexpr (constexpr TensorType x = Call::operand(0); fits_blocks(Call::result, &x, 1))
+    if constexpr (constexpr TensorType x = Call::operand(0); fits_nchw16n(Call::result, &x, 1))
       kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
     else
       kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{},
                                               kernel::DivideBy<typename Call::Result>{1});
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
+  static constexpr KernelWork nchw16n_work(long n) {
     return {Call::result.count(1), whole_blocks(n) * Call::operand(0).span(2, 4) / 8 + 1, 0};
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     constexpr TensorType x = Call::operand(0);
-    kernel::block_channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
+    kernel::nchw16n_channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
   }
 };
 TENON_EXACT_END

@@ -1,6 +1,6 @@
 // Hyperbolic tangent.
 #pragma once
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
 
@@ -23,7 +23,7 @@ struct TanhGrad : Elementwise<TanhGrad, "TanhGrad"> {
 ///
 /// x           any shape; floating-point
 /// derivative  1 - y², from y
-/// accuracy    that of kernel::tanh (kernel/cpu/math.hpp)
+/// accuracy    that of kernel::tanh (kernel/cpu/elementwise/math.hpp)
 /// source      MindSpore's Tanh, whose CPU kernel is an approximation (3e-5)
 struct Tanh : Elementwise<Tanh, "Tanh"> {
   static constexpr bool floating_only = true;

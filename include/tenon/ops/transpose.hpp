@@ -1,6 +1,6 @@
 // Permutation of axes.
 #pragma once
-#include <tenon/kernel/cpu/strided.hpp>
+#include <tenon/kernel/cpu/movement/strided.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,7 +1,7 @@
 // Convolution by Winograd's minimal filtering.
 #pragma once
-#include <tenon/kernel/cpu/winograd_conv2d.hpp>
-#include <tenon/kernel/cpu/winograd_conv2d_weight.hpp>
+#include <tenon/kernel/cpu/winograd/conv2d.hpp>
+#include <tenon/kernel/cpu/winograd/weight_gradient.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_epilogue.hpp>
 #include <tenon/ops/conv2d_sizes.hpp>
@@ -27,7 +27,7 @@ namespace detail {
 template <class Op, FixedString Name>
 struct Winograd : Operator<Op, Name> {
   using Config = Conv2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
@@ -76,7 +76,7 @@ struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
     return detail::winograd_forward_work(sizes<Call>(n), false);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
+  static constexpr KernelWork nchw16n_work(long n) {
     return detail::winograd_forward_work(sizes<Call>(n), true);
   }
   template <class Call>
@@ -84,12 +84,12 @@ struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
     run_in<Call>(false, a, begin, end);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     run_in<Call>(true, a, begin, end);
   }
   template <class Call>
   static void run_in(bool blocks, const Arguments& a, long begin, long end) {
-    const detail::BlockEpilogue<Call> epilogue{a};
+    const detail::Nchw16nEpilogue<Call> epilogue{a};
     kernel::winograd_conv2d(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
                             begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
   }
@@ -116,7 +116,7 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
     return detail::winograd_input_work(sizes<Call>(n), false);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
+  static constexpr KernelWork nchw16n_work(long n) {
     return detail::winograd_input_work(sizes<Call>(n), true);
   }
   template <class Call>
@@ -124,12 +124,12 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
     run_in<Call>(false, a, begin, end);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     run_in<Call>(true, a, begin, end);
   }
   template <class Call>
   static void run_in(bool blocks, const Arguments& a, long begin, long end) {
-    const detail::BlockEpilogue<Call> epilogue{a};
+    const detail::Nchw16nEpilogue<Call> epilogue{a};
     kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1),
                                            a.result<float>(), begin, end, a.workspace,
                                            detail::epilogue_of<Call>(epilogue));
@@ -147,7 +147,7 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
 /// speed       0.4 to 0.65 of the direct gradient's time in a batch of 32, 0.6 to 1 in one of 3
 struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeight"> {
   using Config = Conv2dAttributes;
-  static constexpr InBlocks blocks = InBlocks::wants;
+  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
   }
@@ -165,7 +165,7 @@ struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeig
     return detail::winograd_weight_work(sizes<Call>(n), false);
   }
   template <class Call>
-  static constexpr KernelWork block_work(long n) {
+  static constexpr KernelWork nchw16n_work(long n) {
     return detail::winograd_weight_work(sizes<Call>(n), true);
   }
   template <class Call>
@@ -174,7 +174,7 @@ struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeig
                                    begin, end, a.workspace);
   }
   template <class Call>
-  static void run_blocks(const Arguments& a, long begin, long end) {
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
     kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
                                    begin, end, a.workspace);
   }

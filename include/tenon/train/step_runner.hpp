@@ -3,7 +3,7 @@
 #include <tenon/core/exact.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/graph/executor_pool.hpp>
-#include <tenon/kernel/straight.hpp>
+#include <tenon/kernel/unrolled.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/labels.hpp>
@@ -168,13 +168,13 @@ class StepRunner {
   template <class... X>
   void predict(void* const* results, long n, const X&... x) const {
     using Graph = PredictGraph<X...>;
-    if constexpr (options.graph && Straight<Graph>::possible)
-      if (mode_ == Mode::graph && n == 1 && (!Straight<Graph>::changes || none_frozen())) {
+    if constexpr (options.graph && Unrolled<Graph>::possible)
+      if (mode_ == Mode::graph && n == 1 && (!Unrolled<Graph>::changes || none_frozen())) {
         check_members(*net_);
         std::byte* const parameters = find_parameters();
         const void* inputs[]{x.data()...};
         const FlushDenormals flush;
-        return Straight<Graph>::run_into(results, parameters, state_.data(), inputs);
+        return Unrolled<Graph>::run_into(results, parameters, state_.data(), inputs);
       }
     predict_by_kernels(results, n, x...);
   }
@@ -197,7 +197,7 @@ class StepRunner {
       std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n);
     });
   }
-  // A function of its own, for its registers would be saved in front of straight code, too.
+  // A function of its own, for its registers would be saved in front of unrolled code, too.
   template <class... X>
   [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
     if constexpr (options.pynative)
@@ -228,7 +228,7 @@ class StepRunner {
   template <class Graph, class Memory, int... K>
   static void view_outputs(StepOutputs& outputs, const Memory& memory, std::integer_sequence<int, K...>) {
     outputs.clear();  // one by one: nvcc loses the pack of a braced list
-    (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Straight<Graph>::template output<K>(memory))),
+    (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Unrolled<Graph>::template output<K>(memory))),
      ...);
   }
   std::byte* find_parameters() const {
@@ -248,13 +248,13 @@ class StepRunner {
   // `scratch` keeps the outputs until the next step of the same kind.
   template <class Graph, class Row>
   void run_graph(const Row& row, StepOutputs& outputs, [[maybe_unused]] Storage& scratch) {
-    if constexpr (Straight<Graph>::possible)
+    if constexpr (Unrolled<Graph>::possible)
       if (row.n == 1 && none_frozen()) {
         std::byte* const parameters = find_parameters();
-        if (!scratch) scratch = Storage(straight_bytes);
+        if (!scratch) scratch = Storage(unrolled_bytes);
         const FlushDenormals flush;
-        const typename Straight<Graph>::Memory memory{scratch.data(), parameters, state_.data(), row.column};
-        Straight<Graph>::run(memory);
+        const typename Unrolled<Graph>::Memory memory{scratch.data(), parameters, state_.data(), row.column};
+        Unrolled<Graph>::run(memory);
         return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
       }
     Executor& executor = bound(executors_.get(Graph::program));
@@ -324,7 +324,7 @@ class StepRunner {
   std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};
-  Storage train_scratch_, eval_scratch_;  // of straight code
+  Storage train_scratch_, eval_scratch_;  // of unrolled code
 };
 
 }  // namespace tenon::detail

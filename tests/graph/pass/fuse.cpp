@@ -251,14 +251,14 @@ TEST_CASE("fuse: other windows, dtypes, and operands keep the convolution's resu
   CHECK(find<ops::MaxPool2d>(fused(read_twice.make.graph)) >= 0);
 }
 
-TEST_CASE("fuse: where the gradient is asked for, numbers of winners take the place of the convolution's result") {
+TEST_CASE("fuse: where the gradient is asked for, numbers of argmaxes take the place of the convolution's result") {
   const ops::Pool2dAttributes window{2, 2, 2, 2, 0, 0, 3, 4};
   for (bool read : {false, true}) {
     Pooling pooling(6, window, {{4, 1, 1}, 3, Dtype::float32}, Dtype::float32, 8);
     pooling.make.output(pooling.gradient(window));
     if (read) pooling.make.output(pooling.convolution);
     const Graph<16> after = fused(pooling.make.graph);
-    CHECK((find<ops::Conv2dMaxPoolWinners>(after) >= 0) == !read);
+    CHECK((find<ops::Conv2dMaxPoolArgmax>(after) >= 0) == !read);
     CHECK((find<ops::MaxPoolSpread>(after) >= 0) == !read);
     CHECK((find<ops::Conv2d>(after) < 0) == !read);
   }
@@ -306,20 +306,20 @@ struct Convolution {
     const bool spread = find<ops::MaxPoolSpread>(after) >= 0;
     int count = 0;
     for (int id = 0; id < after.count; ++id)
-      count += is<ops::MaxPoolList>(after[id]) || is<ops::WinnerConv2dWeight>(after[id]) ||
-               is<ops::WinnerConv2dInput>(after[id]) || is<ops::SumOfLists>(after[id]);
+      count += is<ops::MaxPoolList>(after[id]) || is<ops::ArgmaxConv2dWeight>(after[id]) ||
+               is<ops::ArgmaxConv2dInput>(after[id]) || is<ops::SumOfLists>(after[id]);
     CHECK(spread == (count == 0));
     return count;
   }
 };
 }  // namespace
 
-TEST_CASE("fuse: the gradients of a convolution take a list of winners if all of them can") {
+TEST_CASE("fuse: the gradients of a convolution take a list of argmaxes if all of them can") {
   Convolution all(6);
   all.add_weight(), all.add_bias(), all.add_input();
   CHECK(all.lists() == 4);
   const Graph<24> after = fused(all.make.graph);
-  CHECK(after[find<ops::WinnerConv2dInput>(after)].steps == 1);  // its epilogue stays
+  CHECK(after[find<ops::ArgmaxConv2dInput>(after)].steps == 1);  // its epilogue stays
   const ops::MaxPoolList::Config steps =
       unpack<ops::MaxPoolList::Config>(after[find<ops::MaxPoolList>(after)].attributes);
   CHECK(steps.row == 10 * 8);  // six channels take eight lanes
@@ -338,23 +338,23 @@ TEST_CASE("fuse: the sum of a list comes when the weight's gradient has left it 
   CHECK(late.lists() == 3);
   const Graph<24> after = fused(late.make.graph);
   const int moved = find<ops::SumOfLists>(after);
-  CHECK(find<ops::WinnerConv2dWeight>(after) < moved);
+  CHECK(find<ops::ArgmaxConv2dWeight>(after) < moved);
   CHECK(after[after.output[1]].op->id == ops::SumOfLists::id);
   CHECK(after[after.output[2]].operand[0] == moved);
-  CHECK(after[after.output[3]].op->id == ops::WinnerConv2dWeight::id);
+  CHECK(after[after.output[3]].op->id == ops::ArgmaxConv2dWeight::id);
 }
 
-TEST_CASE("layout: lists of winners are row-major, of winners in blocks, too") {
+TEST_CASE("layout: lists of argmaxes are row-major, of argmaxes in blocks, too") {
   Convolution all(6);
   all.add_weight(), all.add_bias(), all.add_input();
   const Graph<24> after = fused(all.make.graph);
   const Layouts<24> layouts = choose_layouts(after);
-  const int list = find<ops::MaxPoolList>(after), weight = find<ops::WinnerConv2dWeight>(after),
-            input = find<ops::WinnerConv2dInput>(after);
-  CHECK((layouts.row[list] && layouts.value[after[list].operand[0]]));
+  const int list = find<ops::MaxPoolList>(after), weight = find<ops::ArgmaxConv2dWeight>(after),
+            input = find<ops::ArgmaxConv2dInput>(after);
+  CHECK((layouts.kernel[list] && layouts.value[after[list].operand[0]]));
   CHECK_FALSE(layouts.value[list]);
-  CHECK_FALSE((layouts.row[input] || layouts.value[input]));
-  CHECK(layouts.row[weight] == layouts.value[after[weight].operand[0]]);
+  CHECK_FALSE((layouts.kernel[input] || layouts.value[input]));
+  CHECK(layouts.kernel[weight] == layouts.value[after[weight].operand[0]]);
   CHECK_FALSE(detail::converts(after, layouts, weight, 1));
   CHECK_FALSE(detail::converts(after, layouts, input, 1));
 }

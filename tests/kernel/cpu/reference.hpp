@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <tenon/core/philox.hpp>
-#include <tenon/kernel/cpu/amx.hpp>
-#include <tenon/kernel/cpu/tile.hpp>
+#include <tenon/kernel/cpu/gemm/amx.hpp>
+#include <tenon/kernel/cpu/gemm/tile.hpp>
 
 namespace reference {
 using tenon::kernel::Compute;

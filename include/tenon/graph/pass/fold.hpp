@@ -7,7 +7,8 @@ namespace tenon::inline TENON_ABI {
 /// Replaces calls of constants by a constant, in the dtype of the result and with the bits of the kernel: an operator's
 /// `fold` answers NaN where it cannot promise that. Results that an effect writes stay. O(nodes).
 template <int N>
-constexpr Graph<N> fold(Graph<N> graph) {
+constexpr Graph<N> fold(const Graph<N>& before) {
+  Graph<N> graph = before;
   const detail::Changes<N> changes(graph, [](const Node&) { return false; });
   for (int id = 0; id < graph.count; ++id) {
     Node& node = graph[id];

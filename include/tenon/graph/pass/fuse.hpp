@@ -1,7 +1,7 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
 #include <tenon/graph/buffers.hpp>
-#include <tenon/graph/pass/fuse_pool.hpp>
+#include <tenon/graph/pass/fuse_max_pool.hpp>
 #include <tenon/graph/step.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -94,7 +94,7 @@ class Fuser {
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
     for (int id = 0; id < graph_.count; ++id)
-      if (joins_[id]) keep_winners(graph_, id);
+      if (joins_[id]) keep_argmaxes(graph_, id);
     compact(graph_, to_, keep_);
     sum_lists_late(graph_);
     return graph_;
@@ -186,7 +186,7 @@ class Fuser {
     const int product = graph_[id].operand[0];
     if (!unchanged(product) || !joins_pool(graph_, graph_[id], graph_[product])) return;
     if (uses_[product] == 1) {
-      graph_[id] = with_pool(graph_[id], graph_[product]);
+      graph_[id] = joined_node(graph_[id], graph_[product], joined_operators(graph_[product]).joined);
       keep_[product] = false;
     }
     joins_[id] = uses_[product] == 3;  // the gradient reads it twice

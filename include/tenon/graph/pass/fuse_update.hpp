@@ -30,7 +30,8 @@ constexpr bool pack_update(Node& fused, const Node& product, const Node& update)
 /// bit changes. O(nodes). A gradient that was widened from 16 bits is read as it was before, if its reader can do that:
 /// widening is exact.
 template <int N>
-constexpr Graph<N> fuse_update(Graph<N> graph) {
+constexpr Graph<N> fuse_update(const Graph<N>& before) {
+  Graph<N> graph = before;
   const Buffers<N> buffers = buffers_of(graph);
   int to[N + 1]{}, uses[N + 1]{}, changed[N + 1]{};  // changed: of each buffer, the last effect so far that wrote it
   bool keep[N + 1]{};

@@ -1,21 +1,21 @@
 // Layout: which images stand in blocks of samples, and where the layout changes.
 #pragma once
-#include <tenon/graph/stages.hpp>
+#include <tenon/graph/tiled_groups.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct ToBlocks;
-struct FromBlocks;
+struct ToNchw16n;
+struct FromNchw16n;
 }
 
-/// What the layout pass decides. It holds for batches that fill blocks (in_blocks(n)); others are computed row-major by
-/// the same rows.
+/// What the layout pass decides. It holds for batches that fill blocks (in_nchw16n(n)); others are computed row-major
+/// by the same instructions.
 template <int N>
 struct Layouts {
-  bool row[N + 1]{};    // the node's kernel runs in blocks
-  bool value[N + 1]{};  // its result is in blocks
+  bool kernel[N + 1]{};  // the node's kernel is the one for NCHW16n
+  bool value[N + 1]{};   // its result is in blocks
   int conversions = 0;
 };
 
@@ -25,7 +25,7 @@ template <int N>
 constexpr bool converts(const Graph<N>& graph, const Layouts<N>& layouts, int id, int k) {
   const int operand = graph[id].operand[k];
   return is_image(graph[operand].type) &&
-         layouts.value[operand] != (layouts.row[id] && (k == 0 || graph[id].op->blocks != InBlocks::first));
+         layouts.value[operand] != (layouts.kernel[id] && (k == 0 || graph[id].op->nchw16n != Nchw16n::first));
 }
 }  // namespace detail
 
@@ -37,13 +37,13 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
     TensorType operand[max_operands]{};
-    bool wanted = node.op->blocks == InBlocks::wants;
-    const bool first = node.op->blocks == InBlocks::first;
+    bool wanted = node.op->nchw16n == Nchw16n::wants;
+    const bool first = node.op->nchw16n == Nchw16n::first;
     for (int k = 0; k < node.operands; ++k)
       operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]] && (k == 0 || !first);
-    layouts.row[id] = wanted && node.op->blocks != InBlocks::never &&
-                      rules_of(node.op).fits_blocks(node.type, operand, node.operands);
-    layouts.value[id] = layouts.row[id] && !first && is_image(node.type);
+    layouts.kernel[id] = wanted && node.op->nchw16n != Nchw16n::never &&
+                         rules_of(node.op).fits_nchw16n(node.type, operand, node.operands);
+    layouts.value[id] = layouts.kernel[id] && !first && is_image(node.type);
   }
   bool converted[N + 1]{};
   const auto convert = [&](int id) { layouts.conversions += !converted[id], converted[id] = true; };
@@ -55,25 +55,25 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
   return layouts;
 }
 
-/// A graph of capacity M with its layouts and stages.
+/// A graph of capacity M with its layouts and groups.
 template <int M>
 struct LaidOut {
   Graph<M> graph{};
   Layouts<M> layouts{};
-  Stages<M> stages{};
+  TiledGroups<M> groups{};
 };
 
-/// Puts a conversion before the first reader of each value that has the other layout, into the reader's stage.
+/// Puts a conversion before the first reader of each value that has the other layout, into the reader's group.
 /// O(nodes).
-template <int M, int N, class To = ops::ToBlocks, class From = ops::FromBlocks>
-constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, const Stages<N>& stages = {}) {
+template <int M, int N, class To = ops::ToNchw16n, class From = ops::FromNchw16n>
+constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, const TiledGroups<N>& groups = {}) {
   LaidOut<M> result;
   Graph<M>& g = result.graph;
   int position[N + 1]{}, converted[N + 1]{};
-  short stage = 0;  // of the node whose operands are converted
-  const auto emit = [&](const Node& node, bool row, bool value) {
-    result.stages.of[g.count] = stage;
-    result.layouts.row[g.count] = row, result.layouts.value[g.count] = value;
+  short group = 0;  // of the node whose operands are converted
+  const auto emit = [&](const Node& node, bool kernel, bool value) {
+    result.groups.of[g.count] = group;
+    result.layouts.kernel[g.count] = kernel, result.layouts.value[g.count] = value;
     g.node[g.count] = node;
     return g.count++;
   };
@@ -87,15 +87,15 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, c
   };
   for (int id = 0; id < graph.count; ++id) {
     Node node = graph[id];
-    stage = stages.of[id];
+    group = groups.of[id];
     for (int k = 0; k < node.operands; ++k)
       node.operand[k] =
           detail::converts(graph, layouts, id, k) ? convert(graph[id].operand[k]) : position[graph[id].operand[k]];
-    position[id] = emit(node, layouts.row[id], layouts.value[id]);
-    result.stages.sums[position[id]] = stages.sums[id];
+    position[id] = emit(node, layouts.kernel[id], layouts.value[id]);
+    result.groups.sums[position[id]] = groups.sums[id];
   }
-  stage = 0;
-  result.stages.count = stages.count;
+  group = 0;
+  result.groups.count = groups.count;
   g.outputs = graph.outputs;
   for (int k = 0; k < graph.outputs; ++k)
     g.output[k] = layouts.value[graph.output[k]] ? convert(graph.output[k]) : position[graph.output[k]];

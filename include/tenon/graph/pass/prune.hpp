@@ -7,7 +7,8 @@ namespace tenon::inline TENON_ABI {
 
 /// Drops every node that no output and no effect needs. O(nodes).
 template <int N>
-constexpr Graph<N> prune(Graph<N> graph) {
+constexpr Graph<N> prune(const Graph<N>& before) {
+  Graph<N> graph = before;
   bool needed[N + 1]{};
   int to[N + 1]{};
   for (int k = 0; k < graph.outputs; ++k) needed[graph.output[k]] = true;

@@ -19,7 +19,8 @@ constexpr bool same_call(const Node& a, const Node& b) {
 /// Of all nodes that compute the same value, the first one stays. Effects are never merged, nor is what stands before
 /// and behind a change of an operand. O(nodes), by hashing.
 template <int N>
-constexpr Graph<N> share_common(Graph<N> graph) {
+constexpr Graph<N> share_common(const Graph<N>& before) {
+  Graph<N> graph = before;
   constexpr int slots = N < 200 ? 512 : N < 2000 ? 8192 : 65536;
   const Buffers<N> buffers = buffers_of(graph);
   short table[slots]{};

@@ -44,7 +44,8 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
 /// Removes copies, reshapes to the same shape, and multiplications by one where they change no bit; joins reshapes.
 /// O(nodes).
 template <int N>
-constexpr Graph<N> simplify(Graph<N> graph) {
+constexpr Graph<N> simplify(const Graph<N>& before) {
+  Graph<N> graph = before;
   const detail::Changes<N> changes(graph, [](const Node& node) {
     return node.op->view || node.op->effect || is<ops::Identity>(node) || is<ops::StopGradient>(node) ||
            is<ops::Mul>(node);

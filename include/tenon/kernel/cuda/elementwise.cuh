@@ -1,11 +1,11 @@
 // Element-wise kernels on a GPU: one __global__ function per distinct kernel, from the same operators as on the CPU.
 #pragma once
-#include <tenon/kernel/cpu/elementwise.hpp>
-#include <tenon/kernel/cpu/steps.hpp>
+#include <tenon/kernel/cpu/elementwise/elementwise.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
 
 #if !defined(__CUDACC__)
 #error \
-    "tenon/kernel/cuda/elementwise.cuh is compiled by nvcc; the CPU's counterpart is tenon/kernel/cpu/elementwise.hpp"
+    "tenon/kernel/cuda/elementwise.cuh is compiled by nvcc; for the CPU: tenon/kernel/cpu/elementwise/elementwise.hpp"
 #endif
 
 namespace tenon::inline TENON_ABI::kernel::cuda {

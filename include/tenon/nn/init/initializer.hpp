@@ -5,7 +5,7 @@
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/shape.hpp>
-#include <tenon/kernel/cpu/random.hpp>
+#include <tenon/kernel/cpu/elementwise/random.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <cmath>
 
-#include <tenon/kernel/cpu/blocks.hpp>
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 

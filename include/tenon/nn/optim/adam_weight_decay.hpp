@@ -1,7 +1,7 @@
 // Adam with decoupled weight decay.
 #pragma once
-#include <tenon/kernel/cpu/blocks.hpp>
-#include <tenon/kernel/cpu/math.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 

@@ -1,0 +1,38 @@
+// What the fuse pass and the operators know of each other where max pooling stands behind a convolution.
+#pragma once
+#include <tenon/graph/operator.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+/// What the operators of a convolution need: everything but the extents of their operands.
+struct Conv2dAttributes {
+  int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
+  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
+  int first = 0, second = 0;
+};
+/// The window of a pooling, and the height and width of its result.
+struct Pool2dAttributes {
+  int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0;
+  constexpr bool operator==(const Pool2dAttributes&) const = default;
+};
+/// Where a list of argmaxes says that its pixels stand: as in core/argmax_places.hpp.
+struct ArgmaxListAttributes {
+  int row = 0, column = 0, split = 0;
+};
+}  // namespace ops
+
+/// The operators that a convolution, windows of 2 x 2 behind it, and their gradients become
+/// (graph/pass/fuse_max_pool.hpp).
+struct ConvMaxPool {
+  const OperatorRules* joined;              // of a convolution and the maximum, where no gradient is asked for
+  const OperatorRules* joined_with_argmax;  // the same, which writes down the argmaxes
+  const OperatorRules* argmax;              // the room for them
+  const OperatorRules* spread;              // of the gradients of the maximum and of the ReLU in front of it
+  const OperatorRules* list;                // the same as a list of argmaxes, for
+  const OperatorRules* weight_from_list;    //   the gradient of the convolution for its weight,
+  const OperatorRules* input_from_list;     //   that for its input,
+  const OperatorRules* sum_of_list;         //   and the sum that is the gradient of its bias
+};
+
+}  // namespace tenon

@@ -1,0 +1,62 @@
+// The pass pipeline: a list of what happens to a captured graph before it gets layouts and a plan.
+#pragma once
+#include <array>
+
+#include <tenon/graph/pass/early_update.hpp>
+#include <tenon/graph/pass/fold.hpp>
+#include <tenon/graph/pass/fuse.hpp>
+#include <tenon/graph/pass/fuse_update.hpp>
+#include <tenon/graph/pass/prune.hpp>
+#include <tenon/graph/pass/rematerialise.hpp>
+#include <tenon/graph/pass/share.hpp>
+#include <tenon/graph/pass/simplify.hpp>
+#include <tenon/graph/pass/sink.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Which passes run. Switching one off changes speed and memory, never a bit.
+struct Passes {
+  // those of the pipeline
+  bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true,
+       sink = true, rematerialise = true;
+  // what comes behind it: graph/plan.hpp, graph/pass/layout.hpp, graph/pass/tile.hpp
+  bool in_place = true, layout = true, tile = true;
+};
+/// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
+inline constexpr Passes no_passes{.fold = false,
+                                  .simplify = false,
+                                  .share = false,
+                                  .prune = false,
+                                  .fuse = false,
+                                  .fuse_update = false,
+                                  .early_update = false,
+                                  .sink = false,
+                                  .rematerialise = false,
+                                  .in_place = false,
+                                  .layout = false,
+                                  .tile = false};
+
+/// A pass in the list.
+template <int N>
+struct Pass {
+  bool Passes::* is_on;
+  Graph<N> (*run)(const Graph<N>&);
+  bool (*helps)(const Graph<N>&) = [](const Graph<N>&) { return true; };  // false: it would change nothing
+};
+
+/// The passes in the order in which they run.
+template <int N>
+inline constexpr auto pipeline = std::to_array<Pass<N>>({
+    {&Passes::prune, prune},
+    {&Passes::fold, fold},
+    {&Passes::simplify, simplify},
+    {&Passes::share, share_common},
+    {&Passes::prune, prune},
+    {&Passes::fuse, fuse},
+    {&Passes::fuse_update, fuse_update},
+    {&Passes::early_update, early_update},
+    {&Passes::sink, sink},
+    {&Passes::rematerialise, rematerialise, any_cheap},
+});
+
+}  // namespace tenon

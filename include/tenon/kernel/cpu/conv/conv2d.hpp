@@ -1,0 +1,157 @@
+// Convolution in two dimensions, its gradient for the input, and (conv/weight_gradient.hpp) its gradient for the
+// weight. No im2col.
+#pragma once
+#include <cstddef>
+
+#include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/conv/plan.hpp>
+#include <tenon/kernel/cpu/conv/weight_gradient.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/conv/channels_last.hpp>
+#include <tenon/kernel/cpu/conv/direct.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Independent parts of the convolution: the unit in which threads divide it. A thread should take neighbouring parts.
+constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
+constexpr long conv2d_backward_input_items(const Conv2dSizes& s) {
+  return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows);
+}
+
+/// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 3 MB) unless one
+/// row of all channels of a group is larger.
+template <class T>
+constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
+  return detail::conv_bytes<T>(detail::forward<T>(s, false), detail::forward<T>(s.of(detail::many_samples)));
+}
+template <class T>
+constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
+  return detail::conv_bytes<T>(detail::backward_input<T>(s, false),
+                               detail::backward_input<T>(s.of(detail::many_samples)));
+}
+
+/// Whether a convolution, or its gradient for the input, has channels as the lanes of vectors, if samples are many
+/// enough.
+template <class T>
+constexpr bool conv2d_is_channels_last(const Conv2dSizes& s) {
+  return detail::forward<T>(s.of(detail::many_samples)).channels_last;
+}
+template <class T>
+constexpr bool conv2d_backward_input_is_channels_last(const Conv2dSizes& s) {
+  return detail::backward_input<T>(s.of(detail::many_samples)).channels_last;
+}
+
+/// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
+/// T, float32 (and bfloat16 with lanes) + 0 at last. float32 of pointwise() sizes: segments of 256 c, each a chain, one
+/// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
+/// zero where an odd last one has no partner. Computes the parts [begin, end) of conv2d_items; after the channels o0 ..
+/// o0 + count - 1 of a sample are complete, finish(sample, o0, count).
+/// `channels_last`: false where conv2d_is_channels_last is, so that a program has no code for it; the compiled part has
+/// `true` only.
+template <class T, bool channels_last = true>
+[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
+                              void* workspace, FunctionRef<long, long, long> finish);
+
+/// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
+/// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
+/// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
+/// outside dy is included with a zero; float32 + 0 at last. Segments (of o), parts, finish, and lanes as for conv2d.
+template <class T, bool channels_last = true>
+[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
+                                             long end, void* workspace, FunctionRef<long, long, long> finish);
+
+#if TENON_DEFINES
+namespace detail {
+// The taps of a convolution, and of its gradient for the input.
+template <class Worker>
+[[gnu::noinline]] void add_forward_taps(Worker& worker, const Conv2dSizes& s) {
+  for (long r = 0; r < s.kh; ++r)
+    for (long k = 0; k < s.kw; ++k) worker.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
+  worker.end_phase();
+}
+template <class Worker>
+[[gnu::noinline]] void add_backward_taps(Worker& worker, const Conv2dSizes& s, long top, long left) {
+  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
+    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, worker.end_phase())
+      for (long r = 0; r < s.kh; ++r)
+        for (long k = 0; k < s.kw; ++k) {
+          const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
+          if (y % s.stride_h == 0 && x % s.stride_w == 0)
+            worker.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
+        }
+}
+
+// Where a convolution has its operands and result, of all samples and groups.
+template <class T>
+struct ConvOperands {
+  const T *from, *weight;
+  T* to;
+  long n, planes, plane, group_weights;  // planes of `from` per group, elements of each; weights of a group
+  FunctionRef<long, long, long> finish;
+};
+// Computes the parts [begin, end).
+template <class T, class Worker>
+[[gnu::always_inline]] inline void convolve(const detail::ConvPlan& c, Worker& worker, const ConvOperands<T>& o,
+                                            int groups, long begin, long end) {
+  const long from_step = groups * o.planes * o.plane, to_plane = c.height * c.width,
+             to_step = groups * c.rows * to_plane;
+  const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0,
+                       long samples = 1) {
+    const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
+    T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
+    if constexpr (std::is_same_v<Worker, ChannelsLastConv<T>>)
+      worker.run(from, to, rows, packed, {samples, from_step, to_step},
+                 sample + samples < o.n ? from + samples * from_step : nullptr);
+    else
+      worker.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed,
+                 sample + 1 < o.n ? from + from_step : nullptr);
+    for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
+  };
+  const auto pack = [&](long group, long row0, long rows) {
+    worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows);
+  };
+  if constexpr (Worker::packs) each_packed_run<T>(c, groups, begin, end, pack, run);
+  else each_run(c, groups, begin, end, run);
+}
+}  // namespace detail
+
+template <class T, bool channels_last>
+void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace,
+            FunctionRef<long, long, long> finish) {
+  const detail::ConvPlan c = detail::forward<T>(s, channels_last);
+  const detail::ConvOperands<T> operands{x, weight, y, s.n, s.group_inputs(), s.h * s.w, c.rows * c.row_step, finish};
+  if constexpr (channels_last && detail::may_be_channels_last<T>)
+    if (c.channels_last) {
+      detail::ChannelsLastConv<T> conv(c, workspace);
+      detail::add_forward_taps(conv, s);
+      return detail::convolve(c, conv, operands, s.groups, begin, end);
+    }
+  detail::DirectConv<T> conv(c, workspace);
+  detail::add_forward_taps(conv, s);
+  if (c.by_rows && all_finite(weight, s.o * c.row_step)) conv.leave_out_padding();
+  detail::convolve(c, conv, operands, s.groups, begin, end);
+}
+
+template <class T, bool channels_last>
+void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end,
+                           void* workspace, FunctionRef<long, long, long> finish) {
+  const detail::ConvPlan c = detail::backward_input<T>(s, channels_last);
+  const detail::ConvOperands<T> operands{
+      dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
+  if constexpr (channels_last && detail::may_be_channels_last<T>)
+    if (c.channels_last) {
+      detail::ChannelsLastConv<T> conv(c, workspace);
+      detail::add_backward_taps(conv, s, c.image.top, c.image.left);
+      return detail::convolve(c, conv, operands, s.groups, begin, end);
+    }
+  detail::DirectConv<T> conv(c, workspace);
+  detail::add_backward_taps(conv, s, c.image.top, c.image.left);
+  if (c.by_rows && all_finite(weight, s.o * c.plane_step)) conv.leave_out_padding();
+  detail::convolve(c, conv, operands, s.groups, begin, end);
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

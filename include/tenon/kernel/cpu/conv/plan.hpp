@@ -1,0 +1,338 @@
+// How a direct convolution is cut: tiles, bands of rows, and the scratch of a thread, for pixels or channels as lanes.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/conv/padded.hpp>
+#include <tenon/kernel/cpu/conv/sizes.hpp>
+#include <tenon/kernel/cpu/gemm/tile.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/reduce/all_finite.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10,
+                      conv_weight_bytes = 384 << 10;
+
+// A convolution and its gradient for the input are the same computation:
+//   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight *
+//   image(plane, i + .., j + ..)
+// The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
+// zeros which a stride puts between the elements of dy are never multiplied.
+struct ConvPlan {
+  Padded image;             // planes: input channels of one group, of bfloat16 pairs of them
+  PlaneSource source;       // of these planes
+  int step_h, step_w;       // phases of the result
+  long height, width;       // of the result
+  long grid_h, grid_w;      // of one phase, the larger ones
+  long band;                // rows of the grid per pass
+  long rows, row_step;      // result channels of one group; distance of their weights
+  long plane_step;          // distance of the weights of two input channels
+  long steps;               // of all phases together
+  long kernel_h, kernel_w;  // taps of a plane, rows by columns; of one phase only
+  // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
+  long first_row, row_distance;
+  bool segments;       // the sums are made of segments, as those of matrix products are
+  bool by_rows;        // a tile for each row of the result
+  bool channels_last;  // tiles have channels as lanes, not pixels
+  bool in_place;       // the image is read where it is
+  long row_blocks;     // items per sample and group
+};
+
+// Columns of the next tile: whole vectors as long as there are columns for them.
+template <class A>
+constexpr long next_columns(long left) {
+  return left >= simd_width<A> ? covered_columns<A>(left / simd_width<A> * simd_width<A>) : covered_columns<A>(left);
+}
+
+template <class A>
+constexpr void choose_band(ConvPlan& c, long more_rows) {
+  const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
+  // few rows of sums may be long: fewer bands
+  long band =
+      c.channels_last ? most_pixels / c.grid_w : (c.rows <= tile_rows / 4 ? 4 : 1) * conv_columns / c.image.pitch;
+  const long fitting = conv_image_bytes / row_bytes - more_rows;
+  if (band > fitting) band = fitting;
+  if (band > c.grid_h) band = c.grid_h;
+  c.band = band < 1 ? 1 : c.channels_last ? ceil_div(c.grid_h, ceil_div(c.grid_h, band)) : band;
+  c.image.rows = c.in_place ? c.image.h : c.band + more_rows;
+}
+
+// Without padding and columns that are no result there is nothing to copy. Tiles must not read beyond them.
+template <class T>
+constexpr bool can_be_in_place(const ConvPlan& c) {
+  const Padded& i = c.image;
+  const bool alike = i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w &&
+                     i.step_h * i.step_w * c.step_h * c.step_w == 1;
+  return std::is_same_v<T, Packed<T>> && alike && !c.by_rows && c.grid_w >= tile_step<T>;
+}
+
+// Zeros behind a row are those before the next one, too.
+constexpr void share_zeros(Padded& image, long grid_w) {
+  const long behind = image.pitch - image.left - image.w, shared = behind < image.left ? behind : image.left,
+             pitch = image.pitch - (shared > 0 ? shared : 0);
+  image.pitch = pitch < grid_w ? grid_w : pitch;
+}
+
+// Pairs of a place of the result and a tap of the kernel that meet the image, along one axis of a convolution. Its
+// gradient has as many.
+constexpr long pairs_met(long places, long kernel, long stride, long dilation, long pad, long extent) {
+  long met = 0;
+  for (long r = 0; r < kernel; ++r) {
+    const long at = r * dilation - pad, first = at < 0 ? ceil_div(-at, stride) : 0,
+               beyond = at < extent ? ceil_div(extent - at, stride) : 0;
+    const long last = beyond < places ? beyond : places;
+    met += last > first ? last - first : 0;
+  }
+  return met;
+}
+
+// Small images fill vectors badly, their padding taken along. The result channels become the lanes then, and the pixels
+// the rows of a tile: the same chains. Weights are packed for that, which takes about as long as `packing`
+// multiplications each, more if no cache holds them.
+template <class T>
+inline constexpr bool may_be_channels_last = std::is_same_v<T, float> || std::is_same_v<T, bfloat16>;
+inline constexpr long many_samples = 1 << 16, least_lanes = 32;
+inline constexpr long most_parts = 8, steps_at_once = 320;  // of an axis, of a tile
+template <class T>
+constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) {
+  const long packing = !std::is_same_v<T, float>                                             ? 4
+                       : c.rows * c.steps * long(sizeof(float)) > 1 << 20 || simd_bytes < 64 ? 24
+                                                                                             : 12;
+  if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
+  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
+                   pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+  const long lanes = round_up(c.rows, tile_step<Compute<T>>);
+  // of few taps each
+  const long narrow = filled_columns<Compute<T>>(lanes) < tile_columns<Compute<T>>(2),
+             phases = c.step_h * c.step_w > 1 ? 4 : 0;
+  // of few pixels and steps each
+  const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;
+  // beyond, as many_samples decide: conv_bytes asks for so many
+  const long samples = s.n < many_samples ? s.n : many_samples;
+  return (met * lanes * (16 + narrow + phases + parts) / 16 - work) * samples + packing * s.taps() * c.rows < 0;
+}
+
+// Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if
+// the image lies there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps
+// that meet only rows of padding. Tiles with channels as lanes leave out all of padding. What is the least work?
+template <class T>
+constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, long copies, int copy_step) {
+  constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
+  if (!may_be_channels_last<T>) {
+    c.channels_last = false;
+    return;
+  }
+  const long own_zeros = c.image.pitch;
+  if (c.image.step_w == 1) share_zeros(c.image, c.grid_w);
+  const long work = s.taps() * c.rows,
+             copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
+  const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work,
+             exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
+  const bool copy = std::is_same_v<T, float> && exact + exact / 32 < together;
+  long least = copy ? exact : together;
+  // narrow tiles are slow
+  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step &&
+      c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {
+    long met = 0;  // rows of taps that meet the image, for all rows of the result
+    for (long r = 0; r < c.kernel_h; ++r) {
+      const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0,
+                 last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
+      met += end > begin ? end - begin : 0;
+    }
+    // to hide the latency of an addition
+    const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;
+    const long rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains);
+    c.by_rows = rows < least;
+    if (c.by_rows) least = rows + rows / 16;
+  }
+  c.channels_last = c.channels_last && channels_pay<T>(c, s, least);
+  if (c.channels_last) c.by_rows = false, c.image.pitch = own_zeros;
+  else if (copy && !c.by_rows) c.image.copy_step = copy_step, c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
+}
+
+// The remainders by the stride that the taps of a kernel meet are less than this.
+constexpr int phases(int kernel, int stride, int dilation) {
+  int most = 0;
+  for (int k = 1; k < kernel && k < stride; ++k) most = k * dilation % stride > most ? k * dilation % stride : most;
+  return most + 1;
+}
+
+// The source of `channels` planes that lie one behind the other, and how many planes they become.
+template <class T>
+constexpr PlaneSource channel_source(long channels, long plane) {
+  return {plane * steps_per_unit<T>, plane, channels / 2};
+}
+template <class T>
+constexpr long channel_planes(long channels) {
+  return ceil_div(channels, steps_per_unit<T>);
+}
+
+// What the convolution reads, without its number of rows.
+template <class T>
+constexpr Padded forward_image(const Conv2dSizes& s) {
+  return {channel_planes<T>(s.group_inputs()),
+          s.h,
+          s.w,
+          s.pad_top,
+          s.pad_left,
+          s.stride_h,
+          s.stride_w,
+          phases(s.kh, s.stride_h, s.dilation_h),
+          phases(s.kw, s.stride_w, s.dilation_w),
+          0,
+          s.ow + long(s.kw - 1) * s.dilation_w / s.stride_w};
+}
+
+// A sum over more taps is one chain, which errs no more than those of other libraries, who make such sums alike.
+template <class T>
+constexpr bool has_segments(const Conv2dSizes& s) {
+  return std::is_same_v<T, float> && s.pointwise();
+}
+
+template <class T>
+[[gnu::noinline]] constexpr ConvPlan forward(const Conv2dSizes& s, bool may_be_channels_last = true) {
+  ConvPlan c{};
+  c.channels_last = may_be_channels_last;
+  c.segments = has_segments<T>(s);
+  c.image = forward_image<T>(s);
+  c.step_h = c.step_w = 1;
+  c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
+  c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
+  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(),
+  c.steps = c.image.planes * s.taps();
+  c.row_blocks = ceil_div(c.rows, tile_rows);
+  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
+  choose_tiles<T>(c, s, s.kw, s.dilation_w);
+  c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
+  choose_band<Compute<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
+  return c;
+}
+
+// Tap r of the input's gradient: row i * stride + phase of dx meets row i + (phase + pad - r * dilation) / stride of
+// dy.
+struct Reach {
+  long before, after;  // zeros needed around dy
+};
+constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
+  const long back = long(kernel - 1) * dilation - pad, ahead = stride - 1 + pad;
+  return {back > 0 ? back / stride : 0, ahead > 0 ? ahead / stride : 0};
+}
+
+template <class T>
+[[gnu::noinline]] constexpr ConvPlan backward_input(const Conv2dSizes& s, bool may_be_channels_last = true) {
+  ConvPlan c{};
+  c.channels_last = may_be_channels_last;
+  c.segments = has_segments<T>(s);
+  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
+              w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
+  c.step_h = s.stride_h, c.step_w = s.stride_w;
+  c.height = s.h, c.width = s.w;
+  c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
+  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0,
+             c.grid_w + w.before + w.after};
+  c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
+  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(),
+  c.steps = c.image.planes * s.taps();
+  c.row_blocks = ceil_div(c.rows, tile_rows);
+  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
+  choose_tiles<T>(c, s, 1 + w.before + w.after, 1);
+  c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
+  choose_band<Compute<T>>(c, h.before + h.after);
+  return c;
+}
+
+// Elements that a tile may read beyond the last column, and the columns of the sums of one band.
+template <class A>
+inline constexpr long conv_slack = tile_columns<A>(1);
+template <class A>
+constexpr long sums_pitch(const ConvPlan& c) {
+  return round_up((c.band - 1) * c.image.pitch + c.grid_w + simd_width<A>, tile_columns<A>(1));
+}
+
+// Row blocks whose weights are packed together, where weights are: 16-bit floats and integers, and channels as lanes.
+template <class T>
+constexpr long packed_blocks(const ConvPlan& c) {
+  // three tiles: the image is packed again for the next ones
+  constexpr long most_lanes = 3 * tile_columns<Compute<T>>(2) / tile_rows;
+  const long bytes = c.channels_last ? 3 * conv_weight_bytes : conv_weight_bytes,
+             most = c.channels_last ? most_lanes : c.row_blocks;
+  const long fitting = bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
+  return fitting < 1 ? 1 : fitting < most ? fitting : most;
+}
+
+// Parts of the workspace, in bytes from its start.
+struct ConvScratch {
+  std::size_t starts, list, source, sums, weight, image, total;
+};
+constexpr std::size_t scratch_bytes(long elements, std::size_t size) {
+  return std::size_t(round_up(elements * long(size), 64));
+}
+template <class T>
+[[gnu::noinline]] constexpr ConvScratch conv_scratch(const ConvPlan& c) {
+  using A = Compute<T>;
+  constexpr bool widen = !std::is_same_v<A, T>;
+  ConvScratch s{};
+  s.starts = scratch_bytes(c.steps, sizeof(Tap));
+  s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.source = s.list + (c.by_rows ? scratch_bytes(c.steps, sizeof(Tap)) : 0);
+  s.sums = s.source + (widen ? scratch_bytes(c.steps, sizeof(std::int32_t)) : 0);
+  s.weight = s.sums + scratch_bytes((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
+  s.image = s.weight + (widen ? scratch_bytes(packed_blocks<T>(c) * tile_rows * c.steps, sizeof(A)) : 0);
+  s.total = s.image + (c.in_place ? 0 : scratch_bytes(c.image.elements() + conv_slack<A>, sizeof(A)));
+  return s;
+}
+
+// Where a tap of plane 0 has its weight, and the pixel that it meets for pixel 0 of the result: as an element, as row
+// and column. Its step among the packed weights, and how many steps later that of the next plane comes.
+struct PlaneTap {
+  std::int32_t weight, pixel, y, x, step, steps;
+};
+// Samples that are computed together where channels are lanes: the weights of a tile are read once for their pixels.
+constexpr long samples_together(const ConvPlan& c) {
+  constexpr long enough = 64, most = 4;  // pixels, samples
+  const long fitting = c.band < c.grid_h ? 1 : enough / (c.grid_h * c.grid_w);
+  return !c.channels_last || fitting < 1 ? 1 : fitting < most ? fitting : most;
+}
+// Lanes from one step to the next, and the most taps of one plane that lists for different pixels have.
+template <class A>
+inline constexpr long lane_pitch = tile_columns<A>(2) < packed_rows ? packed_rows : tile_columns<A>(2);
+constexpr long channels_last_list(const ConvPlan& c) {
+  constexpr long enough = 4096;
+  const long taps = c.steps / c.image.planes;
+  return taps < enough ? enough : taps;
+}
+struct ChannelsLastScratch {
+  std::size_t starts, list, sums, weight, rows, image, total;
+};
+template <class T>
+[[gnu::noinline]] constexpr ChannelsLastScratch channels_last_scratch(const ConvPlan& c) {
+  using A = Compute<T>;
+  const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
+  ChannelsLastScratch s{};
+  s.starts = scratch_bytes(c.steps / c.image.planes, sizeof(PlaneTap));
+  s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.sums = s.list + scratch_bytes(channels_last_list(c), sizeof(Tap));
+  s.weight = s.sums + scratch_bytes(pixels * lane_pitch<A>, sizeof(A));
+  s.rows = s.weight + scratch_bytes((lanes / lane_pitch<A> + 2) * c.steps * lane_pitch<A>, sizeof(A));
+  const std::size_t packing = scratch_bytes(packed_rows * c.steps, sizeof(A)),
+                    transposed = scratch_bytes(pixels * lane_pitch<A>, sizeof(T));
+  s.image = s.rows + (packing > transposed ? packing : transposed);
+  s.total = s.image + (c.in_place ? 0 : scratch_bytes(samples_together(c) * c.image.elements(), sizeof(A)));
+  return s;
+}
+
+// Bytes of workspace, with and without channels as lanes, which depends on the number of samples.
+template <class T>
+constexpr std::size_t conv_bytes(const ConvPlan& without, const ConvPlan& with) {
+  const std::size_t pixels = conv_scratch<T>(without).total,
+                    lanes = with.channels_last ? channels_last_scratch<T>(with).total : 0;
+  return pixels < lanes ? lanes : pixels;
+}
+
+}  // namespace detail
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

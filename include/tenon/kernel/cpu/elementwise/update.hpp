@@ -1,0 +1,46 @@
+// The loop behind an optimizer's update: a parameter and its moments change in place, element by element.
+#pragma once
+#include <tenon/kernel/cpu/gemm/tile.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Where an update finds its gradient.
+template <class T>
+struct GradientAt {
+  const T* elements;
+  template <class V>
+  [[gnu::always_inline]] V load(long i) const {
+    if constexpr (is_half<T>) return load_float<V::width>(elements + i);
+    else return V::load(elements + i);
+  }
+  [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
+};
+
+/// For each of `count` elements calls f(gradient, changed...) with their values, of which f changes all but the first:
+/// vectors where T computes in itself; 16-bit floats compute in float and are rounded once.
+template <class T, class F, class Gradient, class... Changed>
+[[gnu::always_inline]] inline void update_elements(long count, F f, Gradient gradient, T* first, Changed*... others) {
+  long i = 0;
+  const auto update = [&](auto g, auto store, auto... value) __attribute__((always_inline)) {
+    f(g, value...);
+    store(value...);
+  };
+  if constexpr (std::is_same_v<Compute<T>, T>) {
+    const auto vectors = [&]<class V>(V) __attribute__((always_inline)) {
+      const auto store = [&](V a, auto... value)
+                             __attribute__((always_inline)) { a.store(first + i), (value.store(others + i), ...); };
+      for (; i + V::width <= count; i += V::width)
+        update(gradient.template load<V>(i), store, V::load(first + i), V::load(others + i)...);
+    };
+    vectors(Simd<T>());
+    if constexpr (simd_width<T> > 4) vectors(Simd<T, 4>());  // biases are short
+  }
+  const auto store = [&](Compute<T> a, auto... value) __attribute__((always_inline)) {
+    first[i] = narrowed<T>(a), ((others[i] = narrowed<T>(value)), ...);
+  };
+  for (; i < count; ++i) update(gradient[i], store, widened(first[i]), widened(others[i])...);
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,163 @@
+// Pooling of NCHW16n images (core/nchw16n.hpp) and its gradients: the same comparisons and sums as pool/pool2d.hpp.
+#pragma once
+#include <tenon/kernel/cpu/pool/pool2d.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/nchw16n/layout.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// As max_pool2d, x and y in blocks; planes are those of all blocks.
+void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end);
+/// As max_pool2d_backward.
+void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin,
+                                 long end);
+/// As avg_pool2d.
+void nchw16n_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end);
+/// As avg_pool2d_backward.
+void nchw16n_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx, bool count_include_pad, long begin,
+                                 long end);
+
+#if TENON_DEFINES
+namespace detail {
+using SampleVector = Simd<float, block_width>;
+
+// Calls body(plane of x, plane of y, lane) for each plane and each vector of its samples.
+template <class Body>
+[[gnu::always_inline]] inline void each_nchw16n_plane(const Pool2dSizes& s, long begin, long end, Body body) {
+  for (long plane = begin; plane < end; ++plane)
+    for (int lane = 0; lane < block_samples; lane += block_width)
+      body(plane * s.h * s.w * block_samples + lane, plane * s.oh * s.ow * block_samples + lane);
+}
+
+// The fold of each window; last(value, window) makes the result of it.
+template <class Fold, class Last>
+[[gnu::always_inline]] inline void nchw16n_pool(const Pool2dSizes& s, const float* x, float* y, long begin, long end,
+                                                Last last) {
+  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const PoolWindow at = window(s, i, j);
+        SampleVector sum(0.0f);
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k) {
+            const SampleVector value = SampleVector::load(x + from + (r * s.w + k) * block_samples);
+            sum = r == at.top && k == at.left ? Fold::first(value) : Fold::next(sum, value);
+          }
+        last(sum, at).store(y + to + (i * s.ow + j) * block_samples);
+      }
+  });
+}
+
+// Windows of 2 x 2 side by side, without a loop per window.
+inline void nchw16n_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, long begin, long end) {
+  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long i = 0; i < s.oh; ++i) {
+      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
+      float* out = y + to + i * s.ow * block_samples;
+      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, out += block_samples) {
+        SampleVector best = SampleVector::load(upper);
+        for (const float* other : {upper + block_samples, lower, lower + block_samples})
+          best = Maximum::next(best, SampleVector::load(other));
+        best.store(out);
+      }
+    }
+  });
+}
+inline void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin,
+                                          long end) {
+  const SampleVector zero(0.0f);
+  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    if (2 * s.oh < s.h || 2 * s.ow < s.w)  // pixels outside of every window
+      for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const long at = from + (2 * i * s.w + 2 * j) * block_samples,
+                   place[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
+        const SampleVector gradient = SampleVector::load(dy + to + (i * s.ow + j) * block_samples);
+        SampleVector best = SampleVector::load(x + place[0]), out[4]{gradient, zero, zero, zero};
+#pragma GCC unroll 4
+        for (int t = 1; t < 4; ++t) {
+          const SampleVector value = SampleVector::load(x + place[t]);
+          const auto takes = takes_over(value, best);
+#pragma GCC unroll 4
+          for (int before = 0; before < t; ++before) out[before] = SampleVector(takes ? zero.lanes : out[before].lanes);
+          out[t] = SampleVector(takes ? gradient.lanes : zero.lanes);
+          best = SampleVector(takes ? value.lanes : best.lanes);
+        }
+#pragma GCC unroll 4
+        for (int t = 0; t < 4; ++t) out[t].store(dx + place[t]);
+      }
+  });
+}
+}  // namespace detail
+
+[[gnu::noinline]] TENON_INLINE void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin,
+                                                       long end) {
+  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2(s, x, y, begin, end);
+  detail::nchw16n_pool<detail::Maximum>(s, x, y, begin, end,
+                                        [](auto value, const detail::PoolWindow&) { return value; });
+}
+
+[[gnu::noinline]] TENON_INLINE void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy,
+                                                                float* dx, long begin, long end) {
+  using V = detail::SampleVector;
+  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2_backward(s, x, dy, dx, begin, end);
+  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const detail::PoolWindow at = detail::window(s, i, j);
+        const auto place = [&](long r, long k) { return from + (r * s.w + k) * block_samples; };
+        V best = V::load(x + place(at.top, at.left)), argmax(0.0f);
+        float number = 0;
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k, ++number) {
+            const V value = V::load(x + place(r, k));
+            const auto takes = detail::takes_over(value, best);
+            argmax = V(takes ? V(number).lanes : argmax.lanes), best = V(takes ? value.lanes : best.lanes);
+          }
+        const V gradient = V::load(dy + to + (i * s.ow + j) * block_samples);
+        number = 0;
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k, ++number) {
+            const V difference = argmax - V(number);  // 0 where this element won
+            const V share =
+                choose_greater(difference, V(0.0f), V(0.0f), choose_greater(V(0.0f), difference, V(0.0f), gradient));
+            (V::load(dx + place(r, k)) + share).store(dx + place(r, k));
+          }
+      }
+  });
+}
+
+[[gnu::noinline]] TENON_INLINE void nchw16n_avg_pool2d(const Pool2dSizes& s, const float* x, float* y,
+                                                       bool count_include_pad, long begin, long end) {
+  detail::nchw16n_pool<detail::Sum>(
+      s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
+        return value / detail::SampleVector(float(detail::divisor(s, at, count_include_pad)));
+      });
+}
+
+[[gnu::noinline]] TENON_INLINE void nchw16n_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx,
+                                                                bool count_include_pad, long begin, long end) {
+  using V = detail::SampleVector;
+  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const detail::PoolWindow at = detail::window(s, i, j);
+        const V share =
+            V::load(dy + to + (i * s.ow + j) * block_samples) / V(float(detail::divisor(s, at, count_include_pad)));
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k) {
+            float* const sum = dx + from + (r * s.w + k) * block_samples;
+            (V::load(sum) + share).store(sum);
+          }
+      }
+  });
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,97 @@
+// The inner loops of convolutions of NCHW16n images: lanes are samples, so every pixel is a vector and no tap needs
+// a shuffle.
+#pragma once
+#include <tenon/kernel/cpu/nchw16n/layout.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Result channels and pixels of one tile: 24 chains with 32 registers of 512 bits, 12 with 16 registers.
+inline constexpr int block_rows = 6, block_pixels = simd_bytes == 64 ? 4 : 2;
+
+/// One tile: out[i][q] = chain of fmadd over planes, then taps, of weight * image, from +0 or from what stands there,
+/// at last + 0.
+struct Nchw16nTile {
+  const Tap* taps;  // of one plane; a: weight, b: element of the image
+  long count, planes;
+  long weight_plane, image_plane;  // from one plane to the next
+  const float* weight;
+  long weight_row;
+  const float* image;
+  float* out;
+  long out_row;
+  long pixel[block_pixels], out_pixel[block_pixels];
+  bool begun;
+  bool added = false;  // a chain from +0 is added to what stands there
+};
+
+namespace detail {
+template <int Rows, int Pixels>
+[[gnu::noinline]] void run_nchw16n_tile(const Nchw16nTile& t) {
+  using V = Simd<float, block_width>;
+  for (int lane = 0; lane < block_samples; lane += block_width) {
+    V sum[Rows][Pixels];
+    const float* row[Rows];
+    const float* image = t.image + lane;
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i) {
+      row[i] = t.weight + i * t.weight_row;
+#pragma GCC unroll 8
+      for (int q = 0; q < Pixels; ++q)
+        sum[i][q] = t.begun ? V::load(t.out + lane + i * t.out_row + t.out_pixel[q]) : V(0.0f);
+    }
+    long pixel[Pixels];
+#pragma GCC unroll 8
+    for (int q = 0; q < Pixels; ++q) pixel[q] = t.pixel[q];
+    const Tap *const first = t.taps, *const end = t.taps + t.count;
+    for (long p = 0; p < t.planes; ++p) {
+      for (const Tap* tap = first; tap != end; ++tap) {
+        const float* const at = image + tap->b;
+        const long w = tap->a;
+        V x[Pixels];
+#pragma GCC unroll 8
+        for (int q = 0; q < Pixels; ++q) x[q] = V::load(at + pixel[q]);
+#pragma GCC unroll 8
+        for (int i = 0; i < Rows; ++i) {
+          const V factor(row[i][w]);
+#pragma GCC unroll 8
+          for (int q = 0; q < Pixels; ++q) sum[i][q] = fmadd(factor, x[q], sum[i][q]);
+        }
+      }
+      image += t.image_plane;
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i) row[i] += t.weight_plane;
+    }
+    if (t.added) {  // before anything is stored: a pixel may be there twice
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+        for (int q = 0; q < Pixels; ++q) sum[i][q] = V::load(t.out + lane + i * t.out_row + t.out_pixel[q]) + sum[i][q];
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int q = 0; q < Pixels; ++q) (sum[i][q] + V(0.0f)).store(t.out + lane + i * t.out_row + t.out_pixel[q]);
+  }
+}
+
+using Nchw16nTileKernel = void (*)(const Nchw16nTile&);
+template <int Pixels, int... Row>
+constexpr auto nchw16n_tiles(std::integer_sequence<int, Row...>) {
+  struct Table {
+    Nchw16nTileKernel kernel[block_rows];
+  };
+  return Table{{&run_nchw16n_tile<(Pixels == 1 && Row < 2 ? 3 : Row + 1), Pixels>...}};
+}
+template <int Pixels>
+inline constexpr auto nchw16n_tile_table = nchw16n_tiles<Pixels>(std::make_integer_sequence<int, block_rows>());
+}  // namespace detail
+
+/// Runs a tile of 1 .. block_rows rows; Pixels is 1 or block_pixels.
+template <int Pixels>
+void run_nchw16n_tile(const Nchw16nTile& tile, int rows) {
+  detail::nchw16n_tile_table<Pixels>.kernel[rows - 1](tile);
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,353 @@
+// The gradient of a convolution for its weight, of NCHW16n images (core/nchw16n.hpp).
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/conv/sizes.hpp>
+#include <tenon/kernel/cpu/nchw16n/conv2d.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/conv/weight_gradient_plan.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Items are blocks of output channels; a thread should take neighbouring ones.
+constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s);
+constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes);
+
+/// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0, or
+/// chains over weight_segment pixels, padding counts as 0; the samples of a block as a tree, then the blocks
+/// (kernel/cpu/nchw16n/layout.hpp).
+void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy, float* dw, long begin,
+                                    long end, void* workspace);
+
+#if TENON_DEFINES
+namespace detail {
+// A pixel of dy and the place in the image that is multiplied with it, from the first ones on.
+struct WeightPixel {
+  std::int32_t dy, image;
+};
+// One tile: lanes[i * taps + k] = for each sample of a block the chain over pixels of dy(channel i) * image(tap k).
+struct Nchw16nWeightTile {
+  const float* dy;
+  long dy_plane;
+  const float* image;
+  long tap[nchw16n_weight_taps];
+  const WeightPixel *pixels, *end;
+  bool begun;  // the chains go on from what stands in lanes
+  bool added;  // they are added to it
+  float* lanes;
+};
+
+template <int Rows, int Taps>
+[[gnu::noinline]] void run_nchw16n_weight_tile(const Nchw16nWeightTile& t) {
+  using V = Simd<float, block_width>;
+  for (int lane = 0; lane < block_samples; lane += block_width) {
+    V sum[Rows][Taps];
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int k = 0; k < Taps; ++k)
+        sum[i][k] = t.begun ? V::load(t.lanes + (i * Taps + k) * block_samples + lane) : V(0.0f);
+    const float *const first_dy = t.dy + lane, *const first_image = t.image + lane;
+    const long dy_plane = t.dy_plane;
+    for (const WeightPixel *at = t.pixels, *const end = t.end; at != end; ++at) {
+      const float *const dy = first_dy + at->dy, *const image = first_image + at->image;
+      V pixel[Taps];
+#pragma GCC unroll 8
+      for (int k = 0; k < Taps; ++k) pixel[k] = V::load(image + t.tap[k]);
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i) {
+        const V gradient = V::load(dy + i * dy_plane);
+#pragma GCC unroll 8
+        for (int k = 0; k < Taps; ++k) sum[i][k] = fmadd(gradient, pixel[k], sum[i][k]);
+      }
+    }
+    float* const lanes = t.lanes + lane;
+    if (t.added) {
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+        for (int k = 0; k < Taps; ++k) sum[i][k] = V::load(lanes + (i * Taps + k) * block_samples) + sum[i][k];
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int k = 0; k < Taps; ++k) sum[i][k].store(lanes + (i * Taps + k) * block_samples);
+  }
+}
+
+using Nchw16nWeightKernel = void (*)(const Nchw16nWeightTile&);
+// One tap, or all of a tile; 1 .. nchw16n_weight_rows rows.
+template <int Taps, int... Row>
+constexpr auto nchw16n_weight_tiles(std::integer_sequence<int, Row...>) {
+  struct Table {
+    Nchw16nWeightKernel kernel[nchw16n_weight_rows];
+  };
+  return Table{{&run_nchw16n_weight_tile<Row + 1, Taps>...}};
+}
+template <int Taps>
+inline constexpr auto nchw16n_weight_table =
+    nchw16n_weight_tiles<Taps>(std::make_integer_sequence<int, nchw16n_weight_rows>());
+
+// Input channels of a group whose padded images are held together.
+constexpr long nchw16n_weight_planes(const Nchw16nPlan& c) {
+  if (!c.copied) return c.planes;
+  const long fitting = nchw16n_image_bytes / 2 / ((c.reach_h + 1 + (c.grid_h - 1) * c.pixel_h) * c.pitch * block_pixel);
+  return fitting < 1 ? 1 : fitting < c.planes ? fitting : c.planes;
+}
+// The same image as the convolution's, but all of its rows at once, and fewer planes.
+constexpr Nchw16nPlan nchw16n_weight_image(const Conv2dSizes& s) {
+  Nchw16nPlan c = nchw16n_forward(s);
+  c.planes = nchw16n_weight_planes(c);
+  c.band = c.grid_h;
+  if (c.copied) c.image_rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1;
+  c.row_blocks = ceil_div(c.rows, nchw16n_weight_rows);
+  return c;
+}
+
+// The pixels of dy, and where the first tap meets the image.
+inline void list_pixels(const Conv2dSizes& s, const Nchw16nPlan& c, WeightPixel* to) {
+  for (long y = 0; y < s.oh; ++y)
+    for (long x = 0; x < s.ow; ++x)
+      *to++ = {std::int32_t((y * s.ow + x) * block_samples),
+               std::int32_t((y * c.pixel_h * c.pitch + x * c.pixel_w) * block_samples)};
+}
+
+// The taps of one plane after the other.
+struct TapWalk {
+  long plane = 0, row = 0, column = 0;
+  void step(const Conv2dSizes& s) {
+    if (++column < s.kw) return;
+    column = 0;
+    if (++row < s.kh) return;
+    row = 0, ++plane;
+  }
+};
+
+// Adds the gradient of one block of samples for some planes of the image and some output channels.
+inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* image, const float* dy, float* dw,
+                      long planes, long channels, long count, const WeightPixel* pixels) {
+  constexpr int tiles = 4, most = (tiles * nchw16n_weight_rows * nchw16n_weight_taps + block_width - 1) / block_width *
+                                  block_width;
+  alignas(64) float lanes[most * block_samples]{}, sums[most];
+  Nchw16nWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false, lanes};
+  const WeightPixel* const last = pixels + s.oh * s.ow;
+  const long segment = weight_segment(s);
+  const long taps = planes * s.taps(), width = taps < nchw16n_weight_taps ? 1 : nchw16n_weight_taps,
+             row_blocks = ceil_div(channels, nchw16n_weight_rows);
+  const auto& table = width == 1 ? nchw16n_weight_table<1>.kernel : nchw16n_weight_table<nchw16n_weight_taps>.kernel;
+  for (long r = 0; r < row_blocks; ++r) {
+    const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
+    float* const to = dw + row * s.group_inputs() * s.taps();
+    tile.dy = dy + row * tile.dy_plane;
+    TapWalk tap;
+    for (long begin = 0; begin < taps; begin += tiles * width) {  // the lanes of a few tiles are added up at once
+      const long end = begin + tiles * width < taps ? begin + tiles * width : taps,
+                 count_here = ceil_div(end - begin, width);
+      for (long t = 0; t < count_here; ++t) {
+        for (long k = 0; k < width; ++k) {  // beyond the last tap it is repeated, for nothing
+          tile.tap[k] = ((tap.plane * c.image_rows + tap.row * s.dilation_h) * c.pitch + tap.column * s.dilation_w) *
+                        block_samples;
+          if (begin + t * width + k + 1 < taps) tap.step(s);
+        }
+        tile.lanes = lanes + t * rows * width * block_samples;
+        for (tile.end = pixels; tile.end != last;) {
+          tile.pixels = tile.end, tile.added = tile.pixels != pixels;
+          tile.end += last - tile.end < segment ? last - tile.end : segment;
+          table[rows - 1](tile);
+        }
+      }
+      add_samples(lanes, count_here * rows * width, count, sums);
+      for (long t = 0; t < count_here; ++t)
+        for (long i = 0; i < rows; ++i)
+          for (long k = 0, first = begin + t * width; k < width && first + k < end; ++k)
+            to[i * s.group_inputs() * s.taps() + first + k] += sums[(t * rows + i) * width + k];
+    }
+  }
+}
+
+// 0 * dy of the pixels that a tap leaves out: NaN or 0, as the chain would have met it.
+inline float left_out(const Conv2dSizes& s, const WeightRange& rows, const WeightRange& columns, const float* dy,
+                      long count) {
+  float sum = 0;
+  for (long y = 0; y < s.oh; ++y)
+    for (long x = 0; x < s.ow; ++x, dy += block_samples)
+      if (y < rows.begin || y >= rows.end || x < columns.begin || x >= columns.end)
+        for (long lane = 0; lane < count; ++lane) sum += 0.0f * dy[lane];
+  return sum;
+}
+
+// The other way, for many planes (WeightPlanes). Adds the gradient of one block of samples for the planes of a group
+// and some output channels.
+class WeightByPlanes {
+ public:
+  WeightByPlanes(const Conv2dSizes& s, const WeightPlanes& p, void* workspace)
+      : s_(s),
+        p_(p),
+        at_(weight_planes_scratch(s, p)),
+        chains_(static_cast<float*>(workspace)),
+        pixels_(reinterpret_cast<WeightPixel*>(chains_ + at_.pixels)),
+        starts_(reinterpret_cast<long*>(chains_ + at_.starts)) {
+    if (p.band >= s.oh) list(0);
+  }
+
+  [[gnu::noinline]] void add(const float* x, const float* dy, float* dw, long channels, long count) {
+    const long row_blocks = ceil_div(channels, nchw16n_weight_rows),
+               tiles = ceil_div(s_.group_inputs(), nchw16n_weight_taps);
+    for (long r = 0; r < row_blocks; r += p_.row_blocks)
+      for (long t = 0; t < tiles; t += p_.tiles) {
+        const long rows = row_blocks - r < p_.row_blocks ? row_blocks - r : p_.row_blocks,
+                   columns = tiles - t < p_.tiles ? tiles - t : p_.tiles;
+        const long row = border(channels, row_blocks, r), first = t * nchw16n_weight_taps;
+        add_group(x + first * s_.h * s_.w * block_samples, dy + row * s_.oh * s_.ow * block_samples,
+                  dw + (row * s_.group_inputs() + first) * s_.taps(), border(channels, row_blocks, r + rows) - row,
+                  rows, s_.group_inputs() - first, columns, count);
+      }
+    add_left_out(dy, dw, channels, count);
+  }
+
+ private:
+  // The pixels of a band that each tap meets, in order.
+  void list(long band) {
+    WeightPixel* to = pixels_;
+    long* start = starts_;
+    for (long r = 0; r < s_.kh; ++r)
+      for (long k = 0; k < s_.kw; ++k) {
+        *start++ = to - pixels_;
+        const WeightRange rows = meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh),
+                          columns = meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow);
+        const long end = rows.end < band + p_.band ? rows.end : band + p_.band;
+        for (long y = rows.begin > band ? rows.begin : band; y < end; ++y) {
+          const long image =
+              (y * s_.stride_h - s_.pad_top + r * s_.dilation_h) * s_.w - s_.pad_left + k * s_.dilation_w;
+          for (long x = columns.begin; x < columns.end; ++x)
+            *to++ = {std::int32_t(((y - band) * s_.ow + x) * block_samples),
+                     std::int32_t((image + x * s_.stride_w) * block_samples)};
+        }
+      }
+    *start = to - pixels_;
+  }
+  // `channels` of dy in row blocks, and `planes` of the image, of which so many tiles are taken.
+  void add_group(const float* x, const float* dy, float* dw, long channels, long row_blocks, long planes, long tiles,
+                 long count) {
+    const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
+    const bool whole = p_.band >= s_.oh;
+    Nchw16nWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, false, nullptr};
+    for (long band = 0; band < s_.oh; band += p_.band) {
+      if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
+        const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;
+        tile.dy_plane = p_.band * s_.ow * block_samples;
+        for (long o = 0; o < channels; ++o)
+          kernel::copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane,
+                           rows * s_.ow * block_samples);
+        list(band);
+      }
+      (p_.segments ? tile.added : tile.begun) = band > 0;
+      for (long r = 0; r < row_blocks; ++r) {
+        const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
+        tile.dy = (whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
+        for (long t = 0; t < tiles; ++t) {
+          const long first = t * nchw16n_weight_taps;
+          // beyond the last plane, for nothing
+          for (long k = 0; k < nchw16n_weight_taps; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;
+          tile.image = x + first * plane;
+          tile.lanes = chains_ + (r * tiles + t) * p_.tile_lanes;
+          for (long i = 0; i < taps; ++i, tile.lanes += rows * nchw16n_weight_taps * block_samples) {
+            tile.pixels = pixels_ + starts_[i], tile.end = pixels_ + starts_[i + 1];
+            nchw16n_weight_table<nchw16n_weight_taps>.kernel[rows - 1](tile);
+          }
+        }
+      }
+    }
+    float* const sums = chains_ + at_.sums;
+    for (long r = 0; r < row_blocks; ++r) {
+      const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
+      for (long t = 0; t < tiles; ++t) {
+        const long first = t * nchw16n_weight_taps,
+                   width = planes - first < nchw16n_weight_taps ? planes - first : nchw16n_weight_taps,
+                   step = rows * nchw16n_weight_taps;
+        add_samples(chains_ + (r * tiles + t) * p_.tile_lanes, taps * step, count, sums);
+        for (long i = 0; i < rows; ++i) {
+          float* to = dw + ((row + i) * s_.group_inputs() + first) * taps;
+          for (long k = 0; k < width; ++k)
+            for (long tap = 0, from = i * nchw16n_weight_taps + k; tap < taps; ++tap, from += step) *to++ += sums[from];
+        }
+      }
+    }
+  }
+  void add_left_out(const float* dy, float* dw, long channels, long count) const {
+    const long inputs = s_.group_inputs(), gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
+    if (all_finite(dy, channels * gradient)) return;
+    for (long r = 0, t = 0; r < s_.kh; ++r)
+      for (long k = 0; k < s_.kw; ++k, ++t)
+        for (long o = 0; o < channels; ++o) {
+          const float rest =
+              left_out(s_, meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh),
+                       meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow), dy + o * gradient, count);
+          for (long c = 0; c < inputs; ++c) dw[(o * inputs + c) * taps + t] += rest;
+        }
+  }
+
+  const Conv2dSizes& s_;
+  const WeightPlanes& p_;
+  WeightPlanesScratch at_;
+  float* chains_;
+  WeightPixel* pixels_;
+  long* starts_;
+};
+}  // namespace detail
+
+constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s) {
+  return s.groups * ceil_div(s.group_outputs(), detail::nchw16n_weight_rows);
+}
+constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes) {
+  const Conv2dSizes s = detail::in_one_column(sizes);
+  if (const detail::WeightPlanes p = detail::weight_planes(s); p.used)
+    return std::size_t(detail::weight_planes_scratch(s, p).total) * sizeof(float);
+  const detail::Nchw16nPlan c = detail::nchw16n_weight_image(s);
+  return std::size_t(s.oh * s.ow) * sizeof(detail::WeightPixel) +
+         (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
+}
+
+[[gnu::noinline]] TENON_INLINE void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x,
+                                                                   const float* dy, float* dw, long begin, long end,
+                                                                   void* workspace) {
+  const Conv2dSizes s = detail::in_one_column(sizes);
+  const detail::Nchw16nPlan c = detail::nchw16n_weight_image(s);
+  const detail::WeightPlanes by_planes = detail::weight_planes(s);
+  const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples,
+             gradient = s.oh * s.ow * block_samples;
+  const auto each_block = [&](auto body) {  // body(image of the group, dy and dw of some channels, channels, samples)
+    detail::each_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
+      const long o = group * c.rows + first;
+      for (long i = 0; i < channels * weights; ++i) dw[o * weights + i] = 0;
+      for (long b = 0; b < ceil_div(s.n, block_samples); ++b) {
+        const long left = s.n - b * block_samples;
+        body(x + (b * s.c + group * inputs) * image, dy + (b * s.o + o) * gradient, dw + o * weights, channels,
+             left < block_samples ? left : block_samples);
+      }
+    });
+  };
+  if (by_planes.used) {
+    detail::WeightByPlanes sums(s, by_planes, workspace);
+    each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) {
+      sums.add(from, gradients, to, channels, count);
+    });
+    return;
+  }
+  detail::WeightPixel* const pixels = static_cast<detail::WeightPixel*>(workspace);
+  detail::list_pixels(s, c, pixels);
+  float* const copy = reinterpret_cast<float*>(pixels + s.oh * s.ow);
+  each_block([&](const float* from, const float* gradients, float* to, long channels, long count) {
+    for (long p = 0; p < inputs; p += c.planes, from += c.planes * image) {
+      const long planes = c.planes < inputs - p ? c.planes : inputs - p;
+      if (c.copied) detail::fill_nchw16n(c, planes, from, -c.top, copy);
+      detail::add_block(s, c, c.copied ? copy : from, gradients, to + p * s.taps(), planes, channels, count, pixels);
+    }
+  });
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

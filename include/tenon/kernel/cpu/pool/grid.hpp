@@ -1,0 +1,238 @@
+// Pooling with vectors along a plane: a band is copied with padding, its rows sorted by stride (conv/padded.hpp), so
+// that each tap of all windows lies in neighbouring elements, across the ends of rows. With a horizontal stride the
+// windows between are computed for nothing: sorting columns costs more. Floating point only.
+#pragma once
+#include <limits>
+
+#include <tenon/kernel/cpu/conv/padded.hpp>
+#include <tenon/kernel/cpu/pool/window.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+namespace detail {
+
+/// Bands live on the stack and in the first cache: elements of one, taps of a window, elements that vectors may read
+/// behind it.
+template <class A>
+inline constexpr long grid_cells = 16384 / long(sizeof(A));
+inline constexpr long grid_taps = 128;
+template <class A>
+inline constexpr long grid_step = 2 * simd_width<A>;
+template <class A>
+struct GridCells {
+  alignas(64) A cell[grid_cells<A>];
+};
+
+/// A band of rows of windows, of several planes if they are small: what was stored is read again later, not at once,
+/// which would stall. rows = 0: not even one row of windows fits.
+template <class A>
+struct PoolGrid {
+  Padded image;
+  long rows = 0, taps = 0, planes = 1;
+  long tap[grid_taps];  // where tap (r, k) of the windows stands in a band
+
+  explicit PoolGrid(const Pool2dSizes& s) {
+    const int phases = s.kh < s.stride_h ? s.kh : s.stride_h;
+    image = {1,
+             s.h,
+             s.w,
+             s.pad_top,
+             s.pad_left,
+             s.stride_h,
+             1,
+             phases,
+             1,
+             0,
+             round_up((s.ow - 1) * s.stride_w + s.kw, s.stride_w)};
+    const long more = (s.kh - 1) / s.stride_h,
+               fitting = (grid_cells<A> - 3 * grid_step<A>) / (phases * image.pitch) - more;
+    if (long(s.kh) * s.kw > grid_taps || fitting < 1) return;
+    rows = fitting < s.oh ? fitting : s.oh;
+    image.rows = rows + more;
+    if (rows == s.oh) planes = (grid_cells<A> - 2 * grid_step<A>) / image.elements();
+    for (long r = 0; r < s.kh; ++r)
+      for (long k = 0; k < s.kw; ++k) tap[taps++] = image.offset(0, r, k);
+  }
+
+  /// Runs fold_grid on each plane of a band; the results stand side by side.
+  template <class Kernel>
+  void run(Kernel kernel, const A* cells, A* to, long count, long band) const {
+    for (long p = 0; p < count; ++p)
+      kernel(tap, taps, cells + p * image.plane(), to + p * band * image.pitch, band * image.pitch);
+  }
+};
+
+/// cells[q] = cells[q * stride]: of the results of a band those that are windows.
+template <class A>
+[[gnu::noinline]] void pick_windows(A* cells, long count, int stride) {
+  using V = Simd<A>;
+  if (stride == 1) return;
+  if (stride == 2)
+    for (long q = 0; q < count; q += V::width)
+      every_second(V::load(cells + 2 * q), V::load(cells + 2 * q + V::width), 0).store(cells + q);
+  else if (stride == 3)
+    for (long q = 0; q < count; q += V::width) {
+      constexpr auto of_two = [](int lane) { return 3 * lane < 2 * V::width ? 3 * lane : 0; };
+      constexpr auto of_third = [](int lane) { return 3 * lane < 2 * V::width ? lane : 3 * lane - V::width; };
+      const V two = tenon::detail::shuffled<V>(V::load(cells + 3 * q), V::load(cells + 3 * q + V::width),
+                                               tenon::detail::Order<V::width, of_two>());
+      tenon::detail::shuffled<V>(two, V::load(cells + 3 * q + 2 * V::width), tenon::detail::Order<V::width, of_third>())
+          .store(cells + q);
+    }
+  else
+    for (long q = 0; q < count; ++q) cells[q] = cells[q * stride];
+}
+
+/// Calls body(plane, planes, first row of windows, rows, cells) for all bands of the planes [begin, end); `padding`
+/// surrounds x.
+template <class A, class T, class Body>
+[[gnu::always_inline]] inline void each_band(const Pool2dSizes& s, const PoolGrid<A>& grid, const T* x, A padding,
+                                             long begin, long end, Body body) {
+  GridCells<A> band;
+  const long used = grid.planes * grid.image.elements() + grid_step<A>;
+  Padded image = grid.image;
+  for (long plane = begin; plane < end; plane += grid.planes) {
+    image.planes = grid.planes < end - plane ? grid.planes : end - plane;
+    for (long i = 0; i < s.oh; i += grid.rows) {
+      if (grid.rows < s.oh || plane == begin)
+        for (long c = 0; c < used; c += simd_width<A>) Simd<A>(padding).store(band.cell + c);
+      fill_padded(image, {s.h * s.w}, x + plane * s.h * s.w, i * s.stride_h, band.cell);
+      body(plane, image.planes, i, grid.rows < s.oh - i ? grid.rows : s.oh - i, static_cast<const A*>(band.cell));
+    }
+  }
+}
+
+/// to[q] = the fold of window q's taps, beginning with Fold::first. Two vectors at a time.
+template <class Fold, class A>
+[[gnu::noinline]] void fold_grid(const long* tap, long taps, const A* from, A* to, long columns) {
+  using V = Simd<A>;
+  for (long q = 0; q < columns; q += grid_step<A>, from += grid_step<A>) {
+    V a = Fold::first(V::load(from + *tap)), b = Fold::first(V::load(from + *tap + V::width));
+    for (long t = 1; t < taps; ++t) {
+      const A* const at = from + tap[t];
+      a = Fold::next(a, V::load(at)), b = Fold::next(b, V::load(at + V::width));
+    }
+    a.store(to + q), b.store(to + q + V::width);
+  }
+}
+
+/// True if all windows lie within their planes and a row of them fills vectors: then they need no copy with padding.
+template <class A>
+constexpr bool lie_open(const Pool2dSizes& s) {
+  const long columns = (s.ow - 1) * s.stride_w;
+  return s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h &&
+         columns >= grid_step<A>;
+}
+/// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i *
+/// from_row. Two vectors at a time, of which the last two overlap those before.
+template <class Fold, class A>
+[[gnu::noinline]] void fold_rows(const Pool2dSizes& s, const A* from, long from_row, A* to, long to_row, long rows) {
+  using V = Simd<A>;
+  const long last = (s.ow - 1) * s.stride_w + 1 - grid_step<A>;
+  for (; rows > 0; --rows, from += from_row, to += to_row)
+    for (long q = 0;; q = q + grid_step<A> < last ? q + grid_step<A> : last) {
+      V a, b;
+      for (long r = 0; r < s.kh; ++r)
+        for (long k = 0; k < s.kw; ++k) {
+          const A* const at = from + q + r * s.w + k;
+          const V u = V::load(at), v = V::load(at + V::width);
+          a = r + k == 0 ? Fold::first(u) : Fold::next(a, u), b = r + k == 0 ? Fold::first(v) : Fold::next(b, v);
+        }
+      a.store(to + q), b.store(to + q + V::width);
+      if (q == last) break;
+    }
+}
+
+/// True if all windows divide by the same number.
+constexpr bool one_divisor(const Pool2dSizes& s, bool count_include_pad) {
+  return count_include_pad || (s.pad_top == 0 && s.pad_left == 0 && (s.ow - 1) * s.stride_w + s.kw <= s.w &&
+                               (s.oh - 1) * s.stride_h + s.kh <= s.h);
+}
+/// cells[q] = cells[q] / by.
+template <class A>
+[[gnu::noinline]] void divide_cells(A* cells, long count, A by) {
+  for (long q = 0; q < count; q += simd_width<A>) (Simd<A>::load(cells + q) / Simd<A>(by)).store(cells + q);
+}
+
+/// to[j * step] = from[j] / divisor(i, j) for row i of windows; between them may come zeros.
+template <class From, class To>
+[[gnu::noinline]] void divide_row(const Pool2dSizes& s, long i, const From* from, To* to, int step,
+                                  bool count_include_pad) {
+  using A = PoolValue<To>;
+  const auto edge = [&](long j) {
+    to[j * step] =
+        static_cast<To>(static_cast<A>(from[j]) / static_cast<A>(divisor(s, window(s, i, j), count_include_pad)));
+  };
+  const bool same = one_divisor(s, count_include_pad);
+  const long first = same ? 0 : whole_begin(s), last = same ? s.ow : whole_end(s), begin = first < s.ow ? first : s.ow,
+             end = last > begin ? last : begin;
+  for (long j = 0; j < begin; ++j) edge(j);
+  if (begin < end) {
+    const A whole = static_cast<A>(divisor(s, window(s, i, begin), count_include_pad));
+    long j = begin;
+    if constexpr (std::is_same_v<From, To> && std::is_same_v<To, A>) {
+      using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
+      for (; j + V::width <= end; j += V::width) {
+        const V share = V::load(from + j) / V(whole);
+        if (step == 1) share.store(to + j);
+        else if (step == 2)  // the zero behind the last one comes before the next row
+          for (int half = 0; half < 2; ++half) interleaved(share, V(A(0)), half).store(to + 2 * j + half * V::width);
+        else
+#pragma GCC unroll 8
+          for (int lane = 0; lane < V::width; ++lane) to[(j + lane) * step] = share[lane];
+      }
+    }
+    for (; j < end; ++j) to[j * step] = static_cast<To>(static_cast<A>(from[j]) / whole);
+  }
+  for (long j = end; j < s.ow; ++j) edge(j);
+}
+
+/// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
+/// are the windows from the first that holds it, each with its share where it begins, zeros between and around them.
+/// Returns false if they do not fit.
+template <class T>
+[[gnu::noinline]] bool gather_averages(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
+                                       long end) {
+  using A = PoolValue<T>;
+  const long above = (s.kh - 1) / s.stride_h, left = s.kw - 1, grid_h = (s.pad_top + s.h - 1) / s.stride_h + 1,
+             pitch = s.w + left;
+  const long fitting = (grid_cells<A> - 2 * grid_step<A>) / pitch - above, rows = fitting < grid_h ? fitting : grid_h;
+  if (rows < 1 || (above + 1) * s.kw > grid_taps) return false;
+  const long cells = (rows + above) * pitch, together = rows < grid_h ? 1 : (grid_cells<A> - 2 * grid_step<A>) / cells;
+  GridCells<A> share, sums;
+  for (long plane = begin; plane < end; plane += together)
+    for (long a0 = 0; a0 < grid_h; a0 += rows) {
+      const long band = rows < grid_h - a0 ? rows : grid_h - a0,
+                 planes = together < end - plane ? together : end - plane;
+      if (plane == begin || rows < grid_h) clear(share.cell, together * cells + grid_step<A>);
+      for (long p = 0; p < planes; ++p)
+        for (long i = a0 > above ? a0 - above : 0; i < a0 + band && i < s.oh; ++i)
+          divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow,
+                     share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w,
+                     count_include_pad);
+      long summed = -2;
+      for (int phase = 0; phase < s.stride_h; ++phase) {
+        const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
+        if (first != summed) {  // else the same windows hold this row and the one above
+          long tap[grid_taps];
+          long taps = 0;
+          for (long d = first; d >= 0; --d)
+            for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
+          for (long p = 0; p < planes; ++p)
+            if (taps > 0)
+              fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
+            else clear(sums.cell + p * band * pitch, band * pitch);
+          summed = first;
+        }
+        for (long p = 0; p < planes; ++p)
+          for (long a = a0; a < a0 + band; ++a)
+            if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h)
+              copy_row(sums.cell + (p * band + a - a0) * pitch, dx + ((plane + p) * s.h + y) * s.w, s.w);
+      }
+    }
+  return true;
+}
+
+}  // namespace detail
+}  // namespace tenon::kernel
+TENON_EXACT_END

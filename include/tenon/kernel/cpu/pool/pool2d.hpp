@@ -1,0 +1,346 @@
+// Max and average pooling over windows of a plane, and their gradients.
+#pragma once
+#include <cstddef>
+
+#include <tenon/kernel/cpu/pool/window.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/pool/grid.hpp>
+#include <tenon/kernel/cpu/pool/max_gradient.hpp>
+#include <tenon/kernel/cpu/pool/max_gradient_planes.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+template <class T>
+inline constexpr int pool_lanes = simd_width<T> < 8 ? simd_width<T> : 8;
+template <class T>
+inline constexpr int half_lanes = pool_lanes<T> == 8 ? 4 : pool_lanes<T>;
+
+// True if all windows are of 2 x 2, side by side, and none is cut: then a gradient of -0 stays what it is.
+template <class T>
+constexpr bool are_2x2(const Pool2dSizes& s) {
+  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_left == 0 &&
+         2 * s.oh <= s.h && 2 * s.ow <= s.w && s.ow >= half_lanes<T>;
+}
+}  // namespace detail
+
+/// Bytes of scratch that the two gradients need per thread: sums of 16-bit floats are carried in float, others in dx
+/// itself.
+template <class T>
+constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
+  return std::is_same_v<T, detail::PoolValue<T>> ? 0 : std::size_t(s.h * s.w) * sizeof(detail::PoolValue<T>);
+}
+
+/// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without
+/// padding) begins, and a later one takes over only if it is greater or NaN: a NaN is the maximum. T: any element type.
+template <class T>
+void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end);
+
+/// max_pool2d_backward where detail::are_2x2 or some_2x2.
+template <class T>
+void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end);
+
+/// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the
+/// windows; else 0.
+template <class T>
+[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
+                                           void* workspace);
+
+/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without
+/// count_include_pad (the rule of pad mode "same") the number of these elements. Floating point only; 16-bit floats add
+/// up and divide in float.
+template <class T>
+void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end);
+
+/// dx = for each element the sum, in row-major order of the windows that hold it, of dy / count.
+template <class T>
+[[gnu::noinline]] void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
+                                           long end, void* workspace);
+
+#if TENON_DEFINES
+namespace detail {
+template <class Fold, class T>
+[[gnu::always_inline]] inline PoolValue<T> fold_window(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
+  using A = PoolValue<T>;
+  A sum{};
+  for (long y = at.top; y < at.bottom; ++y)
+    for (long k = at.left; k < at.right; ++k) {
+      const A value = static_cast<A>(x[y * s.w + k]);
+      sum = y == at.top && k == at.left ? Fold::first(value) : Fold::next(sum, value);
+    }
+  return sum;
+}
+
+// Window by window, of the planes [begin, end) the rows [first_row, last_row); last(value, window) turns the fold into
+// the result.
+template <class Fold, class T, class Last>
+[[gnu::noinline]] void pool(const Pool2dSizes& s, const T* x, T* y, long begin, long end, long first_row, long last_row,
+                            Last last) {
+  for (long plane = begin; plane < end; ++plane)
+    for (long i = first_row; i < last_row; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const PoolWindow at = window(s, i, j);
+        y[(plane * s.oh + i) * s.ow + j] = static_cast<T>(last(fold_window<Fold>(s, x + plane * s.h * s.w, at), at));
+      }
+}
+
+template <class T>
+void pool_maxima(const Pool2dSizes& s, const T* x, T* y, long begin, long end, long first_row, long last_row) {
+  pool<Maximum>(s, x, y, begin, end, first_row, last_row, [](auto value, const PoolWindow&) { return value; });
+}
+
+// Position of the maximum: the first element begins, a later one takes over only if it is greater or NaN.
+template <class T>
+[[gnu::always_inline]] inline long first_maximum(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
+  using A = PoolValue<T>;
+  long best = at.top * s.w + at.left;
+  A value = static_cast<A>(x[best]);
+  for (long y = at.top; y < at.bottom; ++y)
+    for (long k = at.left; k < at.right; ++k) {
+      const A other = static_cast<A>(x[y * s.w + k]);
+      best = takes_over(other, value) ? y * s.w + k : best;
+      value = takes_over(other, value) ? other : value;
+    }
+  return best;
+}
+
+// The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a
+// plane that has been cleared. A value that is greater than all before it takes the gradient away from them: without
+// NaN the result is that of first_maximum. x, dx: the first pixel; w: from row to row; `plus`: added to the gradient;
+// `probe` is a sum of products of neighbours: NaN if an element is, and for some infinite or huge ones as well.
+template <int Lanes, int Rows, class T>
+[[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus,
+                                                  Simd<T, Lanes>& probe) {
+  using V = Simd<T, Lanes>;
+  constexpr int values = 2 * Rows;
+  const V zero(T(0));
+  for (long j = 0; j < windows; j += Lanes) {
+    const long start = j + Lanes <= windows ? j : windows - Lanes;
+    const V gradient = V::load(dy + start) + V(plus);
+    V v[values], out[values];
+#pragma GCC unroll 2
+    for (int r = 0; r < Rows; ++r) {
+      const T* const from = x + r * w + 2 * start;
+      const V a = V::load(from), b = V::load(from + Lanes);
+      v[2 * r] = every_second(a, b, 0), v[2 * r + 1] = every_second(a, b, 1);
+      probe = fmadd(a, b, probe);
+    }
+    V best = v[0];
+    out[0] = gradient;
+#pragma GCC unroll 4
+    for (int t = 1; t < values; ++t) {
+#pragma GCC unroll 4
+      for (int before = 0; before < t; ++before) out[before] = choose_greater(v[t], best, zero, out[before]);
+      out[t] = choose_greater(v[t], best, gradient, zero);
+      best = max(v[t], best);
+    }
+#pragma GCC unroll 2
+    for (int r = 0; r < Rows; ++r) {
+      T* const to = dx + r * w + 2 * start;
+      interleaved(out[2 * r], out[2 * r + 1], 0).store(to),
+          interleaved(out[2 * r], out[2 * r + 1], 1).store(to + Lanes);
+    }
+  }
+}
+
+// True if spread_2x2 applies: some may be cut.
+template <class T>
+constexpr bool some_2x2(const Pool2dSizes& s) {
+  const bool alike = s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top <= 1 && s.pad_left <= 1;
+  return are_2x2<T>(s) || (alike && whole_end(s) - whole_begin(s) >= pool_lanes<T>);
+}
+// The maximum of a row of such windows that none is cut of. `probe` as in spread_row_2x2.
+template <int Lanes, class T>
+[[gnu::always_inline]] inline void maxima_row_2x2(const T* x, T* y, long w, long windows, Simd<T, Lanes>& probe) {
+  using V = Simd<T, Lanes>;
+  for (long j = 0; j < windows; j += Lanes) {
+    const long start = j + Lanes <= windows ? j : windows - Lanes;
+    const T *const upper = x + 2 * start, *const lower = upper + w;
+    const V a = V::load(upper), b = V::load(upper + Lanes), c = V::load(lower), d = V::load(lower + Lanes);
+    probe = fmadd(c, d, fmadd(a, b, probe));
+    const V first = max(every_second(a, b, 1), every_second(a, b, 0));
+    max(max(every_second(c, d, 1), every_second(c, d, 0)), first).store(y + start);
+  }
+}
+// max_pool2d for planes of such windows.
+template <int Lanes, class T>
+[[gnu::noinline]] void maxima_2x2(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
+  Simd<T, Lanes> probe(T(0));
+  for (long plane = begin; plane < end; ++plane)
+    for (long i = 0; i < s.oh; ++i)
+      maxima_row_2x2(x + (plane * s.h + 2 * i) * s.w, y + (plane * s.oh + i) * s.ow, s.w, s.ow, probe);
+  if (any_nan(probe)) pool_maxima(s, x, y, begin, end, 0, s.oh);
+}
+
+// max_pool2d_backward for such windows, one by one.
+template <class T>
+[[gnu::noinline, gnu::cold]] void spread_one_by_one(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long planes,
+                                                    T plus) {
+  for (long p = 0; p < planes * s.h * s.w; ++p) dx[p] = T(0);
+  for (; planes > 0; --planes, x += s.h * s.w, dx += s.h * s.w)
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) dx[first_maximum(s, x, window(s, i, j))] = *dy++ + plus;
+}
+// max_pool2d_backward for such windows.
+template <int Lanes, class T>
+[[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long planes) {
+  const T plus = are_2x2<T>(s) ? T(-0.0) : T(0);
+  const long left = whole_begin(s), right = whole_end(s);
+  const bool covers = right - left == s.ow && 2 * s.ow == s.w && 2 * s.oh - s.pad_top >= s.h;  // all pixels are written
+  const T *const first_x = x, *const first_dy = dy;
+  T* const first_dx = dx;
+  Simd<T, Lanes> probe(T(0));
+  for (long plane = 0; plane < planes; ++plane, x += s.h * s.w, dx += s.h * s.w) {
+    for (long p = 0; p < s.h * s.w && !covers; ++p) dx[p] = T(0);
+    for (long i = 0; i < s.oh; ++i, dy += s.ow) {
+      const PoolWindow at = window(s, i, 0);
+      const long first = at.top * s.w + 2 * left - s.pad_left;
+      const long windows = right - left;
+      if (at.bottom - at.top == 2)
+        spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, windows, plus, probe);
+      else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, windows, plus, probe);
+      if (right - left < s.ow)
+        for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1)
+          dx[first_maximum(s, x, window(s, i, j))] = dy[j] + plus;
+    }
+  }
+  if (any_nan(probe)) spread_one_by_one(s, first_x, first_dy, first_dx, planes, plus);
+}
+
+// Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.
+template <class T, class Spread>
+[[gnu::always_inline]] inline void pool_backward(const Pool2dSizes& s, T* dx, long begin, long end, void* workspace,
+                                                 Spread spread) {
+  using A = PoolValue<T>;
+  for (long plane = begin; plane < end; ++plane) {
+    T* const to = dx + plane * s.h * s.w;
+    A* sums = static_cast<A*>(workspace);
+    if constexpr (std::is_same_v<A, T>) sums = to;
+    for (long p = 0; p < s.h * s.w; ++p) sums[p] = A(0);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) spread(sums, plane, i, j, window(s, i, j));
+    if constexpr (!std::is_same_v<A, T>)
+      for (long p = 0; p < s.h * s.w; ++p) to[p] = static_cast<T>(sums[p]);
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
+  using A = detail::PoolValue<T>;
+  if constexpr (std::is_floating_point_v<T>)
+    if (detail::are_2x2<T>(s)) {
+      constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
+      return s.ow >= lanes ? detail::maxima_2x2<lanes>(s, x, y, begin, end)
+                           : detail::maxima_2x2<half>(s, x, y, begin, end);
+    }
+  if constexpr (!std::is_integral_v<T>)
+    if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+      detail::GridCells<A> best;
+      const long pitch = grid.image.pitch / s.stride_w;
+      const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
+        if (may_hold_nan(cells, round_up(planes * grid.image.elements(), simd_width<A>)))
+          return detail::pool_maxima(s, x, y, plane, plane + planes, i0, i0 + rows);
+        grid.run(detail::fold_grid<detail::NumbersMaximum, A>, cells, best.cell, planes, rows);
+        detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
+        for (long p = 0; p < planes; ++p)
+          copy_matrix(best.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow,
+                      0);
+      };
+      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
+      return;
+    }
+  detail::pool_maxima(s, x, y, begin, end, 0, s.oh);
+}
+
+template <class T>
+void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
+  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T>
+                                                    : &detail::spread_2x2<detail::half_lanes<T>, T>;
+  spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
+}
+
+template <class T>
+void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end, void* workspace) {
+  using A = detail::PoolValue<T>;
+  if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>)
+    if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, x, dy, dx, begin, end);
+  const auto one_by_one = [&](long first, long last) {
+    detail::pool_backward(s, dx, first, last, workspace,
+                          [&](A* sums, long plane, long i, long j, const detail::PoolWindow& at) {
+                            A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
+                            to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
+                          });
+  };
+  if constexpr (std::is_same_v<A, float>)
+    if (detail::spreads(s)) begin = detail::spread_planes(s, x, dy, dx, begin, end, one_by_one);
+  if constexpr (!std::is_integral_v<T>)
+    if (detail::place_rows<A>(s) > 0) return detail::place_planes(s, x, dy, dx, begin, end, workspace, one_by_one);
+  one_by_one(begin, end);
+}
+
+template <class T>
+void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end) {
+  static_assert(!std::is_integral_v<T>);
+  using A = detail::PoolValue<T>;
+  if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+    detail::GridCells<A> sums;
+    const long pitch = grid.image.pitch / s.stride_w;
+    const auto divide = [&](long plane, long planes, long i0, long rows) {
+      detail::pick_windows(sums.cell, planes * rows * pitch, s.stride_w);
+      if (detail::one_divisor(s, count_include_pad)) {
+        detail::divide_cells(sums.cell, planes * rows * pitch, static_cast<A>(long(s.kh) * s.kw));
+        for (long p = 0; p < planes; ++p)
+          copy_matrix(sums.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow,
+                      0);
+        return;
+      }
+      for (long p = 0; p < planes; ++p)
+        for (long i = 0; i < rows; ++i)
+          detail::divide_row(s, i0 + i, sums.cell + (p * rows + i) * pitch, y + ((plane + p) * s.oh + i0 + i) * s.ow, 1,
+                             count_include_pad);
+    };
+    if constexpr (std::is_same_v<A, T>)
+      if (detail::lie_open<A>(s)) {
+        for (long plane = begin; plane < end; ++plane)
+          for (long i = 0, rows; i < s.oh; i += rows) {
+            rows = grid.rows < s.oh - i ? grid.rows : s.oh - i;
+            detail::fold_rows<detail::Sum>(s, x + (plane * s.h + i * s.stride_h) * s.w, s.stride_h * s.w, sums.cell,
+                                           grid.image.pitch, rows);
+            divide(plane, 1, i, rows);
+          }
+        return;
+      }
+    detail::each_band(s, grid, x, A(0), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
+      grid.run(detail::fold_grid<detail::Sum, A>, cells, sums.cell, planes, rows);
+      divide(plane, planes, i0, rows);
+    });
+    return;
+  }
+  detail::pool<detail::Sum>(s, x, y, begin, end, 0, s.oh,
+                            [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
+                              return value / decltype(value)(static_cast<A>(detail::divisor(s, at, count_include_pad)));
+                            });
+}
+
+template <class T>
+void avg_pool2d_backward(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin, long end,
+                         void* workspace) {
+  static_assert(!std::is_integral_v<T>);
+  using A = detail::PoolValue<T>;
+  if (detail::gather_averages(s, dy, dx, count_include_pad, begin, end)) return;
+  detail::pool_backward(s, dx, begin, end, workspace,
+                        [&](A* sums, long plane, long i, long j, const detail::PoolWindow& at) {
+                          const A share = static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]) /
+                                          static_cast<A>(detail::divisor(s, at, count_include_pad));
+                          for (long y = at.top; y < at.bottom; ++y)
+                            for (long k = at.left; k < at.right; ++k) sums[y * s.w + k] += share;
+                        });
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,359 @@
+// Convolution of a 3 x 3 kernel at stride 1, and its gradient for the input, by Winograd's F(4 x 4, 3 x 3).
+#pragma once
+#include <tenon/core/function_ref.hpp>
+#include <tenon/core/nchw16n.hpp>
+#include <tenon/kernel/cpu/conv/sizes.hpp>
+#include <tenon/kernel/cpu/gemm/tile.hpp>
+#include <tenon/kernel/cpu/winograd/transform.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/nchw16n/layout.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+namespace detail {
+// Floats between what would meet in a cache; rows of sums that wait for their transform; kernels that are transposed at
+// once.
+inline constexpr long winograd_gap = 16, winograd_rows = 32, winograd_together = 8;
+inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_bytes = 2304 << 10,
+                      winograd_few_image_bytes = 576 << 10;
+inline constexpr long winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
+
+// Convolution of an image [c,h,w] with result [o,oh,ow] of 4 x 4 tiles. Tiles of all samples are counted through;
+// where images are in blocks of samples, a tile is that of 16 samples. For each of 36 points there is a product of
+// matrices, whose columns are lanes: samples of tiles where images are in blocks, else result channels. An item is some
+// tiles (a chunk) and some result channels (a group).
+//   sum(point, channel, tile) = chain over the planes of the image, from +0
+struct WinogradPlan {
+  long n, c, h, w, o, oh, ow, top, left;
+  long row_step, plane_step;  // of the weights: of a result channel, of a plane of the image
+  bool flipped, blocks;
+  long across, per_image, tiles;  // tiles of a row, of an image, of all images
+  long chunks, chunk, groups, group;
+  long tall, wide;  // rows of a product, most columns of it
+
+  constexpr long depth() const { return round_up(c, simd_width<float>) + winograd_gap; }  // from one row to the next
+  constexpr long tall_step() const { return tall * depth(); }                             // from one point to the next
+  constexpr long wide_step() const { return c * wide + winograd_gap; }
+  constexpr long image_floats() const { return winograd::products * (blocks ? wide_step() : tall_step()); }
+  constexpr long group_floats() const { return winograd::products * (blocks ? tall_step() : wide_step()); }
+  constexpr long items() const { return chunks * groups; }
+};
+
+constexpr long winograd_fitting(long bytes, long each, long least, long most) {
+  const long fitting = bytes / each / least * least;
+  return fitting < most ? (fitting > least ? fitting : least) : most > 0 ? most : 1;
+}
+[[gnu::noinline]] constexpr WinogradPlan winograd_cut(WinogradPlan c) {
+  constexpr long pixel = winograd::products * long(sizeof(float)), channels = 8, few = 4;
+  c.across = ceil_div(c.ow, winograd::tile), c.per_image = ceil_div(c.oh, winograd::tile) * c.across;
+  c.tiles = (c.blocks ? ceil_div(c.n, block_samples) : c.n) * c.per_image;
+  const long image = pixel * c.c * (c.blocks ? block_samples : 1);
+  long fitting = winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, image, 1, c.tiles);
+  // or weights are transformed for too little
+  if (c.blocks && fitting < few)
+    fitting = winograd_fitting(winograd_most_image_bytes, image, 1, few < c.tiles ? few : c.tiles);
+  c.chunk = c.tiles > 0 ? ceil_div(c.tiles, ceil_div(c.tiles, fitting)) : 1, c.chunks = ceil_div(c.tiles, c.chunk);
+  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows)
+                     : winograd_fitting(winograd_few_group_bytes, pixel * c.c, tile_columns<float>(2),
+                                        2 * tile_columns<float>(2));
+  c.groups = ceil_div(c.o, c.group),
+  c.group = round_up(ceil_div(c.o, c.groups), c.blocks ? channels : simd_width<float>),
+  c.groups = ceil_div(c.o, c.group);
+  c.tall = c.blocks ? c.group : c.chunk, c.wide = c.blocks ? c.chunk * block_samples : c.group;
+  return c;
+}
+constexpr WinogradPlan winograd_forward(const Conv2dSizes& s, bool blocks) {
+  return winograd_cut({s.n,   s.c,    s.h, s.w, s.o, s.oh, s.ow, s.pad_top, s.pad_left, s.c * 9, 9,
+                       false, blocks, 0,   0,   0,   0,    0,    0,         0,          0,       0});
+}
+constexpr WinogradPlan winograd_backward_input(const Conv2dSizes& s, bool blocks) {
+  return winograd_cut(
+      {s.n, s.o, s.oh, s.ow, s.c, s.h, s.w, 2 - s.pad_top, 2 - s.pad_left, 9, s.c * 9, true, blocks, 0, 0,
+       0,   0,   0,    0,    0,   0,   0});
+}
+
+// Parts of the workspace, in floats from its start.
+struct WinogradScratch {
+  long image, weight, sums, pixels, total;
+};
+constexpr WinogradScratch winograd_scratch(const WinogradPlan& c) {
+  const long weights =
+      9 * ((c.blocks ? c.row_step : c.plane_step) == 9 ? winograd_together : 1) * (c.blocks ? c.depth() : c.wide);
+  const long patch =
+      c.blocks ? winograd::products * block_samples : winograd::points * (c.chunk * winograd::tile + 2) * c.depth();
+  const long strip = c.blocks ? 0 : winograd_rows * winograd::tile * winograd::tile * tile_columns<float>(2);
+  const long pixels = patch > strip ? patch : strip;
+  WinogradScratch s{};
+  s.image = round_up(c.c * 2, 16);
+  s.weight = s.image + round_up(c.image_floats(), 16);
+  s.sums = s.weight + round_up(c.group_floats(), 16);
+  s.pixels = s.sums + winograd::products * winograd_rows * tile_columns<float>(2);
+  s.total = s.pixels + round_up(pixels > weights ? pixels : weights, 16);
+  return s;
+}
+}  // namespace detail
+
+/// Items and bytes of scratch per thread, of images in blocks of samples or not.
+constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_forward(s, blocks).items();
+}
+constexpr long winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_scratch(detail::winograd_forward(s, blocks)).total * long(sizeof(float));
+}
+constexpr long winograd_conv2d_backward_input_items(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_backward_input(s, blocks).items();
+}
+constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bool blocks) {
+  return detail::winograd_scratch(detail::winograd_backward_input(s, blocks)).total * long(sizeof(float));
+}
+
+/// y = x * weight for a 3 x 3 kernel, stride and dilation 1, one group. Tile by tile of 4 x 4 results: a value that is
+/// not finite reaches all of them. `done` hears of neighbouring elements that are complete: the place of the first one,
+/// its channel, how many.
+void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin,
+                     long end, void* workspace, FunctionRef<long, long, long> done);
+/// dx from dy in the same way.
+void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* dy, float* dx,
+                                    long begin, long end, void* workspace, FunctionRef<long, long, long> done);
+
+#if TENON_DEFINES
+namespace detail {
+// body(first column, columns) for each panel of columns, which lies behind those before.
+template <class Body>
+[[gnu::always_inline]] inline void each_panel(long columns, Body&& body) {
+  for (long first = 0, width; first < columns; first += width)
+    body(first, width = covered_columns<float>(columns - first));
+}
+
+class WinogradConv {
+  using Lanes = Simd<float>;
+  using Samples = Simd<float, block_width>;
+  static constexpr int products = winograd::products, side = winograd::tile;
+
+ public:
+  WinogradConv(const WinogradPlan& c, const float* x, const float* weight, float* y, void* workspace)
+      : c_(c), x_(x), weight_(weight), y_(y) {
+    const WinogradScratch s = winograd_scratch(c);
+    float* const base = static_cast<float*>(workspace);
+    taps_ = reinterpret_cast<Tap*>(base), image_ = base + s.image, group_ = base + s.weight, sums_ = base + s.sums,
+    pixels_ = base + s.pixels;
+    for (int i = 0; i < tile_rows; ++i) row_[i] = std::int32_t(i * c.depth());
+  }
+
+  void run(long begin, long end, FunctionRef<long, long, long> done) {
+    for (long item = begin; item < end;) {
+      const long chunk = item / c_.groups, from = item % c_.groups,
+                 to = end - item < c_.groups - from ? from + end - item : c_.groups;
+      tile0_ = chunk * c_.chunk, tiles_ = c_.tiles - tile0_ < c_.chunk ? c_.tiles - tile0_ : c_.chunk;
+      if (c_.blocks) transform_blocks();
+      else each_segment([&](long tile, const Segment& s) { transform_segment(tile, s); });
+      for (long group = from; group < to; ++group) {
+        channel0_ = group * c_.group, channels_ = c_.o - channel0_ < c_.group ? c_.o - channel0_ : c_.group;
+        c_.blocks ? transform_weights_for_samples() : transform_weights_for_channels();
+        multiply();
+        if (done) tell(done);
+      }
+      item += to - from;
+    }
+  }
+
+ private:
+  // Neighbouring tiles of one row of an image, or of one block of them.
+  struct Segment {
+    long image, y, x, tiles;  // y, x: of the first pixel of the result
+  };
+  Segment segment_at(long tile) const {
+    const long in_image = tile % c_.per_image, column = in_image % c_.across, left = c_.across - column,
+               behind = tile0_ + tiles_ - tile;
+    return {tile / c_.per_image, in_image / c_.across * side, column * side, behind < left ? behind : left};
+  }
+  // body(tile, counted from the first of the chunk; segment)
+  template <class Body>
+  void each_segment(Body&& body) const {
+    for (long tile = 0; tile < tiles_;) {
+      const Segment s = segment_at(tile0_ + tile);
+      body(tile, s);
+      tile += s.tiles;
+    }
+  }
+  long columns() const { return c_.blocks ? tiles_ * block_samples : round_up(channels_, simd_width<float>); }
+
+  [[gnu::noinline]] void transform_blocks() {
+    each_panel(columns(), [&](long first, long width) {
+      for (long column = first; column < first + width; column += block_width) {
+        const Segment s = segment_at(tile0_ + column / block_samples);
+        transform_tile(s, column % block_samples, image_ + first * c_.c + column - first, width);
+      }
+    });
+  }
+  // The tile of all planes, some samples of it.
+  void transform_tile(const Segment& s, long lane, float* to, long step) {
+    const long y0 = s.y - c_.top, x0 = s.x - c_.left, plane = c_.h * c_.w * block_samples, points = c_.wide_step();
+    const bool inside = y0 >= 0 && x0 >= 0 && y0 + winograd::points <= c_.h && x0 + winograd::points <= c_.w;
+    const float* const from = x_ + s.image * c_.c * plane + (y0 * c_.w + x0) * block_samples + lane;
+    const auto put_to = [points](float* at) { return winograd::StoreAt{at, winograd::points * points, points}; };
+    if (inside) {
+      for (long c = 0; c < c_.c; ++c)
+        winograd::both_ways<winograd::OfImage, Samples>(from + c * plane, c_.w * block_samples, block_samples,
+                                                        put_to(to + c * step));
+      return;
+    }
+    const auto clipped = [](long v, long most) { return v < 0 ? 0 : v < most ? v : most; };
+    const long top = clipped(-y0, winograd::points), bottom = clipped(c_.h - y0, winograd::points);
+    const long left = clipped(-x0, winograd::points), right = clipped(c_.w - x0, winograd::points);
+    for (int i = 0; i < products; ++i) Samples(0.0f).store(pixels_ + i * block_width);
+    for (long c = 0; c < c_.c; ++c) {
+      for (long i = top; i < bottom; ++i)
+        for (long j = left; j < right; ++j)
+          Samples::load(from + c * plane + (i * c_.w + j) * block_samples)
+              .store(pixels_ + (i * winograd::points + j) * block_width);
+      winograd::both_ways<winograd::OfImage, Samples>(pixels_, winograd::points * block_width, block_width,
+                                                      put_to(to + c * step));
+    }
+  }
+  // Rows of the image with channels as lanes, then their transforms.
+  [[gnu::noinline]] void transform_segment(long tile, const Segment& s) {
+    const long depth = c_.depth(), pixels = s.tiles * side + 2, y0 = s.y - c_.top, x0 = s.x - c_.left,
+               plane = c_.h * c_.w, points = c_.tall_step();
+    const long lanes = round_up(c_.c, simd_width<float>), first = x0 < 0 ? -x0 : 0,
+               last = c_.w - x0 < pixels ? c_.w - x0 : pixels;
+    clear(pixels_, winograd::points * pixels * depth);
+    for (long i = 0; i < winograd::points; ++i)
+      if (y0 + i >= 0 && y0 + i < c_.h && first < last)
+        copy_matrix(x_ + s.image * c_.c * plane + (y0 + i) * c_.w + x0 + first, 1, plane,
+                    pixels_ + (i * pixels + first) * depth, depth, last - first, c_.c, lanes);
+    for (long t = 0; t < s.tiles; ++t)
+      for (long c = 0; c < lanes; c += simd_width<float>)
+        winograd::both_ways<winograd::OfImage, Lanes>(
+            pixels_ + t * side * depth + c, pixels * depth, depth,
+            winograd::StoreAt{image_ + (tile + t) * depth + c, winograd::points * points, points});
+  }
+
+  // `count` times nine weights, `step` floats apart, become lanes, and those 36 vectors at to(0, lane); so do the next
+  // ones, `next` floats behind, at to(1, lane), and so on. What is contiguous is copied at once.
+  template <class To>
+  void transform_weights(const float* from, long step, long count, long next, long others, To&& to, long points) {
+    const long lanes = round_up(count, simd_width<float>), sign = c_.flipped ? -1 : 1,
+               together = next == 9 ? winograd_together : 1;
+    for (long first = 0; first < others; first += together) {
+      const long own = others - first < together ? others - first : together;
+      copy_matrix(from + first * next, 1, step, pixels_, lanes, 9 * own, count, lanes);
+      for (long k = 0; k < own; ++k)
+        for (long lane = 0; lane < lanes; lane += simd_width<float>)
+          winograd::both_ways<winograd::OfKernel, Lanes>(
+              pixels_ + (9 * k + (c_.flipped ? 8 : 0)) * lanes + lane, 3 * sign * lanes, sign * lanes,
+              winograd::StoreAt{to(first + k, lane), winograd::points * points, points});
+    }
+  }
+  [[gnu::noinline]] void transform_weights_for_samples() {
+    transform_weights(
+        weight_ + channel0_ * c_.row_step, c_.plane_step, c_.c, c_.row_step, channels_,
+        [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
+  }
+  [[gnu::noinline]] void transform_weights_for_channels() {
+    transform_weights(
+        weight_ + channel0_ * c_.row_step, c_.row_step, channels_, c_.plane_step, c_.c,
+        [&, first = 0L, width = 0L](long c, long lane) mutable {
+          if (lane == 0) first = width = 0;
+          while (lane >= first + width) first += width, width = covered_columns<float>(columns() - first);
+          return group_ + first * c_.c + c * width + lane - first;
+        },
+        c_.wide_step());
+  }
+
+  [[gnu::noinline]] void multiply() {
+    const float *const tall = c_.blocks ? group_ : image_, *const wide = c_.blocks ? image_ : group_;
+    const long rows = c_.blocks ? channels_ : tiles_;
+    each_panel(columns(), [&](long first, long width) {
+      for (long k = 0; k < c_.c; ++k) taps_[k] = {std::int32_t(k), std::int32_t(k * width)};
+      for (long row = 0; row < rows; row += winograd_rows) {
+        const long count = rows - row < winograd_rows ? rows - row : winograd_rows;
+        for (long p = 0; p < products; ++p)
+          for (long i = 0; i < count; i += tile_rows) {
+            const float *const rows_at = tall + p * c_.tall_step() + (row + i) * c_.depth(), *const columns_at =
+                                                                                                 wide +
+                                                                                                 p * c_.wide_step() +
+                                                                                                 first * c_.c;
+            const Tile<float> tile{taps_, c_.c, rows_at, row_, columns_at, sums_ + (p * winograd_rows + i) * width,
+                                   width, false};
+            run_tile(tile, int(count - i < tile_rows ? count - i : tile_rows), width);
+          }
+        if (c_.blocks) store_blocks(row, count, first, width);
+        else store_pixels(row, count, first, width);
+      }
+    });
+  }
+  // Result channels `row` .. of the samples that are the columns.
+  void store_blocks(long row, long count, long first, long width) {
+    const long plane = c_.oh * c_.ow * block_samples, points = winograd_rows * width;
+    for (long column = 0; column < width; column += block_width) {
+      const Segment s = segment_at(tile0_ + (first + column) / block_samples);
+      const long height = c_.oh - s.y, across = c_.ow - s.x, pitch = c_.ow * block_samples;
+      float* to = y_ + (s.image * c_.o + channel0_ + row) * plane + (s.y * c_.ow + s.x) * block_samples +
+                  (first + column) % block_samples;
+      for (long r = 0; r < count; ++r, to += plane)
+        winograd::both_ways<winograd::ToTile, Samples>(sums_ + r * width + column, winograd::points * points, points,
+                                                       [=](int i, int j, Samples v) __attribute__((always_inline)) {
+                                                         if (i < height && j < across)
+                                                           v.store(to + i * pitch + j * block_samples);
+                                                       });
+    }
+  }
+  // Tiles `row` .. of the result channels that are the columns.
+  void store_pixels(long row, long count, long first, long width) {
+    const long points = winograd_rows * width, pitch = winograd_rows * side * width, plane = c_.oh * c_.ow;
+    const long own = channels_ - first < width ? channels_ - first : width;
+    for (long r = 0; r < count; ++r)
+      for (long column = 0; column < width; column += simd_width<float>)
+        winograd::both_ways<winograd::ToTile, Lanes>(
+            sums_ + r * width + column, winograd::points * points, points,
+            winograd::StoreAt{pixels_ + r * side * width + column, pitch, width});
+    for (long tile = row; tile < row + count;) {
+      const Segment s = segment_at(tile0_ + tile);
+      const long tiles = s.tiles < row + count - tile ? s.tiles : row + count - tile,
+                 pixels = tiles * side < c_.ow - s.x ? tiles * side : c_.ow - s.x;
+      for (long i = 0; i < side && s.y + i < c_.oh; ++i)
+        copy_matrix(pixels_ + i * pitch + (tile - row) * side * width, 1, width,
+                    y_ + (s.image * c_.o + channel0_ + first) * plane + (s.y + i) * c_.ow + s.x, plane, own, pixels, 0);
+      tile += tiles;
+    }
+  }
+  void tell(FunctionRef<long, long, long> done) const {
+    const long pixel = c_.blocks ? block_samples : 1;
+    each_segment([&](long, const Segment& s) {
+      const long pixels = s.tiles * side < c_.ow - s.x ? s.tiles * side : c_.ow - s.x;
+      for (long o = channel0_; o < channel0_ + channels_; ++o)
+        for (long i = 0; i < side && s.y + i < c_.oh; ++i)
+          done((((s.image * c_.o + o) * c_.oh + s.y + i) * c_.ow + s.x) * pixel, o, pixels * pixel);
+    });
+  }
+
+  const WinogradPlan& c_;
+  const float *x_, *weight_;
+  float* y_;
+  Tap* taps_;
+  float *image_, *group_, *sums_, *pixels_;
+  long tile0_ = 0, tiles_ = 0, channel0_ = 0, channels_ = 0;
+  std::int32_t row_[tile_rows];
+};
+}  // namespace detail
+
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x,
+                                                    const float* weight, float* y, long begin, long end,
+                                                    void* workspace, FunctionRef<long, long, long> done) {
+  const detail::WinogradPlan c = detail::winograd_forward(s, blocks);
+  detail::WinogradConv(c, x, weight, y, workspace).run(begin, end, done);
+}
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks,
+                                                                   const float* weight, const float* dy, float* dx,
+                                                                   long begin, long end, void* workspace,
+                                                                   FunctionRef<long, long, long> done) {
+  const detail::WinogradPlan c = detail::winograd_backward_input(s, blocks);
+  detail::WinogradConv(c, dy, weight, dx, workspace).run(begin, end, done);
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

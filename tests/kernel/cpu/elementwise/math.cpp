@@ -1,0 +1,153 @@
+// Elementary functions in float against the C library in double: error in units of the last place, and the special
+// values.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <tenon/core/philox.hpp>
+#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+
+using namespace tenon;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity(), smallest = 0x1p-126f;
+
+/// The largest error of f in ulp over every `stride`-th float from low to high (both positive or both negative).
+template <class F, class G>
+double worst_ulp(F f, G exact, float low, float high, std::uint32_t stride) {
+  double worst = 0;
+  const std::uint32_t from = std::bit_cast<std::uint32_t>(low < 0 ? high : low),
+                      to = std::bit_cast<std::uint32_t>(low < 0 ? low : high);
+  for (std::uint64_t bits = from; bits <= to; bits += stride) {
+    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    const double expected = exact(static_cast<double>(x)), size = std::fabs(expected);
+    if (size < smallest || size > std::numeric_limits<float>::max()) continue;
+    const double ulp = std::ldexp(1.0, std::ilogb(size) - 23),
+                 error = std::fabs(static_cast<double>(f(x)) - expected) / ulp;
+    if (!(error <= worst)) worst = error;
+  }
+  return worst;
+}
+template <class F, class G>
+void check_ulp(F f, G exact, float low, float high, double limit) {
+  const double worst = worst_ulp(f, exact, low, high, 61);
+  CAPTURE(low);
+  CAPTURE(high);
+  CHECK(worst <= limit);
+}
+
+}  // namespace
+
+TEST_CASE("exp") {
+  const auto f = [](float x) { return kernel::exp(x); };
+  const auto exact = [](double x) { return std::exp(x); };
+  check_ulp(f, exact, 1e-30f, 88.7f, 1);
+  check_ulp(f, exact, -87.3f, -1e-30f, 1);
+  CHECK(f(0) == 1);
+  CHECK(f(89) == infinity);
+  CHECK(f(infinity) == infinity);
+  CHECK(f(-infinity) == 0);
+  CHECK(f(-104) == 0);
+  CHECK(f(-100) == doctest::Approx(std::exp(-100.0)).epsilon(0.05));  // denormal where they are not flushed
+  CHECK(std::isnan(f(std::nanf(""))));
+  CHECK(f(88.72f) < infinity);
+}
+
+TEST_CASE("log") {
+  const auto f = [](float x) { return kernel::log(x); };
+  const auto exact = [](double x) { return std::log(x); };
+  check_ulp(f, exact, smallest, 0.99f, 1);
+  check_ulp(f, exact, 0.99f, 1.01f, 1);
+  check_ulp(f, exact, 1.01f, std::numeric_limits<float>::max(), 1);
+  CHECK(f(1) == 0);
+  CHECK(f(0) == -infinity);
+  CHECK(f(-0.0f) == -infinity);
+  CHECK(f(infinity) == infinity);
+  CHECK(std::isnan(f(-1)));
+  CHECK(std::isnan(f(-infinity)));
+  CHECK(std::isnan(f(std::nanf(""))));
+  CHECK(f(0x1p-140f) == doctest::Approx(std::log(std::ldexp(1.0, -140))));
+}
+
+TEST_CASE("log1p") {
+  const auto f = [](float x) { return kernel::log1p(x); };
+  const auto exact = [](double x) { return std::log1p(x); };
+  check_ulp(f, exact, 1e-30f, 1e30f, 2);
+  check_ulp(f, exact, -0.999f, -1e-30f, 2);
+  CHECK(f(0) == 0);
+  CHECK(f(-1) == -infinity);
+  CHECK(f(infinity) == infinity);
+  CHECK(std::isnan(f(-2)));
+  CHECK(std::isnan(f(std::nanf(""))));
+}
+
+TEST_CASE("tanh") {
+  const auto f = [](float x) { return kernel::tanh(x); };
+  const auto exact = [](double x) { return std::tanh(x); };
+  check_ulp(f, exact, 1e-30f, 20, 2);
+  check_ulp(f, exact, -20, -1e-30f, 2);
+  CHECK(f(0) == 0);
+  CHECK(f(100) == 1);
+  CHECK(f(-infinity) == -1);
+  CHECK(std::isnan(f(std::nanf(""))));
+}
+
+TEST_CASE("erfc") {
+  const auto f = [](float x) { return kernel::erfc(x); };
+  const auto exact = [](double x) { return std::erfc(x); };
+  check_ulp(f, exact, 1e-30f, 9.1f, 5);
+  check_ulp(f, exact, -10, -1e-30f, 3);
+  CHECK(f(0) == 1);
+  CHECK(f(infinity) == 0);
+  CHECK(f(-infinity) == 2);
+  CHECK(std::isnan(f(std::nanf(""))));
+}
+
+TEST_CASE("sqrt_all has the bits of sqrt") {
+  Random random(5);
+  float x[kernel::block_length];
+  double y[kernel::block_length];
+  for (int i = 0; i < kernel::block_length; ++i)
+    x[i] = i ? random.uniform(0, 9) : -0.0f, y[i] = double(random.uniform(0, 9)) / 3;
+  float roots[kernel::block_length];
+  double wide[kernel::block_length];
+  std::memcpy(roots, x, sizeof x);
+  std::memcpy(wide, y, sizeof y);
+  kernel::sqrt_all(roots);
+  kernel::sqrt_all(wide);
+  for (int i = 0; i < kernel::block_length; ++i) {
+    CHECK(std::bit_cast<std::uint32_t>(roots[i]) == std::bit_cast<std::uint32_t>(std::sqrt(x[i])));
+    CHECK(wide[i] == std::sqrt(y[i]));
+  }
+  float below[1]{-1}, many[4]{-1, 4, infinity, 0};
+  kernel::sqrt_all(below);
+  kernel::sqrt_all(many);
+  CHECK(std::isnan(below[0]));
+  CHECK(std::isnan(many[0]));
+  CHECK(many[2] == infinity);
+}
+
+TEST_CASE("a loop that the compiler may vectorise gives the bits of single calls") {
+  Random random(3);
+  std::vector<float> x(1003);
+  for (float& element : x) element = random.uniform(-30, 30);
+  const auto check = [&](auto f) {
+    std::vector<float> together(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) together[i] = f(x[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      volatile float one = x[i];
+      const float alone = f(one);
+      CHECK(std::bit_cast<std::uint32_t>(alone) == std::bit_cast<std::uint32_t>(together[i]));
+    }
+  };
+  check([](float v) { return kernel::exp(v); });
+  check([](float v) { return kernel::log(v * v); });
+  check([](float v) { return kernel::log1p(v * v); });
+  check([](float v) { return kernel::tanh(v); });
+  check([](float v) { return kernel::erfc(v); });
+}
