@@ -2,8 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include <tenon/kernel/cpu/elementwise/math.hpp>
-#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+#include <tenon/kernel/cpu/optimizer/adam.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -35,34 +34,10 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    using C = Compute<T>;
     constexpr Config config = Call::config();
-    const float* number = a.operand<float>(config.use_amsgrad ? 5 : 4);
-    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), beta1 = C(number[3]), beta2 = C(number[4]),
-            epsilon = C(number[5]);
-    const C rest1 = C(1) - beta1, rest2 = C(1) - beta2;
-    T* __restrict p = a.target<T>(0);
-    const auto* __restrict g = a.operand<typename Call::template Operand<1>>(1);
-    T* __restrict m = a.target<T>(2);
-    T* __restrict v = a.target<T>(3);
-    [[maybe_unused]] T* __restrict largest = a.target<T>(config.use_amsgrad ? 4 : 3);
-    kernel::each_block(begin, end, [=](long i, auto block_length) {
-      C slope[block_length()], root[block_length()], direction[block_length()];
-      kernel::load_all(g + i, slope);
-      for (int l = 0; l < block_length(); ++l) {
-        const C gradient = slope[l] * scale + decay * C(p[i + l]);
-        const C first = beta1 * C(m[i + l]) + rest1 * gradient,
-                second = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
-        m[i + l] = T(first);
-        v[i + l] = T(second);
-        root[l] = second;
-        if constexpr (Call::config().use_amsgrad)
-          largest[i + l] = T(root[l] = C(largest[i + l]) > second ? C(largest[i + l]) : second);
-        direction[l] = Call::config().use_nesterov ? beta1 * first + rest1 * gradient : first;
-      }
-      kernel::sqrt_all(root);
-      for (int l = 0; l < block_length(); ++l) p[i + l] = T(C(p[i + l]) - rate * direction[l] / (root[l] + epsilon));
-    });
+    tenon::kernel::adam<config.use_nesterov != 0, config.use_amsgrad != 0>(
+        a.operand<float>(config.use_amsgrad ? 5 : 4), a.operand<typename Call::template Operand<1>>(1), a.target<T>(0),
+        a.target<T>(2), a.target<T>(3), a.target<T>(config.use_amsgrad ? 4 : 3), begin, end);
   }
 };
 TENON_EXACT_END

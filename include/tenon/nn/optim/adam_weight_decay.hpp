@@ -1,7 +1,6 @@
 // Adam with decoupled weight decay.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
-#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+#include <tenon/kernel/cpu/optimizer/adam.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -27,29 +26,8 @@ struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> 
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    using C = Compute<T>;
-    const float* number = a.operand<float>(4);
-    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), beta1 = C(number[3]), beta2 = C(number[4]),
-            epsilon = C(number[5]);
-    const C rest1 = C(1) - beta1, rest2 = C(1) - beta2;
-    T* __restrict p = a.target<T>(0);
-    const auto* __restrict g = a.operand<typename Call::template Operand<1>>(1);
-    T* __restrict m = a.target<T>(2);
-    T* __restrict v = a.target<T>(3);
-    kernel::each_block(begin, end, [=](long i, auto block_length) {
-      C slope[block_length()], root[block_length()], first[block_length()];
-      kernel::load_all(g + i, slope);
-      for (int l = 0; l < block_length(); ++l) {
-        const C gradient = slope[l] * scale;
-        first[l] = beta1 * C(m[i + l]) + rest1 * gradient;
-        root[l] = beta2 * C(v[i + l]) + rest2 * gradient * gradient;
-        m[i + l] = T(first[l]);
-        v[i + l] = T(root[l]);
-      }
-      kernel::sqrt_all(root);
-      for (int l = 0; l < block_length(); ++l)
-        p[i + l] = T(C(p[i + l]) - rate * (first[l] / (root[l] + epsilon) + decay * C(p[i + l])));
-    });
+    tenon::kernel::adam_weight_decay(a.operand<float>(4), a.operand<typename Call::template Operand<1>>(1),
+                                     a.target<T>(0), a.target<T>(2), a.target<T>(3), begin, end);
   }
 };
 TENON_EXACT_END

@@ -1,6 +1,6 @@
 // Base of an optimizer's update of a parameter and one moment.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/update.hpp>
+#include <tenon/kernel/cpu/optimizer/update.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

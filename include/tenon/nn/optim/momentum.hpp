@@ -1,5 +1,6 @@
 // Stochastic gradient descent with momentum.
 #pragma once
+#include <tenon/kernel/cpu/optimizer/momentum.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -17,18 +18,7 @@ struct ApplyMomentum : MomentUpdate<ApplyMomentum, "Momentum"> {
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
   static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    using C = Compute<T>;
-    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]);
-    const auto step = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) {
-      v = V(momentum) * v + g;
-      if constexpr (config.use_nesterov) p = p - (V(rate) * g + V(rate * momentum) * v);
-      else p = p - V(rate) * v;
-    };
-    const auto decaying = [=]<class V>(V g, V& p, V& v)
-                              __attribute__((always_inline)) { step(g * V(scale) + V(decay) * p, p, v); };
-    // products are what an update waits for
-    if (scale == 1 && decay == 0) kernel::update_elements(count, step, gradient, changed[0], changed[1]);
-    else kernel::update_elements(count, decaying, gradient, changed[0], changed[1]);
+    tenon::kernel::momentum<config.use_nesterov != 0>(number, count, gradient, changed);
   }
 };
 TENON_EXACT_END

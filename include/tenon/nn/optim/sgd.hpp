@@ -1,5 +1,6 @@
 // Stochastic gradient descent with optional momentum and dampening.
 #pragma once
+#include <tenon/kernel/cpu/optimizer/momentum.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -18,18 +19,7 @@ struct ApplySgd : MomentUpdate<ApplySgd, "SGD"> {
   /// Updates `count` elements of parameter and velocity.
   template <class T, auto config, class Gradient>
   static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    using C = Compute<T>;
-    const C rate = C(number[0]), decay = C(number[1]), scale = C(number[2]), momentum = C(number[3]),
-            share = C(number[4]);
-    const auto plain = [=]<class V>(V g, V& p) { p = p - V(rate) * (g * V(scale) + V(decay) * p); };
-    if (momentum == 0) return kernel::update_elements(count, plain, gradient, changed[0]);
-    const auto step = [=]<class V>(V g, V& p, V& v) {
-      g = g * V(scale) + V(decay) * p;
-      v = V(momentum) * v + V(share) * g;
-      if constexpr (config.nesterov) p = p - V(rate) * (g + V(momentum) * v);
-      else p = p - V(rate) * v;
-    };
-    kernel::update_elements(count, step, gradient, changed[0], changed[1]);
+    tenon::kernel::sgd<config.nesterov != 0>(number, count, gradient, changed);
   }
 };
 TENON_EXACT_END

@@ -1,7 +1,7 @@
 // A matrix product fused with an optimizer's update: the gradient's rows go to the update as they come.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/update.hpp>
 #include <tenon/kernel/cpu/gemm/gemm.hpp>
+#include <tenon/kernel/cpu/optimizer/update.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
