@@ -28,6 +28,7 @@
 #include <tenon/train/callback/progress_bar.hpp>
 #include <tenon/train/callback/time_monitor.hpp>
 #include <tenon/train/checkpoint.hpp>
+#include <tenon/train/plan_of.hpp>
 #include <tenon/train/summary.hpp>
 // Last of all.
 #include <tenon/core/macros_end.hpp>

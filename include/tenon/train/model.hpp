@@ -78,6 +78,7 @@ class Model {
 
  public:
   using network_type = Net;
+  using runner_type = detail::StepRunner<Net, Loss, Optimizer, options, detail::precision_of<Parts...>(trains)>;
 
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
@@ -252,7 +253,7 @@ class Model {
 
  private:
   static constexpr Precision precision = detail::precision_of<Parts...>(trains);
-  using Runner = detail::StepRunner<Net, Loss, Optimizer, options, precision>;
+  using Runner = runner_type;
   using Metrics = detail::MetricsAmong<Parts...>;
 
   template <class Data, class... C>

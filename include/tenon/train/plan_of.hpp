@@ -1,0 +1,42 @@
+// The memory plan of a Model's step, for programs that promise what they need.
+#pragma once
+#include <tenon/train/model.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// What a compiled step takes beside parameters and optimizer state; all of it is known to the compiler.
+struct StepPlan {
+  const Program* program;
+
+  /// Bytes of scratch memory for a batch of n on so many threads: taken before the first step, none within one.
+  constexpr long bytes(long n, int threads = 1) const { return program->bytes(n, threads); }
+  /// Calls of kernels in a step.
+  constexpr int kernels() const { return program->instructions; }
+};
+
+namespace detail {
+template <class Runner, class Columns>
+struct StepOf;
+template <class Runner, class... C>
+requires(Runner::trains)
+struct StepOf<Runner, dataset::Columns<C...>> {
+  using type = typename Runner::template TrainGraph<C...>;
+};
+template <class Runner, class... C>
+requires(!Runner::trains)
+struct StepOf<Runner, dataset::Columns<C...>> {
+  using type = typename Runner::template EvalGraph<C...>;
+};
+}  // namespace detail
+
+/// The plan of the step that model.train(epochs, data) runs in graph mode; of a Model without an optimizer, that of
+/// model.eval(data): `static_assert(plan_of(model, data).bytes(32, 1) < 1 << 20);`. Errors of the step are compile
+/// errors here as they are there.
+template <class M, class D>
+constexpr StepPlan plan_of(const M&, const D&) {
+  using Graph = typename detail::StepOf<typename M::runner_type, typename D::columns>::type;
+  if constexpr (!Graph::ok) return report<Graph>();
+  else return {&Graph::program};
+}
+
+}  // namespace tenon
