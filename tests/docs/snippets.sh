@@ -45,7 +45,8 @@ done
 
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"
-mkdir -p "$overlay/ops" "$overlay/nn" "$overlay/train/callback" "$overlay/io" "$work/tests/ops" "$work/tests/support"
+mkdir -p "$overlay/ops" "$overlay/nn" "$overlay/train/callback" "$overlay/io" "$overlay/dataset" "$work/tests/ops" \
+  "$work/tests/support"
 cp "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
@@ -54,6 +55,14 @@ for block in "$work"/CONTRIBUTING-*; do
   elif grep -q 'TEST_CASE("stop at time' "$block"; then mv "$block" "$work/tests/ops/stop_at_time.cpp"
   elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
   elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$overlay/train/callback/stop_at_time.hpp"
+  elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/lion.hpp"
+  elif grep -q 'struct HuberLoss ' "$block"; then mv "$block" "$overlay/nn/huber.hpp"
+  elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/mean_absolute_error.hpp"
+  elif grep -q 'struct SkipMaker ' "$block"; then mv "$block" "$overlay/dataset/skip.hpp"
+  elif grep -q 'TEST_CASE("lion' "$block"; then mv "$block" "$work/tests/ops/lion.cpp"
+  elif grep -q 'TEST_CASE("huber' "$block"; then mv "$block" "$work/tests/ops/huber.cpp"
+  elif grep -q 'TEST_CASE("mean absolute' "$block"; then mv "$block" "$work/tests/ops/mean_absolute_error.cpp"
+  elif grep -q 'TEST_CASE("skip' "$block"; then mv "$block" "$work/tests/ops/skip.cpp"
   elif grep -q 'long lines_of' "$block"; then mv "$block" "$overlay/io/lines.hpp"
   else echo "CONTRIBUTING.md has a C++ block that this test does not know:"; cat "$block"; exit 1; fi
 done
@@ -61,11 +70,19 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <tenon/tenon.hpp>
 #include <tenon/ops/hardtanh.hpp>
+#include <tenon/dataset/skip.hpp>
 #include <tenon/io/lines.hpp>
+#include <tenon/nn/huber.hpp>
+#include <tenon/nn/lion.hpp>
+#include <tenon/nn/mean_absolute_error.hpp>
 #include <tenon/nn/scale.hpp>
 #include <tenon/train/callback/stop_at_time.hpp>
 #include "hardtanh.cpp"
+#include "huber.cpp"
+#include "lion.cpp"
+#include "mean_absolute_error.cpp"
 #include "scale.cpp"
+#include "skip.cpp"
 #include "stop_at_time.cpp"
 
 struct Net : nn::Cell<Net> {
