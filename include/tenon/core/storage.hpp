@@ -68,7 +68,7 @@ class Storage {
 
   std::byte* data() const { return data_; }
   explicit operator bool() const { return block_ != nullptr; }
-  /// True if the elements are an image in blocks of samples (core/nchw16n.hpp), not row-major.
+  /// True if the elements are an NCHW16n image (core/nchw16n.hpp), not row-major.
   bool in_nchw16n() const { return made_in_nchw16n() && !block_->rows.load(std::memory_order_acquire); }
   /// True also if somebody has asked for the rows since. Then they are what counts: rows() has them, the blocks stay as
   /// they were for those who are just reading them.
@@ -99,7 +99,7 @@ class Storage {
     int size_class = 0;
     Block* next = nullptr;
     void (*destroy)(std::byte*) = nullptr;
-    std::atomic<Block*> rows{nullptr};  // of an image in blocks
+    std::atomic<Block*> rows{nullptr};  // of an NCHW16n image
     bool in_nchw16n = false;
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.

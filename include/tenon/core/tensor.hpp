@@ -24,7 +24,7 @@ struct TapeVariable {
 };
 
 namespace detail {
-/// The elements of an image that an operator made in blocks of samples as rows, for all who share them. Converted at
+/// The elements of an image that an operator made in NCHW16n as rows, for all who share them. Converted at
 /// the first call, into a block of their own: other threads may be reading the image, or ask for the same.
 [[gnu::cold, gnu::noinline]] inline std::byte* rows_of(const Storage& image, long n, long features) {
   if (const Storage rows = image.rows()) return rows.data();
@@ -197,7 +197,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
     return t;
   }
-  /// The block as it is: an image that an operator made may be in blocks of samples. data() has it row-major.
+  /// The block as it is: an image that an operator made may be in NCHW16n. data() has it row-major.
   const Storage& storage() const { return storage_; }
   Storage& storage() { return storage_; }
 

@@ -18,7 +18,7 @@ struct OperandLayout {
   bool in_nchw16n() const { return features && storage && storage->in_nchw16n(); }
 };
 
-/// True if a kernel shall run in blocks: it can, the batch is large enough, and it wants to or an operand is in blocks
+/// True if a kernel shall run on NCHW16n: it can, the batch is large enough, and it wants to or an operand is NCHW16n
 /// already.
 bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n, const OperandLayout* operand, int operands);
 

@@ -48,7 +48,7 @@ struct KernelEntry {
   void (*run)(const Arguments&, long begin, long end) = nullptr;  // computes items begin .. end - 1
   KernelWork (*work_of)(long n) = nullptr;                        // unless is_linear
   void (*run_nchw16n)(const Arguments&, long begin,
-                      long end) = nullptr;          // with images in blocks of samples; null: none
+                      long end) = nullptr;          // with NCHW16n images; null: none
   KernelWork (*nchw16n_work_of)(long n) = nullptr;  // unless is_nchw16n_linear
   LinearWork linear{}, nchw16n_linear{};            // the second counts blocks
   // not whether a pointer is null: UBSan refuses to compare one in constant evaluation

@@ -80,13 +80,13 @@ struct LeastBatch {
 class Derivative;    // graph/derivative.hpp
 struct ConvMaxPool;  // graph/conv_max_pool.hpp
 
-/// What an operator makes of images in blocks of samples (core/nchw16n.hpp): it has no kernel for them; it has
-/// one, and takes it if an operand is in blocks; it wants blocks; or it has one that takes its first operand in blocks
+/// What an operator makes of NCHW16n images (core/nchw16n.hpp): it has no kernel for them; it has
+/// one, and takes it if an operand is NCHW16n; it wants NCHW16n; or it has one that takes its first operand in NCHW16n
 /// if it is, and has all others and its result row-major.
 enum class Nchw16n : signed char { never, follows, wants, first };
 
 namespace detail {
-/// True if a call can run in blocks as far as its types go: whatever depends on n is an image.
+/// True if a call can run on NCHW16n as far as its types go: whatever depends on n is an image.
 constexpr bool images_only(const TensorType& result, const TensorType* operand, int operands) {
   bool any = false, all = true;
   const auto look = [&](const TensorType& t) { any |= is_image(t), all &= !t.batched() || is_image(t); };
@@ -207,7 +207,7 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
 ///     static constexpr LeastBatch least_batch(const OperandTypes&);      what is looked at before it runs
 ///
-/// and, if `nchw16n` is not Nchw16n::never, the same for images in blocks of samples:
+/// and, if `nchw16n` is not Nchw16n::never, the same for NCHW16n images:
 ///
 ///     template <class Call> static constexpr KernelWork nchw16n_work(long n);
 ///     template <class Call> static void run_nchw16n(const Arguments&, long begin, long end);

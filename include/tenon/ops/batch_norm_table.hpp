@@ -49,7 +49,7 @@ struct ChannelLayout {
   static constexpr bool images = is_image(x);
   static constexpr kernel::ImageBatch batch(long n, bool blocks) { return {samples(n), channels, spatial, blocks}; }
 };
-// The units of work of an operator that goes through planes in blocks of samples.
+// The units of work of an operator that goes through planes in NCHW16n.
 template <class Call>
 constexpr KernelWork plane_nchw16n_work(long n) {
   const long plane = ChannelLayout<Call>::spatial * block_samples;

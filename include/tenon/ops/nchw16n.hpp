@@ -1,4 +1,4 @@
-// The operators that the layout pass inserts: images into blocks of samples, and back.
+// The operators that the layout pass inserts: images into NCHW16n, and back.
 #pragma once
 #include <cstring>
 
@@ -32,14 +32,14 @@ struct ChangeLayout : Operator<Op, Name> {
 };
 }  // namespace detail
 
-/// An image into blocks of samples. Only graphs contain it.
+/// An image into NCHW16n. Only graphs contain it.
 struct ToNchw16n : detail::ChangeLayout<ToNchw16n, "ToNchw16n"> {
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
     kernel::pack_samples(a.operand<float>(0), a.result<float>(), a.n, Call::result.count(1), begin, end);
   }
 };
-/// An image from blocks of samples. Only graphs contain it.
+/// An image from NCHW16n. Only graphs contain it.
 struct FromNchw16n : detail::ChangeLayout<FromNchw16n, "FromNchw16n"> {
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {

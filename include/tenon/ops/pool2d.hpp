@@ -43,7 +43,7 @@ constexpr kernel::Pool2dSizes pool_sizes(long n) {
   if constexpr (Call::result.batched()) s.planes *= n;
   return s;
 }
-// With images in blocks the planes of all blocks are the items.
+// With NCHW16n images the planes of all blocks are the items.
 constexpr KernelWork pool_nchw16n_work(const TensorType& y, const TensorType& x, long n) {
   const long planes = whole_blocks(n) / block_samples * x[1];
   return {planes, (x.span(2, 4) + y.span(2, 4)) * block_samples / 4 + 1, 0};

@@ -1,4 +1,4 @@
-// Layout: which images stand in blocks of samples, and where the layout changes.
+// Layout: which images stand in NCHW16n, and where the layout changes.
 #pragma once
 #include <tenon/graph/tiled_groups.hpp>
 
@@ -15,7 +15,7 @@ struct FromNchw16n;
 template <int N>
 struct Layouts {
   bool kernel[N + 1]{};  // the node's kernel is the one for NCHW16n
-  bool value[N + 1]{};   // its result is in blocks
+  bool value[N + 1]{};   // its result is NCHW16n
   int conversions = 0;
 };
 

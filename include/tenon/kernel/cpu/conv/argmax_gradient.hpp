@@ -120,7 +120,7 @@ constexpr long argmax_conv2d_weight_items(const Conv2dSizes& s) { return s.o; }
 constexpr std::size_t argmax_conv2d_weight_workspace(const Conv2dSizes& s) {
   return std::size_t(detail::argmax_scratch(s, detail::patch_images(s)).total) * sizeof(float);
 }
-/// dw as by conv2d_backward_weight of more than one tap, where x is row-major or in blocks; leaves the lists' sums with
+/// dw as by conv2d_backward_weight of more than one tap, where x is row-major or NCHW16n; leaves the lists' sums with
 /// them. kernel: patch_kernel of a tile's rows and vectors.
 void argmax_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, float* lists, float* dw, long begin,
                           long end, void* workspace, detail::PatchKernel kernel);

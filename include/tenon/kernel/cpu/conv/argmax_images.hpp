@@ -60,7 +60,7 @@ constexpr PatchImages patch_images(const Conv2dSizes& s) {
   }
 }
 
-/// Brings samples of [n, c, h, w], row-major or in blocks, to such images and back.
+/// Brings samples of [n, c, h, w], row-major or NCHW16n, to such images and back.
 class SampleImages {
  public:
   SampleImages(const Conv2dSizes& s, const PatchImages& p, bool blocks, float* images)

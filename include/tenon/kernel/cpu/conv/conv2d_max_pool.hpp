@@ -24,7 +24,7 @@ constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s);
 void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* argmaxes, long begin,
                      long end, void* workspace, const PoolSums& pool);
 
-/// The same, x and y in blocks; items are those of nchw16n_conv2d.
+/// The same, x and y in NCHW16n; items are those of nchw16n_conv2d.
 void nchw16n_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* argmaxes,
                              long begin, long end, void* workspace, const PoolSums& pool);
 

@@ -264,7 +264,7 @@ class DirectConv {
     }
   }
 
-  // float32 ends with + 0, as on blocks of samples: it clears the sign of a zero, which may depend on taps that meet
+  // float32 ends with + 0, as in NCHW16n: it clears the sign of a zero, which may depend on taps that meet
   // padding.
   template <class V>
   [[gnu::always_inline]] static V plus_zero(V sum) {

@@ -153,7 +153,7 @@ namespace detail {
 /// Output channels and taps of a tile of the weight's gradient.
 inline constexpr int nchw16n_weight_rows = 4, nchw16n_weight_taps = simd_bytes == 64 ? 5 : 2;
 
-// On blocks of samples, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy
+// Of NCHW16n images, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy
 // for which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles
 // go on from band to band, or end with them, so that large planes come from memory once for all of them.
 struct WeightPlanes {

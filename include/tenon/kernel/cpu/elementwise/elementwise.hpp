@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI::kernel {
 
-/// The extents that a value has in memory: an image in blocks has a last axis for the samples of a block, and the
+/// The extents that a value has in memory: an NCHW16n image has a last axis for the samples of a block, and the
 /// leading axis counts blocks; what is no image is the same for all samples.
 constexpr TensorType in_memory(TensorType t, bool blocks) {
   if (blocks) t.extent[t.rank++] = t.batched() ? block_samples : 1;
@@ -14,7 +14,7 @@ constexpr TensorType in_memory(TensorType t, bool blocks) {
 }
 
 /// How the operands of an element-wise call line up with its result, worked out from the shapes: the result is walked
-/// as rows of `inner` elements; along a row each operand moves by 0 or 1. n counts blocks if the images are in blocks.
+/// as rows of `inner` elements; along a row each operand moves by 0 or 1. n counts blocks if the images are NCHW16n.
 template <class Call, bool blocks = false>
 struct RowLayout {
   static constexpr TensorType out = in_memory(Call::result, blocks);
@@ -132,7 +132,7 @@ template <class Call, class F, bool blocks = false>
 inline void elementwise(const Arguments& a, long begin, long end, F f = F()) {
   elementwise_rows<Call, blocks>(a, begin, end, f, std::make_integer_sequence<int, Call::operands>{});
 }
-/// Items of the call with images in blocks.
+/// Items of the call with NCHW16n images.
 template <class Call>
 constexpr KernelWork elementwise_nchw16n_work(long n) {
   KernelWork work;

@@ -22,11 +22,11 @@ constexpr std::size_t nchw16n_conv2d_backward_input_workspace(const Conv2dSizes&
 /// complete.
 using ChannelDone = FunctionRef<long, long, long>;
 
-/// y as by conv2d, x and y in blocks. `done` hears of rows of channels as soon as they are complete.
+/// y as by conv2d, x and y in NCHW16n. `done` hears of rows of channels as soon as they are complete.
 void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end,
                     void* workspace, ChannelDone done);
 
-/// dx as by conv2d_backward_input, dy and dx in blocks; done as above.
+/// dx as by conv2d_backward_input, dy and dx in NCHW16n; done as above.
 void nchw16n_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin,
                                    long end, void* workspace, ChannelDone done);
 

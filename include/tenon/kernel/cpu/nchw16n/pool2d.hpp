@@ -8,7 +8,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// As max_pool2d, x and y in blocks; planes are those of all blocks.
+/// As max_pool2d, x and y in NCHW16n; planes are those of all blocks.
 void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end);
 /// As max_pool2d_backward.
 void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin,

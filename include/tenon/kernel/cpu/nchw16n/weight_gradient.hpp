@@ -15,7 +15,7 @@ namespace tenon::inline TENON_ABI::kernel {
 constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s);
 constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes);
 
-/// dw as by conv2d_backward_weight, x and dy in blocks: in each sample a chain of fmadd over its pixels from +0, or
+/// dw as by conv2d_backward_weight, x and dy in NCHW16n: in each sample a chain of fmadd over its pixels from +0, or
 /// chains over weight_segment pixels, padding counts as 0; the samples of a block as a tree, then the blocks
 /// (kernel/cpu/nchw16n/layout.hpp).
 void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy, float* dw, long begin,

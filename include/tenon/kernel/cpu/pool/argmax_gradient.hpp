@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI::kernel {
 /// where rows have less than least_spread_windows windows: -0 would become 0.
 inline constexpr int least_spread_windows = detail::half_lanes<float>;
 void spread_argmaxes(const Pool2dSizes& s, const float* argmaxes, const float* dy, float* dx, long begin, long end);
-/// The same in blocks; planes are those of all blocks.
+/// The same in NCHW16n; planes are those of all blocks.
 void nchw16n_spread_argmaxes(const Pool2dSizes& s, const float* argmaxes, const float* dy, float* dx, long begin,
                              long end);
 

@@ -51,7 +51,7 @@ struct ArgmaxPlanes {
 /// Lists the planes [begin, end) whose windows' argmaxes are numbers as spread_argmaxes gets them.
 void list_argmaxes(const ArgmaxPlanes& p, const float* argmaxes, const float* dy, float* lists, long begin, long end);
 
-/// The same with argmaxes in blocks and dy row-major; items are a channel of a block each. n: samples.
+/// The same with argmaxes in NCHW16n and dy row-major; items are a channel of a block each. n: samples.
 constexpr long listed_pitch(const ArgmaxPlanes& p) {
   return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples;
 }

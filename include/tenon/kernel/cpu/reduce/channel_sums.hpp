@@ -9,7 +9,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Images [n, channels, pixels] of float32, row-major or in blocks of samples.
+/// Images [n, channels, pixels] of float32, row-major or NCHW16n.
 struct ImageBatch {
   long n, channels, pixels;
   bool blocks;
@@ -18,7 +18,7 @@ struct ImageBatch {
 /// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
 void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end);
 void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end);
-/// The same with x in blocks of samples.
+/// The same with x in NCHW16n.
 void nchw16n_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end);
 
 #if TENON_DEFINES

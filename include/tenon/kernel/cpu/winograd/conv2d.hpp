@@ -21,8 +21,8 @@ inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_byt
 inline constexpr long winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
 
 // Convolution of an image [c,h,w] with result [o,oh,ow] of 4 x 4 tiles. Tiles of all samples are counted through;
-// where images are in blocks of samples, a tile is that of 16 samples. For each of 36 points there is a product of
-// matrices, whose columns are lanes: samples of tiles where images are in blocks, else result channels. An item is some
+// where images are in NCHW16n, a tile is that of 16 samples. For each of 36 points there is a product of
+// matrices, whose columns are lanes: samples of tiles where images are NCHW16n, else result channels. An item is some
 // tiles (a chunk) and some result channels (a group).
 //   sum(point, channel, tile) = chain over the planes of the image, from +0
 struct WinogradPlan {
@@ -95,7 +95,7 @@ constexpr WinogradScratch winograd_scratch(const WinogradPlan& c) {
 }
 }  // namespace detail
 
-/// Items and bytes of scratch per thread, of images in blocks of samples or not.
+/// Items and bytes of scratch per thread, of NCHW16n images or not.
 constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
   return detail::winograd_forward(s, blocks).items();
 }

@@ -65,7 +65,7 @@ constexpr WinogradWeightScratch winograd_weight_scratch(const WinogradWeight& w)
 }
 }  // namespace detail
 
-/// Items and bytes of scratch per thread, of images in blocks of samples or not.
+/// Items and bytes of scratch per thread, of NCHW16n images or not.
 constexpr long winograd_conv2d_weight_items(const Conv2dSizes& s, bool blocks) {
   return detail::winograd_weight(s, blocks).items;
 }
