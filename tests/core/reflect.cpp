@@ -37,6 +37,25 @@ struct Wide : Base {
       m23 = 23;
 };
 
+struct Widest : Base {
+  int m0 = 0, m1 = 1, m2 = 2, m3 = 3, m4 = 4, m5 = 5, m6 = 6, m7 = 7, m8 = 8, m9 = 9, m10 = 10, m11 = 11, m12 = 12,
+      m13 = 13, m14 = 14, m15 = 15, m16 = 16, m17 = 17, m18 = 18, m19 = 19, m20 = 20, m21 = 21, m22 = 22, m23 = 23,
+      m24 = 24, m25 = 25, m26 = 26, m27 = 27, m28 = 28, m29 = 29, m30 = 30, m31 = 31, m32 = 32, m33 = 33, m34 = 34,
+      m35 = 35, m36 = 36, m37 = 37, m38 = 38, m39 = 39, m40 = 40, m41 = 41, m42 = 42, m43 = 43, m44 = 44, m45 = 45,
+      m46 = 46, m47 = 47, m48 = 48, m49 = 49, m50 = 50, m51 = 51, m52 = 52, m53 = 53, m54 = 54, m55 = 55, m56 = 56,
+      m57 = 57, m58 = 58, m59 = 59, m60 = 60, m61 = 61, m62 = 62, m63 = 63;
+};
+struct Layers : Base {
+  Weight first[3];
+  int m1 = 1, m2 = 2, m3 = 3, m4 = 4, m5 = 5, m6 = 6, m7 = 7, m8 = 8, m9 = 9, m10 = 10, m11 = 11, m12 = 12, m13 = 13,
+      m14 = 14, m15 = 15, m16 = 16, m17 = 17, m18 = 18, m19 = 19, m20 = 20, m21 = 21, m22 = 22, m23 = 23, m24 = 24,
+      m25 = 25, m26 = 26, m27 = 27, m28 = 28, m29 = 29, m30 = 30, m31 = 31, m32 = 32, m33 = 33, m34 = 34, m35 = 35,
+      m36 = 36, m37 = 37, m38 = 38, m39 = 39, m40 = 40, m41 = 41, m42 = 42, m43 = 43, m44 = 44, m45 = 45, m46 = 46,
+      m47 = 47, m48 = 48, m49 = 49, m50 = 50, m51 = 51, m52 = 52, m53 = 53, m54 = 54, m55 = 55, m56 = 56, m57 = 57,
+      m58 = 58, m59 = 59;
+  Weight last[2];
+};
+
 template <class T>
 std::vector<std::string> names() {
   std::vector<std::string> result;
@@ -64,6 +83,20 @@ TEST_CASE("members are visited in order and can be changed") {
   });
   CHECK(expected == 24);
   CHECK(wide.m23 == -23);
+}
+
+TEST_CASE("as many as 64 members, arrays as one") {
+  static_assert(member_count<Widest> == 64 && member_count<Layers> == 61);
+  Widest widest;
+  int expected = 0;
+  for_each_member(widest, [&](int& m, int position) {
+    CHECK(m == expected);
+    CHECK(position == expected++);
+    m = -position;
+  });
+  CHECK(expected == 64);
+  CHECK(widest.m63 == -63);
+  static_assert(member_name<Widest, 63, int>() == "m63" && member_name<Layers, 60, Weight[2]>() == "last");
 }
 
 TEST_CASE("names come from the source") {

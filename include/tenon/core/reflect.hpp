@@ -5,10 +5,9 @@
 #include <type_traits>
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/reflect_many.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-inline constexpr int max_members = 24;
 
 namespace detail {
 // Never destroyed: g++ with UBSan refuses the destruction of an array member as a constant expression.
@@ -35,7 +34,7 @@ constexpr int initializers() {
                     T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
                   })
-      return 26;
+      return many_initializers<T>();
     else if constexpr (requires {
                          T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
                            {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
@@ -83,30 +82,6 @@ constexpr int initializers() {
   else if constexpr (requires { T{{}}; }) return 1;
   else return 0;
 }
-template <class F, class... M>
-constexpr void each(F& f, M&... m) {
-  int index = 0;
-  (f(m, index++), ...);
-}
-}  // namespace detail
-
-/// The types of an aggregate's members: `decltype(for_each_member(std::declval<T&>(), MemberTypesOf{}))`, which needs
-/// no object of T.
-template <class... M>
-struct MemberTypes {};
-struct MemberTypesOf {};
-namespace detail {
-template <class... M>
-constexpr MemberTypes<M...> each(MemberTypesOf&, M&...) {
-  return {};
-}
-/// As f of for_each_member it gives the address of member I.
-template <int I>
-struct PointerTo {};
-template <int I, class... M>
-constexpr auto each(PointerTo<I>&, M&... m) {
-  return &std::get<I>(std::tie(m...));
-}
 }  // namespace detail
 
 /// Number of data members of an aggregate with exactly one (empty) base class.
@@ -118,7 +93,7 @@ template <class T, class F>
 constexpr auto for_each_member(T& t, F f) {
   constexpr int count = member_count<std::remove_cv_t<T>>;
   using detail::each;
-  static_assert(count <= max_members, "a cell has at most 24 members: group some of them in a cell of their own");
+  static_assert(count <= max_members, "a cell has at most 64 members: group some of them in a cell of their own");
   if constexpr (count <= 0) {
     return each(f);
   } else if constexpr (count == 1) {
@@ -193,6 +168,8 @@ constexpr auto for_each_member(T& t, F f) {
   } else if constexpr (count == 24) {
     auto& [a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z] = t;
     return each(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, u, v, w, x, y, z);
+  } else if constexpr (count <= max_members) {
+    return detail::each_of_many<count>(t, f);
   }
 }
 
