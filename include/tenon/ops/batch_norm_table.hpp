@@ -45,7 +45,7 @@ struct ChannelLayout {
   static constexpr TensorType x = Call::operand(OperandNumber);
   static constexpr long channels = x[1], spatial = x.span(2, x.rank);
   static constexpr long samples(long n) { return x.size(0, n); }
-  // Sums of these keep the order of kernel/cpu/nchw16n/layout.hpp, in blocks or not.
+  // Sums of these keep the order of kernel/cpu/nchw16n/layout.hpp, in both layouts.
   static constexpr bool images = is_image(x);
   static constexpr kernel::ImageBatch batch(long n, bool blocks) { return {samples(n), channels, spatial, blocks}; }
 };

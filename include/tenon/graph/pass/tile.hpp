@@ -28,8 +28,8 @@ inline constexpr long most_summed = 64 << 10;
 inline constexpr long most_per_sample = 256 << 10;
 
 /// Looks for the nodes of one group after the other. Between the first node of a group and its last there can be nodes
-/// that need the whole batch. Those that need nothing of the group run before it, the others behind it; a node of
-/// tiles that needs one of the others begins the next group.
+/// that need the whole batch. Those that need nothing of the group run before it, the others behind it; a node
+/// that works tile by tile and needs one of these begins the next group.
 template <int N>
 class GroupFinder {
  public:
@@ -115,7 +115,7 @@ class GroupFinder {
     }
   }
 
-  // True if it pays to run the nodes of the group tile by tile: some are for images in tiles, and most of what they
+  // True if it pays to run the nodes of the group tile by tile: some are for NCHW16n images, and most of what they
   // compute nothing else needs.
   constexpr bool pays(int end) const {
     bool nchw16n = false;
