@@ -30,21 +30,21 @@ template void conv2d_backward_weight(const Conv2dSizes&, const bfloat16*, const 
 }  // namespace tenon::kernel
 TENON_EXACT_END
 
-namespace tenon::inline TENON_ABI::ops::detail {
+namespace tenon::inline TENON_ABI::kernel::detail {
 
-template KernelWork forward_work<float>(const kernel::Conv2dSizes&);
-template KernelWork forward_work<double>(const kernel::Conv2dSizes&);
-template KernelWork forward_work<float16>(const kernel::Conv2dSizes&);
-template KernelWork forward_work<bfloat16>(const kernel::Conv2dSizes&);
+template KernelWork forward_work<float>(const Conv2dSizes&);
+template KernelWork forward_work<double>(const Conv2dSizes&);
+template KernelWork forward_work<float16>(const Conv2dSizes&);
+template KernelWork forward_work<bfloat16>(const Conv2dSizes&);
 
-template KernelWork input_work<float>(const kernel::Conv2dSizes&);
-template KernelWork input_work<double>(const kernel::Conv2dSizes&);
-template KernelWork input_work<float16>(const kernel::Conv2dSizes&);
-template KernelWork input_work<bfloat16>(const kernel::Conv2dSizes&);
+template KernelWork input_work<float>(const Conv2dSizes&);
+template KernelWork input_work<double>(const Conv2dSizes&);
+template KernelWork input_work<float16>(const Conv2dSizes&);
+template KernelWork input_work<bfloat16>(const Conv2dSizes&);
 
-template KernelWork weight_work<float>(const kernel::Conv2dSizes&);
-template KernelWork weight_work<double>(const kernel::Conv2dSizes&);
-template KernelWork weight_work<float16>(const kernel::Conv2dSizes&);
-template KernelWork weight_work<bfloat16>(const kernel::Conv2dSizes&);
+template KernelWork weight_work<float>(const Conv2dSizes&);
+template KernelWork weight_work<double>(const Conv2dSizes&);
+template KernelWork weight_work<float16>(const Conv2dSizes&);
+template KernelWork weight_work<bfloat16>(const Conv2dSizes&);
 
-}  // namespace tenon::ops::detail
+}  // namespace tenon::kernel::detail

@@ -3,7 +3,11 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "ops.hpp"
 
+#include <tenon/core/context.hpp>
+
 #include "coverage.hpp"
+
+using namespace tenon;
 
 namespace {
 std::vector<std::string> known_cases() {
@@ -16,9 +20,14 @@ std::vector<std::string> known_cases() {
 
 TEST_CASE("golden/ops: every case agrees, or is skipped with a reason") {
   if (!support::have_shared()) return;
-  for (const Group* group : Group::all()) {
-    CAPTURE(group->name);
-    group->run();
+  for (const std::string_view target : {Cpu::name, OtherTarget::name}) {
+    CAPTURE(target);
+    const ContextScope scope({.device_target = target});
+    for (const Group* group : Group::all()) {
+      CAPTURE(group->name);
+      group->run();
+    }
+    if (!several_targets) break;
   }
   check_coverage("golden/ops", known_cases(), support::golden_cases(), "ops_skipped.txt");
 }

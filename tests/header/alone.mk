@@ -4,6 +4,9 @@ CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only $(if $(findstring cla
 headers := $(shell cd $(include) && find tenon -name '*.hpp' | sort)
 headers := $(filter-out $(internal:%=tenon/%/%),$(headers))
 stamps := $(headers:%.hpp=%.ok)
+# A second target, kernel/FOLDER/target.hpp: its headers are there with -DTENON_TARGET=FOLDER.
+second := $(notdir $(patsubst %/target.hpp,%,$(wildcard $(include)/tenon/kernel/*/target.hpp)))
+target = $(foreach folder,$(second),$(if $(filter kernel/$(folder)/%,$*),-DTENON_TARGET=$(folder)))
 
 all: $(stamps)
 
@@ -11,7 +14,7 @@ all: $(stamps)
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
 	@printf '#include <tenon/%s>\n#include <tenon/%s>\n' $*.hpp $*.hpp >$(@:.ok=.cpp)
-	@$(CXX) $(CXXFLAGS) -I$(include) -MMD -MP -MF $(@:.ok=.d) -MT $@ $(@:.ok=.cpp) || \
+	@$(CXX) $(CXXFLAGS) $(target) -I$(include) -MMD -MP -MF $(@:.ok=.d) -MT $@ $(@:.ok=.cpp) || \
 	  { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
 	@touch $@
 

@@ -74,7 +74,7 @@ void check_mask(long n, double low, double high) {
     if (n == 1) {  // as a part of straight code
       std::vector<float> alone(result.size(), 77);
       a.buffer[0] = alone.data();
-      ops::ReduceSum::run<UnrolledCall<CallOf<Call>>>(a, 0, items);
+      Kernel<Cpu, ops::ReduceSum>::run<UnrolledCall<CallOf<Call>>>(a, 0, items);
       CHECK(alone == result);
     }
   }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every header is reached from tenon.hpp, or stands in optional.txt with a reason: `reachable.sh [project root]`.
+# Every header is reached from tenon.hpp, or stands in optional.txt with a reason: `reachable.sh [project root]`. A
+# second target, kernel/FOLDER/target.hpp, is reached by -DTENON_TARGET=FOLDER: its folder counts from there on.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 list=$root/tests/layout/optional.txt
@@ -21,6 +22,12 @@ BEGIN {
     optional[name] = 1
   }
   visit("tenon/tenon.hpp")
+  targets = "ls tenon/kernel/*/target.hpp 2>/dev/null"
+  while ((targets | getline file) > 0) {
+    visit(file)
+    sub(/target.hpp$/, "kernels.hpp", file)
+    visit(file)
+  }
   for (first = 1; first <= last; ++first) {
     file = queue[first]
     while ((getline line < file) > 0)

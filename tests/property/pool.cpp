@@ -97,4 +97,16 @@ TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::MaxPool2d>({}, {flat}) == "MaxPool2d needs an input [n,C,H,W] of rank 4, got [n,784]");
   CHECK(refusal<ops::AvgPool2d>(ops::detail::pool_attributes({.kernel = 3}, small), {small}) ==
         "AvgPool2d got an input [n,1,2,2] smaller than its window [3,3]");
+  const auto padded = [&](Padding padding) {
+    return refusal<ops::MaxPool2d>(
+        ops::detail::pool_attributes({.kernel = 2, .stride = 1, .pad_mode = PadMode::pad, .padding = padding}, small),
+        {small});
+  };
+  const std::string whole =
+      "MaxPool2d got a padding of the size of its window [2,2]: windows in the padding alone have no element; pad by "
+      "less";
+  CHECK(padded(2) == whole);
+  CHECK(padded(Padding(0, 2, 0, 0)) == whole);
+  CHECK(padded(Padding(1, 1, 0, 2)) == whole);
+  CHECK(padded(1) == "");
 }

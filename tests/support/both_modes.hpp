@@ -1,5 +1,6 @@
 // One function, run operator by operator and as compiled graphs with and without passes: all bits must be equal.
 #pragma once
+#include <cmath>
 #include <tuple>
 
 #include <doctest/doctest.h>
@@ -102,10 +103,53 @@ auto run_eager(const F& f, std::index_sequence<I...>, const X&... given) {
   return Outcome<Result, X...>{y, std::tuple<X...>{tape.gradient(std::get<I>(x))...}};
 }
 
+/// How the second target of a program is compared with the CPU: it may add up in another order and in a wider type.
+/// Differences count in parts of the largest number of a tensor.
+template <class T>
+inline constexpr double near_enough = sizeof(T) == 8   ? 1e-12
+                                      : sizeof(T) == 4 ? 2e-5
+                                                       : 2e-2;
+struct Near {
+  bool operator()(const auto& a, const auto& b) const {
+    using T = typename std::remove_cvref_t<decltype(a)>::type;
+    if constexpr (!tenon::is_floating(tenon::dtype_of<T>)) return same_bits(a, b);
+    else {
+      double largest = 0, worst = 0;
+      bool same = a.count() == b.count();
+      for (long i = 0; same && i < a.count(); ++i) {
+        const double x = double(a.data()[i]), y = double(b.data()[i]);
+        if (x == y || (x != x && y != y)) continue;
+        same = std::isfinite(x) && std::isfinite(y);
+        worst = std::fmax(worst, std::fabs(x - y));
+      }
+      for (long i = 0; i < a.count(); ++i)
+        if (const double x = std::fabs(double(a.data()[i])); std::isfinite(x)) largest = std::fmax(largest, x);
+      CAPTURE(worst);
+      CAPTURE(largest);
+      const bool near = same && worst <= near_enough<T> * std::fmax(largest, 1e-3);
+      CHECK(near);
+      return near;
+    }
+  }
+};
+
 template <class Same, class Outcome, std::size_t... I>
 bool equal_outcomes(const Outcome& a, const Outcome& b, std::index_sequence<I...>) {
   return Same()(a.result, b.result) && (Same()(std::get<I>(a.gradient), std::get<I>(b.gradient)) && ...);
 }
+
+#if defined(TENON_TARGET)
+/// Runs the same on the second target, in both modes.
+template <class Same, class Graph, class F, class Outcome, class Weight, class Operands, class... X>
+void check_other_target(const F& f, const Outcome& cpu, const Weight& weight, Operands operands, const X&... x) {
+  const tenon::ContextScope scope({.device_target = tenon::OtherTarget::name});
+  const auto eager = run_eager(f, operands, x...);
+  const auto compiled = run_graph<typename Graph::template On<tenon::OtherTarget>>(weight, x...);
+  CHECK_MESSAGE(equal_outcomes<Near>(cpu, eager, operands), "the CPU and the other target differ");
+  CHECK_MESSAGE(equal_outcomes<Same>(eager, compiled, operands),
+                "PyNative mode and graph mode of the other target differ");
+}
+#endif
 
 }  // namespace detail
 
@@ -155,6 +199,9 @@ auto both_modes(const F& f, const X&... x) {
     CHECK_MESSAGE(detail::equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
     CHECK_MESSAGE(detail::equal_outcomes<Same>(fused, plain, operands),
                   "the graph with passes and the one without differ");
+#if defined(TENON_TARGET)
+    detail::check_other_target<Same, Graph>(f, eager, weight, operands, x...);
+#endif
   }
   return eager;
 }

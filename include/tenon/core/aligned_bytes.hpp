@@ -30,6 +30,21 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> data_;
 };
 
+/// The same for what kernels of any target work on (core/target_memory.hpp): scratch memory, states.
+class TargetBytes {
+ public:
+  TargetBytes() = default;
+  explicit TargetBytes(std::size_t bytes, const char* what = "a buffer");
+  /// For kernels, which are launched with it; detail::home() of it is for the host.
+  std::byte* address() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { detail::delete_block(data, 0); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
 #if TENON_DEFINES
 namespace detail {
 /// Asks for pages of 2 MB where there is much memory: what walks through all of it looks for its pages less often.
@@ -46,6 +61,10 @@ namespace detail {
 
 TENON_INLINE_CONSTRUCTOR AlignedBytes::AlignedBytes(std::size_t bytes, const char* what)
     : data_(detail::aligned_memory(bytes, what)) {
+  detail::prefer_large_pages(data_.get(), bytes);
+}
+TENON_INLINE_CONSTRUCTOR TargetBytes::TargetBytes(std::size_t bytes, const char* what)
+    : data_(detail::target_memory(bytes, what)) {
   detail::prefer_large_pages(data_.get(), bytes);
 }
 #endif  // TENON_DEFINES

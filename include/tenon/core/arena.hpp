@@ -8,6 +8,7 @@
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/target_memory.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -17,6 +18,8 @@ constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment 
 namespace detail {
 /// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
 std::byte* aligned_memory(std::size_t bytes, const char* what);
+/// The same for what kernels of any target work on; delete_block(memory, 0) frees it.
+std::byte* target_memory(std::size_t bytes, const char* what);
 }  // namespace detail
 
 struct Entry;  // graph/structure.hpp
@@ -75,6 +78,9 @@ struct ParameterHandle {
     if (arena) arena->freeze_version = ParameterArena::next_freeze_version();
   }
 
+  /// For the host, which may read and write there.
+  std::byte* values_at() const { return detail::home(data); }
+
   /// The same while another thread may bind: who finds what he expects sees the values, too.
   std::byte* bound_data() const { return std::atomic_ref(data).load(std::memory_order_acquire); }
   ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
@@ -93,11 +99,16 @@ namespace detail {
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(double(bytes), what);
 }
+[[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what) try {
+  return new_block(0, bytes ? bytes : 1);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(double(bytes), what);
+}
 }  // namespace detail
 
 TENON_INLINE ParameterArena* ParameterArena::make(const Entry* entries, int entry_count, long bytes) {
   auto arena = std::make_unique<ParameterArena>();
-  arena->data = detail::aligned_memory(std::size_t(bytes), "the parameters of a network");
+  arena->data = detail::target_memory(std::size_t(bytes), "the parameters of a network");
   arena->entries = entries;
   arena->entry_count = entry_count;
   arena->bytes = bytes;
@@ -110,7 +121,7 @@ TENON_INLINE unsigned ParameterArena::next_freeze_version() {
 }
 [[gnu::noinline]] TENON_INLINE void ParameterArena::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  ::operator delete(data, std::align_val_t(alignment));
+  detail::delete_block(data, 0);
   delete this;
 }
 

@@ -7,6 +7,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/parallel.hpp>
+#include <tenon/core/target.hpp>
 #if TENON_DEFINES
 #include <charconv>
 #include <thread>
@@ -31,6 +32,11 @@ struct Context {
   int device_id = 0;
   int num_threads = detail::processors();
   std::uint64_t seed = 0;
+
+  /// The target of that name.
+  TargetId target() const {
+    return several_targets && device_target == OtherTarget::name ? TargetId::other : TargetId::cpu;
+  }
 };
 
 /// What to change; a member that is not named keeps its value: `set_context({.mode = Mode::pynative, .num_threads =
@@ -74,6 +80,38 @@ class ContextScope {
   Context before_;
 };
 
+namespace detail {
+/// Lets this thread compute on a target, whatever the context says, until the end of the scope: the steps of a Model.
+class TargetScope {
+ public:
+  explicit TargetScope(TargetId target) : before_(chosen()) { chosen() = &(target_ = target); }
+  ~TargetScope() { chosen() = before_; }
+  TargetScope(const TargetScope&) = delete;
+  TargetScope& operator=(const TargetScope&) = delete;
+
+  static TargetId current() { return chosen() ? *chosen() : get_context().target(); }
+
+ private:
+  static const TargetId*& chosen() {
+    thread_local const TargetId* target = nullptr;
+    return target;
+  }
+  TargetId target_;
+  const TargetId* before_;
+};
+/// In a program with one target nothing is to be restored.
+struct NoTargetScope {
+  explicit NoTargetScope(TargetId) {}
+};
+using StepTarget = std::conditional_t<several_targets, TargetScope, NoTargetScope>;
+
+/// Whether this thread computes on the second target.
+inline bool computes_there() {
+  if constexpr (several_targets) return TargetScope::current() == TargetId::other;
+  else return false;
+}
+}  // namespace detail
+
 #if TENON_DEFINES
 namespace detail {
 TENON_INLINE int processors() {
@@ -111,7 +149,7 @@ inline constexpr int last_device_id = 4095, most_threads = 1024;
 }
 
 [[gnu::cold]] inline void check_device_target(std::string_view target) {
-  if (target == "CPU") return;
+  if (target == Cpu::name || target == OtherTarget::name) return;
   if (target == "Ascend")
     throw_error<ValueError>(
         "set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
@@ -124,9 +162,12 @@ inline constexpr int last_device_id = 4095, most_threads = 1024;
                             "have (kernels compile, steps run on the CPU): use 'CPU'.");
 #endif
   }
-  const std::vector<std::string> known = words("CPU GPU Ascend");
-  throw_error<ValueError>("set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".",
-                          did_you_mean(target, known));
+  std::vector<std::string> known = words("CPU GPU Ascend");
+  if (several_targets) known.emplace_back(OtherTarget::name);
+  const std::string hint = did_you_mean(target, known);
+  throw_error<ValueError>(
+      "set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".",
+      hint.empty() ? " A target of kernel/<folder>/ is compiled in by -DTENON_TARGET=<folder>." : hint);
 }
 [[gnu::noinline]] TENON_INLINE Context& process_context() {
   static Context context;

@@ -133,6 +133,10 @@ TENON_DEVICE constexpr bool is_floating(Dtype d) { return d >= Dtype::float16; }
 TENON_DEVICE constexpr bool is_half_dtype(Dtype d) { return d == Dtype::float16 || d == Dtype::bfloat16; }
 TENON_DEVICE constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::int8 && d <= Dtype::int64; }
 
+/// The type in which T is computed: 16-bit floats in float, the others in themselves.
+template <class T>
+using Compute = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+
 /// The type in which sums of T are carried: 16-bit floats add up in float, small integers in 64 bits.
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float,

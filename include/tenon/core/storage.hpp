@@ -11,6 +11,7 @@
 #endif
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/target_memory.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -54,7 +55,7 @@ class Storage {
   static Storage adopt(Owner&& owner, Address address) {
     static_assert(alignof(Owner) <= 64 && !std::is_reference_v<Owner>, "move the owner in");
     Storage s(sizeof(Owner));
-    auto* kept = ::new (s.data_) Owner(std::forward<Owner>(owner));
+    auto* kept = ::new (s.data()) Owner(std::forward<Owner>(owner));
     s.block_->destroy = [](std::byte* at) { reinterpret_cast<Owner*>(at)->~Owner(); };
     s.data_ = reinterpret_cast<std::byte*>(address(*kept));
     return s;
@@ -66,7 +67,10 @@ class Storage {
     return s;
   }
 
-  std::byte* data() const { return data_; }
+  /// For the host, which may read and write there.
+  std::byte* data() const { return detail::home(data_); }
+  /// For a kernel of any target, which is launched with it.
+  std::byte* address() const { return data_; }
   explicit operator bool() const { return block_ != nullptr; }
   /// True if the elements are an NCHW16n image (core/nchw16n.hpp), not row-major.
   bool in_nchw16n() const { return made_in_nchw16n() && !block_->rows.load(std::memory_order_acquire); }
@@ -143,6 +147,7 @@ class Storage {
     return std::exchange(shelf.first, shelf.first->next);
   }
   static Block* allocate(int c);
+  static void free(Block* block) { detail::delete_block(reinterpret_cast<std::byte*>(block), sizeof(Block)); }
   // Not inlined: a program has a destructor at every other line.
   static void release(Block* block) noexcept;
   static void give(Block* block);
@@ -176,7 +181,7 @@ struct Storage::Emptier {
   ~Emptier() {
     gone_ = true;
     for (Shelf& shelf : shelves_) {
-      while (shelf.first) ::operator delete(std::exchange(shelf.first, shelf.first->next), std::align_val_t(64));
+      while (shelf.first) free(std::exchange(shelf.first, shelf.first->next));
       shelf.taken = 0;
     }
   }
@@ -185,7 +190,7 @@ struct Storage::Emptier {
 [[gnu::noinline]] TENON_INLINE Storage::Block* Storage::allocate(int c) {
   void* memory;
   try {
-    memory = ::operator new(sizeof(Block) + class_bytes(c), std::align_val_t(64));
+    memory = detail::new_block(sizeof(Block), class_bytes(c));
   } catch (const std::bad_alloc&) {
     detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
   }
@@ -203,10 +208,10 @@ struct Storage::Emptier {
   if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
 }
 TENON_INLINE void Storage::give(Block* block) {
-  if (block->destroy) std::exchange(block->destroy, nullptr)(begin_of(block));
+  if (block->destroy) std::exchange(block->destroy, nullptr)(detail::home(begin_of(block)));
   if (block->in_nchw16n) forget_nchw16n(block);
   Shelf& shelf = shelves_[block->size_class];
-  if (shelf.taken == 0) return ::operator delete(block, std::align_val_t(64));
+  if (shelf.taken == 0) return free(block);
   --shelf.taken;
   block->next = shelf.first;
   shelf.first = block;

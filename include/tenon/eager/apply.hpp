@@ -224,6 +224,7 @@ constexpr EagerInfo describe_eager() {
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
+  if constexpr (several_targets) call.types = &I::types;
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;
 }

@@ -52,6 +52,7 @@ struct EagerInfo {
   bool effect;  // the kernel changes operand 0 and has no result
   Nchw16n nchw16n;
   long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
+  [[no_unique_address]] std::conditional_t<several_targets, const OperandTypes*, NoConfig> types{};
 };
 
 /// An operand of an eager call, whatever its type.
@@ -66,7 +67,7 @@ struct EagerOperand {
   EagerOperand(const EagerOperand&) = delete;
   template <class T, class S>
   EagerOperand(const Tensor<T, S>& x)
-      : data(x.storage().data()),
+      : data(address_of(x)),
         storage(&x.storage()),
         variable(x.variable),
         n(Tensor<T, S>::dims.batched() ? x.n() : -1) {}
@@ -79,6 +80,13 @@ struct EagerOperand {
     if (!x.fits) refuse_scalar(dtype_of<T>, x.bytes, x.negative);
   }
 
+  // On the second target always as rows: the other layout is the CPU's.
+  template <class T, class S>
+  static const void* address_of(const Tensor<T, S>& x) {
+    if constexpr (several_targets)
+      if (computes_there() && x.storage().made_in_nchw16n()) return x.data();
+    return x.storage().address();
+  }
   /// As the tape keeps it beyond this call.
   void keep_in(eager::Tape::Value& value) const {
     value.data = const_cast<void*>(data);
@@ -101,6 +109,9 @@ void look_at_indices(const EagerInfo& call, const OperandTypes& types, const Eag
 
 /// Throws ValueError for a batch that is smaller than what the operator needs.
 void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand, int operands);
+
+/// Runs the kernel of a call on the second target, if this thread computes there. Throws RuntimeError if it has none.
+bool launched_there(const EagerInfo& call, const Arguments& a);
 
 // Finds the operands and the batch size. Throws if there are none, or several.
 Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate);
@@ -144,11 +155,11 @@ TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const Ea
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
     if (!(call.rule->keeps >> k & 1)) continue;
-    if (copy && copy[k]) value[k].data = copy[k].data(), value[k].storage = copy[k];
+    if (copy && copy[k]) value[k].data = copy[k].address(), value[k].storage = copy[k];
     else operand[k].keep_in(value[k]);
   }
   if (call.rule->keeps >> call.operands & 1)
-    value[call.operands].data = result.data(), value[call.operands].storage = result;
+    value[call.operands].data = result.address(), value[call.operands].storage = result;
 }
 [[gnu::noinline]] TENON_INLINE void look_at_indices(const EagerInfo& call, const OperandTypes& types,
                                                     const EagerOperand* operand) {
@@ -156,7 +167,7 @@ TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const Ea
   if (!range || !operand[range->operand].data) return;
   const EagerOperand& numbers = operand[range->operand];
   check_indices(call.name, *range, types[range->operand], range->among < 0 ? call.result : types[range->among],
-                numbers.data, numbers.n < 0 ? 1 : numbers.n);
+                home(numbers.data), numbers.n < 0 ? 1 : numbers.n);
 }
 [[gnu::noinline]] TENON_INLINE void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand,
                                                        int operands) {
@@ -176,8 +187,20 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
   if (n >= 0) a.n = n;
   return a;
 }
+inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unused]] const Arguments& a) {
+#if defined(TENON_TARGET)
+  if (!computes_there()) return false;
+  long bytes[max_operands + 1]{call.result.bytes(a.n)};
+  for (int k = 0; k < call.operands; ++k) bytes[k + 1] = call.types->type[k].bytes(a.n);
+  launch_there(kernel_there(call.name, call.kernel), a, bytes, call.effect);
+  return true;
+#else
+  return false;
+#endif
+}
 [[gnu::noinline]] TENON_INLINE void run_image_call(const EagerInfo& call, const EagerOperand* operand,
                                                    std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+  if (computes_there()) return run_call(call, operand, immediate, result, variable);
   Arguments a = eager_arguments(call, operand, immediate);
   eager::OperandLayout x[max_operands];
   Storage copy[max_operands];
@@ -190,8 +213,8 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
   Arguments a = eager_arguments(call, operand, immediate);
   if (call.effect) a.buffer[0] = a.buffer[1];
   else if (!call.kernel) result = *operand[0].storage;
-  else make_storage(result, call.result, a.n), a.buffer[0] = result.data();
-  if (call.kernel) {
+  else make_storage(result, call.result, a.n), a.buffer[0] = result.address();
+  if (call.kernel && !launched_there(call, a)) {
     const FlushDenormals flush;
     launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
   }
@@ -206,9 +229,10 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
     a.buffer[k + 1] = const_cast<void*>(operand[k].data);
   }
   result.make(call.size);
-  a.buffer[0] = result.data();
-  {
+  a.buffer[0] = result.address();
+  if (!launched_there(call, a)) {
     const FlushDenormals flush;
+    bring_home(a);
     call.kernel->run(a, 0, call.single.items);
   }
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);

@@ -53,7 +53,7 @@ TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n
   if (x.storage->made_in_nchw16n() == blocks) return;
   Storage moved(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
   const long count = whole_blocks(n) / block_samples;
-  const float* const from = static_cast<const float*>(x.data);
+  const float* const from = static_cast<const float*>(tenon::detail::home(x.data));
   float* const to = reinterpret_cast<float*>(moved.data());
   if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), moved.set_nchw16n();
   else kernel::unpack_samples(from, to, n, x.features, 0, count);
@@ -68,6 +68,8 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
 [[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect,
                                                      const TensorType& result, Arguments& a, OperandLayout* x,
                                                      Storage* copy, int operands) {
+  if constexpr (several_targets)
+    for (int k = 0; k < operands; ++k) tenon::detail::home(static_cast<std::byte*>(x[k].data));
   const bool blocks = kernel && runs_in_nchw16n(*kernel, use, a.n, x, operands);
   for (int k = 0; k < operands; ++k) {
     bring_to(blocks, x[k], a.n, copy[k]);

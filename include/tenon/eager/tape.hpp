@@ -109,7 +109,7 @@ class Tape {
     const FlushDenormals flush;
     const NoGrad no_recording;  // derivatives of derivatives: use grad(grad(f)), which is traced
     for (Variable& v : memory_->variables) v.gradient = Value{};
-    T* const first = seed.data();
+    T* const first = seed.data();  // as rows
     if (root >= 0) run_backward(root, {first, std::move(seed.storage()), -1});
   }
   template <class T, class S>
@@ -125,7 +125,7 @@ class Tape {
     if (!g.data) return Tensor<T, S>::full(T(0), x.n());
     if (g.storage.made_in_nchw16n()) return Tensor<T, S>(g.storage, x.n()).copy();
     Tensor<T, S> result = Tensor<T, S>::empty(x.n());  // a copy: gradients share their blocks
-    std::memcpy(result.data(), g.data, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
+    std::memcpy(result.data(), tenon::detail::home(g.data), static_cast<std::size_t>(Tensor<T, S>::dims.bytes(x.n())));
     return result;
   }
   template <class T, class S, auto Init, bool Trainable>
@@ -133,7 +133,7 @@ class Tape {
     const void* g = gradient_data(p);
     if (!g) return Tensor<T, S>::full(T(0));
     Tensor<T, S> result = Tensor<T, S>::empty();
-    std::memcpy(result.data(), g, static_cast<std::size_t>(Tensor<T, S>::dims.bytes(1)));
+    std::memcpy(result.data(), tenon::detail::home(g), static_cast<std::size_t>(Tensor<T, S>::dims.bytes(1)));
     return result;
   }
   /// Pointer to the gradient of a parameter, null if there is none.
@@ -177,6 +177,8 @@ class Tape {
       compute(rule, id, operand, r.n, node.immediate == same_stream ? r.immediate : node.immediate, value);
     }
   }
+  // Runs the kernel of a node on the second target, if this thread computes there.
+  static bool launched_there(const Rule& rule, int id, const Value* const* operand, const Arguments& named);
   // The value of a node of a rule.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
                       Value& value);
@@ -296,6 +298,31 @@ TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {
   }
   values.clear();
 }
+inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unused]] int id,
+                                 [[maybe_unused]] const Value* const* operand,
+                                 [[maybe_unused]] const Arguments& named) {
+#if defined(TENON_TARGET)
+  if (!tenon::detail::computes_there()) return false;
+  const Node& node = rule.node[id];
+  Arguments a = named;
+  Storage rows[max_operands];
+  long bytes[max_operands + 1]{node.type.bytes(a.n)};
+  for (int k = 0; k < node.operands; ++k) {
+    const TensorType& type = rule.node[node.operand[k]].type;
+    bytes[k + 1] = type.bytes(a.n);
+    // recorded on the CPU, which has a layout of its own
+    OperandLayout x{operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
+                    is_image(type) ? type.count(1) : 0};
+    bring_to(false, x, a.n, rows[k]);
+    a.buffer[k + 1] = x.data;
+  }
+  tenon::detail::launch_there(tenon::detail::kernel_there(node.op->name, rule.entry[rule.kernel[id]]), a, bytes,
+                              node.op->effect);
+  return true;
+#else
+  return false;
+#endif
+}
 TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
                                 Value& value) {
   const Node& node = rule.node[id];
@@ -303,7 +330,7 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
   Arguments a;
   a.n = n;
   a.immediate = immediate;
-  if (rule.images[id]) {
+  if (rule.images[id] && !tenon::detail::computes_there()) {
     OperandLayout x[max_operands];
     Storage copy[max_operands];
     for (int k = 0; k < node.operands; ++k) {
@@ -312,14 +339,14 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
               is_image(type) ? type.count(1) : 0};
     }
     value.storage = run_on_images(kernel, node.op->nchw16n, false, node.type, a, x, copy, node.operands);
-    value.data = kernel ? value.storage.data() : x[0].data;
+    value.data = kernel ? value.storage.address() : x[0].data;
   } else if (!kernel) {
     value = {operand[0]->data, operand[0]->storage, -1};
   } else {
     value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
-    a.buffer[0] = value.data = value.storage.data();
+    a.buffer[0] = value.data = value.storage.address();
     for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
-    launch(*kernel, a);
+    if (!launched_there(rule, id, operand, a)) launch(*kernel, a);
   }
 }
 TENON_INLINE Tape::Value Tape::added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {

@@ -109,6 +109,12 @@ class Builder {
     write_place(error, place());
   }
 
+  /// " (net.cpp:12)"
+  static constexpr void write_place(Sentence& s, const Location& at) {
+    const std::string_view file = at.file;
+    if (at.line) s << " (" << file.substr(file.rfind('/') + 1) << ":" << at.line << ")";
+  }
+
   /// For code that looks at the values of a tensor while there are none. Returns something that makes loops end: 0 four
   /// times, then twice 1, then twice a large number.
   constexpr int fail_for_value(std::string_view who) {
@@ -175,12 +181,6 @@ class Builder {
     for (const Frame* frame = frame_; frame; frame = frame->outer)
       if (detail::is_foreign(frame->at)) return frame->at;
     return {};
-  }
-
-  // " (net.cpp:12)"
-  static constexpr void write_place(Sentence& s, const Location& at) {
-    const std::string_view file = at.file;
-    if (at.line) s << " (" << file.substr(file.rfind('/') + 1) << ":" << at.line << ")";
   }
 
   std::vector<int> parameter_nodes_;

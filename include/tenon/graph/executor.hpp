@@ -7,12 +7,10 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/core/storage.hpp>
-#include <tenon/graph/guard.hpp>
+#include <tenon/graph/active.hpp>
 #include <tenon/graph/indices.hpp>
-#include <tenon/graph/program.hpp>
-#if TENON_DEFINES
-#include <tenon/core/simd.hpp>
-#endif
+#include <tenon/graph/launch_there.hpp>
+#include <tenon/graph/tile_sums.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -39,7 +37,8 @@ class Executor {
   /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version`
   /// is for the caller, to know what he said last.
   void freeze(const bool* frozen, unsigned version = 0) {
-    choose_active(frozen);
+    const std::vector<char> active = detail::active_nodes(*program_, frozen);
+    for (Resolved& r : resolved_) r.active = active[std::size_t(program_->instruction[&r - resolved_.data()].node)];
     freeze_version_ = version;
     n_ = -1;
   }
@@ -51,10 +50,13 @@ class Executor {
   /// them. So does a batch that is too small for one of the instructions, before any has run.
   template <class Policy = NoPolicy>
   void run(const void* const* inputs, long n, const Policy& policy = {}) {
+    if constexpr (several_targets)
+      if (program_->target == TargetId::other) return run_there(inputs, n);
     const FlushDenormals flush;
     const int threads = ThreadPool::instance().threads();
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
+    bring_home();
     for (std::size_t i = 0; i < resolved_.size();) {
       Resolved& r = resolved_[i];
       if (r.group_end) {
@@ -70,8 +72,11 @@ class Executor {
     }
   }
 
-  /// Address of output k of the last run.
-  void* output(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
+  /// Address of output k of the last run, for the host.
+  void* output(int k) const {
+    void* const named = address(program_->place[program_->output[k]], program_->samples(n_));
+    return detail::home(static_cast<std::byte*>(named));
+  }
   const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
   AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output(k)); }
   /// Bytes of scratch memory held.
@@ -94,22 +99,37 @@ class Executor {
     long sum_bytes = 0, partial = 0, sum_part = 0;
   };
 
+  // On the second target: one kernel after the other goes into its queue.
+  void run_there(const void* const* inputs, long n);
+  // What another program may have taken to the second target.
+  void bring_home() const {
+    detail::home(base_[int(Region::parameters)]);
+    detail::home(base_[int(Region::state)]);
+  }
+
   bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
   // False if an input that the instruction reads is missing, or what it guards must not happen.
   bool conditions_hold(Resolved& r) const {
-    if (r.instruction->guarded && *reinterpret_cast<const std::int32_t*>(base_[int(Region::state)] + overflow_state))
+    if (r.instruction->guarded &&
+        *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)]) + overflow_state))
       return false;
     for (int k = 0; k < r.instruction->buffers; ++k)
       if (r.instruction->buffer[k].region == Region::input &&
-          !(r.arguments.buffer[k] = const_cast<void*>(input_[r.instruction->buffer[k].offset])))
+          !(r.arguments.buffer[k] = input(r.instruction->buffer[k].offset)))
         return false;
     if (r.instruction->kernel->indices) look_at_indices(r);
     return true;
   }
   // Throws ValueError if there is one that the kernel must not use.
   void look_at_indices(const Resolved& r) const;
+  void* input(long column) const {
+    void* const data = const_cast<void*>(input_[column]);
+    if constexpr (several_targets)
+      if (program_->target == TargetId::cpu) detail::home(static_cast<std::byte*>(data));
+    return data;
+  }
   void* address(const BufferPlace& place, long n) const {
-    if (place.region == Region::input) return const_cast<void*>(input_[place.offset]);
+    if (place.region == Region::input) return input(place.offset);
     if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
     if (place.region == Region::tile) return base_[int(place.region)] + place.offset * tile_of(n);
     return base_[int(place.region)] +
@@ -154,26 +174,20 @@ class Executor {
   void run_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together) const;
   // What an instruction is called with for a tile, by thread `part`.
   Arguments arguments_of(const Resolved& r, long tile, int part) const;
-  // Where the sum of a tile of another thread than the first stands, behind those of chains.
-  std::byte* partial(const Resolved& r, long number) const {
-    return chain(r, Program::chain_levels(TileShares(n_, threads_).tiles) + number);
-  }
-  std::byte* chain(const Resolved& r, long level) const {
-    return base_[int(Region::tile)] + thread_bytes_ * threads_ + sums_ * level + r.partial;
-  }
   // Adds the sum of a tile to that of the tiles before it.
-  void add(const Resolved& r, const void* from, long tile) const;
-  // to += from
-  static void join(const void* from_floats, void* to_floats, long count);
-  // An instruction runs if an output or an effect on a parameter that is not frozen needs it.
-  [[gnu::cold]] void choose_active(const bool* frozen);
+  void add(const Resolved& r, const void* from, long tile) const {
+    const Node& node = program_->node[r.instruction->node];
+    sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->tile_chains, r.partial, tile,
+              (tile + 1) * block_samples >= n_);
+  }
 
   const Program* program_;
   std::vector<Resolved> resolved_;
-  AlignedBytes scratch_;
+  TargetBytes scratch_;
   std::byte* base_[regions]{};
   const void* const* input_ = nullptr;
-  long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_ = 0, sums_of_group_ = 0;
+  long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_of_group_ = 0;
+  TileSums sums_;
   int threads_ = 0;
   unsigned freeze_version_ = 0;
 };
@@ -186,22 +200,37 @@ class Executor {
     return k < 0 ? node.type : program_->node[node.operand[k]].type;
   };
   detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
-                        r.arguments.buffer[range.operand + 1], n_);
+                        detail::home(r.arguments.buffer[range.operand + 1]), n_);
 }
 TENON_INLINE void Executor::reserve(long n, int threads) {
   const double about = program_->many_bytes(n, threads);
   if (about > double(Storage::max_bytes)) throw_no_scratch(about, n);
   const long needed = program_->bytes(n, threads);
-  if (needed > capacity_ || !scratch_.data()) try {
-      scratch_ = AlignedBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
+  if (needed > capacity_ || !scratch_.address()) try {
+      scratch_ = TargetBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
       capacity_ = needed;
     } catch (const OutOfMemory&) {
       throw_no_scratch(double(needed), n);
     }
-  base_[int(Region::sample)] = scratch_.data() + program_->floor;
-  base_[int(Region::fixed)] = scratch_.data();
-  base_[int(Region::tile)] = scratch_.data() + program_->scratch(n);
+  base_[int(Region::sample)] = scratch_.address() + program_->floor;
+  base_[int(Region::fixed)] = scratch_.address();
+  base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
 }
+#if defined(TENON_TARGET)
+[[gnu::noinline]] TENON_INLINE void Executor::run_there(const void* const* inputs, long n) {
+  if (n != n_) resolve(n, 1);
+  input_ = inputs;
+  for (Resolved& r : resolved_) {
+    if (!ready(r)) continue;
+    const Node& node = program_->node[r.instruction->node];
+    long bytes[max_operands + 1]{node.type.bytes(n)};
+    for (int k = 0; k < node.operands; ++k) bytes[k + 1] = program_->node[node.operand[k]].type.bytes(n);
+    Arguments a = r.arguments;
+    a.workspace = nullptr;
+    detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect);
+  }
+}
+#endif
 [[gnu::noinline]] TENON_INLINE void Executor::throw_no_scratch(double bytes, long n) {
   detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
 }
@@ -216,7 +245,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   threads_ = threads;
   thread_bytes_ = program_->thread_bytes(n);
   std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
-  sums_ = 0;
+  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0,
+           Program::chain_levels(TileShares(n_, threads_).tiles)};
   for (std::size_t i = resolved_.size(); i-- > 0;) {
     Resolved& r = resolved_[i];
     const Instruction& instruction = program_->instruction[i];
@@ -257,7 +287,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   r.sum_part = program_->workspace_of(instruction, n);
   r.partial = sums_of_group_;
   sums_of_group_ += r.sum_bytes;
-  sums_ = std::max(sums_, sums_of_group_);
+  sums_.bytes = std::max(sums_.bytes, sums_of_group_);
 }
 [[gnu::noinline]] TENON_INLINE void Executor::run_parts(Kernel* kernel, const Arguments& arguments, long items,
                                                         long parts) const {
@@ -303,7 +333,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     for (std::size_t i = begin; i < end; ++i)
       if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
         for (long tile = shares.begin(1); tile < shares.shared; ++tile)
-          add(r, partial(r, tile - shares.begin(1)), tile);
+          add(r, sums_.part(r.partial, tile - shares.begin(1)), tile);
   } else {
     run_tiles(begin, end, 0, shares.shared, 0, false);
   }
@@ -316,7 +346,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
       const Resolved& r = resolved_[i];
       if (!r.runs) continue;
       Arguments own = arguments_of(r, tile, part);
-      if (r.sum_bytes && tile) own.buffer[0] = part ? partial(r, tile - first) : own.workspace + r.sum_part;
+      if (r.sum_bytes && tile) own.buffer[0] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
       const long items = (tile + 1) * block_samples < n_ ? r.items : r.last_items;
       if (together) run_items(r, own, items);
       else r.kernel(own, 0, items);
@@ -330,52 +360,6 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   for (int k = 0; k < r.instruction->buffers; ++k)
     own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * tile + r.own[k] * part;
   return own;
-}
-[[gnu::noinline]] TENON_INLINE void Executor::add(const Resolved& r, const void* from, long tile) const {
-  void* const to = r.arguments.buffer[0];
-  const long count = program_->node[r.instruction->node].type.count(1);
-  const bool chains = program_->node[r.instruction->node].op->tile_chains;
-  if (chains && tile % block_chain == 0) {  // a chain is complete: its sum goes as far up as others wait
-    const long before = tile / block_chain - 1;
-    int level = 0;
-    for (; before >> level & 1; ++level) join(chain(r, level), to, count);
-    std::memcpy(chain(r, level), to, std::size_t(count) * sizeof(float));
-    std::memcpy(to, from, std::size_t(count) * sizeof(float));
-  } else {
-    join(from, to, count);
-  }
-  if (!chains || (tile + 1) * block_samples < n_) return;
-  for (long level = 0, complete = tile / block_chain; complete >> level; ++level)
-    if (complete >> level & 1) join(chain(r, level), to, count);
-  for (long i = 0; i < count; ++i) static_cast<float*>(to)[i] += 0;  // no -0, as LongSum
-}
-TENON_INLINE void Executor::join(const void* from_floats, void* to_floats, long count) {
-  float* const to = static_cast<float*>(to_floats);
-  const float* const from = static_cast<const float*>(from_floats);
-  using V = Simd<float>;
-  long i = 0;
-  for (; i + V::width <= count; i += V::width) (V::load(from + i) + V::load(to + i)).store(to + i);
-  for (; i < count; ++i) to[i] = from[i] + to[i];
-}
-[[gnu::noinline]] TENON_INLINE void Executor::choose_active(const bool* frozen) {
-  std::vector<char> needed(std::size_t(program_->nodes), 0);
-  for (int k = 0; k < program_->outputs; ++k) needed[std::size_t(program_->output[k])] = 1;
-  for (int id = program_->nodes; id-- > 0;) {
-    const Node& node = program_->node[id];
-    if (node.op->effect) {
-      const Node* target = &program_->node[node.operand[0]];
-      while (target->op->view || target->op->effect) target = &program_->node[target->operand[0]];
-      // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are
-      // needed.
-      needed[std::size_t(id)] = is_overflow_flag(*target)
-                                    ? needed[std::size_t(node.operand[1])]
-                                    : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
-    }
-    if (needed[std::size_t(id)])
-      for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;
-  }
-  for (std::size_t i = 0; i < resolved_.size(); ++i)
-    resolved_[i].active = needed[std::size_t(program_->instruction[i].node)];
 }
 #else
 extern template void Executor::run(const void* const*, long, const NoPolicy&);

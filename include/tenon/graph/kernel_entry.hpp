@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <tenon/core/target.hpp>
 #include <tenon/graph/node.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -24,7 +25,7 @@ struct Arguments {
   }
   /// For operators with an effect: operand k is written.
   template <class T>
-  TENON_DEVICE T* target(int k) const {
+  TENON_DEVICE T* changed(int k) const {
     return static_cast<T*>(buffer[k + 1]);
   }
 };
@@ -55,6 +56,8 @@ struct KernelEntry {
   bool is_linear = true, is_nchw16n_linear = true;
   const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
   const LeastBatch* least_batch = nullptr;  // null: any batch will do
+  // of a kernel on the CPU: the one on the other target, null if there is none
+  [[no_unique_address]] std::conditional_t<several_targets, const KernelEntry*, NoConfig> elsewhere{};
 
   constexpr KernelWork work(long n) const { return is_linear ? linear.of(n) : work_of(n); }
   constexpr KernelWork nchw16n_work(long n) const {

@@ -1,5 +1,4 @@
-// What an operator is to the graph: a type with a shape rule, a derivative, and a kernel, found through one constant
-// each.
+// What an operator is to the graph: a type with a shape rule and a derivative, found through one constant each.
 #pragma once
 #include <bit>
 #include <string_view>
@@ -107,17 +106,16 @@ struct OperatorInfo {
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
   int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
-  // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element;
+  // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element; such an
+  // operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool update = false;
-  // such an operator has apply<T, config>(numbers, count, gradient, changed), see
-  // ApplyMomentum
   bool takes_update = false;  // a product of two matrices that can be merged with an update
   bool holds_update = false;  // the two merged: word `update_word` of the attributes is the id of the update
   Nchw16n nchw16n = Nchw16n::never;
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
-  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/nchw16n/layout.hpp says;
+  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/nchw16n/layout.hpp says
   bool tile_sums = false;
   bool tile_chains = false;  // and a chain of them ends after every 8
   // computed again in about the time that it takes to read its operand and to write its result
@@ -184,33 +182,22 @@ inline constexpr auto stored_name = Name;
 template <int Id>
 using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
 
-/// Base of every operator. A derived `Op` gives
+/// Base of every operator. A derived `Op` says what it means:
 ///
 ///     struct Config { ... };                                             settings in the type; optional
 ///     static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);
 ///                                                                        writes `error` if operands do not fit
 ///     static constexpr void derivative(Derivative&);                     or: static constexpr None derivative{};
-///     template <class Call> static constexpr long items(long n);         units of work that threads may share;
-///                                                                        optional: cost(n) of one, workspace(n) in
-///                                                                        bytes, or all three: KernelWork work(long n)
-///     template <class Call> static void run(const Arguments&, long begin, long end);
-///                                                                        computes items begin .. end - 1
 ///
 /// and, if it has reason to,
 ///
-///     template <class Call> static constexpr auto kernel();              the address of what run does, for calls of
-///                                                                        several shapes that do the same
-///     static constexpr bool linear_work = true;                          items are a multiple of n and a constant, the
-///                                                                        rest is constant
-///     static constexpr bool per_sample = true;                           no sample meets another, and run does not ask
+///     static constexpr bool per_sample = true;                           no sample meets another, and no kernel asks
 ///                                                                        how many there are
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
 ///     static constexpr LeastBatch least_batch(const OperandTypes&);      what is looked at before it runs
 ///
-/// and, if `nchw16n` is not Nchw16n::never, the same for NCHW16n images:
-///
-///     template <class Call> static constexpr KernelWork nchw16n_work(long n);
-///     template <class Call> static void run_nchw16n(const Arguments&, long begin, long end);
+/// How it is computed is said by Kernel<Target, Op> (kernel/target.hpp). An operator in one file may have the functions
+/// of its kernel on the CPU itself.
 template <class Op, FixedString Name>
 struct Operator {
   using Config = NoConfig;

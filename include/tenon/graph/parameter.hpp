@@ -45,20 +45,20 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   /// Changes a setting, from the next step or call on.
   void set(T to) const requires(setting)
   {
-    (data ? *reinterpret_cast<T*>(data) : unbound_.value) = to;
+    (data ? *reinterpret_cast<T*>(values_at()) : unbound_.value) = to;
   }
   T value() const requires(setting)
   {
-    return data ? *reinterpret_cast<const T*>(data) : unbound_.value;
+    return data ? *reinterpret_cast<const T*>(values_at()) : unbound_.value;
   }
 
   /// The elements, row-major. Throws RuntimeError before the network is bound (by init_parameters(), a Model, or its
   /// first call).
   std::span<T> values() const {
     if (!data) detail::refuse_unbound(dims);
-    return {reinterpret_cast<T*>(data), static_cast<std::size_t>(dims.count(1))};
+    return {reinterpret_cast<T*>(values_at()), static_cast<std::size_t>(dims.count(1))};
   }
-  AnyTensor view() const { return AnyTensor(dims, 1, data); }
+  AnyTensor view() const { return AnyTensor(dims, 1, values_at()); }
 
  private:
   struct Nothing {};

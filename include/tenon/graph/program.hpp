@@ -57,6 +57,7 @@ struct Program {
   bool nchw16n = false;  // some images are NCHW16n
 
   long tile = 0;  // bytes of region tile, per sample
+  TargetId target = TargetId::cpu;
 
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }

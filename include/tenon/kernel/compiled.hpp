@@ -13,6 +13,13 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
+/// A target says by `passes(asked)` which of them serve it; the CPU takes all.
+template <class Target>
+constexpr Passes passes_on(const Passes& asked) {
+  if constexpr (requires { Target::passes(asked); }) return Target::passes(asked);
+  else return asked;
+}
+
 namespace detail {
 template <int N>
 struct Instructions {
@@ -23,13 +30,27 @@ template <int N>
 struct Constants {
   std::uint64_t bytes[N + 1]{};
 };
+constexpr void write_missing(Sentence& s, const Node& node, const Entry* entries, std::string_view target) {
+  if (entries) {
+    write_path(s, entries, node.scope, ".", true);
+    s << ": ";
+  }
+  s << node.op->name << " has no kernel on " << target << ": write template <> struct Kernel<tenon::" << target
+    << ", ...> for it (kernel/target.hpp)";
+  Builder::write_place(s, node.location);
+}
 }  // namespace detail
 
 /// A graph, compiled. Source has `static constexpr Builder trace()` and `static constexpr const Entry* entries`.
 /// What each pass makes is a variable of its own: compilers bound the work of one constant evaluation, and tests look
-/// at each.
-template <class Source, Passes passes = Passes{}>
+/// at each. Of the passes asked for those run that serve the target.
+template <class Source, Passes asked = Passes{}, class Target = Cpu>
 struct Compiled {
+  using target_type = Target;
+  /// The same graph for another target.
+  template <class Other>
+  using On = Compiled<Source, asked, Other>;
+  static constexpr Passes passes = passes_on<Target>(asked);
   struct Summary {
     int nodes;
     Sentence error;
@@ -44,8 +65,13 @@ struct Compiled {
     return {int(b.nodes.size()), b.error, b.asks_values, int(b.draws.size())};
   }
   static constexpr Summary summary = summarize();
-  static constexpr const Sentence& sentence = summary.error;
-  static constexpr bool ok = summary.error.empty(), asks_values = summary.asks_values;
+  static constexpr const auto& find_sentence() {
+    if constexpr (!summary.error.empty() || !several_targets || std::is_same_v<Target, OtherTarget>)
+      return summary.error;
+    else return On<OtherTarget>::missing;
+  }
+  static constexpr const Sentence& sentence = find_sentence();
+  static constexpr bool ok = sentence.empty(), asks_values = summary.asks_values;
   static constexpr int N = summary.nodes;
 
   /// The random calls, for the same step in PyNative mode.
@@ -119,6 +145,21 @@ struct Compiled {
   static constexpr auto plan = place_rest(graph, lives, BestJoined<Compiled, Tiles>::plan, Source::entries);
 
   static constexpr auto kernels = index_kernels(graph);
+  /// The first operator that has no kernel on the target: "network.act: ReLU has no kernel on Reference (net.cpp:7)".
+  template <std::size_t... K>
+  static constexpr Sentence find_missing(std::index_sequence<K...>) {
+    constexpr bool has[]{HasKernel<CallOf<detail::KeyAt<Compiled, int(K)>>, Target>..., true};
+    Sentence s;
+    for (std::size_t k = 0; k < sizeof...(K) && s.empty(); ++k)
+      if (!has[k]) detail::write_missing(s, graph[kernels.node[k]], Source::entries, Target::name);
+    return s;
+  }
+  static constexpr Sentence make_missing() {
+    if constexpr (!summary.error.empty()) return summary.error;
+    else return find_missing(std::make_index_sequence<std::size_t(kernels.count)>{});
+  }
+  static constexpr Sentence missing = make_missing();
+
   static constexpr auto make_instructions() {
     detail::Instructions<graph.capacity> made;
     for (int id = 0; id < graph.count; ++id) {
@@ -159,8 +200,28 @@ struct Compiled {
                                    graph.outputs,
                                    Source::entries,
                                    choice.conversions > 0,
-                                   plan.size[int(Region::tile)]};
+                                   plan.size[int(Region::tile)],
+                                   target_id<Target>};
 };
+
+/// The table of a graph for the target on which this thread computes.
+template <class Graph>
+const Program& program_here() {
+  if constexpr (several_targets)
+    if (detail::computes_there()) return Graph::template On<OtherTarget>::program;
+  return Graph::program;
+}
+/// An executor of it, one per thread.
+template <class Graph>
+Executor& executor_here() {
+  if constexpr (several_targets)
+    if (detail::computes_there()) {
+      thread_local Executor executor(Graph::template On<OtherTarget>::program);
+      return executor;
+    }
+  thread_local Executor executor(Graph::program);
+  return executor;
+}
 
 }  // namespace tenon
 TENON_INT_SIZES_END

@@ -37,6 +37,20 @@ constexpr KernelIndex<N> index_kernels(const Graph<N>& graph) {
 }
 
 namespace detail {
+template <class Tag>
+struct TargetOf {
+  using type = Cpu;
+};
+template <class Tag>
+requires requires { typename Tag::target_type; }
+struct TargetOf<Tag> {
+  using type = typename Tag::target_type;
+};
+template <class Call, class Target>
+constexpr const KernelEntry* entry_on() {
+  if constexpr (HasKernel<Call, Target>) return &kernel_entry<Call, Target>;
+  else return nullptr;  // who asked for the graph has said so: Compiled::sentence
+}
 template <class Tag, int K>
 struct KeyAt {
   static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]);
@@ -47,7 +61,7 @@ struct EntryTable {
 };
 template <class Tag, std::size_t... K>
 constexpr EntryTable<int(sizeof...(K))> entry_table(std::index_sequence<K...>) {
-  return {{&kernel_entry<CallOf<KeyAt<Tag, int(K)>>>...}};
+  return {{entry_on<CallOf<KeyAt<Tag, int(K)>>, typename TargetOf<Tag>::type>()...}};
 }
 }  // namespace detail
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include <tenon/core/arena.hpp>
-#include <tenon/core/parallel.hpp>
-#include <tenon/core/storage.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/step.hpp>
+#include <tenon/kernel/launch.hpp>
+#include <tenon/kernel/target.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -147,34 +147,38 @@ struct UnrolledCall : C {
 template <class C>
 inline constexpr bool is_unrolled = requires { C::unrolled; };
 
-template <class C>
+/// What computes the operator of C on a target.
+template <class C, class Target = Cpu>
+using KernelOf = Kernel<Target, typename C::Op>;
+
+template <class C, class Target = Cpu>
 constexpr KernelWork kernel_work(long n) {
-  if constexpr (requires { C::Op::template work<C>(n); }) return C::Op::template work<C>(n);
+  using K = KernelOf<C, Target>;
+  if constexpr (requires { K::template work<C>(n); }) return K::template work<C>(n);
   else {
     KernelWork work;
-    work.items = C::Op::template items<C>(n);
-    if constexpr (requires { C::Op::template cost<C>(n); }) work.cost = C::Op::template cost<C>(n);
+    work.items = K::template items<C>(n);
+    if constexpr (requires { K::template cost<C>(n); }) work.cost = K::template cost<C>(n);
     else if (work.items) work.cost = C::result.count(n) / work.items + 1;
-    if constexpr (requires { C::Op::template workspace<C>(n); })
-      work.workspace = aligned(C::Op::template workspace<C>(n));
+    if constexpr (requires { K::template workspace<C>(n); }) work.workspace = aligned(K::template workspace<C>(n));
     return work;
   }
 }
 
 TENON_EXACT_BEGIN
-template <class C>
+template <class C, class Target = Cpu>
 void run_kernel(const Arguments& arguments, long begin, long end) {
-  C::Op::template run<C>(arguments, begin, end);
+  KernelOf<C, Target>::template run<C>(arguments, begin, end);
 }
-template <class C>
+template <class C, class Target = Cpu>
 void run_nchw16n_kernel(const Arguments& arguments, long begin, long end) {
-  C::Op::template run_nchw16n<C>(arguments, begin, end);
+  KernelOf<C, Target>::template run_nchw16n<C>(arguments, begin, end);
 }
 TENON_EXACT_END
 
-template <class C>
+template <class C, class Target = Cpu>
 constexpr KernelWork nchw16n_kernel_work(long n) {
-  KernelWork work = C::Op::template nchw16n_work<C>(n);
+  KernelWork work = KernelOf<C, Target>::template nchw16n_work<C>(n);
   work.workspace = aligned(work.workspace);
   return work;
 }
@@ -200,32 +204,45 @@ constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two
 }
 
 template <class C>
+constexpr const KernelEntry* other_entry();
+template <class C, class Target>
 constexpr KernelEntry make_kernel_entry() {
+  using K = KernelOf<C, Target>;
   KernelEntry entry;
-  if constexpr (requires { C::Op::template kernel<C>(); }) entry.run = C::Op::template kernel<C>();
-  else entry.run = &run_kernel<C>;
+  if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
+  else entry.run = &run_kernel<C, Target>;
   if constexpr (requires { &C::Op::indices; })
     if constexpr (call_indices<C>.operand >= 0) entry.indices = &call_indices<C>;
   if constexpr (requires { &C::Op::least_batch; })
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
-  constexpr bool linear = requires { requires C::Op::linear_work; };
-  if constexpr (linear) entry.linear = linear_between(kernel_work<C>(1), kernel_work<C>(2));
-  else entry.is_linear = false, entry.work_of = &kernel_work<C>;
-  if constexpr (C::Op::nchw16n != Nchw16n::never) {
+  constexpr bool linear = requires { requires K::linear_work; };
+  if constexpr (linear) entry.linear = linear_between(kernel_work<C, Target>(1), kernel_work<C, Target>(2));
+  else entry.is_linear = false, entry.work_of = &kernel_work<C, Target>;
+  if constexpr (C::Op::nchw16n != Nchw16n::never && requires { &K::template nchw16n_work<C>; }) {
     if constexpr (C::Op::fits_nchw16n(C::result, C::description.operand, C::operands)) {
-      if constexpr (requires { requires C::Op::template runs_alike<C>(); }) entry.run_nchw16n = entry.run;
-      else entry.run_nchw16n = &run_nchw16n_kernel<C>;
+      if constexpr (requires { requires K::template runs_alike<C>(); }) entry.run_nchw16n = entry.run;
+      else entry.run_nchw16n = &run_nchw16n_kernel<C, Target>;
       if constexpr (linear)
-        entry.nchw16n_linear =
-            linear_between(nchw16n_kernel_work<C>(block_samples), nchw16n_kernel_work<C>(2 * block_samples));
-      else entry.is_nchw16n_linear = false, entry.nchw16n_work_of = &nchw16n_kernel_work<C>;
+        entry.nchw16n_linear = linear_between(nchw16n_kernel_work<C, Target>(block_samples),
+                                              nchw16n_kernel_work<C, Target>(2 * block_samples));
+      else entry.is_nchw16n_linear = false, entry.nchw16n_work_of = &nchw16n_kernel_work<C, Target>;
     }
   }
+  if constexpr (several_targets && std::is_same_v<Target, Cpu>) entry.elsewhere = other_entry<C>();
   return entry;
 }
 }  // namespace detail
+/// Whether a target has a kernel for the operator of C.
+template <class C, class Target>
+concept HasKernel = requires { sizeof(KernelOf<C, Target>); };
+
+template <class C, class Target = Cpu>
+inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C, Target>();
 template <class C>
-inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C>();
+constexpr const KernelEntry* detail::other_entry() {
+  if constexpr (HasKernel<C, OtherTarget>) return &kernel_entry<C, OtherTarget>;
+  else return nullptr;
+}
 
 namespace detail {
 template <class Key, std::size_t... I>
@@ -248,32 +265,10 @@ Call<OperatorById<Key::value.op()>, typename decltype(joined_to<Key>())::type, K
 template <class Key>
 using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.arguments)>{}));
 
-/// Scratch memory per thread for kernels called outside a plan; grows, never shrinks.
-inline std::byte* thread_workspace(long bytes) {
-  thread_local Storage scratch;
-  thread_local long size = 0;
-  if (bytes > size) {
-    scratch = Storage(static_cast<std::size_t>(bytes));  // throws before the old one goes
-    size = bytes;
-  }
-  return scratch.data();
-}
-
-/// Runs a kernel on all its items, shared between threads if that pays.
-inline void launch(void (*run)(const Arguments&, long, long), const Arguments& arguments, const KernelWork& work) {
-  // the usual small call: nothing to share, nothing to prepare
-  if (work.items * work.cost <= cost_per_thread && !work.workspace) {
-    if (work.items) run(arguments, 0, work.items);
-    return;
-  }
-  parallel_for(work.items, cost_per_thread / (work.cost + 1) + 1, [&](long begin, long end) {
-    Arguments own = arguments;
-    if (work.workspace) own.workspace = thread_workspace(work.workspace);
-    run(own, begin, end);
-  });
-}
-inline void launch(const KernelEntry& kernel, const Arguments& arguments) {
-  launch(kernel.run, arguments, kernel.work(arguments.n));
-}
-
 }  // namespace tenon
+
+#if defined(TENON_TARGET)
+#define TENON_KERNELS_IN(folder) <tenon/kernel/folder/kernels.hpp>
+#define TENON_KERNELS_OF(folder) TENON_KERNELS_IN(folder)
+#include TENON_KERNELS_OF(TENON_TARGET)
+#endif

@@ -106,7 +106,7 @@ class Unrolled {
       if constexpr (requires { &C::Op::indices; }) look_at_indices<C>(a);
       if constexpr (requires { &C::Op::least_batch; })
         if constexpr (call_least_batch<C>.n > 1) detail::refuse_batch(call_least_batch<C>, 1);
-      C::Op::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);
+      Kernel<Cpu, typename C::Op>::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);
     }
   }
   template <int... Id>

@@ -21,7 +21,7 @@ constexpr auto value_in(const X& x, const P& parameter) {
     return Traced<typename P::type, typename P::shape>(x.builder, detail::lift(*x.builder, parameter));
   else {
     Tensor<typename P::type, typename P::shape> copy = Tensor<typename P::type, typename P::shape>::empty();
-    std::memcpy(copy.data(), parameter.data, std::size_t(P::dims.bytes(1)));
+    std::memcpy(copy.data(), parameter.values_at(), std::size_t(P::dims.bytes(1)));
     if (eager::Tape* tape = eager::Tape::active()) copy.variable = tape->alias(parameter);
     return copy;
   }
@@ -217,7 +217,7 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
         throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
       return run_by_operators(training, {}, x...);
     } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
-      thread_local Executor executor(Graph::program);
+      Executor& executor = executor_here<Graph>();
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
       executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
       const void* inputs[]{x.data()...};

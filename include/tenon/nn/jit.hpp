@@ -103,7 +103,7 @@ struct Jit {
   }
   template <class Graph, int... K, class... X>
   static auto run(std::integer_sequence<int, K...> outputs, const X&... x) {
-    thread_local Executor executor(Graph::program);
+    Executor& executor = executor_here<Graph>();
     const long n = detail::common_batch_size("jit", x...);
     if constexpr (detail::draws(Graph::graph))
       executor.bind(nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));

@@ -22,7 +22,7 @@ class ParameterRef {
 
   const std::string& name() const { return name_; }
   /// The elements, in place.
-  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->data); }
+  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->values_at()); }
   template <Element T>
   std::span<T> values() const {
     return view().as<T>();
@@ -189,7 +189,7 @@ void ParameterList::bind_to_new(Fill fill) const {
     std::byte* const data = fresh->data + entry.offset;
     if (!fill(i, data)) {
       if (own.arena) fresh->training |= own.arena->training;
-      if (own.data) std::memcpy(data, own.data, std::size_t(entry.dims.bytes(1)));
+      if (own.data) std::memcpy(data, own.values_at(), std::size_t(entry.dims.bytes(1)));
       else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
     }
     own.bind(fresh, entry.offset, i);
@@ -207,7 +207,7 @@ void ParameterList::bind_to_new(Fill fill) const {
 TENON_INLINE void ParameterList::copy_from(const ParameterList& other) const {
   if (!bytes_) return;
   bind_to_new([&](int i, std::byte* data) {
-    std::memcpy(data, other.handle(i).data, std::size_t(table_[i].dims.bytes(1)));
+    std::memcpy(data, other.handle(i).values_at(), std::size_t(table_[i].dims.bytes(1)));
     handle(i).requires_grad(other.handle(i).requires_grad());
     return true;
   });

@@ -28,24 +28,6 @@ struct ArgMax : Operator<ArgMax, "Argmax"> {
       else if (c.keep_dims) y.extent[y.rank++] = 1;
     return y;
   }
-  template <class Call>
-  static constexpr kernel::AxisSplit split(long n) {
-    return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n);
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::axis_items(split<Call>(n));
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return Call::operand(0).count(n) / (items<Call>(n) + 1) + 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::template Operand<0>;
-    kernel::best_index<Compute<T>, Call::config().smallest != 0>(split<Call>(a.n), a.operand<T>(0),
-                                                                 a.result<std::int32_t>(), begin, end);
-  }
 };
 
 /// Index of the largest element along an axis, the last one by default: `argmax(logits)`, `argmax<0>(x)`.

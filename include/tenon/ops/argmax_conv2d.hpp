@@ -1,25 +1,10 @@
 // The gradients of a convolution from a list of argmaxes (ops/argmax_lists.hpp). Only graphs contain them.
 #pragma once
-#include <tenon/kernel/cpu/conv/argmax_gradient.hpp>
-#include <tenon/kernel/cpu/elementwise/fused.hpp>
-#include <tenon/ops/conv2d_sizes.hpp>
+#include <tenon/graph/conv_max_pool.hpp>
+#include <tenon/kernel/cpu/conv/argmax_conv2d.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
-namespace detail {
-// At most one pixel of four wins.
-// A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
-#if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork argmax_work(const kernel::Conv2dSizes& s, long items,
-                                                                std::size_t workspace) {
-  return {items, conv_work(s, items * 4, 0).cost, aligned(long(workspace))};
-}
-#else
-KernelWork argmax_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace);
-#endif
-}  // namespace detail
-
-TENON_EXACT_BEGIN
 /// Conv2dBackwardWeight. Operands: x, list.
 struct ArgmaxConv2dWeight : Operator<ArgmaxConv2dWeight, "ArgmaxConv2DFilter"> {
   using Config = Conv2dAttributes;
@@ -28,40 +13,6 @@ struct ArgmaxConv2dWeight : Operator<ArgmaxConv2dWeight, "ArgmaxConv2DFilter"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
-  }
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::operand(0).size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::argmax_work(sizes<Call>(n), kernel::argmax_conv2d_weight_items(one_sample<Call>),
-                               kernel::argmax_conv2d_weight_workspace(one_sample<Call>));
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return work<Call>(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    compute<Call>(a, false, begin, end);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    compute<Call>(a, true, begin, end);
-  }
-
- private:
-  template <class Call>
-  static void compute(const Arguments& a, bool in_nchw16n, long begin, long end) {
-    constexpr auto images = kernel::detail::patch_images(one_sample<Call>);
-    kernel::argmax_conv2d_weight(sizes<Call>(a.n), in_nchw16n, a.operand<float>(0), a.target<float>(1),
-                                 a.result<float>(), begin, end, a.workspace,
-                                 kernel::patch_kernel<images.tile_rows, images.tile_vectors>);
   }
 };
 
@@ -77,32 +28,6 @@ struct ArgmaxConv2dInput : Operator<ArgmaxConv2dInput, "ArgmaxConv2DInput"> {
     x.extent[1] = in[0][1], x.extent[2] = c.first, x.extent[3] = c.second;
     return x;
   }
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::result.size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::argmax_work(sizes<Call>(n), kernel::argmax_conv2d_input_items(sizes<Call>(n)),
-                               kernel::argmax_conv2d_input_workspace(one_sample<Call>));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    kernel::argmax_conv2d_input(
-        sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
-        kernel::spread_kernel<one_sample<Call>.kh,
-                              kernel::detail::patch_images(one_sample<Call>).patch / kernel::detail::patch_lanes>);
-    if constexpr (Call::steps > 0) {
-      constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
-      for (long p = begin * channels; p < end * channels; ++p)
-        kernel::apply_steps<Call, false>(a, p * plane, plane, p % channels);
-    }
-  }
 };
-TENON_EXACT_END
 
 }  // namespace tenon::ops

@@ -1,5 +1,6 @@
 // Repeating a tensor along axes.
 #pragma once
+#include <tenon/kernel/cpu/elementwise/broadcast_to.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -22,14 +23,6 @@ struct BroadcastTo : Operator<BroadcastTo, "BroadcastTo"> {
   }
   // flows_to sums it to the operand's shape
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.gradient()); }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::RowLayout<Call>::items(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call>(a, begin, end, [](auto x) { return x; });
-  }
 };
 TENON_EXACT_END
 

@@ -1,6 +1,6 @@
 // Conversion to another dtype.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/convert.hpp>
+#include <tenon/kernel/cpu/elementwise/cast.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -20,23 +20,6 @@ struct Cast : Operator<Cast, "Cast"> {
   static constexpr void derivative(Derivative& d) {
     if (is_floating(d.type(0).dtype) && is_floating(d.result_type().dtype))
       d.flows_to(0, d.call_with<Cast>({d.type(0).dtype}, d.gradient()));
-  }
-  template <class Result>
-  struct To {
-    template <class X>
-    [[gnu::always_inline]] auto operator()(X x) const {
-      // who stores it rounds
-      if constexpr (is_half<Result> && (is_half<X> || std::is_same_v<X, float>)) return static_cast<float>(x);
-      else return kernel::convert<Result>(x);
-    }
-  };
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::RowLayout<Call>::items(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call, To<typename Call::Result>>(a, begin, end);
   }
 };
 TENON_EXACT_END

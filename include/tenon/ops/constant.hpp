@@ -1,7 +1,5 @@
 // Fixed tensors and the end of gradients.
 #pragma once
-#include <cstring>
-
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -9,18 +7,10 @@ TENON_EXACT_BEGIN
 /// Base of operators whose result is a copy: bytes, so that also a NaN of 16 bits stays as it is.
 template <class Op, FixedString Name>
 struct Copy : Elementwise<Op, Name> {
+  static constexpr bool copies = true;
   template <class V>
   static constexpr V eval(V x) {
     return x;
-  }
-  template <std::size_t bytes>
-  static void copy(const Arguments& a, long begin, long end) {
-    const std::size_t first = static_cast<std::size_t>(begin) * bytes;
-    std::memmove(a.result<char>() + first, a.operand<char>(0) + first, static_cast<std::size_t>(end) * bytes - first);
-  }
-  template <class Call>
-  static constexpr auto kernel() {
-    return &copy<sizeof(typename Call::Result)>;
   }
 };
 /// x itself, through which no gradient flows. MindSpore's stop_gradient.

@@ -1,10 +1,7 @@
 // Two-dimensional convolution.
 #pragma once
-#include <tenon/kernel/cpu/conv/conv2d.hpp>
-#include <tenon/kernel/cpu/conv/weight_gradient.hpp>
-#include <tenon/kernel/cpu/nchw16n/weight_gradient.hpp>
+#include <tenon/kernel/cpu/conv/conv2d_kernel.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
-#include <tenon/ops/conv2d_epilogue.hpp>
 #include <tenon/ops/conv2d_max_pool.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
@@ -28,55 +25,6 @@ struct Conv2dOptions {
 };
 
 namespace ops {
-
-namespace detail {
-// Not inlined: one function for all convolutions of a program, not one per shape.
-template <class T>
-[[gnu::noinline]] constexpr KernelWork forward_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::conv2d_items(s), kernel::conv2d_workspace<T>(s.of(1)));
-}
-template <class T>
-[[gnu::noinline]] constexpr KernelWork input_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::conv2d_backward_input_items(s), kernel::conv2d_backward_input_workspace<T>(s.of(1)));
-}
-template <class T>
-[[gnu::noinline]] constexpr KernelWork weight_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::conv2d_backward_weight_items(s), kernel::conv2d_backward_weight_workspace<T>(s));
-}
-#if !TENON_DEFINES
-// Constants are computed here, what is asked at run time in the compiled part.
-extern template KernelWork forward_work<float16>(const kernel::Conv2dSizes&);
-extern template KernelWork forward_work<bfloat16>(const kernel::Conv2dSizes&);
-extern template KernelWork forward_work<float>(const kernel::Conv2dSizes&);
-extern template KernelWork forward_work<double>(const kernel::Conv2dSizes&);
-extern template KernelWork input_work<float16>(const kernel::Conv2dSizes&);
-extern template KernelWork input_work<bfloat16>(const kernel::Conv2dSizes&);
-extern template KernelWork input_work<float>(const kernel::Conv2dSizes&);
-extern template KernelWork input_work<double>(const kernel::Conv2dSizes&);
-extern template KernelWork weight_work<float16>(const kernel::Conv2dSizes&);
-extern template KernelWork weight_work<bfloat16>(const kernel::Conv2dSizes&);
-extern template KernelWork weight_work<float>(const kernel::Conv2dSizes&);
-extern template KernelWork weight_work<double>(const kernel::Conv2dSizes&);
-#endif
-// A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
-#if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_forward_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::nchw16n_conv2d_items(s), kernel::nchw16n_conv2d_workspace(s));
-}
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_input_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::nchw16n_conv2d_backward_input_items(s),
-                   kernel::nchw16n_conv2d_backward_input_workspace(s));
-}
-[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_weight_work(const kernel::Conv2dSizes& s) {
-  return conv_work(s, kernel::nchw16n_conv2d_backward_weight_items(s),
-                   kernel::nchw16n_conv2d_backward_weight_workspace(s));
-}
-#else
-KernelWork nchw16n_forward_work(const kernel::Conv2dSizes& s);
-KernelWork nchw16n_input_work(const kernel::Conv2dSizes& s);
-KernelWork nchw16n_weight_work(const kernel::Conv2dSizes& s);
-#endif
-}  // namespace detail
 
 struct Conv2dBackwardInput;
 struct Conv2dBackwardWeight;
@@ -112,26 +60,6 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
     return detail::conv_shape(in, c, error);
   }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::operand(0).size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::forward_work<typename Call::Result>(sizes<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end);
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::nchw16n_forward_work(sizes<Call>(n));
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
@@ -147,26 +75,6 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
     return x;
   }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::result.size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::input_work<typename Call::Result>(sizes<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end);
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::nchw16n_input_work(sizes<Call>(n));
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end);
 };
 
 /// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
@@ -178,75 +86,12 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
     return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
   }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::operand(0).size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::weight_work<typename Call::Result>(sizes<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end);
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::nchw16n_weight_work(sizes<Call>(n));
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end);
 };
 
 using Conv2dDerivatives = detail::ConvDerivatives<Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight>;
 constexpr void Conv2d::derivative(Derivative& d) { Conv2dDerivatives::of_convolve(d); }
 constexpr void Conv2dBackwardInput::derivative(Derivative& d) { Conv2dDerivatives::of_input(d); }
 constexpr void Conv2dBackwardWeight::derivative(Derivative& d) { Conv2dDerivatives::of_weight(d); }
-
-TENON_EXACT_BEGIN
-// The compiled part has the code for all sizes.
-template <class Call>
-void Conv2d::run(const Arguments& a, long begin, long end) {
-  using T = typename Call::Result;
-  const detail::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d<T, !TENON_DEFINES || kernel::conv2d_is_channels_last<T>(sizes<Call>(1))>(
-      sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
-      detail::epilogue_of<Call>(finish));
-}
-template <class Call>
-void Conv2d::run_nchw16n(const Arguments& a, long begin, long end) {
-  const detail::Nchw16nEpilogue<Call> finish{a};
-  kernel::nchw16n_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end,
-                         a.workspace, detail::epilogue_of<Call>(finish));
-}
-template <class Call>
-void Conv2dBackwardInput::run(const Arguments& a, long begin, long end) {
-  using T = typename Call::Result;
-  const detail::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d_backward_input<T, !TENON_DEFINES || kernel::conv2d_backward_input_is_channels_last<T>(sizes<Call>(1))>(
-      sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
-      detail::epilogue_of<Call>(finish));
-}
-template <class Call>
-void Conv2dBackwardInput::run_nchw16n(const Arguments& a, long begin, long end) {
-  const detail::Nchw16nEpilogue<Call> finish{a};
-  kernel::nchw16n_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                        begin, end, a.workspace, detail::epilogue_of<Call>(finish));
-}
-template <class Call>
-void Conv2dBackwardWeight::run(const Arguments& a, long begin, long end) {
-  using T = typename Call::Result;
-  kernel::conv2d_backward_weight<T, !TENON_DEFINES || kernel::is_depthwise(sizes<Call>(1))>(
-      sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
-}
-template <class Call>
-void Conv2dBackwardWeight::run_nchw16n(const Arguments& a, long begin, long end) {
-  kernel::nchw16n_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                         begin, end, a.workspace);
-}
-TENON_EXACT_END
 
 /// Convolves x with weight: `conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::same}>(x, weight)`.
 template <Conv2dOptions options = Conv2dOptions{}, Operand X, Operand W>

@@ -20,10 +20,6 @@ constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& r
   return tenon::detail::only_first_is_dynamic(result);
 }
 
-/// The floating-point type in which T is computed: 16-bit floats in float, the others in themselves.
-template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
-
 TENON_EXACT_BEGIN
 /// Base of an operator whose result element depends on the operands' elements at the same (broadcast) position.
 ///
@@ -32,7 +28,6 @@ TENON_EXACT_BEGIN
 template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
   static constexpr bool elementwise = true, per_sample = true, in_place = true;
-  static constexpr bool linear_work = true;
   static constexpr Nchw16n nchw16n = Nchw16n::follows;
 
   static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&,
@@ -78,33 +73,6 @@ struct Elementwise : Operator<Op, Name> {
       return evaluate(v...);
     }
   };
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::RowLayout<Call>::items(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call, Function>(a, begin, end);
-  }
-  template <class Call>
-  static constexpr auto kernel() {
-    if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length)
-      return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
-    else return &run_kernel<Call>;
-  }
-  /// Without rows to walk, blocks of samples are one row as well, only longer.
-  template <class Call>
-  static constexpr bool runs_alike() {
-    return kernel::RowLayout<Call>::flat;
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::elementwise_nchw16n_work<Call>(n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call, Function, true>(a, begin, end);
-  }
 
  private:
   static constexpr void refuse_shapes(const TensorType& a, const TensorType& b, const TensorType& wider,

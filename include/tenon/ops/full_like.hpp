@@ -1,9 +1,8 @@
 // Tensors of one number, or of consecutive ones, beside a tensor that says where: zeros_like, ones_like, full_like,
 // arange.
 #pragma once
-#include <cstring>
-
 #include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/movement/full_like.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// A tensor of one value with shape and dtype of x, whose elements do not matter.
@@ -13,17 +12,6 @@ namespace tenon::inline TENON_ABI::ops {
 struct FullLike : Operator<FullLike, "FullLike"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   static constexpr void derivative(Derivative&) {}
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.count(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    T value;
-    std::memcpy(&value, &a.immediate, sizeof(T));
-    for (long i = begin; i < end; ++i) a.result<T>()[i] = value;
-  }
 };
 
 /// The numbers start, start + step, ... in a fixed count. The operand only says in which mode.
@@ -41,16 +29,6 @@ struct Arange : Operator<Arange, "Range"> {
     return {{c.count}, 1, c.dtype};
   }
   static constexpr void derivative(Derivative&) {}
-  template <class Call>
-  static constexpr long items(long) {
-    return Call::result[0];
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    for (long i = begin; i < end; ++i)
-      a.result<T>()[i] = static_cast<T>(Call::config().start + i * Call::config().step);
-  }
 };
 
 /// `value` in every element; shape and dtype of x. Throws ValueError for a whole number that integers do not have.

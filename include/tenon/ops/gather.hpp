@@ -33,34 +33,6 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
   // Asked here, too: a graph that wants the gradient alone has no look-up.
   static constexpr IndexRange indices(const OperandTypes&, const Config& c) { return row_numbers(0, -1, c.rows); }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  using Sum =
-      std::conditional_t<is_floating(Call::result.dtype), Accumulator<typename Call::Result>, typename Call::Result>;
-  template <class Call>
-  static constexpr long length = Call::result.span(1, Call::result.rank);
-  template <class Call>
-  static constexpr long sum_rows = length<Call> > 16384 ? 1 : 16384 / (length<Call> ? length<Call> : 1);
-  template <class Call>
-  static constexpr long items(long) {
-    return Call::result[0];
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return Call::operand(1).count(n) / (Call::result[0] + 1) + length<Call>;
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return std::is_same_v<Sum<Call>, typename Call::Result> ? 0
-                                                            : sum_rows<Call> * length<Call> * long(sizeof(Sum<Call>));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    using I = typename Call::template Operand<0>;
-    kernel::scatter_add(a.operand<I>(0), Call::operand(0).count(a.n), a.operand<T>(1), Call::result[0], length<Call>,
-                        a.result<T>(), begin, end, reinterpret_cast<Sum<Call>*>(a.workspace), sum_rows<Call>);
-  }
 };
 
 /// Rows of a table by number, an embedding look-up:  y[i, j, ...] = table[numbers[i, j, ...]]
@@ -88,17 +60,6 @@ struct Gather : Operator<Gather, "Gather"> {
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return row_numbers(1, 0, in[0][0]); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<GatherGrad>({d.type(0)[0]}, d.operand(1), d.gradient()));
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::operand(1).count(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr TensorType table = Call::operand(0);
-    kernel::gather(a.operand<T>(0), table[0], table.span(1, table.rank),
-                   a.operand<typename Call::template Operand<1>>(1), a.result<T>(), begin, end);
   }
 };
 

@@ -17,30 +17,6 @@ struct GruStates : Operator<GruStates, "GRUStates"> {
     if (error.empty()) t.extent[2] = 5 * in[1][1];
     return t;
   }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return long(Call::result[1]) * Call::operand(1).count(1) / 16;
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return long(kernel::gru_workspace<typename Call::Result>(Call::operand(1)[1]));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr bool bias = Call::operands > 2 && Call::operand(2).rank == 1, state = Call::operands > 2 + bias;
-    const kernel::Gru<T> layer{Call::result[1],
-                               Call::operand(1)[1],
-                               Call::config().reverse != 0,
-                               a.operand<T>(1),
-                               bias ? a.operand<T>(2) : nullptr,
-                               state ? a.operand<T>(2 + bias) : nullptr};
-    kernel::gru(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
-  }
 };
 
 /// The gradient of the projected input, [n, T, 3 H]; with h0, the part of its gradient that does not come through the
@@ -54,30 +30,6 @@ struct GruGrad : Operator<GruGrad, "GRUGrad"> {
     t.extent[2] = in[1][0];
     return in.count > 3 ? detail::with_state(t, in[1][1]) : t;
   }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16;
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return long(kernel::gru_grad_workspace<typename Call::Result>(Call::operand(1)[1]));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr bool state = Call::operands > 3;
-    const kernel::Gru<T> layer{Call::operand(0)[1],
-                               Call::operand(1)[1],
-                               Call::config().reverse != 0,
-                               a.operand<T>(1),
-                               nullptr,
-                               state ? a.operand<T>(3) : nullptr};
-    kernel::gru_grad(layer, a.operand<T>(0), a.operand<T>(2), a.result<T>(), state, begin, end, a.workspace);
-  }
 };
 
 /// The gradient of h W + b from that of the projected input: r, z as they are, m times r. Operands: that gradient,
@@ -85,19 +37,6 @@ struct GruGrad : Operator<GruGrad, "GRUGrad"> {
 struct GruHiddenGrad : Operator<GruHiddenGrad, "GRUHiddenGrad"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.count(n) / Call::result[2];
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return Call::result[2];
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    kernel::gru_hidden_grad(Call::result[2] / 3, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
-  }
 };
 
 /// A layer of gated recurrent units:  r, z = sigmoid of (projected + h W + b);  m = tanh(projected + r (h W + b));  h =
@@ -138,16 +77,6 @@ struct Gru : Operator<Gru, "GRU"> {
       d.flows_to(h0, rule.first_through(own, weight));
       d.flows_to(h0, rule.state_of(loop));
     }
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr long steps = Call::operand(0)[1];
-    detail::copy_states(a.operand<T>(0), steps, Call::operand(0)[2], Call::result[2], h, a.result<T>(), begin, end);
   }
 };
 

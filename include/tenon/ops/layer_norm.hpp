@@ -1,8 +1,6 @@
 // Layer normalization: every sample by the statistics of its own last axes.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
-#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
-#include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
+#include <tenon/kernel/cpu/norm/layer_norm.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/sum_to.hpp>
 
@@ -16,30 +14,6 @@ struct LayerNormMoments;
 struct LayerNormInputGrad;
 struct LayerNormGammaGrad;
 
-namespace detail {
-/// x as rows of the elements that are normalized together; gamma is operand `GammaNumber`.
-template <class Call, int GammaNumber>
-struct NormRows {
-  static constexpr TensorType x = Call::operand(0);
-  static constexpr long width = Call::operand(GammaNumber).count(1);
-  static constexpr long rows(long n) { return x.count(n) / width; }
-};
-/// Mean and 1 / sqrt(variance + epsilon) of a row, in two passes. The second one finds what the rounded mean lacks, so
-/// that equal elements have no variance.
-template <class A>
-struct RowMoments {
-  A mean, inverse;
-};
-TENON_EXACT_BEGIN
-template <class A, class T>
-inline RowMoments<A> row_moments(const T* x, long width, A epsilon) {
-  const auto moments = kernel::row_moments<A>(x, width);
-  return {moments.mean, A(1) / kernel::sqrt(moments.deviation / static_cast<A>(width) + epsilon)};
-}
-TENON_EXACT_END
-}  // namespace detail
-
-TENON_EXACT_BEGIN
 /// Layer normalization over the last axes:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta
 ///
 /// x           [..., normalized extents]; floating-point
@@ -71,30 +45,6 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
     return x;
   }
   static constexpr void derivative(Derivative& d);
-  template <class Call>
-  static constexpr long items(long n) {
-    return detail::NormRows<Call, 1>::rows(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return detail::NormRows<Call, 1>::width * 3;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    using A = typename Call::template Operand<1>;
-    constexpr long width = detail::NormRows<Call, 1>::width;
-    const A *gamma = a.operand<A>(1), *beta = a.operand<A>(2);
-    for (long row = begin; row < end; ++row) {
-      const T* x = a.operand<T>(0) + row * width;
-      T* y = a.result<T>() + row * width;
-      const auto m = detail::row_moments<A>(x, width, A(Call::config().epsilon));
-      kernel::map_unrolled<true, true, true>(
-          y, width,
-          [m](auto value, A scale, A shift) { return (static_cast<A>(value) - m.mean) * m.inverse * scale + shift; }, x,
-          gamma, beta);
-    }
-  }
 };
 
 /// Mean and 1 / sqrt(variance + epsilon) of each row, [..., 2]. Operands: x, gamma (for its shape). Not for users.
@@ -108,64 +58,12 @@ struct LayerNormMoments : Operator<LayerNormMoments, "LayerNormMoments"> {
     t.extent[t.rank++] = 2;
     return t;
   }
-  template <class Call>
-  static constexpr long items(long n) {
-    return detail::NormRows<Call, 1>::rows(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return detail::NormRows<Call, 1>::width * 2;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using A = typename Call::Result;
-    using T = typename Call::template Operand<0>;
-    constexpr long width = detail::NormRows<Call, 1>::width;
-    for (long row = begin; row < end; ++row) {
-      const auto m = detail::row_moments<A>(a.operand<T>(0) + row * width, width, A(Call::config().epsilon));
-      a.result<A>()[2 * row] = m.mean;
-      a.result<A>()[2 * row + 1] = m.inverse;
-    }
-  }
 };
 
 /// dx = inverse (h - mean(h) - xhat mean(h xhat)) with h = dy gamma. Operands: x, gamma, moments, dy. Not for users.
 struct LayerNormInputGrad : Operator<LayerNormInputGrad, "LayerNormGrad"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  template <class Call>
-  static constexpr long items(long n) {
-    return detail::NormRows<Call, 1>::rows(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return detail::NormRows<Call, 1>::width * 3;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    using A = typename Call::template Operand<1>;
-    constexpr long width = detail::NormRows<Call, 1>::width;
-    const A* gamma = a.operand<A>(1);
-    for (long row = begin; row < end; ++row) {
-      const T *x = a.operand<T>(0) + row * width, *dy = a.operand<T>(3) + row * width;
-      T* dx = a.result<T>() + row * width;
-      const A mean = a.operand<A>(2)[2 * row], inverse = a.operand<A>(2)[2 * row + 1];
-      const auto sums = kernel::lane_sums<A>(
-          width, [](auto, auto slope, A scale) { return static_cast<A>(slope) * scale; },
-          [mean](auto value, auto slope, A scale) {
-            return static_cast<A>(slope) * scale * (static_cast<A>(value) - mean);
-          },
-          x, dy, gamma);
-      const A average = sums.first / A(width), slope = sums.second / A(width) * inverse * inverse;
-      kernel::map_unrolled<true, true, true>(
-          dx, width,
-          [=](auto value, auto gradient, A scale) {
-            return inverse * (static_cast<A>(gradient) * scale - average - (static_cast<A>(value) - mean) * slope);
-          },
-          x, dy, gamma);
-    }
-  }
 };
 
 /// dgamma = sum over rows of dy xhat, or dbeta = sum over rows of dy. Operands: x, gamma, moments, dy. Not for users.
@@ -175,33 +73,7 @@ struct LayerNormGammaGrad : Operator<LayerNormGammaGrad, "LayerNormGammaGrad"> {
   };
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
-  template <class Call>
-  static constexpr long items(long) {
-    return Call::result.count(1);
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return detail::NormRows<Call, 1>::rows(n) + 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using A = typename Call::Result;
-    using T = typename Call::template Operand<0>;
-    constexpr long width = detail::NormRows<Call, 1>::width;
-    const long rows = detail::NormRows<Call, 1>::rows(a.n);
-    const T *x = a.operand<T>(0), *dy = a.operand<T>(3);
-    const A* moments = a.operand<A>(2);
-    for (long first = begin; first < end; first += kernel::column_block) {
-      const long count = end - first < kernel::column_block ? end - first : kernel::column_block;
-      kernel::column_sums<A>(rows, count, {a.result<A>() + first}, [=](long r, long c) {
-        const A g = static_cast<A>(dy[r * width + first + c]);
-        if constexpr (Call::config().beta) return g;
-        else return g * ((static_cast<A>(x[r * width + first + c]) - moments[2 * r]) * moments[2 * r + 1]);
-      });
-    }
-  }
 };
-TENON_EXACT_END
 
 constexpr void LayerNorm::derivative(Derivative& d) {
   const int x = d.operand(0), gamma = d.operand(1);

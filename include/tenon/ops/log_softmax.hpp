@@ -4,7 +4,7 @@
 #include <tenon/ops/softmax.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-TENON_EXACT_BEGIN
+
 /// Logarithm of softmax, without its overflow and underflow:  y = x - max - log(sum of exp(x - max))
 ///
 /// x           any shape of rank 1 or more; floating-point
@@ -16,12 +16,7 @@ struct LogSoftmax : AlongAxis<LogSoftmax, "LogSoftmax"> {
     const int sum = d.call_with<ReduceSum>(kept_axis(d.config<LogSoftmax>(), d.type(0).rank), d.gradient());
     d.flows_to(0, d.call<Sub>(d.gradient(), d.call<Mul>(d.call<Exp>(d.result()), sum)));
   }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    detail::softmax_along<Call, true>(LogSoftmax::split<Call>(a.n), a, begin, end);
-  }
 };
-TENON_EXACT_END
 
 /// Logarithm of softmax along an axis, the last one by default.
 template <int axis = -1>

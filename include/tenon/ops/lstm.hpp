@@ -9,12 +9,6 @@
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-/// Which operands of a call, behind x and the two weights, there are. `From` is the place of x.
-template <class Call, int From = 0>
-struct LstmOperands {
-  static constexpr bool bias = Call::operands > From + 3 && Call::operand(From + 3).rank == 1;
-  static constexpr bool state = Call::operands > From + 3 + bias;
-};
 constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
   const TensorType &x = in[0], &input_weight = in[1], &weight = in[2];
   const bool bias = in.count > 3 && in[3].rank == 1;
@@ -55,32 +49,6 @@ struct LstmStates : Operator<LstmStates, "LSTMStates"> {
     if (error.empty()) t.extent[2] = 6 * in[2][1];
     return t;
   }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return long(Call::result[1]) * (Call::operand(1).count(1) + Call::operand(2).count(1)) / 16;
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return long(kernel::lstm_workspace<typename Call::Result>(Call::operand(0)[2], Call::operand(2)[1]));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    using Has = detail::LstmOperands<Call>;
-    const kernel::Lstm<T> layer{Call::result[1],
-                                Call::operand(0)[2],
-                                Call::operand(2)[1],
-                                Call::config().reverse != 0,
-                                a.operand<T>(1),
-                                a.operand<T>(2),
-                                Has::bias ? a.operand<T>(3) : nullptr,
-                                Has::state ? a.operand<T>(3 + Has::bias) : nullptr};
-    kernel::lstm(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
-  }
 };
 
 /// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c behind that of
@@ -93,33 +61,6 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
     TensorType t = in[0];
     t.extent[2] = in[1][0];
     return in.count > 3 ? detail::with_state(t, in[1][1]) : t;
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16;
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return long(kernel::lstm_grad_workspace<typename Call::Result>(Call::operand(1)[1]));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr bool last = Call::config().last;
-    const T *const all_h = last ? nullptr : a.operand<T>(2), *const last_states = last ? a.operand<T>(2) : nullptr;
-    const kernel::Lstm<T> layer{Call::operand(0)[1],
-                                0,
-                                Call::operand(1)[1],
-                                Call::config().reverse != 0,
-                                nullptr,
-                                a.operand<T>(1),
-                                nullptr,
-                                Call::operands > 3 ? a.operand<T>(3) : nullptr};
-    kernel::lstm_grad(layer, a.operand<T>(0), all_h, last_states, a.result<T>(), begin, end, a.workspace);
   }
 };
 
@@ -168,22 +109,6 @@ struct Lstm : Operator<Lstm, "LSTM"> {
     d.flows_to(3, d.call_with<Split>({1, features, hidden, 0, features + hidden}, both));
     if (bias) d.flows_to(bias, gates);
     if (first) d.flows_to(first, d.call_with<Concat>({1}, rule.first_through(gates, weight), rule.state_of(loop)));
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr long steps = Call::operand(0)[1], hidden = Call::result[2], width = parts * hidden;
-    if constexpr (Call::config().last) {
-      for (long sample = begin; sample < end; ++sample) {
-        const T* const state = a.operand<T>(0) + (sample * steps + (Call::config().reverse ? 0 : steps - 1)) * width;
-        kernel::copy_row(state + h * hidden, a.result<T>() + sample * 2 * hidden, hidden);
-        kernel::copy_row(state + c * hidden, a.result<T>() + (sample * 2 + 1) * hidden, hidden);
-      }
-    } else detail::copy_states(a.operand<T>(0), steps, width, hidden, h, a.result<T>(), begin, end);
   }
 };
 

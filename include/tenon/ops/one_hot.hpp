@@ -1,6 +1,7 @@
 // Class numbers as vectors of zeros and a one.
 #pragma once
 #include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/movement/one_hot.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// A new last axis in which the element at the number's place is `on`, the others `off`.
@@ -30,21 +31,6 @@ struct OneHot : Operator<OneHot, "OneHot"> {
             .among = -1,
             .have = "places of the last axis of",
             .advice = "give one_hot a larger depth"};
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::operand(0).count(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr Config c = Call::config();
-    for (long i = begin; i < end; ++i) {
-      const long number = long(a.operand<typename Call::template Operand<0>>(0)[i]);
-      T* const row = a.result<T>() + i * c.depth;
-      for (int k = 0; k < c.depth; ++k) row[k] = static_cast<T>(c.off);
-      if (number >= 0 && number < c.depth) row[number] = static_cast<T>(c.on);
-    }
   }
 };
 

@@ -1,7 +1,6 @@
 // A border of a constant around a tensor.
 #pragma once
-#include <cstring>
-
+#include <tenon/kernel/cpu/movement/pad.hpp>
 #include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -45,21 +44,6 @@ struct Pad : Operator<Pad, "PadV3"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<Slice>(window(d.config<Pad>(), d.type(0)), d.gradient()));
-  }
-  template <class Call>
-  static constexpr kernel::Window sizes(long n) {
-    return detail::window_sizes(window(Call::config(), Call::operand(0)), Call::result, Call::operand(0), n);
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return sizes<Call>(n).rows();
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    T value;
-    std::memcpy(&value, &a.immediate, sizeof(T));
-    kernel::window_put(sizes<Call>(a.n), a.operand<T>(0), a.result<T>(), value, begin, end);
   }
 };
 

@@ -1,8 +1,7 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
 #include <tenon/graph/conv_max_pool.hpp>
-#include <tenon/kernel/cpu/elementwise/fused.hpp>
-#include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
+#include <tenon/kernel/cpu/pool/pool2d_kernel.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
 
@@ -30,24 +29,6 @@ constexpr Pool2dAttributes pool_attributes(const Pool2dOptions& o, const TensorT
   a.top = v.before, a.left = h.before, a.oh = v.extent, a.ow = h.extent;
   return a;
 }
-constexpr kernel::Pool2dSizes pool_sizes(const TensorType& x, const Pool2dAttributes& a) {
-  return {x.size(0, 1) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
-}
-// The sizes of a call are a constant but for the batch.
-template <class Call, bool of_result>
-inline constexpr kernel::Pool2dSizes one_sample =
-    pool_sizes(of_result ? Call::result : Call::operand(0), Call::settings);
-template <class Call, bool of_result>
-constexpr kernel::Pool2dSizes pool_sizes(long n) {
-  kernel::Pool2dSizes s = one_sample<Call, of_result>;
-  if constexpr (Call::result.batched()) s.planes *= n;
-  return s;
-}
-// With NCHW16n images the planes of all blocks are the items.
-constexpr KernelWork pool_nchw16n_work(const TensorType& y, const TensorType& x, long n) {
-  const long planes = whole_blocks(n) / block_samples * x[1];
-  return {planes, (x.span(2, 4) + y.span(2, 4)) * block_samples / 4 + 1, 0};
-}
 constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool2dAttributes& a, Sentence& error) {
   TensorType y = x;
   if (!error.empty()) return y;
@@ -57,77 +38,24 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
     error << op << " got a stride of " << a.stride_h << " x " << a.stride_w << ", the least is 1";
   else if (a.oh < 1 || a.ow < 1)
     error << op << " got an input " << x << " smaller than its window [" << a.kh << "," << a.kw << "]";
+  else if (a.top >= a.kh || a.left >= a.kw || (a.oh - 1) * a.stride_h - a.top >= x[2] ||
+           (a.ow - 1) * a.stride_w - a.left >= x[3])
+    error << op << " got a padding of the size of its window [" << a.kh << "," << a.kw
+          << "]: windows in the padding alone have no element; pad by less";
   else y.extent[2] = a.oh, y.extent[3] = a.ow;
   return y;
 }
 }  // namespace detail
 
-TENON_EXACT_BEGIN
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr bool epilogue = true;
   static constexpr int operands_before_epilogue = 2, channel_axis = 1;
   using Config = Pool2dAttributes;
-  static constexpr bool linear_work = true;
   static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    const kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
-    // the other ways are not compiled then
-    if constexpr (std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(detail::one_sample<Call, true>))
-      kernel::max_pool2d_backward_2x2(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
-    else kernel::max_pool2d_backward(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
-    finish<Call>(a, begin, end, Call::result.span(2, 4));
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::pool_nchw16n_work(Call::operand(1), Call::result, n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    constexpr int bands = bands_of<Call>();
-    constexpr long channels = Call::result[1], elements = Call::result.span(2, 4) * block_samples / bands;
-    kernel::Pool2dSizes sizes = detail::pool_sizes<Call, true>(a.n);
-    sizes.h /= bands, sizes.oh /= bands;
-    for (long band = begin * bands; band < end * bands; ++band) {
-      kernel::nchw16n_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band,
-                                          band + 1);
-      if constexpr (Call::steps > 0)
-        kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
-    }
-  }
-
- private:
-  // Windows that do not overlap cut a plane into bands, each as good as a plane. An epilogue finds a small one in the
-  // nearest cache.
-  template <class Call>
-  static constexpr int bands_of() {
-    constexpr Config c = Call::config();
-    constexpr int most = 8 << 10, rows = Call::result[2], row = Call::result[3] * block_samples * int(sizeof(float));
-    int bands = 1;
-    if (c.kh == c.stride_h && c.top == 0 && c.oh * c.kh == rows)
-      while (rows / bands * row > most && bands < c.oh) ++bands;
-    while (c.oh % bands) ++bands;
-    return bands;
-  }
-  template <class Call>
-  static void finish(const Arguments& a, long begin, long end, long elements) {
-    if constexpr (Call::steps > 0)
-      for (long plane = begin; plane < end; ++plane)
-        kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
-  }
 };
 
 /// The largest element of each window; the first one in row-major order wins a tie.
@@ -138,7 +66,6 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
-  static constexpr bool linear_work = true;
   static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
@@ -146,24 +73,6 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient()));
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    kernel::max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::pool_nchw16n_work(Call::result, Call::operand(0), n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_max_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(), begin,
-                               end);
   }
 };
 
@@ -177,7 +86,6 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
       return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad};
     }
   };
-  static constexpr bool linear_work = true;
   static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
@@ -186,29 +94,6 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     return x;
   }
   static constexpr void derivative(Derivative& d);
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return long(kernel::pool2d_backward_workspace<typename Call::Result>(detail::one_sample<Call, true>));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    kernel::avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.result<T>(),
-                                Call::config().count_include_pad != 0, begin, end, a.workspace);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::pool_nchw16n_work(Call::operand(0), Call::result, n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_avg_pool2d_backward(detail::pool_sizes<Call, true>(a.n), a.operand<float>(0), a.result<float>(),
-                                        Call::config().count_include_pad != 0, begin, end);
-  }
 };
 
 /// The mean of each window.
@@ -220,7 +105,6 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 /// source      MindSpore's AvgPool
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
-  static constexpr bool linear_work = true;
   static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
@@ -235,27 +119,7 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
                       {c.kh, c.kw, c.stride_h, c.stride_w, c.top, c.left, c.oh, c.ow, c.count_include_pad, x[2], x[3]},
                       d.gradient()));
   }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    kernel::avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(),
-                       Call::config().count_include_pad != 0, begin, end);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::pool_nchw16n_work(Call::result, Call::operand(0), n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_avg_pool2d(detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
-                               Call::config().count_include_pad != 0, begin, end);
-  }
 };
-TENON_EXACT_END
 
 constexpr void AvgPool2dGrad::derivative(Derivative& d) {
   d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>(), d.gradient()));

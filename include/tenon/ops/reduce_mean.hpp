@@ -1,5 +1,6 @@
 // Mean over axes.
 #pragma once
+#include <tenon/kernel/cpu/reduce/reduce_mean_grad.hpp>
 #include <tenon/ops/reduction.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -11,17 +12,6 @@ struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
     return BroadcastTo::shape(in, wanted, error);
   }
   static constexpr void derivative(Derivative& d);
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::RowLayout<Call>::items(n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using C = Compute<typename Call::Result>;
-    const long elements = Call::result.count(a.n) / Call::operand(0).count(a.n);
-    const C count = static_cast<C>(elements);
-    kernel::elementwise<Call>(a, begin, end, [count](auto g) { return static_cast<C>(g) / count; });
-  }
 };
 
 /// Mean over axes.

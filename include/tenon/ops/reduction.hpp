@@ -1,6 +1,6 @@
 // Base of operators that combine the elements along axes to one.
 #pragma once
-#include <tenon/kernel/cpu/reduce/reduce.hpp>
+#include <tenon/kernel/cpu/reduce/reduction.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/reshape.hpp>
 
@@ -59,27 +59,7 @@ struct Reduction : Operator<Op, Name> {
   static constexpr long reduced_count(long n) {
     return Call::operand(0).count(n) / (Call::result.count(n) ? Call::result.count(n) : 1);
   }
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.count(n);
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return reduced_count<Call>(n) + 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using R = typename Call::Result;
-    using A = decltype(accumulator<R>());
-    constexpr unsigned mask = unsigned(Call::config().mask);
-    const long count = reduced_count<Call>(a.n);
-    if constexpr (requires { Op::divisor(count); })
-      kernel::reduce_call<Call, mask>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
-    else kernel::reduce_call<Call, mask>(a, begin, end, Op::template start<A>(), Combine{}, Finish<R>{count});
-  }
-
- private:
-  // Named, so that a kernel is compiled once for all shapes.
+  // What a kernel is compiled with: named, so that there is one for all shapes.
   struct Combine {
     template <class A>
     A operator()(A x, A y) const {

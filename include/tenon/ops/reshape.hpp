@@ -37,12 +37,6 @@ struct Reshape : Operator<Reshape, "Reshape"> {
     return t;
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<Reshape>(to(d.type(0)), d.gradient())); }
-  template <class Call>
-  static constexpr long items(long) {
-    return 0;
-  }
-  template <class Call>
-  static void run(const Arguments&, long, long) {}
 };
 
 namespace detail {

@@ -1,6 +1,6 @@
 // A regular part of a tensor.
 #pragma once
-#include <tenon/kernel/cpu/movement/window.hpp>
+#include <tenon/kernel/cpu/movement/slice.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -38,25 +38,6 @@ struct SliceWindow {
 };
 enum SliceFault : int { fits, too_many_ranges, step_of_zero, part_of_batch, no_element };
 
-namespace detail {
-/// The window as its kernel wants it, from the types of the whole and of the part.
-constexpr kernel::Window window_sizes(const SliceWindow& c, const TensorType& whole, const TensorType& part, long n) {
-  kernel::Window w;
-  for (int axis = 0; axis < whole.rank; ++axis) {
-    const int k = axis - c.axis(0);
-    if (k < 0) w.outer *= whole.size(axis, n);
-    else if (k >= kernel::window_axes) w.inner *= whole.size(axis, n);
-    else {
-      w.whole[k] = whole.size(axis, n);
-      w.part[k] = part.size(axis, n);
-      w.first[k] = c.first[k] < 0 ? -c.first[k] * n : c.first[k];
-      w.step[k] = c.step[k];
-    }
-  }
-  return w;
-}
-}  // namespace detail
-
 struct Slice;
 
 /// dy at its place in a tensor of zeros. Operand: dy. Not for users.
@@ -64,19 +45,6 @@ struct SliceGrad : Operator<SliceGrad, "StridedSliceGrad"> {
   using Config = SliceWindow;  // part: extents of the result
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return c.applied_to(in[0]); }
   static constexpr void derivative(Derivative& d);
-  template <class Call>
-  static constexpr kernel::Window window(long n) {
-    return detail::window_sizes(Call::config(), Call::result, Call::operand(0), n);
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return window<Call>(n).rows();
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = kernel::Moved<typename Call::Result>;
-    kernel::window_put(window<Call>(a.n), a.operand<T>(0), a.result<T>(), T(0), begin, end);
-  }
 };
 
 /// A regular part of a tensor.
@@ -100,19 +68,6 @@ struct Slice : Operator<Slice, "StridedSlice"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<SliceGrad>(whole(d.config<Slice>(), d.type(0)), d.gradient()));
-  }
-  template <class Call>
-  static constexpr kernel::Strided copy(long n) {
-    return detail::window_sizes(Call::config(), Call::operand(0), Call::result, n).cut();
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::strided_items(copy<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = kernel::Moved<typename Call::Result>;
-    kernel::strided_copy(copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
 };
 constexpr void SliceGrad::derivative(Derivative& d) {

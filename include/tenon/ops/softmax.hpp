@@ -7,7 +7,7 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// The axis of a softmax, and what its operators share: shape rule and items.
+/// The axis of a softmax, and the shape rule that its operators share.
 struct SoftmaxAxis {
   int axis = -1;
 };
@@ -21,37 +21,9 @@ struct AlongAxis : Operator<Op, Name> {
       error << Op::name << " needs a floating-point operand, got " << tenon::name(in[0].dtype) << " " << in[0];
     return in[0];
   }
-  template <class Call>
-  static constexpr kernel::AxisSplit split(long n) {
-    return kernel::axis_split(Call::result, normalized_axis(Call::config().axis, Call::result.rank), n);
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::axis_items(split<Call>(n));
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return 16 * (Call::result.count(n) / (items<Call>(n) + 1) + 1);
-  }
 };
 /// The axis as the mask of a reduction that keeps it.
 constexpr ReduceAxes kept_axis(const SoftmaxAxis& c, int rank) { return {1 << normalized_axis(c.axis, rank), 1, 0}; }
-
-TENON_EXACT_BEGIN
-namespace detail {
-// Unrolled code has its few elements as a constant.
-template <class Call, bool logarithm>
-inline void softmax_along(const kernel::AxisSplit& s, const Arguments& a, long begin, long end) {
-  using T = typename Call::Result;
-  const T* const x = a.operand<T>(0);
-  T* const y = a.result<T>();
-  if constexpr (is_unrolled<Call>)
-    if (s.inner == 1)
-      return kernel::softmax_rows<Compute<T>, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count,
-                                                         x + (x == y ? end : s.outer) * s.count);
-  kernel::softmax<Compute<T>, logarithm>(s, x, y, begin, end);
-}
-}  // namespace detail
 
 /// y (dy - sum of y dy), along the axis. Operands: y, dy. Not for users.
 struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
@@ -63,17 +35,6 @@ struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
     const int s = d.call_with<ReduceSum>(axes, d.call<Mul>(y, g)), t = d.call_with<ReduceSum>(axes, d.call<Mul>(y, h));
     d.flows_to(0, d.call<Sub>(d.call<Mul>(h, d.call<Sub>(g, s)), d.call<Mul>(g, t)));
     d.flows_to(1, d.call_with<SoftmaxGrad>(c, y, h));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    const kernel::AxisSplit s = SoftmaxGrad::split<Call>(a.n);
-    const T *const y = a.operand<T>(0), *const dy = a.operand<T>(1);
-    if constexpr (is_unrolled<Call> && SoftmaxGrad::split<Call>(1).inner == 1)
-      for (long row = begin; row < end; ++row)
-        kernel::softmax_backward_row<Compute<T>>(y + row * s.count, dy + row * s.count, a.result<T>() + row * s.count,
-                                                 s.count);
-    else kernel::softmax_backward<Compute<T>>(s, y, dy, a.result<T>(), begin, end);
   }
 };
 
@@ -87,12 +48,7 @@ struct Softmax : AlongAxis<Softmax, "Softmax"> {
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<SoftmaxGrad>(d.config<Softmax>(), d.result(), d.gradient()));
   }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    detail::softmax_along<Call, false>(Softmax::split<Call>(a.n), a, begin, end);
-  }
 };
-TENON_EXACT_END
 
 /// Softmax along an axis, the last one by default: `softmax(scores)`, `softmax<1>(x)`.
 template <int axis = -1>

@@ -3,6 +3,7 @@
 #include <array>
 #include <tuple>
 
+#include <tenon/kernel/cpu/movement/split.hpp>
 #include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -39,19 +40,6 @@ struct Split : Operator<Split, "Split"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<SliceGrad>(window(d.config<Split>(), d.type(0)), d.gradient()));
-  }
-  template <class Call>
-  static constexpr kernel::Strided copy(long n) {
-    return detail::window_sizes(window(Call::config(), Call::operand(0)), Call::operand(0), Call::result, n).cut();
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::strided_items(copy<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = kernel::Moved<typename Call::Result>;
-    kernel::strided_copy(copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
 };
 

@@ -1,6 +1,6 @@
 // Permutation of axes.
 #pragma once
-#include <tenon/kernel/cpu/movement/strided.hpp>
+#include <tenon/kernel/cpu/movement/transpose.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -44,27 +44,6 @@ struct Transpose : Operator<Transpose, "Transpose"> {
     Config back{d.type(0).rank, {}};
     for (int k = 0; k < back.axes; ++k) back.order[order[k]] = k;
     d.flows_to(0, d.call_with<Transpose>(back, d.gradient()));
-  }
-
-  template <class Call>
-  static constexpr kernel::Strided copy(long n) {
-    constexpr TensorType x = Call::operand(0);
-    int order[max_rank]{};
-    positive(Call::config(), x.rank, order);
-    long stride[max_rank]{}, next = 1;
-    for (int axis = x.rank - 1; axis >= 0; --axis) stride[axis] = next, next *= x.size(axis, n);
-    kernel::Strided s;
-    for (int k = 0; k < x.rank; ++k) s.add(x.size(order[k], n), stride[order[k]]);
-    return s;
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::strided_items(copy<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = kernel::Moved<typename Call::Result>;
-    kernel::strided_copy(copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include <tenon/kernel/cpu/movement/triangle.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -23,26 +24,6 @@ struct Triangle : Operator<Triangle, "Triangle"> {
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<Triangle>();
     d.flows_to(0, d.call_with<Triangle>({c.upper, c.diagonal, 0}, d.gradient()));
-  }
-  // rows
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.count(n) / Call::result.last();
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr Config c = Call::config();
-    constexpr TensorType y = Call::result;
-    constexpr long columns = y.last();
-    const long rows = y.size(y.rank - 2, a.n);
-    for (long item = begin; item < end; ++item) {
-      const T* const from = a.operand<T>(0) + item * columns;
-      T* const to = a.result<T>() + item * columns;
-      const long border = item % rows + c.diagonal;
-      for (long k = 0; k < columns; ++k)
-        to[k] = (c.upper ? k >= border : k <= border) ? from[k] : static_cast<T>(c.value);
-    }
   }
 };
 

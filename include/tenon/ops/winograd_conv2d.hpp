@@ -1,28 +1,13 @@
 // Convolution by Winograd's minimal filtering.
 #pragma once
-#include <tenon/kernel/cpu/winograd/conv2d.hpp>
-#include <tenon/kernel/cpu/winograd/weight_gradient.hpp>
+#include <tenon/kernel/cpu/winograd/conv2d_kernel.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
-#include <tenon/ops/conv2d_epilogue.hpp>
-#include <tenon/ops/conv2d_sizes.hpp>
+#include <tenon/ops/conv2d_shape.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-[[gnu::noinline]] constexpr KernelWork winograd_forward_work(const kernel::Conv2dSizes& s, bool blocks) {
-  return conv_work(s, kernel::winograd_conv2d_items(s, blocks),
-                   std::size_t(kernel::winograd_conv2d_workspace(s, blocks)));
-}
-[[gnu::noinline]] constexpr KernelWork winograd_input_work(const kernel::Conv2dSizes& s, bool blocks) {
-  return conv_work(s, kernel::winograd_conv2d_backward_input_items(s, blocks),
-                   std::size_t(kernel::winograd_conv2d_backward_input_workspace(s, blocks)));
-}
-[[gnu::noinline]] constexpr KernelWork winograd_weight_work(const kernel::Conv2dSizes& s, bool blocks) {
-  return conv_work(s, kernel::winograd_conv2d_weight_items(s, blocks),
-                   std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks)));
-}
-
 // What convolution and its gradient for the input share.
 template <class Op, FixedString Name>
 struct Winograd : Operator<Op, Name> {
@@ -63,36 +48,6 @@ struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
     return y;
   }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::operand(0).size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::winograd_forward_work(sizes<Call>(n), false);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::winograd_forward_work(sizes<Call>(n), true);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    run_in<Call>(false, a, begin, end);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    run_in<Call>(true, a, begin, end);
-  }
-  template <class Call>
-  static void run_in(bool blocks, const Arguments& a, long begin, long end) {
-    const detail::Nchw16nEpilogue<Call> epilogue{a};
-    kernel::winograd_conv2d(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                            begin, end, a.workspace, detail::epilogue_of<Call>(epilogue));
-  }
 };
 
 /// The gradient of such a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
@@ -103,37 +58,6 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
     return x;
   }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::result.size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::winograd_input_work(sizes<Call>(n), false);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::winograd_input_work(sizes<Call>(n), true);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    run_in<Call>(false, a, begin, end);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    run_in<Call>(true, a, begin, end);
-  }
-  template <class Call>
-  static void run_in(bool blocks, const Arguments& a, long begin, long end) {
-    const detail::Nchw16nEpilogue<Call> epilogue{a};
-    kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1),
-                                           a.result<float>(), begin, end, a.workspace,
-                                           detail::epilogue_of<Call>(epilogue));
-  }
 };
 
 /// The gradient of such a convolution with respect to its weight, by F(3 x 3, 4 x 4). Operands: x, dy. Result: [O, C,
@@ -152,32 +76,6 @@ struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeig
     return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
   }
   static constexpr void derivative(Derivative& d);
-
-  template <class Call>
-  static constexpr kernel::Conv2dSizes one_sample =
-      detail::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
-  template <class Call>
-  static constexpr auto sizes(long n) {
-    return one_sample<Call>.of(Call::operand(0).size(0, n));
-  }
-  template <class Call>
-  static constexpr KernelWork work(long n) {
-    return detail::winograd_weight_work(sizes<Call>(n), false);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return detail::winograd_weight_work(sizes<Call>(n), true);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                   begin, end, a.workspace);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                   begin, end, a.workspace);
-  }
 };
 
 using WinogradDerivatives = detail::ConvDerivatives<WinogradConv2d, WinogradConv2dInput, WinogradConv2dWeight>;

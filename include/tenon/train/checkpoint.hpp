@@ -78,7 +78,8 @@ TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterLis
   std::vector<io::NamedTensor> result;
   for (int e = 0; e < list.entries(); ++e)
     if (list.table()[e].parameter && !list.table()[e].setting)
-      result.push_back({parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).data)});
+      result.push_back(
+          {parameter_name(list.table(), e), AnyTensor(list.table()[e].dims, 1, list.handle(e).values_at())});
   return result;
 }
 }  // namespace detail

@@ -63,10 +63,13 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
 class TrainState {
  public:
   TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(std::size_t(bytes), "the moments of an optimizer") {
-    std::memset(data(), 0, std::size_t(bytes));
+    std::memset(address(), 0, std::size_t(bytes));
     random()[0] = seed;
   }
-  std::byte* data() const { return data_.data(); }
+  /// For kernels.
+  std::byte* address() const { return data_.address(); }
+  /// For the host: what it reads between steps passes here.
+  std::byte* data() const { return detail::home(address()); }
   long bytes() const { return bytes_; }
   /// Seed and step, counted from 0.
   std::uint64_t* random() const { return reinterpret_cast<std::uint64_t*>(data()); }
@@ -77,7 +80,7 @@ class TrainState {
 
  private:
   long bytes_;
-  AlignedBytes data_;
+  TargetBytes data_;
 };
 
 }  // namespace tenon

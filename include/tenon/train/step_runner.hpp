@@ -116,6 +116,7 @@ class StepRunner {
   StepRunner(Net& net, const Optimizer& optimizer, Mode mode, ScaleOf<precision> scale = {})
       : net_(&net),
         mode_(mode),
+        target_(get_context().target()),
         state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed),
         scale_(scale),
         rules_(make_rules(optimizer)) {
@@ -138,6 +139,7 @@ class StepRunner {
   template <class List, class... C>
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
                                RunInfo& run, StepOutputs& outputs) {
+    const StepTarget scope(target_);
     check_members(*net_);  // a callback may have changed one
     check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
@@ -156,6 +158,7 @@ class StepRunner {
   template <class List, class... C>
   [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
                               StepOutputs& outputs) {
+    const StepTarget scope(target_);
     check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (options.pynative)
@@ -168,10 +171,11 @@ class StepRunner {
   template <class... X>
   void predict(void* const* results, long n, const X&... x) const {
     using Graph = PredictGraph<X...>;
+    const StepTarget scope(target_);
     if constexpr (options.graph && Unrolled<Graph>::possible)
-      if (mode_ == Mode::graph && n == 1 && (!Unrolled<Graph>::changes || none_frozen())) {
+      if (mode_ == Mode::graph && n == 1 && !computes_there() && (!Unrolled<Graph>::changes || none_frozen())) {
         check_members(*net_);
-        std::byte* const parameters = find_parameters();
+        std::byte* const parameters = home(find_parameters());
         const void* inputs[]{x.data()...};
         const FlushDenormals flush;
         return Unrolled<Graph>::run_into(results, parameters, state_.data(), inputs);
@@ -212,7 +216,7 @@ class StepRunner {
         const void* inputs[]{x.data()...};
         check_members(*net_);
         find_parameters();
-        const ExecutorPool::Lease lease(*predictors_, PredictGraph<X...>::program);
+        const ExecutorPool::Lease lease(*predictors_, program_here<PredictGraph<X...>>());
         Executor& executor = bound(*lease);
         executor.run(inputs, n);
         for (int k = 0; k < executor.program().outputs; ++k)
@@ -221,7 +225,7 @@ class StepRunner {
   }
   Executor& bound(Executor& executor) const {
     const ParameterList parameters(*net_);
-    executor.bind(parameters.base(), state_.data());
+    executor.bind(parameters.base(), state_.address());
     freeze_as_flagged(executor, parameters);
     return executor;
   }
@@ -249,15 +253,15 @@ class StepRunner {
   template <class Graph, class Row>
   void run_graph(const Row& row, StepOutputs& outputs, [[maybe_unused]] Storage& scratch) {
     if constexpr (Unrolled<Graph>::possible)
-      if (row.n == 1 && none_frozen()) {
-        std::byte* const parameters = find_parameters();
+      if (row.n == 1 && !computes_there() && none_frozen()) {
+        std::byte* const parameters = home(find_parameters());
         if (!scratch) scratch = Storage(unrolled_bytes);
         const FlushDenormals flush;
         const typename Unrolled<Graph>::Memory memory{scratch.data(), parameters, state_.data(), row.column};
         Unrolled<Graph>::run(memory);
         return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
       }
-    Executor& executor = bound(executors_.get(Graph::program));
+    Executor& executor = bound(executors_.get(program_here<Graph>()));
     executor.run(row.column, row.n);
     outputs.take(executor);
   }
@@ -290,7 +294,7 @@ class StepRunner {
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    bound(executors_.get(Update::program)).run(gradients_, 1);
+    bound(executors_.get(program_here<Update>())).run(gradients_, 1);
   }
   template <class T, class S>
   Tensor<T, S> scaled_one(const Tensor<T, S>&) const {
@@ -317,6 +321,7 @@ class StepRunner {
 
   Net* net_;
   Mode mode_;
+  TargetId target_;
   TrainState state_;
   [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_;

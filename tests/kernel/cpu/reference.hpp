@@ -13,8 +13,8 @@
 #include <tenon/kernel/cpu/gemm/tile.hpp>
 
 namespace reference {
-using tenon::kernel::Compute;
 using tenon::kernel::narrowed;
+using tenon::kernel::ProductSum;
 using tenon::kernel::widened;
 
 /// Small random numbers; integers from -9 to 9, or 0 to 9 where T has no sign.
@@ -59,10 +59,10 @@ void in_parts(long items, long parts, Body&& body) {
 /// in double with the sum of magnitudes for an error bound.
 template <class T>
 struct Chain {
-  Compute<T> sum = 0;
+  ProductSum<T> sum = 0;
   double exact = 0, magnitude = 0;
   void add(T a, T b) { add(a, b, sum); }
-  void add(T a, T b, Compute<T>& to) {
+  void add(T a, T b, ProductSum<T>& to) {
     to = tenon::fmadd(widened(a), widened(b), to);
     const double product = double(a) * double(b);
     exact += product, magnitude += product < 0 ? -product : product;
@@ -72,7 +72,7 @@ struct Chain {
   /// first and the second of each pair, and there are no segments. `finish` says that no step follows.
   void add_step(T a, T b) {
     constexpr bool pairs = std::is_same_v<T, tenon::bfloat16>;
-    constexpr long segment = 1024 / long(sizeof(Compute<T>)) * (pairs ? 2 : 1);
+    constexpr long segment = 1024 / long(sizeof(ProductSum<T>)) * (pairs ? 2 : 1);
     if (taken == segment && !(pairs && tenon::kernel::amx_permitted())) finish(), sum = 0, taken = 0;
     ++taken;
     if constexpr (!pairs) return add(a, b);
@@ -95,11 +95,11 @@ struct Chain {
     step = 0;
   }
   long taken = 0;  // steps of this segment
-  Compute<T> before = 0;
+  ProductSum<T> before = 0;
   bool any_before = false;
   int step = 0;
   T first[2]{};
-  Compute<T> half[2]{};
+  ProductSum<T> half[2]{};
 
   T rounded() const { return narrowed<T>(sum); }
   /// Is `value` as near to the exact sum as the format allows?

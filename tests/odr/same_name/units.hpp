@@ -9,7 +9,6 @@
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/matmul.hpp>
-#include <tenon/ops/product_update.hpp>
 #include <tenon/ops/relu.hpp>
 
 /// What an operator makes of 3 (or what remains of 3, if it is an update) on each way.

@@ -22,23 +22,6 @@ struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
   static constexpr bool effect = true, half_gradient = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  static constexpr bool linear_work = true;
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.count(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return 8;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    constexpr Config config = Call::config();
-    tenon::kernel::adam<config.use_nesterov != 0, config.use_amsgrad != 0>(
-        a.operand<float>(config.use_amsgrad ? 5 : 4), a.operand<typename Call::template Operand<1>>(1), a.target<T>(0),
-        a.target<T>(2), a.target<T>(3), a.target<T>(config.use_amsgrad ? 4 : 3), begin, end);
-  }
 };
 TENON_EXACT_END
 }  // namespace ops

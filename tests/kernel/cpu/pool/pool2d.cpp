@@ -15,7 +15,7 @@ using kernel::Pool2dSizes;
 
 namespace {
 template <class T>
-using Value = std::conditional_t<std::is_integral_v<T>, T, kernel::Compute<T>>;
+using Value = Compute<T>;
 
 /// Calls body(position in the plane) for the elements of x in window (i, j), row by row.
 template <class Body>

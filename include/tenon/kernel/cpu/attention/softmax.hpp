@@ -6,6 +6,7 @@
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/kernel/cpu/reduce/axis.hpp>
+#include <tenon/kernel/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -203,3 +204,75 @@ inline void softmax_backward(const AxisSplit& s, const T* y, const T* dy, T* dx,
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Softmax;
+struct SoftmaxGrad;
+struct LogSoftmax;
+}  // namespace ops
+
+namespace kernel::detail {
+// The work of an operator along an axis.
+struct AxisWork {
+  template <class Call>
+  static constexpr kernel::AxisSplit split(long n) {
+    return kernel::axis_split(Call::result, normalized_axis(Call::config().axis, Call::result.rank), n);
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::axis_items(split<Call>(n));
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return 16 * (Call::result.count(n) / (items<Call>(n) + 1) + 1);
+  }
+};
+
+TENON_EXACT_BEGIN
+// Unrolled code has its few elements as a constant.
+template <class Call, bool logarithm>
+inline void softmax_along(const kernel::AxisSplit& s, const Arguments& a, long begin, long end) {
+  using T = typename Call::Result;
+  const T* const x = a.operand<T>(0);
+  T* const y = a.result<T>();
+  if constexpr (is_unrolled<Call>)
+    if (s.inner == 1)
+      return kernel::softmax_rows<Compute<T>, logarithm>(x + begin * s.count, y + begin * s.count, end - begin, s.count,
+                                                         x + (x == y ? end : s.outer) * s.count);
+  kernel::softmax<Compute<T>, logarithm>(s, x, y, begin, end);
+}
+}  // namespace kernel::detail
+
+template <>
+struct Kernel<Cpu, ops::Softmax> : kernel::detail::AxisWork {
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::detail::softmax_along<Call, false>(split<Call>(a.n), a, begin, end);
+  }
+};
+template <>
+struct Kernel<Cpu, ops::LogSoftmax> : kernel::detail::AxisWork {
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::detail::softmax_along<Call, true>(split<Call>(a.n), a, begin, end);
+  }
+};
+template <>
+struct Kernel<Cpu, ops::SoftmaxGrad> : kernel::detail::AxisWork {
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    const kernel::AxisSplit s = split<Call>(a.n);
+    const T *const y = a.operand<T>(0), *const dy = a.operand<T>(1);
+    if constexpr (is_unrolled<Call> && split<Call>(1).inner == 1)
+      for (long row = begin; row < end; ++row)
+        kernel::softmax_backward_row<Compute<T>>(y + row * s.count, dy + row * s.count, a.result<T>() + row * s.count,
+                                                 s.count);
+    else kernel::softmax_backward<Compute<T>>(s, y, dy, a.result<T>(), begin, end);
+  }
+};
+TENON_EXACT_END
+
+}  // namespace tenon

@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 // meet the same taps go together. The chains are those of DirectConv.
 template <class T>
 class ChannelsLastConv {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   using P = Packed<T>;
   static constexpr long unit = steps_per_unit<T>, pitch = lane_pitch<A>, much = 256 << 10;  // bytes
 

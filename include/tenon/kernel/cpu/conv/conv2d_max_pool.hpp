@@ -3,7 +3,8 @@
 #pragma once
 #include <cstddef>
 
-#include <tenon/kernel/cpu/conv/sizes.hpp>
+#include <tenon/kernel/cpu/conv/call.hpp>
+#include <tenon/kernel/cpu/elementwise/fused.hpp>
 #include <tenon/kernel/cpu/pool/conv_max.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/conv/conv2d.hpp>
@@ -215,3 +216,88 @@ constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s) {
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Conv2dMaxPool;
+struct Conv2dMaxPoolArgmax;
+}  // namespace ops
+
+namespace kernel {
+namespace detail {
+constexpr Conv2dSizes pooling_sizes(const TensorType& x, const TensorType& w, TensorType y,
+                                    const ops::Conv2dAttributes& c) {
+  y.extent[2] = c.first, y.extent[3] = c.second;
+  return conv_sizes(x, w, y, c);
+}
+// A constant where it is defined, so that plans of memory are, too; the compiled part is asked at run time.
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork pooling_work(const Conv2dSizes& s) {
+  return conv_work(s, conv2d_max_pool_items(s), conv2d_max_pool_workspace(s.of(1)));
+}
+[[gnu::noinline]] TENON_INLINE constexpr KernelWork nchw16n_pooling_work(const Conv2dSizes& s) {
+  return conv_work(s, nchw16n_conv2d_items(s), nchw16n_conv2d_max_pool_workspace(s));
+}
+#else
+KernelWork pooling_work(const Conv2dSizes& s);
+KernelWork nchw16n_pooling_work(const Conv2dSizes& s);
+#endif
+}  // namespace detail
+
+TENON_EXACT_BEGIN
+/// The kernel of both operators. keeps: operand 2 is the room for the argmaxes.
+template <bool keeps>
+struct PoolingConv2d {
+  template <class Call>
+  static constexpr Conv2dSizes one_sample =
+      detail::pooling_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return detail::pooling_work(sizes<Call>(n));
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return detail::nchw16n_pooling_work(sizes<Call>(n));
+  }
+
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a), begin,
+                    end, a.workspace, steps<Call>(a, more_operands<Call>()));
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    nchw16n_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a),
+                            begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
+  }
+
+ private:
+  static float* argmaxes([[maybe_unused]] const Arguments& a) {
+    if constexpr (keeps) return a.changed<float>(2);
+    else return nullptr;
+  }
+  template <class Call>
+  static constexpr auto more_operands() {
+    return std::make_integer_sequence<int, Call::operands - Call::Op::operands_before_epilogue>();
+  }
+  template <class Call, int... K>
+  static auto steps(const Arguments& a, std::integer_sequence<int, K...>) {
+    using Steps = std::conditional_t<(Call::steps > 0), FusedFunction<float, typename Call::Joined>, SameSum>;
+    constexpr int first = Call::Op::operands_before_epilogue;
+    return PoolSteps<Steps, keeps, (Call::operand(first + K).count(1) > 1)...>{{a.operand<float>(first + K)...}};
+  }
+};
+TENON_EXACT_END
+}  // namespace kernel
+
+template <>
+struct Kernel<Cpu, ops::Conv2dMaxPool> : kernel::PoolingConv2d<false> {};
+template <>
+struct Kernel<Cpu, ops::Conv2dMaxPoolArgmax> : kernel::PoolingConv2d<true> {};
+
+}  // namespace tenon

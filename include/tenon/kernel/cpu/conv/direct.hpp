@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 
 template <class T>
 class DirectConv {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   using P = Packed<T>;
   static constexpr long unit = steps_per_unit<T>;
 

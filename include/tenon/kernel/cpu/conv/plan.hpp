@@ -104,9 +104,9 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
                    pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
-  const long lanes = round_up(c.rows, tile_step<Compute<T>>);
+  const long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
   // of few taps each
-  const long narrow = filled_columns<Compute<T>>(lanes) < tile_columns<Compute<T>>(2),
+  const long narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2),
              phases = c.step_h * c.step_w > 1 ? 4 : 0;
   // of few pixels and steps each
   const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;
@@ -120,7 +120,7 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
 // that meet only rows of padding. Tiles with channels as lanes leave out all of padding. What is the least work?
 template <class T>
 constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, long copies, int copy_step) {
-  constexpr long width = simd_width<Compute<T>>, step = tile_step<Compute<T>>;
+  constexpr long width = simd_width<ProductSum<T>>, step = tile_step<ProductSum<T>>;
   if (!may_be_channels_last<T>) {
     c.channels_last = false;
     return;
@@ -207,7 +207,7 @@ template <class T>
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
   choose_tiles<T>(c, s, s.kw, s.dilation_w);
   c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
-  choose_band<Compute<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
+  choose_band<ProductSum<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
   return c;
 }
 
@@ -240,7 +240,7 @@ template <class T>
   c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
   choose_tiles<T>(c, s, 1 + w.before + w.after, 1);
   c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
-  choose_band<Compute<T>>(c, h.before + h.after);
+  choose_band<ProductSum<T>>(c, h.before + h.after);
   return c;
 }
 
@@ -256,7 +256,7 @@ constexpr long sums_pitch(const ConvPlan& c) {
 template <class T>
 constexpr long packed_blocks(const ConvPlan& c) {
   // three tiles: the image is packed again for the next ones
-  constexpr long most_lanes = 3 * tile_columns<Compute<T>>(2) / tile_rows;
+  constexpr long most_lanes = 3 * tile_columns<ProductSum<T>>(2) / tile_rows;
   const long bytes = c.channels_last ? 3 * conv_weight_bytes : conv_weight_bytes,
              most = c.channels_last ? most_lanes : c.row_blocks;
   const long fitting = bytes / long(sizeof(float)) / tile_rows / (c.steps > 0 ? c.steps : 1);
@@ -272,7 +272,7 @@ constexpr std::size_t scratch_bytes(long elements, std::size_t size) {
 }
 template <class T>
 [[gnu::noinline]] constexpr ConvScratch conv_scratch(const ConvPlan& c) {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   constexpr bool widen = !std::is_same_v<A, T>;
   ConvScratch s{};
   s.starts = scratch_bytes(c.steps, sizeof(Tap));
@@ -309,7 +309,7 @@ struct ChannelsLastScratch {
 };
 template <class T>
 [[gnu::noinline]] constexpr ChannelsLastScratch channels_last_scratch(const ConvPlan& c) {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
   ChannelsLastScratch s{};
   s.starts = scratch_bytes(c.steps / c.image.planes, sizeof(PlaneTap));

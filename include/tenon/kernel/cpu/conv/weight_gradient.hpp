@@ -21,7 +21,7 @@ template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
   const Conv2dSizes sizes = detail::weight_sizes<T>(s);
-  return detail::weight_scratch<Compute<T>>(detail::weight_plan<T>(sizes), sizes).total;
+  return detail::weight_scratch<ProductSum<T>>(detail::weight_plan<T>(sizes), sizes).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
@@ -68,7 +68,7 @@ namespace detail {
 
 template <class T>
 class WeightGradient {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   using P = Packed<T>;
   static constexpr long unit = steps_per_unit<T>;  // samples that are taken together
 

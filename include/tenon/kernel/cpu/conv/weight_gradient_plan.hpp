@@ -60,7 +60,7 @@ constexpr Conv2dSizes weight_sizes(const Conv2dSizes& s) {
 
 template <class T>
 [[gnu::noinline]] constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   WeightPlan p{};
   p.image = forward_image<A>(s);
   p.rows = s.group_inputs() * s.taps(), p.columns = s.group_outputs();

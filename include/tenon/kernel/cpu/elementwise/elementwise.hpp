@@ -1,5 +1,7 @@
 // The loop behind every element-wise operator, single or fused, with broadcasting.
 #pragma once
+#include <cstring>
+
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -127,6 +129,13 @@ constexpr auto flat_kernel(std::integer_sequence<int, K...>) {
                      typename Call::template Operand<K>...>::run;
 }
 
+/// A call whose result is operand 0, of elements of so many bytes.
+template <std::size_t bytes>
+void copy_elements(const Arguments& a, long begin, long end) {
+  const std::size_t first = static_cast<std::size_t>(begin) * bytes;
+  std::memmove(a.result<char>() + first, a.operand<char>(0) + first, static_cast<std::size_t>(end) * bytes - first);
+}
+
 /// F should be one type for all shapes: the function of the operator.
 template <class Call, class F, bool blocks = false>
 inline void elementwise(const Arguments& a, long begin, long end, F f = F()) {
@@ -142,4 +151,45 @@ constexpr KernelWork elementwise_nchw16n_work(long n) {
 }
 
 }  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+/// An operator that says by `eval` what it does with one element of each operand, ops::Elementwise, and maybe by
+/// `copies` that this is nothing, ops::Copy.
+template <class Op>
+requires requires { typename Op::Function; }
+struct Kernel<Cpu, Op> {
+  using Function = typename Op::Function;
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, Function>(a, begin, end);
+  }
+  template <class Call>
+  static constexpr auto kernel() {
+    if constexpr (requires { requires Op::copies; }) return &kernel::copy_elements<sizeof(typename Call::Result)>;
+    else if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length)
+      return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
+    else return &run_kernel<Call>;
+  }
+  /// Without rows to walk, blocks of samples are one row as well, only longer.
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return kernel::RowLayout<Call>::flat;
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::elementwise_nchw16n_work<Call>(n);
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, Function, true>(a, begin, end);
+  }
+};
+
+}  // namespace tenon
 TENON_EXACT_END

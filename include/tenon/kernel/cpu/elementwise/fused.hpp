@@ -87,4 +87,38 @@ inline void apply_steps(const Arguments& a, long first, long count, long channel
 }
 
 }  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Fused;
+}
+
+template <>
+struct Kernel<Cpu, ops::Fused> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, typename Call::Joined>>(a, begin, end);
+  }
+  /// Without rows to walk, blocks of samples are one row as well, only longer.
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return kernel::RowLayout<Call>::flat;
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::elementwise_nchw16n_work<Call>(n);
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, typename Call::Joined>, true>(a, begin, end);
+  }
+};
+
+}  // namespace tenon
 TENON_EXACT_END

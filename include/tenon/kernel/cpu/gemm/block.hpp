@@ -15,7 +15,7 @@ struct ProductRows {
 
 template <class T>
 class GemmBlock {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   using P = Packed<T>;
   static constexpr bool widen = !std::is_same_v<A, T>;
   static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of so many steps
@@ -219,7 +219,7 @@ template <class T>
     if (amx_permitted()) return gemm_amx_block(plan, g, workspace, part);
 #endif
   if constexpr (by_pieces<T>)
-    if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<Compute<T>>) {
+    if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<ProductSum<T>>) {
       const long step = plan.swapped ? g.c_row : 1;
       return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns,
                          g.c + part.column0 * step, step);

@@ -28,9 +28,9 @@ constexpr std::size_t gemm_workspace(long m, long n, long k) {
     for (const bool deep : {false, steps_per_unit<T> > 1}) {
       const long rows = swapped ? n : m, columns = swapped ? m : n, widest = deep ? gemm_deep_columns : gemm_columns<T>;
       const long aside =
-          !swapped && std::is_same_v<Compute<T>, T> ? 0 : at_most(rows, gemm_most_aside<T>(columns, widest));
+          !swapped && std::is_same_v<ProductSum<T>, T> ? 0 : at_most(rows, gemm_most_aside<T>(columns, widest));
       const std::size_t bytes =
-          gemm_scratch<T>(rows, columns, k, aside, widest, deep ? gemm_deep_units : gemm_depth<Compute<T>>).total;
+          gemm_scratch<T>(rows, columns, k, aside, widest, deep ? gemm_deep_units : gemm_depth<ProductSum<T>>).total;
       most = bytes > most ? bytes : most;
     }
   return most;
@@ -41,7 +41,7 @@ template <class T>
 constexpr std::size_t gemm_workspace(const Gemm<T>& g) {
   const auto plan = detail::gemm_plan(g);
   const long last = plan.columns - (plan.column_chunks - 1) * plan.chunk_columns;
-  return !detail::by_amx<T> && detail::is_row_product(plan) && last >= detail::piece_lanes<Compute<T>>
+  return !detail::by_amx<T> && detail::is_row_product(plan) && last >= detail::piece_lanes<ProductSum<T>>
              ? 0
              : gemm_workspace<T>(g.m, g.n, g.k);
 }

@@ -57,7 +57,7 @@ template <class From, class To>
       if constexpr (width > 8)
         if (j + 8 <= n) store_lanes(load_lanes<8, To>(from + j), to + j), j += 8;
     }
-    if constexpr (std::is_same_v<To, Compute<From>>)
+    if constexpr (std::is_same_v<To, ProductSum<From>>)
       for (; j < n; ++j) to[j] = widened(from[j]);
     else
       for (; j < n; ++j) to[j] = narrowed<To>(from[j]);
@@ -229,7 +229,7 @@ inline void pack_every_second(const bfloat16* first, const bfloat16* second, lon
 
 /// to[j] = sums[j], rounded once. The sums are fresh: none is denormal.
 template <class T>
-inline void round_sums(const Compute<T>* sums, T* to, long n) {
+inline void round_sums(const ProductSum<T>* sums, T* to, long n) {
   long j = 0;
   if constexpr (std::is_same_v<T, bfloat16>) {
     constexpr int width = simd_width<float>;

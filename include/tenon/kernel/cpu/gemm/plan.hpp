@@ -46,7 +46,7 @@ constexpr Gemm<T> gemm_of(long m, long n, long k, bool a_transposed, bool b_tran
 
 /// Steps of k in one segment: 256, of double 128, of bfloat16 512.
 template <class T>
-inline constexpr long gemm_segment = segment_units<Compute<T>> * steps_per_unit<T>;
+inline constexpr long gemm_segment = segment_units<ProductSum<T>> * steps_per_unit<T>;
 
 namespace detail {
 // Products that AMX computes if the system permits it.
@@ -65,7 +65,7 @@ template <class A>
 inline constexpr long gemm_depth = segment_units<A>;
 template <class T>
 inline constexpr long gemm_columns = (steps_per_unit<T> > 1 ? gemm_pairs_width_bytes : gemm_width_bytes) /
-                                     sizeof(Compute<T>) / gemm_panel<Compute<T>> * gemm_panel<Compute<T>>;
+                                     sizeof(ProductSum<T>) / gemm_panel<ProductSum<T>> * gemm_panel<ProductSum<T>>;
 // A that lies ready in pairs costs nothing to be read again: then a block has few columns and many steps, several
 // segments, and is packed for more rows.
 inline constexpr long gemm_deep_units = 1024, gemm_deep_columns = 144;
@@ -84,7 +84,7 @@ constexpr long at_most(long a, long b) { return a < b ? a : b; }
 // Columns that scratch has room for, and rows of sums aside: the more, the fewer columns there are.
 template <class T>
 constexpr long gemm_width(long columns, long most_columns = gemm_columns<T>) {
-  return round_up(at_most(columns, most_columns), gemm_panel<Compute<T>>);
+  return round_up(at_most(columns, most_columns), gemm_panel<ProductSum<T>>);
 }
 template <class T>
 constexpr long gemm_most_aside(long columns, long most_columns = gemm_columns<T>) {
@@ -105,11 +105,11 @@ struct GemmPlan {
   long row_chunks, column_chunks, chunk_columns;
 
   // The sums of unrounded elements are C itself.
-  constexpr bool in_place() const { return std::is_same_v<Compute<T>, T> && !swapped && !by_rows; }
+  constexpr bool in_place() const { return std::is_same_v<ProductSum<T>, T> && !swapped && !by_rows; }
   constexpr bool deep() const {
     return steps_per_unit<T> > 1 && a_col == 1 && a_row % steps_per_unit<T> == 0 && k % steps_per_unit<T> == 0;
   }
-  constexpr long depth() const { return deep() ? gemm_deep_units : gemm_depth<Compute<T>>; }
+  constexpr long depth() const { return deep() ? gemm_deep_units : gemm_depth<ProductSum<T>>; }
   constexpr long block_columns() const { return deep() ? gemm_deep_columns : gemm_columns<T>; }
   // A tile has all its steps at once.
   constexpr bool at_once() const { return units() <= depth(); }
@@ -122,7 +122,9 @@ struct GemmPlan {
   }
   // Columns of one part. Rows that are handed out at once should be whole rows, else no processor fetches ahead what is
   // done with them.
-  constexpr long most_columns() const { return (by_rows && k <= gemm_depth<Compute<T>> / 2 ? 2 : 1) * block_columns(); }
+  constexpr long most_columns() const {
+    return (by_rows && k <= gemm_depth<ProductSum<T>> / 2 ? 2 : 1) * block_columns();
+  }
   // Rows of sums that take scratch.
   constexpr long rows_aside() const {
     return in_place() ? 0 : row_by_row() ? (by_amx<T> ? amx_square : tile_rows) : at_most(rows, most_rows());
@@ -138,7 +140,7 @@ constexpr long gemm_cost(long rows, long columns, long k, long width, bool rows_
 
 template <class T>
 constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false) {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   constexpr long width = simd_width<A>;
   const long straight = gemm_cost(g.m, g.n, g.k, width, g.b_col == 1);
   const long transposed = gemm_cost(g.n, g.m, g.k, width, g.a_row == 1) + g.m * g.n / 2;
@@ -174,8 +176,8 @@ struct GemmScratch {
 };
 template <class T>
 constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside,
-                                   long most_columns = gemm_columns<T>, long most_depth = gemm_depth<Compute<T>>) {
-  using A = Compute<T>;
+                                   long most_columns = gemm_columns<T>, long most_depth = gemm_depth<ProductSum<T>>) {
+  using A = ProductSum<T>;
   long depth = at_most(ceil_div(k, steps_per_unit<T>), most_depth), width = gemm_width<T>(columns, most_columns);
   if (width <= gemm_panel<A>) width = 2 * gemm_panel<A>;  // few columns may take two narrow panels
   if constexpr (by_amx<T>) depth = round_up(depth, amx_side), width = round_up(width, amx_square);

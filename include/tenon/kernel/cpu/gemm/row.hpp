@@ -17,7 +17,7 @@ inline constexpr long row_copied_steps = 64, row_gap = 16;
 // Units of four bytes, elements or pairs, are transposed in pieces of 16 bytes: a piece goes to its place while it is
 // loaded, and what is left to do inside of pieces needs the cheapest shuffles only.
 template <class T>
-inline constexpr bool by_pieces = (std::is_same_v<T, Compute<T>> && sizeof(T) == 4) || steps_per_unit<T> == 2;
+inline constexpr bool by_pieces = (std::is_same_v<T, ProductSum<T>> && sizeof(T) == 4) || steps_per_unit<T> == 2;
 template <class A>
 inline constexpr int piece_lanes = simd_width<A> < 8 ? 4 : 8;
 
@@ -63,7 +63,7 @@ template <class T>
 /// Is this a product of one row, b with its steps next to each other, and at least one group of columns?
 template <class T>
 constexpr bool is_row_product(const GemmPlan<T>& p) {
-  return p.rows == 1 && p.b_row == 1 && p.b_col != 1 && by_pieces<T> && p.columns >= piece_lanes<Compute<T>>;
+  return p.rows == 1 && p.b_row == 1 && p.b_col != 1 && by_pieces<T> && p.columns >= piece_lanes<ProductSum<T>>;
 }
 
 #if TENON_DEFINES
@@ -71,10 +71,10 @@ constexpr bool is_row_product(const GemmPlan<T>& p) {
 // chain being over a[p * a_step] * b[column * b_column + p].
 template <class T, int Groups>
 [[gnu::noinline]] void add_row_product(const T* a, long a_step, const T* b, long b_column, long k, long group,
-                                       Compute<T>* sums) {
-  constexpr int side = piece_lanes<Compute<T>>, unit = steps_per_unit<T>, fetched = Groups * side / 4;
+                                       ProductSum<T>* sums) {
+  constexpr int side = piece_lanes<ProductSum<T>>, unit = steps_per_unit<T>, fetched = Groups * side / 4;
   constexpr long ahead = 32 * unit;
-  using V = Simd<Compute<T>, side>;
+  using V = Simd<ProductSum<T>, side>;
   using Operand = Simd<Packed<T>, side>;
   const auto factor = [&](long p) __attribute__((always_inline)) {
     if constexpr (unit == 2)
@@ -117,8 +117,8 @@ template <class T, int Groups>
 
 // The same for row_groups groups side by side whose rows compete.
 template <class T>
-void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, long k, Compute<T>* sums) {
-  constexpr int rows = row_groups * piece_lanes<Compute<T>>;
+void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, long k, ProductSum<T>* sums) {
+  constexpr int rows = row_groups * piece_lanes<ProductSum<T>>;
   constexpr long copied_steps = row_copied_steps * steps_per_unit<T>,
                  copied_row = copied_steps + row_gap * steps_per_unit<T>;
   T copied[rows * copied_row];
@@ -131,7 +131,7 @@ void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, 
       if constexpr (is_half<T>) __builtin_memcpy(copied + s * copied_row, from, std::size_t(steps) * sizeof(T));
       else copy_row(from, copied + s * copied_row, steps);
     }
-    add_row_product<T, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<Compute<T>>, sums);
+    add_row_product<T, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<ProductSum<T>>, sums);
   }
 }
 
@@ -139,7 +139,7 @@ void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, 
 template <class T>
 [[gnu::noinline]] void row_product(const T* a, long a_step, const T* b, long b_column, long k, long columns, T* c,
                                    long c_step) {
-  using A = Compute<T>;
+  using A = ProductSum<T>;
   constexpr int side = piece_lanes<A>, wide = row_groups * side;
   // 32 rows find no place if they are 4 KB apart, 16 do if they are 2 KB apart.
   const bool compete = b_column * long(sizeof(T)) % 4096 == 0,

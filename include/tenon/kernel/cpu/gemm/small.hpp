@@ -112,7 +112,7 @@ template <class T, int n, int k, bool transposed>
 /// as [n, k] if transposed. Every element is the sum of Gemm.
 template <class T, int m, int n, int k, bool transposed>
 struct SmallProduct {
-  static constexpr bool computes = std::is_floating_point_v<T> && std::is_same_v<T, Compute<T>>;
+  static constexpr bool computes = std::is_floating_point_v<T> && std::is_same_v<T, ProductSum<T>>;
   static constexpr bool wide = !transposed && detail::small_width<T>(n) > 1;
   /// Rows are independent, cheap, and as many as there are: unrolled code for each.
   static constexpr bool by_rows = computes && m < 2 && k > 0 && n* k <= 128;

@@ -11,19 +11,19 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// The type that products of T are added in. Integers go through unsigned 64-bit numbers, which wrap around.
 template <class T>
-using Compute = std::conditional_t<std::is_integral_v<Accumulator<T>>, std::uint64_t, Accumulator<T>>;
+using ProductSum = std::conditional_t<std::is_integral_v<Accumulator<T>>, std::uint64_t, Accumulator<T>>;
 
 /// The type of packed operands of products of T: bfloat16 lies in pairs of two steps, which multiply in one
 /// instruction. A step that has no partner gets a zero.
 template <class T>
-using Packed = std::conditional_t<std::is_same_v<T, bfloat16>, Bfloat16Pair, Compute<T>>;
+using Packed = std::conditional_t<std::is_same_v<T, bfloat16>, Bfloat16Pair, ProductSum<T>>;
 template <class T>
 inline constexpr int steps_per_unit = std::is_same_v<T, bfloat16> ? 2 : 1;
 
 template <class T>
-[[gnu::always_inline]] inline Compute<T> widened(T value) {
-  if constexpr (std::is_integral_v<T>) return static_cast<Compute<T>>(static_cast<std::int64_t>(value));
-  else return static_cast<Compute<T>>(value);
+[[gnu::always_inline]] inline ProductSum<T> widened(T value) {
+  if constexpr (std::is_integral_v<T>) return static_cast<ProductSum<T>>(static_cast<std::int64_t>(value));
+  else return static_cast<ProductSum<T>>(value);
 }
 /// Units of steps in a segment of a long sum of products. A chain of fmadd rounds once per step to the size of all that
 /// it has added so far, so its error grows with its length; a sum of short chains, added one after the other, rounds
@@ -34,7 +34,7 @@ inline constexpr long segment_units = 1024 / sizeof(A);
 
 /// The one rounding at the end of a sum.
 template <class T>
-[[gnu::always_inline]] inline T narrowed(Compute<T> value) {
+[[gnu::always_inline]] inline T narrowed(ProductSum<T> value) {
   return static_cast<T>(value);
 }
 

@@ -51,3 +51,58 @@ inline void scatter_add(const I* index, long indices, const T* values, long rows
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Gather;
+struct GatherGrad;
+}  // namespace ops
+
+template <>
+struct Kernel<Cpu, ops::Gather> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::operand(1).count(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr TensorType table = Call::operand(0);
+    kernel::gather(a.operand<T>(0), table[0], table.span(1, table.rank),
+                   a.operand<typename Call::template Operand<1>>(1), a.result<T>(), begin, end);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::GatherGrad> {
+  template <class Call>
+  using Sum =
+      std::conditional_t<is_floating(Call::result.dtype), Accumulator<typename Call::Result>, typename Call::Result>;
+  template <class Call>
+  static constexpr long length = Call::result.span(1, Call::result.rank);
+  template <class Call>
+  static constexpr long sum_rows = length<Call> > 16384 ? 1 : 16384 / (length<Call> ? length<Call> : 1);
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(1).count(n) / (Call::result[0] + 1) + length<Call>;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return std::is_same_v<Sum<Call>, typename Call::Result> ? 0
+                                                            : sum_rows<Call> * length<Call> * long(sizeof(Sum<Call>));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using I = typename Call::template Operand<0>;
+    kernel::scatter_add(a.operand<I>(0), Call::operand(0).count(a.n), a.operand<T>(1), Call::result[0], length<Call>,
+                        a.result<T>(), begin, end, reinterpret_cast<Sum<Call>*>(a.workspace), sum_rows<Call>);
+  }
+};
+
+}  // namespace tenon

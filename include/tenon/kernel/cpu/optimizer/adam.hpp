@@ -3,6 +3,7 @@
 #include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/gemm/tile.hpp>
+#include <tenon/kernel/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -73,4 +74,53 @@ template <class T, class G>
 }
 
 }  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct ApplyAdam;
+struct ApplyAdamWeightDecay;
+}  // namespace ops
+
+template <>
+struct Kernel<Cpu, ops::ApplyAdam> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 8;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr auto config = Call::config();
+    kernel::adam<config.use_nesterov != 0, config.use_amsgrad != 0>(
+        a.operand<float>(config.use_amsgrad ? 5 : 4), a.operand<typename Call::template Operand<1>>(1), a.changed<T>(0),
+        a.changed<T>(2), a.changed<T>(3), a.changed<T>(config.use_amsgrad ? 4 : 3), begin, end);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::ApplyAdamWeightDecay> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 8;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    kernel::adam_weight_decay(a.operand<float>(4), a.operand<typename Call::template Operand<1>>(1), a.changed<T>(0),
+                              a.changed<T>(2), a.changed<T>(3), begin, end);
+  }
+};
+
+}  // namespace tenon
 TENON_EXACT_END

@@ -1,6 +1,8 @@
 // The gradient of max pooling over windows of 2 x 2 whose argmaxes are known (pool/conv_max.hpp).
 #pragma once
+#include <tenon/graph/kernel_entry.hpp>
 #include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
+#include <tenon/kernel/target.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -73,3 +75,56 @@ inline void spread_plane(const Pool2dSizes& s, const float* argmaxes, const floa
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct PoolArgmax;
+struct MaxPoolSpread;
+}  // namespace ops
+
+template <>
+struct Kernel<Cpu, ops::PoolArgmax> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long) {
+    return 0;
+  }
+  template <class Call>
+  static void run(const Arguments&, long, long) {}
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return true;
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long) {
+    return {};
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::MaxPoolSpread> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr kernel::Pool2dSizes sizes{
+      Call::result[1], Call::result[2], Call::result[3], Call::operand(0)[2], Call::operand(0)[3], 2, 2, 2, 2, 0, 0};
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::spread_argmaxes(sizes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1, 0};
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::nchw16n_spread_argmaxes(sizes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin,
+                                    end);
+  }
+};
+
+}  // namespace tenon

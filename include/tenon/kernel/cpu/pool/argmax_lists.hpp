@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <tenon/core/arena.hpp>
 #include <tenon/core/argmax_places.hpp>
 #include <tenon/core/nchw16n.hpp>
+#include <tenon/graph/kernel_entry.hpp>
+#include <tenon/kernel/target.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/reduce/channel_sums.hpp>
 #endif
@@ -221,4 +224,52 @@ TENON_INLINE void list_argmaxes(const ArgmaxPlanes& p, const float* argmaxes, co
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct MaxPoolList;
+struct SumOfLists;
+}  // namespace ops
+
+template <>
+struct Kernel<Cpu, ops::MaxPoolList> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr kernel::ArgmaxPlanes planes{Call::result[2], Call::result[3], Call::config().row,
+                                               Call::config().column, Call::config().split};
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::list_argmaxes(planes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1,
+            aligned(long(kernel::nchw16n_list_argmaxes_workspace(planes<Call>)))};
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::nchw16n_list_argmaxes(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<float>(1),
+                                  a.result<float>(), begin, end, a.workspace);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::SumOfLists> {
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0};
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    constexpr TensorType x = Call::operand(0);
+    kernel::list_sums({x[2], x[3], 0, 0}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
+  }
+};
+
+}  // namespace tenon
 TENON_EXACT_END

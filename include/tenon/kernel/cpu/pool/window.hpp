@@ -16,7 +16,7 @@ struct Pool2dSizes {
 namespace detail {
 // 16-bit floats compare and add up in float, all others as they are.
 template <class T>
-using PoolValue = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
+using PoolValue = Compute<T>;
 
 // The rows and columns of x under one window.
 struct PoolWindow {

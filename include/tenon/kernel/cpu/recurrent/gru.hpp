@@ -1,5 +1,6 @@
 // GRU: the time loops of a gated recurrent unit, forward and backward.
 #pragma once
+#include <tenon/kernel/cpu/recurrent/states.hpp>
 #include <tenon/kernel/cpu/recurrent/time_loop.hpp>
 
 TENON_EXACT_BEGIN
@@ -164,3 +165,102 @@ inline void gru_hidden_grad(long hidden, const A* gates, const A* states, A* res
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct GruStates;
+struct GruGrad;
+struct GruHiddenGrad;
+struct Gru;
+}  // namespace ops
+
+template <>
+struct Kernel<Cpu, ops::GruStates> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::result[1]) * Call::operand(1).count(1) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::gru_workspace<typename Call::Result>(Call::operand(1)[1]));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr bool bias = Call::operands > 2 && Call::operand(2).rank == 1, state = Call::operands > 2 + bias;
+    const kernel::Gru<T> layer{Call::result[1],
+                               Call::operand(1)[1],
+                               Call::config().reverse != 0,
+                               a.operand<T>(1),
+                               bias ? a.operand<T>(2) : nullptr,
+                               state ? a.operand<T>(2 + bias) : nullptr};
+    kernel::gru(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::GruGrad> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::gru_grad_workspace<typename Call::Result>(Call::operand(1)[1]));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr bool state = Call::operands > 3;
+    const kernel::Gru<T> layer{Call::operand(0)[1],
+                               Call::operand(1)[1],
+                               Call::config().reverse != 0,
+                               a.operand<T>(1),
+                               nullptr,
+                               state ? a.operand<T>(3) : nullptr};
+    kernel::gru_grad(layer, a.operand<T>(0), a.operand<T>(2), a.result<T>(), state, begin, end, a.workspace);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::GruHiddenGrad> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n) / Call::result[2];
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return Call::result[2];
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    kernel::gru_hidden_grad(Call::result[2] / 3, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::Gru> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr long steps = Call::operand(0)[1];
+    kernel::copy_states(a.operand<T>(0), steps, Call::operand(0)[2], Call::result[2], Call::Op::h, a.result<T>(), begin,
+                        end);
+  }
+};
+
+}  // namespace tenon

@@ -1,5 +1,6 @@
 // LSTM: the time loops of a long short-term memory, forward and backward.
 #pragma once
+#include <tenon/kernel/cpu/recurrent/states.hpp>
 #include <tenon/kernel/cpu/recurrent/time_loop.hpp>
 
 TENON_EXACT_BEGIN
@@ -222,3 +223,104 @@ void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct LstmStates;
+struct LstmGrad;
+struct Lstm;
+}  // namespace ops
+
+namespace kernel {
+/// Which operands of a call, behind x and the two weights, there are. `From` is the place of x.
+template <class Call, int From = 0>
+struct LstmOperands {
+  static constexpr bool bias = Call::operands > From + 3 && Call::operand(From + 3).rank == 1;
+  static constexpr bool state = Call::operands > From + 3 + bias;
+};
+}  // namespace kernel
+
+template <>
+struct Kernel<Cpu, ops::LstmStates> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::result[1]) * (Call::operand(1).count(1) + Call::operand(2).count(1)) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::lstm_workspace<typename Call::Result>(Call::operand(0)[2], Call::operand(2)[1]));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using Has = kernel::LstmOperands<Call>;
+    const kernel::Lstm<T> layer{Call::result[1],
+                                Call::operand(0)[2],
+                                Call::operand(2)[1],
+                                Call::config().reverse != 0,
+                                a.operand<T>(1),
+                                a.operand<T>(2),
+                                Has::bias ? a.operand<T>(3) : nullptr,
+                                Has::state ? a.operand<T>(3 + Has::bias) : nullptr};
+    kernel::lstm(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::LstmGrad> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return long(Call::operand(0)[1]) * Call::operand(1).count(1) / 16;
+  }
+  template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::lstm_grad_workspace<typename Call::Result>(Call::operand(1)[1]));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr bool last = Call::config().last;
+    const T *const all_h = last ? nullptr : a.operand<T>(2), *const last_states = last ? a.operand<T>(2) : nullptr;
+    const kernel::Lstm<T> layer{Call::operand(0)[1],
+                                0,
+                                Call::operand(1)[1],
+                                Call::config().reverse != 0,
+                                nullptr,
+                                a.operand<T>(1),
+                                nullptr,
+                                Call::operands > 3 ? a.operand<T>(3) : nullptr};
+    kernel::lstm_grad(layer, a.operand<T>(0), all_h, last_states, a.result<T>(), begin, end, a.workspace);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::Lstm> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using Op = typename Call::Op;
+    constexpr long steps = Call::operand(0)[1], hidden = Call::result[2], width = Op::parts * hidden;
+    if constexpr (Call::config().last) {
+      for (long sample = begin; sample < end; ++sample) {
+        const T* const state = a.operand<T>(0) + (sample * steps + (Call::config().reverse ? 0 : steps - 1)) * width;
+        kernel::copy_row(state + Op::h * hidden, a.result<T>() + sample * 2 * hidden, hidden);
+        kernel::copy_row(state + Op::c * hidden, a.result<T>() + (sample * 2 + 1) * hidden, hidden);
+      }
+    } else kernel::copy_states(a.operand<T>(0), steps, width, hidden, Op::h, a.result<T>(), begin, end);
+  }
+};
+
+}  // namespace tenon

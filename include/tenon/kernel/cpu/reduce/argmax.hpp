@@ -5,6 +5,7 @@
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/reduce/axis.hpp>
 #include <tenon/kernel/cpu/reduce/reduce.hpp>
+#include <tenon/kernel/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -56,3 +57,33 @@ inline void best_index(const AxisSplit& s, const T* x, std::int32_t* y, long beg
 
 }  // namespace tenon::kernel
 TENON_EXACT_END
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct ArgMax;
+}
+
+template <>
+struct Kernel<Cpu, ops::ArgMax> {
+  template <class Call>
+  static constexpr kernel::AxisSplit split(long n) {
+    return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n);
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::axis_items(split<Call>(n));
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(0).count(n) / (items<Call>(n) + 1) + 1;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::template Operand<0>;
+    kernel::best_index<Compute<T>, Call::config().smallest != 0>(split<Call>(a.n), a.operand<T>(0),
+                                                                 a.result<std::int32_t>(), begin, end);
+  }
+};
+
+}  // namespace tenon

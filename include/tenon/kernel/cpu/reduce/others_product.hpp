@@ -45,4 +45,39 @@ inline void others_product(const TensorType& type, unsigned mask, long n, const 
 }
 
 }  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct ReduceProdGrad;
+}
+
+template <>
+struct Kernel<Cpu, ops::ReduceProdGrad> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::operand(1).count(n);
+  }
+  template <class Call>
+  static constexpr long factors(long n) {
+    return Call::operand(1).count(n) ? Call::result.count(n) / Call::operand(1).count(n) : 0;
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return 4 * factors<Call>(n) + 1;
+  }
+  template <class Call>
+  static constexpr long workspace(long n) {
+    return factors<Call>(n) * long(sizeof(Accumulator<typename Call::Result>));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using A = Accumulator<T>;
+    kernel::others_product(Call::result, unsigned(Call::config().mask), a.n, a.operand<T>(0), a.operand<T>(1),
+                           a.result<T>(), begin, end, reinterpret_cast<A*>(a.workspace));
+  }
+};
+
+}  // namespace tenon
 TENON_EXACT_END

@@ -4,7 +4,7 @@
 #include <tenon/kernel/cpu/elementwise/fused.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::ops::detail {
+namespace tenon::inline TENON_ABI::kernel {
 
 // What applies the epilogue of Call to complete channels of a sample, or to complete rows of a channel in blocks of
 // samples; empty without one.
@@ -14,14 +14,14 @@ struct PlaneEpilogue {
   void operator()(long sample, long first, long count) const {
     constexpr long channels = Call::result[1], plane = Call::result.span(2, 4);
     for (long c = first; c < first + count; ++c)
-      kernel::apply_steps<Call, false>(arguments, (sample * channels + c) * plane, plane, c);
+      apply_steps<Call, false>(arguments, (sample * channels + c) * plane, plane, c);
   }
 };
 template <class Call>
 struct Nchw16nEpilogue {
   const Arguments& arguments;
   void operator()(long first, long channel, long count) const {
-    kernel::apply_steps<Call, false>(arguments, first, count, channel);
+    apply_steps<Call, false>(arguments, first, count, channel);
   }
 };
 template <class Call, class Epilogue>
@@ -30,5 +30,5 @@ FunctionRef<long, long, long> epilogue_of(const Epilogue& epilogue) {
   else return {};
 }
 
-}  // namespace tenon::ops::detail
+}  // namespace tenon::kernel
 TENON_EXACT_END

@@ -1,19 +1,10 @@
-// The settings of convolutions as graphs store them, the sizes of a call, and its work.
+// The shape rule that convolutions share, and the settings of their gradients.
 #pragma once
-#include <tenon/core/arena.hpp>
 #include <tenon/graph/conv_max_pool.hpp>
-#include <tenon/graph/kernel_entry.hpp>
-#include <tenon/kernel/cpu/conv/sizes.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-/// Sizes of one sample from the types of image x [n,c,h,w], weight [o,c/groups,kh,kw], and result y [n,o,oh,ow].
-constexpr kernel::Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const TensorType& y,
-                                         const Conv2dAttributes& a) {
-  return {x.size(0, 1), x[1],       x[2],       x[3],  w[0],   y[2],         y[3],         w[2],
-          w[3],         a.stride_h, a.stride_w, a.top, a.left, a.dilation_h, a.dilation_w, a.groups};
-}
 constexpr Conv2dAttributes with_extents(Conv2dAttributes c, int first, int second) {
   c.first = first, c.second = second;
   return c;
@@ -41,10 +32,6 @@ constexpr TensorType conv_shape(const OperandTypes& in, const Conv2dAttributes& 
   else if (c.first < 1 || c.second < 1) error << "Conv2d got an input " << x << " smaller than its kernel " << w;
   if (error.empty()) y.extent[1] = w[0], y.extent[2] = c.first, y.extent[3] = c.second;
   return y;
-}
-[[gnu::noinline]] constexpr KernelWork conv_work(const kernel::Conv2dSizes& s, long items, std::size_t workspace) {
-  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1,
-          aligned(long(workspace))};
 }
 }  // namespace detail
 

@@ -1,0 +1,127 @@
+// The kernels of convolution by Winograd's minimal filtering and of its two gradients.
+#pragma once
+#include <tenon/kernel/cpu/conv/call.hpp>
+#include <tenon/kernel/cpu/conv/epilogue.hpp>
+#include <tenon/kernel/cpu/winograd/conv2d.hpp>
+#include <tenon/kernel/cpu/winograd/weight_gradient.hpp>
+#include <tenon/kernel/target.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct WinogradConv2d;
+struct WinogradConv2dInput;
+struct WinogradConv2dWeight;
+}  // namespace ops
+
+namespace kernel::detail {
+[[gnu::noinline]] constexpr KernelWork winograd_forward_work(const Conv2dSizes& s, bool blocks) {
+  return conv_work(s, winograd_conv2d_items(s, blocks), std::size_t(winograd_conv2d_workspace(s, blocks)));
+}
+[[gnu::noinline]] constexpr KernelWork winograd_input_work(const Conv2dSizes& s, bool blocks) {
+  return conv_work(s, winograd_conv2d_backward_input_items(s, blocks),
+                   std::size_t(winograd_conv2d_backward_input_workspace(s, blocks)));
+}
+[[gnu::noinline]] constexpr KernelWork winograd_weight_work(const Conv2dSizes& s, bool blocks) {
+  return conv_work(s, winograd_conv2d_weight_items(s, blocks),
+                   std::size_t(winograd_conv2d_weight_workspace(s, blocks)));
+}
+}  // namespace kernel::detail
+
+template <>
+struct Kernel<Cpu, ops::WinogradConv2d> {
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      kernel::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return kernel::detail::winograd_forward_work(sizes<Call>(n), false);
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::detail::winograd_forward_work(sizes<Call>(n), true);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    run_in<Call>(false, a, begin, end);
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    run_in<Call>(true, a, begin, end);
+  }
+  template <class Call>
+  static void run_in(bool blocks, const Arguments& a, long begin, long end) {
+    const kernel::Nchw16nEpilogue<Call> epilogue{a};
+    kernel::winograd_conv2d(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                            begin, end, a.workspace, kernel::epilogue_of<Call>(epilogue));
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::WinogradConv2dInput> {
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      kernel::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::result.size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return kernel::detail::winograd_input_work(sizes<Call>(n), false);
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::detail::winograd_input_work(sizes<Call>(n), true);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    run_in<Call>(false, a, begin, end);
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    run_in<Call>(true, a, begin, end);
+  }
+  template <class Call>
+  static void run_in(bool blocks, const Arguments& a, long begin, long end) {
+    const kernel::Nchw16nEpilogue<Call> epilogue{a};
+    kernel::winograd_conv2d_backward_input(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1),
+                                           a.result<float>(), begin, end, a.workspace,
+                                           kernel::epilogue_of<Call>(epilogue));
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::WinogradConv2dWeight> {
+  template <class Call>
+  static constexpr kernel::Conv2dSizes one_sample =
+      kernel::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
+  template <class Call>
+  static constexpr auto sizes(long n) {
+    return one_sample<Call>.of(Call::operand(0).size(0, n));
+  }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return kernel::detail::winograd_weight_work(sizes<Call>(n), false);
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::detail::winograd_weight_work(sizes<Call>(n), true);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::winograd_conv2d_weight(sizes<Call>(a.n), false, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                   begin, end, a.workspace);
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::winograd_conv2d_weight(sizes<Call>(a.n), true, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                                   begin, end, a.workspace);
+  }
+};
+
+}  // namespace tenon
