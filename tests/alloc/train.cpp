@@ -3,53 +3,18 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <new>
-
 #include <tenon/nn/batch_norm.hpp>
 #include <tenon/nn/conv2d.hpp>
 #include <tenon/nn/dropout.hpp>
 #include <tenon/nn/flatten.hpp>
 #include <tenon/nn/max_pool2d.hpp>
 
+#include "../support/allocations.hpp"
 #include "../support/skip.hpp"
 #include "../train/small.hpp"
 
-namespace {
-std::atomic<long> allocations{0};
-std::atomic<bool> counting{false};
-
-void count() {
-  if (counting.load(std::memory_order_relaxed)) ++allocations;
-}
-}  // namespace
-
-// Every allocation of every thread, in the standard library too, ends in these. The sanitizers have hooks of their own
-// there.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* p, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-
-void* malloc(std::size_t bytes) { return count(), __libc_malloc(bytes); }
-void* calloc(std::size_t number, std::size_t bytes) { return count(), __libc_calloc(number, bytes); }
-void* realloc(void* p, std::size_t bytes) { return count(), __libc_realloc(p, bytes); }
-void* memalign(std::size_t alignment, std::size_t bytes) { return count(), __libc_memalign(alignment, bytes); }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return count(), __libc_memalign(alignment, bytes); }
-int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
-  return count(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM;
-}
-}
-constexpr bool counted = true;
-#else
-constexpr bool counted = false;
-#endif
-
 using namespace small;
+using namespace support;
 
 namespace {
 /// Wide enough that two threads share its products.

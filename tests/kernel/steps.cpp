@@ -20,7 +20,7 @@ namespace {
 template <class F, class... X>
 int kernels_of(F, const X&...) {
   using Graph = Compiled<tenon::detail::FunctionGraph<F, typename tenon::detail::KeyFor<X>::type...>>;
-  return Graph::instructions.count - Graph::choice.conversions;
+  return Graph::program.instructions - Graph::choice.conversions;
 }
 template <class F, class... X>
 void check_fused(int kernels, F f, const X&... x) {

@@ -37,7 +37,8 @@ constexpr bool is(const Node& node) {
   return node.op->id == operator_id<Op>;
 }
 
-inline constexpr int max_outputs = 4;
+/// Of a graph: what a function or a Model returns, losses and predictions together.
+inline constexpr int max_outputs = 64;
 
 /// A graph of fixed capacity. Nodes stand in an order in which they can run.
 template <int N>

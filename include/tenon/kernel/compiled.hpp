@@ -21,10 +21,12 @@ constexpr Passes passes_on(const Passes& asked) {
 }
 
 namespace detail {
-template <int N>
-struct Instructions {
-  Instruction instruction[N + 1]{};
-  int count = 0;
+/// What of a graph a program has at run time, without the room that its passes needed.
+template <int nodes, int outputs, int instructions>
+struct Tables {
+  Node node[nodes ? nodes : 1]{};
+  int output[outputs ? outputs : 1]{};
+  Instruction instruction[instructions ? instructions : 1]{};
 };
 template <int N>
 struct Constants {
@@ -160,12 +162,18 @@ struct Compiled {
   }
   static constexpr Sentence missing = make_missing();
 
-  static constexpr auto make_instructions() {
-    detail::Instructions<graph.capacity> made;
-    for (int id = 0; id < graph.count; ++id) {
+  static constexpr int instructions = [] {
+    int count = 0;
+    for (int id = 0; id < graph.count; ++id) count += kernels.of[id] >= 0;
+    return count;
+  }();
+  static constexpr auto make_tables() {
+    detail::Tables<graph.count, graph.outputs, instructions> made;
+    for (int k = 0; k < graph.outputs; ++k) made.output[k] = graph.output[k];
+    for (int id = 0, count = 0; id < graph.count; ++id) {
+      const Node& node = made.node[id] = graph[id];
       if (kernels.of[id] < 0) continue;
-      const Node& node = graph[id];
-      Instruction& instruction = made.instruction[made.count++];
+      Instruction& instruction = made.instruction[count++];
       instruction.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
       instruction.node = id;
       instruction.buffers = node.operands + 1;
@@ -179,7 +187,7 @@ struct Compiled {
     }
     return made;
   }
-  static constexpr auto instructions = make_instructions();
+  static constexpr auto tables = make_tables();
   static constexpr auto make_constants() {
     detail::Constants<graph.capacity> made;
     for (int id = 0, count = 0; id < graph.count; ++id)
@@ -187,16 +195,16 @@ struct Compiled {
     return made;
   }
   static constexpr auto constants = make_constants();
-  static constexpr Program program{instructions.instruction,
-                                   instructions.count,
-                                   graph.node,
+  static constexpr Program program{tables.instruction,
+                                   instructions,
+                                   tables.node,
                                    graph.count,
                                    plan.at,
                                    plan.floor,
                                    plan.need,
                                    plan.needs,
                                    constants.bytes,
-                                   graph.output,
+                                   tables.output,
                                    graph.outputs,
                                    Source::entries,
                                    choice.conversions > 0,

@@ -102,16 +102,15 @@ constexpr auto last_of(const Y& y) {
   if constexpr (is_broken<Y>) return y;
   else return ops::slice<Part{}, Part{reverse ? 0 : Y::dims[1] - 1, reverse ? 1 : Y::dims[1]}>(y);
 }
-template <int axis, class First, class... Rest>
-constexpr auto concatenated(const First& first, const Rest&... rest) {
-  if constexpr (sizeof...(Rest) == 0) return first;
-  else if constexpr (sizeof...(Rest) < max_operands) return ops::concat<axis>(first, rest...);
-  else return ops::concat<axis>(first, concatenated<axis>(rest...));
-}
 /// Number `which` of the results of all layers, side by side.
 template <int which, class... Results>
 constexpr auto last_states(const std::tuple<Results...>& results) {
-  return std::apply([](const auto&... result) { return concatenated<1>(std::get<which>(result)...); }, results);
+  return std::apply(
+      [](const auto&... result) {
+        if constexpr (sizeof...(Results) == 1) return (std::get<which>(result), ...);
+        else return ops::concat<1>(std::get<which>(result)...);
+      },
+      results);
 }
 
 /// Runs the layers from number `layer` on. `Step::run<reverse>(weights, x, initial states...)` gives h of all steps and

@@ -1,5 +1,7 @@
 // Tensors one after another along an axis.
 #pragma once
+#include <tuple>
+
 #include <tenon/kernel/cpu/movement/concat.hpp>
 #include <tenon/ops/reshape.hpp>
 #include <tenon/ops/slice.hpp>
@@ -8,7 +10,7 @@ namespace tenon::inline TENON_ABI::ops {
 
 /// Joins tensors along an axis that exists.
 ///
-/// a, b, ...   2 to 6 operands of one dtype with equal extents but along the axis
+/// a, b, ...   operands of one dtype with equal extents but along the axis
 /// result      the extents along the axis add up; along a leading extent that depends on n, all of them must
 /// derivative  to each operand its part of dy
 /// source      MindSpore's Concat
@@ -68,20 +70,55 @@ constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e
   return apply<Concat, Concat::Config{axis}>(at, a, b, c, d, e, f);
 }
 
-/// Joins two to four tensors of one shape along a new axis: `stack<0>(a, b)`.
+namespace detail {
+/// How a call of more tensors than a kernel takes becomes several: how many tensors each operand of the last one joins.
+/// As few elements as possible are copied twice.
+struct ConcatShares {
+  std::size_t count[max_operands]{}, begin[max_operands]{}, parts = max_operands;
+};
+constexpr ConcatShares concat_shares(std::size_t tensors) {
+  ConcatShares s;
+  if (tensors < s.parts) s.parts = tensors;
+  const std::size_t most = s.parts * s.parts;  // below it only some operands join others
+  for (std::size_t i = 0, left = tensors; i < s.parts; ++i) {
+    const std::size_t others = s.parts - 1 - i, even = (left + others) / (others + 1), few = left - others;
+    s.begin[i] = tensors - left;
+    s.count[i] = tensors > most ? even : few < s.parts ? few : s.parts;
+    left -= s.count[i];
+  }
+  return s;
+}
+/// The tensors first .. first + count - 1 of a tuple.
+template <int axis, std::size_t first, std::size_t count, class Tensors>
+constexpr auto concat_tensors(const Location& at, const Tensors& all) {
+  if constexpr (count == 1) return std::get<first>(all);
+  else {
+    constexpr ConcatShares share = concat_shares(count);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return apply<Concat, Concat::Config{axis}>(
+          at, concat_tensors<axis, first + share.begin[I], share.count[I]>(at, all)...);
+    }(std::make_index_sequence<share.parts>{});
+  }
+}
+}  // namespace detail
+
+/// Joins any number of tensors along an axis. More than 6 are joined in groups first, so that some of their elements
+/// are copied twice.
+template <int axis, Operand A, Operand B, Operand C, Operand D, Operand E, Operand F, Operand G, Operand... More>
+constexpr auto concat(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g,
+                      const More&... more) {
+  return detail::concat_tensors<axis, 0, 7 + sizeof...(More)>(std::source_location::current(),
+                                                              std::tie(a, b, c, d, e, f, g, more...));
+}
+
+/// Joins tensors of one shape along a new axis: `stack<0>(a, b)`.
 template <int axis, Operand A, Operand B>
 constexpr auto stack(const A& a, const B& b, std::source_location at = std::source_location::current()) {
   return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), at);
 }
-template <int axis, Operand A, Operand B, Operand C>
-constexpr auto stack(const A& a, const B& b, const C& c, std::source_location at = std::source_location::current()) {
-  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at), at);
-}
-template <int axis, Operand A, Operand B, Operand C, Operand D>
-constexpr auto stack(const A& a, const B& b, const C& c, const D& d,
-                     std::source_location at = std::source_location::current()) {
-  return concat<axis>(expand_dims<axis>(a, at), expand_dims<axis>(b, at), expand_dims<axis>(c, at),
-                      expand_dims<axis>(d, at), at);
+template <int axis, Operand A, Operand B, Operand C, Operand... More>
+constexpr auto stack(const A& a, const B& b, const C& c, const More&... more) {
+  return concat<axis>(expand_dims<axis>(a), expand_dims<axis>(b), expand_dims<axis>(c), expand_dims<axis>(more)...);
 }
 
 }  // namespace tenon::ops

@@ -1,5 +1,6 @@
-// Fixed tensors and the end of gradients.
+// Constant tensors and the end of gradients.
 #pragma once
+#include <tenon/kernel/cpu/movement/constant.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -22,6 +23,32 @@ struct Identity : Copy<Identity, "Identity"> {
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.gradient()); }
 };
 TENON_EXACT_END
+
+/// Numbers that the source has: `Values::values`, an array, as a tensor of the shape `Values::shape`. The operand only
+/// says in which mode.
+template <class Values>
+struct ConstantTable : Operator<ConstantTable<Values>, "ConstantTable"> {
+  using Element = std::remove_cvref_t<decltype(Values::values[0])>;
+  static constexpr TensorType type = type_of<Element, typename Values::shape>;
+  static_assert(!type.batched() && type.bytes(1) == long(sizeof(Values::values)),
+                "constant<Values>(x): Values::values has as many elements as Values::shape, in row-major order");
+  static constexpr TensorType shape(const OperandTypes&, const NoConfig&, Sentence&) { return type; }
+  static constexpr void derivative(Derivative&) {}
+};
+
+/// A tensor of numbers known when the program is compiled, for use beside x: in a graph a constant, no parameter.
+///
+///     struct Sharpen {
+///       using shape = Shape<1, 1, 3, 3>;
+///       static constexpr float values[]{0, -1, 0, -1, 5, -1, 0, -1, 0};
+///     };
+///     auto y = conv2d(x, constant<Sharpen>(x));
+///
+/// derivative  no gradient flows
+template <class Values>
+constexpr auto constant(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<ConstantTable<Values>>(at, x);
+}
 
 constexpr auto stop_gradient(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<StopGradient>(at, x);

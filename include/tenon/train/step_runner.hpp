@@ -206,10 +206,8 @@ class StepRunner {
   [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) {
-        StepOutputs outputs;
         bind();
-        pynative_predict(outputs, x...);
-        for (const AnyTensor& output : outputs.views()) std::memcpy(*results++, output.data, output.bytes());
+        pynative_predict(results, x...);
       }
     if constexpr (options.graph)
       if (mode_ == Mode::graph) {
@@ -311,12 +309,21 @@ class StepRunner {
       else outputs.keep(loss_of<Loss>(prediction, x...), prediction);
     });
   }
+  template <class T, class S>
+  static void copy_results(void* const*& results, const Tensor<T, S>& value) {
+    const AnyTensor view = value.view();
+    std::memcpy(*results++, view.data, view.bytes());
+  }
+  template <class... V>
+  static void copy_results(void* const*& results, const std::tuple<V...>& values) {
+    spread([&](const auto&... v) { (copy_results(results, v), ...); }, values);
+  }
   template <class... X>
-  void pynative_predict(StepOutputs& outputs, const X&... x) const {
+  void pynative_predict(void* const* results, const X&... x) const {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random(), draws_of<PredictGraph<X...>>());
-    outputs.keep(predicted<Net, NoLoss, precision>(*net_, inner(x)...));
+    copy_results(results, predicted<Net, NoLoss, precision>(*net_, inner(x)...));
   }
 
   Net* net_;
