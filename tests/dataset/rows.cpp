@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include <tenon/core/tensor.hpp>
 #include <tenon/dataset/dataset.hpp>
 
 using namespace support;
@@ -115,4 +116,27 @@ TEST_CASE("iterators move; the row stays where it is") {
 TEST_CASE("the words of the concept") {
   static_assert(dataset::Indexed<Numbers> && dataset::Indexed<dataset::Digits> && dataset::Indexed<dataset::Mnist>);
   static_assert(!dataset::Dataset<int> && !dataset::Dataset<std::vector<float>>);
+}
+
+TEST_CASE("who keeps a column as a tensor keeps its numbers: the next row has other memory") {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6};
+  const auto data = dataset::from_arrays(dataset::column<Shape<>>(x)) | dataset::batch(2);
+  const auto check = [](auto rows) {
+    rows.start(0);
+    const auto* row = rows.next();
+    const Tensor<float, Shape<dyn>> kept(*row->owner[0], row->n);
+    const void* const first = row->column[0];
+    CHECK(kept.data() == first);
+    row = rows.next();
+    CHECK(row->column[0] != first);
+    CHECK(kept[0] == 1);
+    CHECK(kept[1] == 2);
+    row = rows.next();
+    CHECK(static_cast<const float*>(row->column[0])[1] == 6);
+    rows.start(1);
+    rows.next();
+    CHECK(kept[1] == 2);
+  };
+  check(data.open());
+  check((data | dataset::prefetch(2)).open());
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <tenon/core/any_tensor.hpp>
+#include <tenon/core/storage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -72,6 +73,8 @@ struct Row {
   static constexpr int count = List::count;
   long n = 0;
   const void* column[std::size_t(count)]{};
+  // what owns the elements, for a tensor that shares them: who holds one keeps them from being written over
+  const Storage* owner[std::size_t(count)]{};
 
   /// Column i as a run-time view: dtype, extents, data. Throws ValueError if there is no such column.
   AnyTensor operator[](int i) const {

@@ -48,10 +48,14 @@ class PrefetchQueue {
         slots_(made(data, depth + 1)),
         thread_(data.size(), depth + 1, &PrefetchQueue::read, this) {}
 
-  void start(std::uint64_t epoch) { thread_.start(epoch); }
+  void start(std::uint64_t epoch) {
+    let_go();
+    thread_.start(epoch);
+  }
   const Row* next() {
-    const long slot = thread_.next();
-    return slot < 0 ? nullptr : &slots_[static_cast<std::size_t>(slot)].row();
+    let_go();
+    held_ = thread_.next();
+    return held_ < 0 ? nullptr : &slots_[static_cast<std::size_t>(held_)].row();
   }
 
  private:
@@ -63,6 +67,10 @@ class PrefetchQueue {
     for (long i = 0; i < count; ++i) slots.emplace_back(data.max_rows());
     return slots;
   }
+  void let_go() {
+    if (held_ >= 0) slots_[static_cast<std::size_t>(held_)].let_go();
+    held_ = -1;
+  }
   static void read(void* queue, Place place, long slot) {
     PrefetchQueue& q = *static_cast<PrefetchQueue*>(queue);
     q.slots_[static_cast<std::size_t>(slot)].read(q.data_, place, q.scratch_.data());
@@ -71,6 +79,7 @@ class PrefetchQueue {
   const D data_;
   AlignedBytes scratch_;
   Slots slots_;
+  long held_ = -1;         // by the reader
   PrefetchThread thread_;  // the last one: it ends before what it reads and fills goes
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <tenon/core/aligned_bytes.hpp>
+#include <tenon/core/storage.hpp>
 #include <tenon/dataset/column.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -19,39 +20,41 @@ struct Place {
 
 namespace detail {
 
-/// Memory for the longest row of a data set.
+/// Memory for the longest row of a data set. A buffer that has been read into stays where it is.
 template <class List>
 class RowBuffer {
  public:
-  [[gnu::noinline]] explicit RowBuffer(long max_rows) : memory_(total_bytes(max_rows)) {
-    std::byte* next = memory_.data();
-    for (int i = 0; i < List::count; ++i) {
-      row_.column[i] = column_[i] = next;
-      next += column_bytes(i, max_rows);
-    }
+  [[gnu::noinline]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
+    for (int i = 0; i < List::count; ++i) memory_[i] = Storage(column_bytes(i));
   }
 
   /// Fills the buffer with the row at a place.
   template <class D>
   void read(const D& data, Place place, std::byte* scratch) {
-    row_.n = data.read(place, column_, scratch);
+    void* column[List::count];
+    for (int i = 0; i < List::count; ++i) {
+      row_.column[i] = column[i] = memory_[i].data();
+      row_.owner[i] = &memory_[i];
+    }
+    row_.n = data.read(place, column, scratch);
+  }
+  /// Before the next row is read: a column that somebody keeps as a tensor gets other memory. Called in the thread of
+  /// those who keep it, whose blocks go round.
+  void let_go() {
+    for (int i = 0; i < List::count; ++i)
+      if (!memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
   }
   const Row<List>& row() const { return row_; }
 
  private:
-  static std::size_t column_bytes(int i, long max_rows) {
+  std::size_t column_bytes(int i) const {
     const TensorType& type = List::types[i];
     // a static extent holds all rows already
-    return std::size_t(aligned(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows)));
-  }
-  static std::size_t total_bytes(long max_rows) {
-    std::size_t total = 0;
-    for (int i = 0; i < List::count; ++i) total += column_bytes(i, max_rows);
-    return total;
+    return std::size_t(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows_));
   }
 
-  AlignedBytes memory_;
-  void* column_[List::count]{};
+  long max_rows_;
+  Storage memory_[List::count];
   Row<List> row_;
 };
 
@@ -71,6 +74,7 @@ class Rows {
   const Row* next() {
     State& s = *state_;
     if (s.place.position >= s.size) return nullptr;
+    s.buffer.let_go();
     s.buffer.read(s.data, s.place, s.scratch.data());
     ++s.place.position;
     return &s.buffer.row();

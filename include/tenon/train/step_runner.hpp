@@ -264,10 +264,11 @@ class StepRunner {
     outputs.take(executor);
   }
 
-  // Calls f with the columns of a row as tensors of their own.
+  // Calls f with the columns of a row as tensors, which share its memory if that is counted.
   template <class... C, class List, class F>
   void with_tensors(const dataset::Row<List>& row, F&& f) {
     const auto tensor = [&]<class T, class S>(dataset::Column<T, S>, std::size_t column) {
+      if (row.owner[column]) return inner(Tensor<T, S>(*row.owner[column], row.n));
       Tensor<T, S> t = Tensor<T, S>::empty(row.n);
       std::memcpy(t.data(), row.column[column], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
       return inner(t);
