@@ -85,7 +85,7 @@ void check_cell_with(const Npz& golden, const std::string& name, bool training, 
   check_parameters(golden, "gradparam/", cell.parameters_dict(), [&](const ParameterRef& p) -> const float* {
     for (int e = 0; e < list.entries(); ++e)
       if (list.table()[e].parameter && parameter_name(list.table(), e) == p.name())
-        return static_cast<const float*>(tape.gradient_data(list.handle(e)));
+        return static_cast<const float*>(tenon::detail::home(tape.gradient_data(list.handle(e))));
     return nullptr;
   });
   check_parameters(golden, "param_after/", cell.parameters_dict(),

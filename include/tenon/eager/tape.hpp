@@ -136,7 +136,7 @@ class Tape {
     std::memcpy(result.data(), tenon::detail::home(g), static_cast<std::size_t>(Tensor<T, S>::dims.bytes(1)));
     return result;
   }
-  /// Pointer to the gradient of a parameter, null if there is none.
+  /// Address of the gradient of a parameter for kernels, null if there is none; detail::home() of it is for the host.
   void* gradient_data(const ParameterHandle& p) const;
   void* gradient_data(int entry) const;
 

@@ -67,13 +67,18 @@ struct Compiled {
     return {int(b.nodes.size()), b.error, b.asks_values, int(b.draws.size())};
   }
   static constexpr Summary summary = summarize();
-  static constexpr const auto& find_sentence() {
-    if constexpr (!summary.error.empty() || !several_targets || std::is_same_v<Target, OtherTarget>)
-      return summary.error;
+#if defined(TENON_TARGET)
+  static constexpr const Sentence& find_sentence() {
+    if constexpr (!summary.error.empty() || std::is_same_v<Target, OtherTarget>) return summary.error;
     else return On<OtherTarget>::missing;
   }
   static constexpr const Sentence& sentence = find_sentence();
-  static constexpr bool ok = sentence.empty(), asks_values = summary.asks_values;
+  static constexpr bool ok = sentence.empty();
+#else
+  static constexpr const Sentence& sentence = summary.error;
+  static constexpr bool ok = summary.error.empty();  // nvcc takes `sentence` for initialized twice if this reads it
+#endif
+  static constexpr bool asks_values = summary.asks_values;
   static constexpr int N = summary.nodes;
 
   /// The random calls, for the same step in PyNative mode.
