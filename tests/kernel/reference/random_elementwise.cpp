@@ -4,10 +4,14 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "random_shapes.hpp"
 
+#include <tenon/ops/add.hpp>
 #include <tenon/ops/binary.hpp>
+#include <tenon/ops/div.hpp>
 #include <tenon/ops/gelu.hpp>
 #include <tenon/ops/maximum.hpp>
+#include <tenon/ops/mul.hpp>
 #include <tenon/ops/sigmoid.hpp>
+#include <tenon/ops/sub.hpp>
 #include <tenon/ops/tanh.hpp>
 
 using namespace random_shapes;

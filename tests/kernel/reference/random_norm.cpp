@@ -17,7 +17,8 @@ TEST_CASE("500 normalizations of random shapes") {
     if constexpr (kind == 0) compare([](auto v) { return softmax<pick(s, 3, 1, 2)>(v); }, x);
     else if constexpr (kind == 1) compare([](auto v) { return log_softmax<pick(s, 3, 1, 2)>(v); }, x);
     else
-      compare([](auto v, auto gamma, auto beta) { return layer_norm<LayerNormAttributes{1e-5f}>(v, gamma, beta); }, x,
-              random_tensor<float, Shape<b>>(2), random_tensor<float, Shape<b>>(3));
+      compare([](auto v, auto gamma,
+                 auto beta) { return ops::layer_norm<ops::LayerNormAttributes{1e-5f}>(v, gamma, beta); },
+              x, random_tensor<float, Shape<b>>(2), random_tensor<float, Shape<b>>(3));
   });
 }
