@@ -8,6 +8,7 @@ cd "$root/include/tenon" || exit 1
 find . -name '*.hpp' -o -name '*.cuh' | sed 's|^\./||' | LC_ALL=C sort | xargs awk '
 BEGIN {
   # folder              may include, beside itself and the core
+  # by -DTENON_TARGET=FOLDER core/target.hpp includes kernel/FOLDER/target.hpp, too, which needs the core alone
   allowed["core"]    = ""
   allowed["graph"]   = ""
   allowed["kernel"]  = "graph"

@@ -12,7 +12,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-inline constexpr long alignment = 64;
+inline constexpr long alignment = long(detail::block_alignment);
 constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 namespace detail {

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include <tenon/core/philox.hpp>
-
 #include "../../support/both_modes.hpp"
 
 namespace random_shapes {

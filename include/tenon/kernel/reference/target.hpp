@@ -55,7 +55,6 @@ class Memory {
                                      [](const Size& size, std::byte* wanted) { return size.begin < wanted; });
     free_[at->log2].push_back(block);
   }
-  bool has(const void* data) const { return data >= begin_ && data < begin_ + bytes; }
   void open(bool opened) {
     const std::lock_guard lock(mutex_);
     if (used_ && ::mprotect(begin_, used_, opened ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) throw std::bad_alloc();
