@@ -30,6 +30,9 @@ struct ParameterArena {
   bool training = false;  // what set_train() said for this network
   // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
   unsigned freeze_version = 0;
+  // A number for the values: who writes them takes another one, so that what was made of the old ones is made again. 0:
+  // somebody has a pointer through which he may write unseen.
+  std::atomic<std::uint64_t> values{0};
   const Entry* entries = nullptr;
   int entry_count = 0;
   long bytes = 0;
@@ -38,6 +41,14 @@ struct ParameterArena {
   static ParameterArena* make(const Entry* entries, int entry_count, long bytes);
   /// Unique in the program: arenas change hands when a network is assigned to.
   static unsigned next_freeze_version();
+  /// Unique in the program, too.
+  static std::uint64_t next_values();
+  /// Says that values are written.
+  void change() {
+    if (values.load(std::memory_order_relaxed)) values.store(next_values(), std::memory_order_relaxed);
+  }
+  /// Says that a pointer to the values is handed out.
+  void hand_out() { values.store(0, std::memory_order_relaxed); }
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
   void release();
 };
@@ -78,8 +89,16 @@ struct ParameterHandle {
     if (arena) arena->freeze_version = ParameterArena::next_freeze_version();
   }
 
-  /// For the host, which may read and write there.
+  /// For the host. Who writes there says so by change().
   std::byte* values_at() const { return detail::home(data); }
+  void change() const {
+    if (arena) arena->change();
+  }
+  /// The same for users, who may write there at any time.
+  std::byte* hand_out() const {
+    if (arena) arena->hand_out();
+    return values_at();
+  }
 
   /// The same while another thread may bind: who finds what he expects sees the values, too.
   std::byte* bound_data() const { return std::atomic_ref(data).load(std::memory_order_acquire); }
@@ -112,11 +131,16 @@ TENON_INLINE ParameterArena* ParameterArena::make(const Entry* entries, int entr
   arena->entries = entries;
   arena->entry_count = entry_count;
   arena->bytes = bytes;
+  arena->values = next_values();
   std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
   return arena.release();
 }
 TENON_INLINE unsigned ParameterArena::next_freeze_version() {
   static std::atomic<unsigned> last{0};
+  return ++last;
+}
+TENON_INLINE std::uint64_t ParameterArena::next_values() {
+  static std::atomic<std::uint64_t> last{0};
   return ++last;
 }
 [[gnu::noinline]] TENON_INLINE void ParameterArena::release() {

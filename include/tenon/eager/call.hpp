@@ -187,6 +187,11 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
   if (n >= 0) a.n = n;
   return a;
 }
+// What is written may be a parameter.
+inline void begin_effect(const EagerInfo& call, const EagerOperand* operand) {
+  for (int k = 0; k < call.operands; ++k)
+    if (operand[k].parameter) operand[k].parameter->change();
+}
 inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unused]] const Arguments& a) {
 #if defined(TENON_TARGET)
   if (!computes_there()) return false;
@@ -205,13 +210,14 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   eager::OperandLayout x[max_operands];
   Storage copy[max_operands];
   for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
+  if (call.effect) begin_effect(call, operand);
   result = eager::run_on_images(call.kernel, call.nchw16n, call.effect, call.result, a, x, copy, call.operands);
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
 }
 [[gnu::noinline]] TENON_INLINE void run_call(const EagerInfo& call, const EagerOperand* operand,
                                              std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
-  if (call.effect) a.buffer[0] = a.buffer[1];
+  if (call.effect) begin_effect(call, operand), a.buffer[0] = a.buffer[1];
   else if (!call.kernel) result = *operand[0].storage;
   else make_storage(result, call.result, a.n), a.buffer[0] = result.address();
   if (call.kernel && !launched_there(call, a)) {

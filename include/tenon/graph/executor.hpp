@@ -9,6 +9,7 @@
 #include <tenon/core/storage.hpp>
 #include <tenon/graph/active.hpp>
 #include <tenon/graph/indices.hpp>
+#include <tenon/graph/kept.hpp>
 #include <tenon/graph/launch_there.hpp>
 #include <tenon/graph/tile_sums.hpp>
 
@@ -27,8 +28,9 @@ class Executor {
   explicit Executor(const Program& program) : program_(&program), resolved_(std::size_t(program.instructions)) {}
 
   const Program& program() const { return *program_; }
-  /// Base addresses of parameters and states.
-  void bind(std::byte* parameters, std::byte* state) {
+  /// Base addresses of parameters and states. `values`: ParameterArena::values, 0: they may change unseen.
+  void bind(std::byte* parameters, std::byte* state, std::uint64_t values = 0) {
+    kept_.meet(values);
     if (parameters == base_[int(Region::parameters)] && state == base_[int(Region::state)]) return;
     base_[int(Region::parameters)] = parameters;
     base_[int(Region::state)] = state;
@@ -57,6 +59,7 @@ class Executor {
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
     bring_home();
+    if (program_->kept_operands && !kept_.fits()) keep();
     for (std::size_t i = 0; i < resolved_.size();) {
       Resolved& r = resolved_[i];
       if (r.group_end) {
@@ -79,6 +82,8 @@ class Executor {
   }
   const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
   AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output(k)); }
+  /// True if the last run computed with operands that were kept.
+  bool keeps() const { return kept_.made(); }
   /// Bytes of scratch memory held.
   long bytes() const { return capacity_; }
 
@@ -138,6 +143,8 @@ class Executor {
   [[gnu::cold]] void reserve(long n, int threads);
   [[noreturn, gnu::cold]] static void throw_no_scratch(double bytes, long n);
   [[gnu::cold]] void resolve(long n, int threads);
+  // Makes what is kept, if it is time for it, and tells the instructions.
+  [[gnu::cold]] void keep();
   // From the last instruction of a group to the first.
   [[gnu::cold]] void resolve_in_group(std::size_t i, long n);
 
@@ -190,6 +197,7 @@ class Executor {
   TileSums sums_;
   int threads_ = 0;
   unsigned freeze_version_ = 0;
+  KeptOperands kept_;
 };
 
 #if TENON_DEFINES
@@ -243,6 +251,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   reserve(n, threads);
   n_ = n;
   threads_ = threads;
+  kept_.forget();
   thread_bytes_ = program_->thread_bytes(n);
   std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
   sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0,
@@ -262,6 +271,25 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     r.kernel = instruction.nchw16n && in_nchw16n(n) ? instruction.kernel->run_nchw16n : instruction.kernel->run;
     r.items = work.items, r.cost = work.cost;
     if (instruction.group) resolve_in_group(i, n);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Executor::keep() {
+  long all = 0;
+  for (int k = 0; k < program_->kept_operands; ++k)
+    all += program_->kept[k].bytes(program_->instruction[program_->kept[k].instruction], n_);
+  std::byte* to = kept_.room(all);
+  for (int k = 0; k < program_->kept_operands; ++k) {
+    const KeptOperand& kept = program_->kept[k];
+    const Instruction& instruction = program_->instruction[kept.instruction];
+    const long bytes = kept.bytes(instruction, n_);
+    if (bytes == 0) continue;
+    Resolved& r = resolved_[std::size_t(kept.instruction)];
+    void*& operand = r.arguments.buffer[kept.entry->operand + 1];
+    operand = address(instruction.buffer[kept.entry->operand + 1], n_);
+    if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
+    const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
+    r.kernel = to ? kept.entry->run : instruction.kernel->run;
+    r.items = r.last_items = work.items, r.cost = work.cost;
   }
 }
 [[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {

@@ -46,6 +46,7 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   void set(T to) const requires(setting)
   {
     (data ? *reinterpret_cast<T*>(values_at()) : unbound_.value) = to;
+    change();
   }
   T value() const requires(setting)
   {
@@ -56,9 +57,9 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   /// first call).
   std::span<T> values() const {
     if (!data) detail::refuse_unbound(dims);
-    return {reinterpret_cast<T*>(values_at()), static_cast<std::size_t>(dims.count(1))};
+    return {reinterpret_cast<T*>(hand_out()), static_cast<std::size_t>(dims.count(1))};
   }
-  AnyTensor view() const { return AnyTensor(dims, 1, values_at()); }
+  AnyTensor view() const { return AnyTensor(dims, 1, hand_out()); }
 
  private:
   struct Nothing {};

@@ -40,6 +40,8 @@ struct Instruction {
   }
 };
 
+struct KeptOperand;
+
 /// A compiled graph as data; everything points to constants.
 struct Program {
   const Instruction* instruction = nullptr;
@@ -58,6 +60,8 @@ struct Program {
 
   long tile = 0;  // bytes of region tile, per sample
   TargetId target = TargetId::cpu;
+  const KeptOperand* kept = nullptr;  // graph/kept.hpp
+  int kept_operands = 0;
 
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }

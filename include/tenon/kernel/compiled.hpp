@@ -9,6 +9,7 @@
 #include <tenon/graph/pass/passes.hpp>
 #include <tenon/graph/pass/tile.hpp>
 #include <tenon/kernel/index.hpp>
+#include <tenon/kernel/kept.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -200,6 +201,7 @@ struct Compiled {
     return made;
   }
   static constexpr auto constants = make_constants();
+  static constexpr auto kept = detail::keep_operands<Compiled>();
   static constexpr Program program{tables.instruction,
                                    instructions,
                                    tables.node,
@@ -214,7 +216,9 @@ struct Compiled {
                                    Source::entries,
                                    choice.conversions > 0,
                                    plan.size[int(Region::tile)],
-                                   target_id<Target>};
+                                   target_id<Target>,
+                                   kept.operand,
+                                   kept.count};
 };
 
 /// The table of a graph for the target on which this thread computes.

@@ -24,6 +24,18 @@ namespace tenon::inline TENON_ABI {
 ///     template <class Call> static constexpr KernelWork nchw16n_work(long n);
 ///     template <class Call> static void run_nchw16n(const Arguments&, long begin, long end);
 ///
+/// and, on the CPU, where much of the time of a small batch goes into the order of an operand that is a parameter, what
+/// predictions then keep of it between calls (kernel/kept.hpp), with the same bits:
+///
+///     static constexpr int kept_operand = 1;
+///     template <class Call> static constexpr bool keeps_operand();       for which calls
+///     template <class Call> static constexpr long kept_bytes(long n);    0: nothing for this batch
+///     template <class Call> static void keep(const void* operand, long n, void* to);
+///     template <class Call> static constexpr KernelWork kept_work(long n);
+///                                                                        its workspace is no larger than work's
+///     template <class Call> static void run_kept(const Arguments&, long begin, long end);
+///                                                                        the operand is what keep() made of it
+///
 /// Without a specialisation there is no kernel, which is one sentence where somebody asks for it.
 template <class Target, class Op>
 struct Kernel;

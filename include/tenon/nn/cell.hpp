@@ -219,7 +219,8 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
     } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
       Executor& executor = executor_here<Graph>();
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
-      executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
+      executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()),
+                    parameters.values());
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);
       return results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});

@@ -22,7 +22,7 @@ class ParameterRef {
 
   const std::string& name() const { return name_; }
   /// The elements, in place.
-  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->values_at()); }
+  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->hand_out()); }
   template <Element T>
   std::span<T> values() const {
     return view().as<T>();
@@ -86,6 +86,8 @@ class ParameterList {
   long bytes() const { return bytes_; }
   const ParameterHandle& handle(int entry) const { return *detail::handle_of(table_[entry], net_, prototype_); }
   ParameterArena* arena() const;
+  /// ParameterArena::values, 0 if there is none.
+  std::uint64_t values() const;
   /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the
   /// order of its table, somewhere in the network's arena.
   std::byte* base() const;
@@ -134,7 +136,7 @@ inline void freeze_as_flagged(Executor& executor, const ParameterList& parameter
 TENON_INLINE_CONSTRUCTOR ParameterRef::ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
     : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
 TENON_INLINE void ParameterRef::set_data(const AnyTensor& values) const {
-  const AnyTensor own = view();
+  const AnyTensor own(entry_->dims, 1, handle_->values_at());
   if (values.dtype != own.dtype)
     throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ",
                            tenon::name(values.dtype), ": cast the values.");
@@ -142,6 +144,7 @@ TENON_INLINE void ParameterRef::set_data(const AnyTensor& values) const {
     throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ",
                             shape_text(values.shape()), ".");
   std::memmove(own.data, values.data, own.bytes());
+  handle_->change();
 }
 
 TENON_INLINE void ParameterDict::add(ParameterRef parameter) { list_.emplace_back(parameter.name(), parameter); }
@@ -161,6 +164,10 @@ TENON_INLINE ParameterDict::List::const_iterator ParameterDict::find(std::string
   for (int i = 0; i < count_; ++i)
     if (table_[i].parameter) return handle(i).bound_arena();
   return nullptr;
+}
+TENON_INLINE std::uint64_t ParameterList::values() const {
+  const ParameterArena* const whole = arena();
+  return whole ? whole->values.load(std::memory_order_relaxed) : 0;
 }
 [[gnu::noinline]] TENON_INLINE std::byte* ParameterList::base() const {
   if (!bytes_) return nullptr;

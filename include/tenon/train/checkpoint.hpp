@@ -19,7 +19,10 @@ struct ArgumentsSwapped {
 /// done.
 template <AnyCell Net>
 std::vector<io::NamedTensor> named_parameters(const Net& net) {
-  return detail::named_parameters_of(ParameterList(net));
+  const ParameterList list(net);
+  std::vector<io::NamedTensor> result = detail::named_parameters_of(list);
+  if (ParameterArena* const arena = list.arena()) arena->hand_out();
+  return result;
 }
 
 /// Writes all parameters of a network to a safetensors file, which appears complete or not at all.
@@ -27,7 +30,7 @@ std::vector<io::NamedTensor> named_parameters(const Net& net) {
 template <AnyCell Net>
 [[gnu::noinline]] void save_checkpoint(const Net& net, const std::string& path) {
   detail::check_checkpoint_path("save", path);
-  io::save_safetensors(path, named_parameters(net));
+  io::save_safetensors(path, detail::named_parameters_of(ParameterList(net)));
 }
 
 /// Says in which order the arguments stand.
@@ -50,7 +53,10 @@ void save_checkpoint(const std::string&, const Net&) {
 template <AnyCell Net>
 [[gnu::noinline]] io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
   detail::check_checkpoint_path("load", path);
-  return io::load_safetensors(path, named_parameters(net), strict);
+  const ParameterList list(net);
+  const std::vector<io::NamedTensor> parameters = detail::named_parameters_of(list);
+  if (ParameterArena* const arena = list.arena()) arena->change();  // before it: a damaged file may end it half-way
+  return io::load_safetensors(path, parameters, strict);
 }
 
 /// Says in which order the arguments stand.

@@ -143,6 +143,7 @@ class StepRunner {
     check_members(*net_);  // a callback may have changed one
     check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
+    if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
     write_numbers(optimizer);
     if constexpr (options.pynative)
       if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
@@ -223,7 +224,7 @@ class StepRunner {
   }
   Executor& bound(Executor& executor) const {
     const ParameterList parameters(*net_);
-    executor.bind(parameters.base(), state_.address());
+    executor.bind(parameters.base(), state_.address(), parameters.values());
     freeze_as_flagged(executor, parameters);
     return executor;
   }

@@ -19,8 +19,8 @@ struct Passes {
   // those of the pipeline
   bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true,
        sink = true, rematerialise = true;
-  // what comes behind it: graph/plan.hpp, graph/pass/layout.hpp, graph/pass/tile.hpp
-  bool in_place = true, layout = true, tile = true;
+  // what comes behind it: graph/plan.hpp, graph/pass/layout.hpp, graph/pass/tile.hpp, kernel/kept.hpp
+  bool in_place = true, layout = true, tile = true, keep = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.
 inline constexpr Passes no_passes{.fold = false,
@@ -34,7 +34,8 @@ inline constexpr Passes no_passes{.fold = false,
                                   .rematerialise = false,
                                   .in_place = false,
                                   .layout = false,
-                                  .tile = false};
+                                  .tile = false,
+                                  .keep = false};
 
 /// A pass in the list.
 template <int N>

@@ -25,6 +25,13 @@ constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s);
 void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* argmaxes, long begin,
                      long end, void* workspace, const PoolSums& pool);
 
+/// What it makes of sizes and weights before it computes, where channels are the lanes, and the convolution with that.
+/// 0 bytes: nothing.
+long conv2d_max_pool_kept_bytes(const Conv2dSizes& s);
+void keep_conv2d_max_pool(const Conv2dSizes& s, const float* weight, void* to);
+void conv2d_max_pool_kept(const Conv2dSizes& s, const float* x, const void* kept, float* y, float* argmaxes, long begin,
+                          long end, void* workspace, const PoolSums& pool);
+
 /// The same, x and y in NCHW16n; items are those of nchw16n_conv2d.
 void nchw16n_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* argmaxes,
                              long begin, long end, void* workspace, const PoolSums& pool);
@@ -80,15 +87,24 @@ constexpr ChannelsLastPlan channels_last_plan(const Conv2dSizes& s) {
 
 class LaneConvolution {
  public:
+  LaneConvolution(const Conv2dSizes& s, const ChannelsLastPlan& plan) : s_(s), plan_(plan) {}
   LaneConvolution(const Conv2dSizes& s, const ChannelsLastPlan& plan, void* workspace) : s_(s), plan_(plan) {
     char* const base = static_cast<char*>(workspace);
-    pixel_ = reinterpret_cast<std::int32_t*>(base);
-    weights_ = reinterpret_cast<float*>(base + plan.weights);
-    taps_ = reinterpret_cast<Tap*>(base + plan.taps);
     sums_ = reinterpret_cast<float*>(base + plan.sums);
     pooled_ = reinterpret_cast<float*>(base + plan.pooled);
     image_ = pooled_ + 2 * (plan.pixels / 4) * lane_columns;
     if (plan.copied) clear(image_, plan.image.elements());
+  }
+  /// Where pixels, taps, and packed weights are: as the workspace has them.
+  void take(char* base) {
+    pixel_ = reinterpret_cast<std::int32_t*>(base);
+    taps_ = reinterpret_cast<Tap*>(base + plan_.taps);
+    weights_ = reinterpret_cast<float*>(base + plan_.weights);
+  }
+  /// Writes pixels and taps.
+  void describe() {
+    const Conv2dSizes& s = s_;
+    const ChannelsLastPlan& plan = plan_;
     const long pitch = plan.image.pitch, columns = whole_windows(s.ow);
     for (long i = 0, q = 0; q < plan.pixels; ++i)
       for (long j = 0; j < columns; ++j, ++q) pixel_[q] = std::int32_t(i * s.stride_h * pitch + j * s.stride_w);
@@ -103,6 +119,9 @@ class LaneConvolution {
   void pack(const float* weight, long rows) {
     copy_matrix(weight, 1, plan_.steps, weights_, plan_.rows, plan_.steps, rows, 0);
   }
+  /// All weights of a group are packed: those of the channels from row0 on.
+  void take_weights(float* group, long row0) { weights_ = group + row0; }
+  float* weights() const { return weights_; }
   /// Those channels of one sample and group, from number `channel` on.
   [[gnu::noinline]] void run(const float* x, float* y, float* argmaxes, long rows, long channel,
                              const PoolSums& pool) const {
@@ -132,7 +151,7 @@ class LaneConvolution {
   const ChannelsLastPlan& plan_;
   std::int32_t* pixel_;
   Tap* taps_;
-  float *weights_, *sums_, *pooled_, *image_;
+  float *weights_, *sums_ = nullptr, *pooled_ = nullptr, *image_ = nullptr;
 };
 }  // namespace detail
 
@@ -152,6 +171,8 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   const auto source = [&](long sample, long group) { return x + (sample * s.c + group * s.group_inputs()) * image; };
   if (const detail::ChannelsLastPlan plan = detail::channels_last_plan(s); plan.pays) {
     detail::LaneConvolution convolution(s, plan, workspace);
+    convolution.take(static_cast<char*>(workspace));
+    convolution.describe();
     long packed = -1, rows_packed = 0;
     return detail::each_run(plan, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
       const long o = group * plan.rows + row0;
@@ -168,14 +189,49 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const auto take = [&](const float* sums, long pitch, long first, long count, long i0, long band) {
-      for (long r = 0; r < count; ++r)
-        for (long i = 0; i < band; i += 2) {
-          const long at = (sample * s.o + o + first + r) * plane + (i0 + i) / 2 * (s.ow / 2);
-          pool({PoolLanes::pixels, sums + r * pitch + i * c.image.pitch, c.image.pitch, 1, s.ow / 2, 1, y + at,
-                argmaxes ? argmaxes + at : nullptr, 1, o + first + r});
-        }
+      for (long r = 0; r < count; ++r) {
+        const long at = (sample * s.o + o + first + r) * plane + i0 / 2 * (s.ow / 2);
+        pool({PoolLanes::pixels, sums + r * pitch, c.image.pitch, 1, s.ow / 2, 1, y + at,
+              argmaxes ? argmaxes + at : nullptr, 1, o + first + r, band / 2, 2 * c.image.pitch});
+      }
     };
     conv.run_into(take, weight + o * c.row_step, source(sample, group), rows);
+  });
+}
+
+namespace detail {
+// What is kept: the plan, then pixels, taps, and the weights of every group as the workspace would have them.
+constexpr long kept_plan_bytes = round_up(sizeof(ChannelsLastPlan), 64);
+}  // namespace detail
+[[gnu::noinline]] TENON_INLINE long conv2d_max_pool_kept_bytes(const Conv2dSizes& s) {
+  const detail::ChannelsLastPlan plan = detail::channels_last_plan(s);
+  const long weights = s.groups * plan.steps * plan.rows * long(sizeof(float));
+  return plan.pays ? detail::kept_plan_bytes + long(plan.weights) + weights : 0;
+}
+[[gnu::noinline]] TENON_INLINE void keep_conv2d_max_pool(const Conv2dSizes& s, const float* weight, void* to) {
+  const detail::ChannelsLastPlan& plan = *new (to) detail::ChannelsLastPlan(detail::channels_last_plan(s));
+  detail::LaneConvolution convolution(s, plan);
+  convolution.take(static_cast<char*>(to) + detail::kept_plan_bytes);
+  convolution.describe();
+  float* const packed = convolution.weights();
+  for (long group = 0, weights = plan.steps * plan.rows; group < s.groups; ++group) {
+    convolution.take_weights(packed + group * weights, 0);
+    convolution.pack(weight + group * weights, plan.rows);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void conv2d_max_pool_kept(const Conv2dSizes& s, const float* x, const void* kept,
+                                                         float* y, float* argmaxes, long begin, long end,
+                                                         void* workspace, const PoolSums& pool) {
+  const detail::ChannelsLastPlan& plan = *static_cast<const detail::ChannelsLastPlan*>(kept);
+  const long plane = s.oh / 2 * (s.ow / 2), image = s.h * s.w, weights = plan.steps * plan.rows;
+  detail::LaneConvolution convolution(s, plan, workspace);
+  convolution.take(static_cast<char*>(const_cast<void*>(kept)) + detail::kept_plan_bytes);
+  float* const packed = convolution.weights();
+  detail::each_run(plan, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
+    const long o = group * plan.rows + row0, first = (sample * s.o + o) * plane;
+    convolution.take_weights(packed + group * weights, row0);
+    convolution.run(x + (sample * s.c + group * s.group_inputs()) * image, y + first,
+                    argmaxes ? argmaxes + first : nullptr, rows, o, pool);
   });
 }
 
@@ -274,6 +330,29 @@ struct PoolingConv2d {
   static void run_nchw16n(const Arguments& a, long begin, long end) {
     nchw16n_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a),
                             begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
+  }
+
+  static constexpr int kept_operand = 1;
+  template <class Call>
+  static constexpr bool keeps_operand() {
+    return true;
+  }
+  template <class Call>
+  static long kept_bytes(long n) {
+    return conv2d_max_pool_kept_bytes(sizes<Call>(n));
+  }
+  template <class Call>
+  static void keep(const void* weight, long n, void* to) {
+    keep_conv2d_max_pool(sizes<Call>(n), static_cast<const float*>(weight), to);
+  }
+  template <class Call>
+  static constexpr KernelWork kept_work(long n) {
+    return work<Call>(n);
+  }
+  template <class Call>
+  static void run_kept(const Arguments& a, long begin, long end) {
+    conv2d_max_pool_kept(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a),
+                         begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <tenon/core/arena.hpp>
 #include <tenon/kernel/cpu/elementwise/fused.hpp>
 #include <tenon/kernel/cpu/gemm/gemm.hpp>
+#include <tenon/kernel/cpu/gemm/kept.hpp>
 #include <tenon/kernel/cpu/gemm/small.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -113,6 +114,41 @@ struct Kernel<Cpu, ops::MatMul> {
   }
   template <class Call>
   static void run(const Arguments& arguments, long begin, long end);
+
+  // A dense layer for one sample: of its weights [n, k], packed as columns.
+  static constexpr int kept_operand = 1;
+  template <class Call>
+  static constexpr bool keeps_operand() {
+    constexpr bool transposed = !Call::Op::first(Call::config()) && Call::Op::second(Call::config());
+    if constexpr (!std::is_same_v<typename Call::Result, float> || !transposed || Call::operand(1).rank != 2)
+      return false;
+    else return is_one<Call> && one_sample<Call>.m == 1 && !is_small<Call>();
+  }
+  template <class Call>
+  static constexpr kernel::KeptRow kept{one_sample<Call>.n, one_sample<Call>.k};
+  template <class Call>
+  static constexpr long kept_bytes(long n) {
+    return matrices<Call>(n).m == 1 ? kept<Call>.bytes() : 0;
+  }
+  template <class Call>
+  static void keep(const void* weight, long, void* to) {
+    kernel::keep_columns(kept<Call>, static_cast<const float*>(weight), static_cast<float*>(to));
+  }
+  template <class Call>
+  static constexpr KernelWork kept_work(long) {
+    constexpr long items = kept<Call>.items();
+    return {items, kept<Call>.n * kept<Call>.k / (items + 1) / 16 + 1, 0};
+  }
+  template <class Call>
+  static void run_kept(const Arguments& arguments, long begin, long end) {
+    const auto finish = [&](long, long, long column, long columns) {
+      if constexpr (Call::steps > 0) kernel::apply_steps<Call, true>(arguments, column, columns, column);
+    };
+    FunctionRef<long, long, long, long> last;
+    if constexpr (Call::steps > 0) last = finish;
+    kernel::kept_row_product(kept<Call>, arguments.operand<float>(0), arguments.operand<float>(1),
+                             arguments.result<float>(), begin, end, last);
+  }
 };
 
 TENON_EXACT_BEGIN

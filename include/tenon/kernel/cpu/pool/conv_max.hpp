@@ -11,7 +11,8 @@ namespace tenon::inline TENON_ABI::kernel {
 /// What neighbouring elements of a result are: pixels, channels of a pixel, or samples.
 enum class PoolLanes : signed char { pixels, channels, samples };
 
-/// A row of windows of 2 x 2 pixels of one channel, or of neighbouring channels in lanes.
+/// A row of windows of 2 x 2 pixels of one channel, or of neighbouring channels in lanes; where pixels are neighbours,
+/// several rows.
 struct PooledSums {
   PoolLanes kind;
   const float* sums;    // the first pixel
@@ -19,8 +20,9 @@ struct PooledSums {
   long windows, lanes;  // lanes: of each pixel; 1 where pixels are neighbours
   // argmaxes: if they are kept, in the places of the maxima, the number of each one's pixel; -1 if it is 0 or less
   float *to, *argmaxes;
-  long step;     // from the maximum of a window to that of the next one
-  long channel;  // the first one
+  long step;                     // from the maximum of a window to that of the next one
+  long channel;                  // the first one
+  long rows = 1, next_sums = 0;  // of windows; from the sums of a row to those of the next one, whose maxima follow
 };
 using PoolSums = FunctionRef<const PooledSums&>;
 
@@ -67,21 +69,26 @@ template <bool keeps, class F, class... T>
     return detail::finished_sums<(sizeof(T) == 0)...>(f, sums, in...);
   };
   const long row = p.row, windows = p.windows;
-  float *const to = p.to, *const argmaxes = p.argmaxes;
-  for (long w = 0; w < windows; w += width) {
-    if (w + width > windows && windows > width) w = windows - width;  // overlaps the ones before
-    const float* const upper = p.sums + 2 * w;
-    const auto u0 = own(upper), u1 = own(upper + width), l0 = own(upper + row), l1 = own(upper + row + width);
-    detail::PoolVector argmax;
-    const auto best = detail::maximum_of<keeps>(
-        {every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)}, argmax);
-    if (w + width <= windows) {
-      best.store(to + w);
-      if constexpr (keeps) argmax.store(argmaxes + w);
-    } else {
-      detail::store_maxima(best, to + w, windows - w);
-      if constexpr (keeps) detail::store_maxima(argmax, argmaxes + w, windows - w);
+  float *to = p.to, *argmaxes = p.argmaxes;
+  const float* sums = p.sums;
+  for (long left = p.rows; left > 0; --left) {
+    for (long w = 0; w < windows; w += width) {
+      if (w + width > windows && windows > width) w = windows - width;  // overlaps the ones before
+      const float* const upper = sums + 2 * w;
+      const auto u0 = own(upper), u1 = own(upper + width), l0 = own(upper + row), l1 = own(upper + row + width);
+      detail::PoolVector argmax;
+      const auto best = detail::maximum_of<keeps>(
+          {every_second(u0, u1, 0), every_second(u0, u1, 1), every_second(l0, l1, 0), every_second(l0, l1, 1)}, argmax);
+      if (w + width <= windows) {
+        best.store(to + w);
+        if constexpr (keeps) argmax.store(argmaxes + w);
+      } else {
+        detail::store_maxima(best, to + w, windows - w);
+        if constexpr (keeps) detail::store_maxima(argmax, argmaxes + w, windows - w);
+      }
     }
+    sums += p.next_sums, to += windows;
+    if constexpr (keeps) argmaxes += windows;
   }
 }
 

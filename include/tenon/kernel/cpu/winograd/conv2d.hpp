@@ -1,99 +1,13 @@
 // Convolution of a 3 x 3 kernel at stride 1, and its gradient for the input, by Winograd's F(4 x 4, 3 x 3).
 #pragma once
 #include <tenon/core/function_ref.hpp>
-#include <tenon/core/nchw16n.hpp>
-#include <tenon/kernel/cpu/conv/sizes.hpp>
-#include <tenon/kernel/cpu/gemm/tile.hpp>
-#include <tenon/kernel/cpu/winograd/transform.hpp>
+#include <tenon/kernel/cpu/winograd/plan.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/nchw16n/layout.hpp>
 #endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
-
-namespace detail {
-// Floats between what would meet in a cache; rows of sums that wait for their transform; kernels that are transposed at
-// once.
-inline constexpr long winograd_gap = 16, winograd_rows = 32, winograd_together = 8;
-inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_bytes = 2304 << 10,
-                      winograd_few_image_bytes = 576 << 10;
-inline constexpr long winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
-
-// Convolution of an image [c,h,w] with result [o,oh,ow] of 4 x 4 tiles. Tiles of all samples are counted through;
-// where images are in NCHW16n, a tile is that of 16 samples. For each of 36 points there is a product of
-// matrices, whose columns are lanes: samples of tiles where images are NCHW16n, else result channels. An item is some
-// tiles (a chunk) and some result channels (a group).
-//   sum(point, channel, tile) = chain over the planes of the image, from +0
-struct WinogradPlan {
-  long n, c, h, w, o, oh, ow, top, left;
-  long row_step, plane_step;  // of the weights: of a result channel, of a plane of the image
-  bool flipped, blocks;
-  long across, per_image, tiles;  // tiles of a row, of an image, of all images
-  long chunks, chunk, groups, group;
-  long tall, wide;  // rows of a product, most columns of it
-
-  constexpr long depth() const { return round_up(c, simd_width<float>) + winograd_gap; }  // from one row to the next
-  constexpr long tall_step() const { return tall * depth(); }                             // from one point to the next
-  constexpr long wide_step() const { return c * wide + winograd_gap; }
-  constexpr long image_floats() const { return winograd::products * (blocks ? wide_step() : tall_step()); }
-  constexpr long group_floats() const { return winograd::products * (blocks ? tall_step() : wide_step()); }
-  constexpr long items() const { return chunks * groups; }
-};
-
-constexpr long winograd_fitting(long bytes, long each, long least, long most) {
-  const long fitting = bytes / each / least * least;
-  return fitting < most ? (fitting > least ? fitting : least) : most > 0 ? most : 1;
-}
-[[gnu::noinline]] constexpr WinogradPlan winograd_cut(WinogradPlan c) {
-  constexpr long pixel = winograd::products * long(sizeof(float)), channels = 8, few = 4;
-  c.across = ceil_div(c.ow, winograd::tile), c.per_image = ceil_div(c.oh, winograd::tile) * c.across;
-  c.tiles = (c.blocks ? ceil_div(c.n, block_samples) : c.n) * c.per_image;
-  const long image = pixel * c.c * (c.blocks ? block_samples : 1);
-  long fitting = winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, image, 1, c.tiles);
-  // or weights are transformed for too little
-  if (c.blocks && fitting < few)
-    fitting = winograd_fitting(winograd_most_image_bytes, image, 1, few < c.tiles ? few : c.tiles);
-  c.chunk = c.tiles > 0 ? ceil_div(c.tiles, ceil_div(c.tiles, fitting)) : 1, c.chunks = ceil_div(c.tiles, c.chunk);
-  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows)
-                     : winograd_fitting(winograd_few_group_bytes, pixel * c.c, tile_columns<float>(2),
-                                        2 * tile_columns<float>(2));
-  c.groups = ceil_div(c.o, c.group),
-  c.group = round_up(ceil_div(c.o, c.groups), c.blocks ? channels : simd_width<float>),
-  c.groups = ceil_div(c.o, c.group);
-  c.tall = c.blocks ? c.group : c.chunk, c.wide = c.blocks ? c.chunk * block_samples : c.group;
-  return c;
-}
-constexpr WinogradPlan winograd_forward(const Conv2dSizes& s, bool blocks) {
-  return winograd_cut({s.n,   s.c,    s.h, s.w, s.o, s.oh, s.ow, s.pad_top, s.pad_left, s.c * 9, 9,
-                       false, blocks, 0,   0,   0,   0,    0,    0,         0,          0,       0});
-}
-constexpr WinogradPlan winograd_backward_input(const Conv2dSizes& s, bool blocks) {
-  return winograd_cut(
-      {s.n, s.o, s.oh, s.ow, s.c, s.h, s.w, 2 - s.pad_top, 2 - s.pad_left, 9, s.c * 9, true, blocks, 0, 0,
-       0,   0,   0,    0,    0,   0,   0});
-}
-
-// Parts of the workspace, in floats from its start.
-struct WinogradScratch {
-  long image, weight, sums, pixels, total;
-};
-constexpr WinogradScratch winograd_scratch(const WinogradPlan& c) {
-  const long weights =
-      9 * ((c.blocks ? c.row_step : c.plane_step) == 9 ? winograd_together : 1) * (c.blocks ? c.depth() : c.wide);
-  const long patch =
-      c.blocks ? winograd::products * block_samples : winograd::points * (c.chunk * winograd::tile + 2) * c.depth();
-  const long strip = c.blocks ? 0 : winograd_rows * winograd::tile * winograd::tile * tile_columns<float>(2);
-  const long pixels = patch > strip ? patch : strip;
-  WinogradScratch s{};
-  s.image = round_up(c.c * 2, 16);
-  s.weight = s.image + round_up(c.image_floats(), 16);
-  s.sums = s.weight + round_up(c.group_floats(), 16);
-  s.pixels = s.sums + winograd::products * winograd_rows * tile_columns<float>(2);
-  s.total = s.pixels + round_up(pixels > weights ? pixels : weights, 16);
-  return s;
-}
-}  // namespace detail
 
 /// Items and bytes of scratch per thread, of NCHW16n images or not.
 constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
@@ -114,6 +28,14 @@ constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bo
 /// its channel, how many.
 void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin,
                      long end, void* workspace, FunctionRef<long, long, long> done);
+/// Weights of a convolution of rows in the order in which they become lanes, [vector of channels, plane, tap, channel],
+/// and the convolution with them. They are not transformed: that would be four times as much to read.
+constexpr long winograd_conv2d_kept_bytes(const Conv2dSizes& s) {
+  return round_up(s.o, long{simd_width<float>}) * s.c * 9 * long(sizeof(float));
+}
+void keep_winograd_conv2d(const Conv2dSizes& s, const float* weight, float* to);
+void winograd_conv2d_kept(const Conv2dSizes& s, const float* x, const float* kept, float* y, long begin, long end,
+                          void* workspace, FunctionRef<long, long, long> done);
 /// dx from dy in the same way.
 void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* dy, float* dx,
                                     long begin, long end, void* workspace, FunctionRef<long, long, long> done);
@@ -131,10 +53,12 @@ class WinogradConv {
   using Lanes = Simd<float>;
   using Samples = Simd<float, block_width>;
   static constexpr int products = winograd::products, side = winograd::tile;
+  static constexpr long kernel = 9L * Lanes::width;
 
  public:
-  WinogradConv(const WinogradPlan& c, const float* x, const float* weight, float* y, void* workspace)
-      : c_(c), x_(x), weight_(weight), y_(y) {
+  // `kept`: the weights are those of keep_winograd_conv2d()
+  WinogradConv(const WinogradPlan& c, const float* x, const float* weight, float* y, void* workspace, bool kept = false)
+      : c_(c), x_(x), weight_(weight), y_(y), kept_(kept) {
     const WinogradScratch s = winograd_scratch(c);
     float* const base = static_cast<float*>(workspace);
     taps_ = reinterpret_cast<Tap*>(base), image_ = base + s.image, group_ = base + s.weight, sums_ = base + s.sums,
@@ -151,8 +75,7 @@ class WinogradConv {
       else each_segment([&](long tile, const Segment& s) { transform_segment(tile, s); });
       for (long group = from; group < to; ++group) {
         channel0_ = group * c_.group, channels_ = c_.o - channel0_ < c_.group ? c_.o - channel0_ : c_.group;
-        c_.blocks ? transform_weights_for_samples() : transform_weights_for_channels();
-        multiply();
+        c_.blocks ? multiply_blocks() : multiply_channels();
         if (done) tell(done);
       }
       item += to - from;
@@ -252,38 +175,68 @@ class WinogradConv {
         weight_ + channel0_ * c_.row_step, c_.plane_step, c_.c, c_.row_step, channels_,
         [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
   }
-  [[gnu::noinline]] void transform_weights_for_channels() {
-    transform_weights(
-        weight_ + channel0_ * c_.row_step, c_.row_step, channels_, c_.plane_step, c_.c,
-        [&, first = 0L, width = 0L](long c, long lane) mutable {
-          if (lane == 0) first = width = 0;
-          while (lane >= first + width) first += width, width = covered_columns<float>(columns() - first);
-          return group_ + first * c_.c + c * width + lane - first;
-        },
-        c_.wide_step());
+  // The weights of `planes` planes of the image, for the channels of one panel.
+  [[gnu::noinline]] void transform_weights_for_channels(long first, long width, long plane, long planes, long points) {
+    const long channel = channel0_ + first, count = channels_ - first < width ? channels_ - first : width;
+    const auto to = [this, width](long k, long lane) { return group_ + k * width + lane; };
+    if (!kept_) {
+      const float* const from = weight_ + channel * c_.row_step + plane * c_.plane_step;
+      return transform_weights(from, c_.row_step, count, c_.plane_step, planes, to, points);
+    }
+    const float* from = weight_ + (channel * c_.c + plane * Lanes::width) * 9;
+    for (long k = 0; k < planes; ++k, from += kernel)
+      for (long lane = 0; lane < width; lane += Lanes::width) {
+        const float* const own = from + lane * c_.c * 9;
+        for (long i = 0; i < kernel; i += 64 / long(sizeof(float)))
+          __builtin_prefetch(own + winograd_ahead * kernel + i);
+        winograd::both_ways<winograd::OfKernel, Lanes>(
+            own, 3 * Lanes::width, Lanes::width, winograd::StoreAt{to(k, lane), winograd::points * points, points});
+      }
   }
 
-  [[gnu::noinline]] void multiply() {
-    const float *const tall = c_.blocks ? group_ : image_, *const wide = c_.blocks ? image_ : group_;
-    const long rows = c_.blocks ? channels_ : tiles_;
+  // Rows of images with channels as lanes: if there are sums for all of them, the weights of some planes are
+  // transformed and used before those of the next ones, so that they are still in the cache.
+  [[gnu::noinline]] void multiply_channels() {
+    const bool near = tiles_ <= winograd_rows;
     each_panel(columns(), [&](long first, long width) {
-      for (long k = 0; k < c_.c; ++k) taps_[k] = {std::int32_t(k), std::int32_t(k * width)};
-      for (long row = 0; row < rows; row += winograd_rows) {
-        const long count = rows - row < winograd_rows ? rows - row : winograd_rows;
-        for (long p = 0; p < products; ++p)
-          for (long i = 0; i < count; i += tile_rows) {
-            const float *const rows_at = tall + p * c_.tall_step() + (row + i) * c_.depth(), *const columns_at =
-                                                                                                 wide +
-                                                                                                 p * c_.wide_step() +
-                                                                                                 first * c_.c;
-            const Tile<float> tile{taps_, c_.c, rows_at, row_, columns_at, sums_ + (p * winograd_rows + i) * width,
-                                   width, false};
-            run_tile(tile, int(count - i < tile_rows ? count - i : tile_rows), width);
-          }
-        if (c_.blocks) store_blocks(row, count, first, width);
-        else store_pixels(row, count, first, width);
+      const long fitting = winograd_near_bytes / (products * width * long(sizeof(float))),
+                 some = near && fitting < c_.c ? fitting : c_.c, points = some * width + winograd_gap;
+      for (long plane = 0, planes; plane < c_.c; plane += planes) {
+        planes = c_.c - plane < some ? c_.c - plane : some;
+        transform_weights_for_channels(first, width, plane, planes, points);
+        fill_taps(planes, width);
+        for (long row = 0; row < tiles_; row += winograd_rows) {
+          const long count = tiles_ - row < winograd_rows ? tiles_ - row : winograd_rows;
+          multiply(image_ + plane + row * c_.depth(), count, group_, points, width, planes, plane > 0);
+          if (plane + planes == c_.c) store_pixels(row, count, first, width);
+        }
       }
     });
+  }
+  [[gnu::noinline]] void multiply_blocks() {
+    transform_weights_for_samples();
+    each_panel(columns(), [&](long first, long width) {
+      fill_taps(c_.c, width);
+      for (long row = 0; row < channels_; row += winograd_rows) {
+        const long count = channels_ - row < winograd_rows ? channels_ - row : winograd_rows;
+        multiply(group_ + row * c_.depth(), count, image_ + first * c_.c, c_.wide_step(), width, c_.c, false);
+        store_blocks(row, count, first, width);
+      }
+    });
+  }
+  void fill_taps(long planes, long width) {
+    for (long k = 0; k < planes; ++k) taps_[k] = {std::int32_t(k), std::int32_t(k * width)};
+  }
+  // sums = the products of `count` rows of `tall` with a panel of `wide`, over some planes, or sums + that.
+  void multiply(const float* tall, long count, const float* wide, long wide_step, long width, long planes,
+                bool resume) {
+    for (long p = 0; p < products; ++p)
+      for (long i = 0; i < count; i += tile_rows) {
+        float* const sums = sums_ + (p * winograd_rows + i) * width;
+        const Tile<float> tile{
+            taps_, planes, tall + p * c_.tall_step() + i * c_.depth(), row_, wide + p * wide_step, sums, width, resume};
+        run_tile(tile, int(count - i < tile_rows ? count - i : tile_rows), width);
+      }
   }
   // Result channels `row` .. of the samples that are the columns.
   void store_blocks(long row, long count, long first, long width) {
@@ -333,6 +286,7 @@ class WinogradConv {
   const WinogradPlan& c_;
   const float *x_, *weight_;
   float* y_;
+  bool kept_;
   Tap* taps_;
   float *image_, *group_, *sums_, *pixels_;
   long tile0_ = 0, tiles_ = 0, channel0_ = 0, channels_ = 0;
@@ -345,6 +299,17 @@ class WinogradConv {
                                                     void* workspace, FunctionRef<long, long, long> done) {
   const detail::WinogradPlan c = detail::winograd_forward(s, blocks);
   detail::WinogradConv(c, x, weight, y, workspace).run(begin, end, done);
+}
+[[gnu::noinline]] TENON_INLINE void keep_winograd_conv2d(const Conv2dSizes& s, const float* weight, float* to) {
+  constexpr long width = simd_width<float>;
+  for (long o = 0, step = s.c * 9; o < s.o; o += width)
+    copy_matrix(weight + o * step, 1, step, to + o * step, width, step, s.o - o < width ? s.o - o : width, width);
+}
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d_kept(const Conv2dSizes& s, const float* x, const float* kept,
+                                                         float* y, long begin, long end, void* workspace,
+                                                         FunctionRef<long, long, long> done) {
+  const detail::WinogradPlan c = detail::winograd_forward(s, false);
+  detail::WinogradConv(c, x, kept, y, workspace, true).run(begin, end, done);
 }
 [[gnu::noinline]] TENON_INLINE void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks,
                                                                    const float* weight, const float* dy, float* dx,

@@ -59,6 +59,30 @@ struct Kernel<Cpu, ops::WinogradConv2d> {
     kernel::winograd_conv2d(sizes<Call>(a.n), blocks, a.operand<float>(0), a.operand<float>(1), a.result<float>(),
                             begin, end, a.workspace, kernel::epilogue_of<Call>(epilogue));
   }
+
+  static constexpr int kept_operand = 1;
+  template <class Call>
+  static constexpr bool keeps_operand() {
+    return true;
+  }
+  template <class Call>
+  static constexpr long kept_bytes(long) {
+    return kernel::winograd_conv2d_kept_bytes(one_sample<Call>);
+  }
+  template <class Call>
+  static void keep(const void* weight, long n, void* to) {
+    kernel::keep_winograd_conv2d(sizes<Call>(n), static_cast<const float*>(weight), static_cast<float*>(to));
+  }
+  template <class Call>
+  static constexpr KernelWork kept_work(long n) {
+    return work<Call>(n);
+  }
+  template <class Call>
+  static void run_kept(const Arguments& a, long begin, long end) {
+    const kernel::Nchw16nEpilogue<Call> epilogue{a};
+    kernel::winograd_conv2d_kept(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin,
+                                 end, a.workspace, kernel::epilogue_of<Call>(epilogue));
+  }
 };
 
 template <>

@@ -1,0 +1,87 @@
+// Matrix product of one row (GEMV) with a kept right operand (graph/kept.hpp): a dense layer for a batch of one, whose
+// weights are read once, from the first to the last.
+#pragma once
+#include <tenon/kernel/cpu/gemm/plan.hpp>
+#if TENON_DEFINES
+#include <tenon/kernel/cpu/gemm/pack.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// Panels of so many vectors of columns or one less, all steps of k of a panel before the next one: so many chains at
+/// once hide the latency of an addition (4 cycles at 2 of them in each).
+inline constexpr long kept_vectors = 8;
+
+/// A product of one row, [k] times the transpose of b [n, k], in float32.
+struct KeptRow {
+  long n, k;
+
+  constexpr long vectors() const { return ceil_div(n, long{simd_width<float>}); }
+  /// Parts of the product, and the vector with which one begins.
+  constexpr long items() const { return ceil_div(vectors(), kept_vectors); }
+  constexpr long begin(long item) const { return vectors() * item / items(); }
+  constexpr long bytes() const { return vectors() * simd_width<float> * k * long(sizeof(float)); }
+};
+
+/// Writes b as the product wants it.
+void keep_columns(const KeptRow& s, const float* b, float* to);
+/// c[j] = what gemm() makes of a and column j. After some neighbouring columns are complete, finish(0, 1, first,
+/// columns).
+void kept_row_product(const KeptRow& s, const float* a, const float* kept, float* c, long begin, long end,
+                      FunctionRef<long, long, long, long> finish);
+
+#if TENON_DEFINES
+namespace detail {
+// Sums of one panel, segment by segment as gemm() makes them.
+template <int vectors>
+[[gnu::noinline]] void kept_panel(const float* a, const float* b, long k, float* to) {
+  using V = Simd<float>;
+  for (long p = 0; p == 0 || p < k; p += gemm_segment<float>) {
+    const long steps = at_most(k - p, gemm_segment<float>);
+    V sum[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) sum[v] = V(0.0f);
+    for (long q = 0; q < steps; ++q, b += vectors * V::width) {
+      const V factor(a[p + q]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sum[v] = fmadd(factor, V::load(b + v * V::width), sum[v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      if (p > 0) sum[v] = V::load(to + v * V::width) + sum[v];
+      sum[v].store(to + v * V::width);
+    }
+  }
+}
+template <int vectors = int(kept_vectors)>
+inline void kept_panel_of(long count, const float* a, const float* b, long k, float* to) {
+  if constexpr (vectors > 1)
+    if (count < vectors) return kept_panel_of<vectors - 1>(count, a, b, k, to);
+  kept_panel<vectors>(a, b, k, to);
+}
+}  // namespace detail
+
+[[gnu::noinline]] TENON_INLINE void keep_columns(const KeptRow& s, const float* b, float* to) {
+  for (long item = 0; item < s.items(); ++item) {
+    const long first = s.begin(item) * simd_width<float>, last = s.begin(item + 1) * simd_width<float>;
+    copy_matrix(b + first * s.k, 1, s.k, to + first * s.k, last - first, s.k, detail::at_most(last, s.n) - first,
+                last - first);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void kept_row_product(const KeptRow& s, const float* a, const float* kept, float* c,
+                                                     long begin, long end, FunctionRef<long, long, long, long> finish) {
+  for (long item = begin; item < end; ++item) {
+    const long first = s.begin(item) * simd_width<float>, last = s.begin(item + 1) * simd_width<float>,
+               columns = detail::at_most(last, s.n) - first;
+    float aside[kept_vectors * simd_width<float>];
+    const bool whole = columns == last - first;
+    detail::kept_panel_of((last - first) / simd_width<float>, a, kept + first * s.k, s.k, whole ? c + first : aside);
+    if (!whole) __builtin_memcpy(c + first, aside, std::size_t(columns) * sizeof(float));
+    if (finish) finish(0, 1, first, columns);
+  }
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+TENON_EXACT_END

@@ -1,0 +1,84 @@
+// Which operands of a compiled graph are kept between calls: those that are parameters, where a kernel says that it
+// saves time, in graphs that change nothing.
+#pragma once
+#include <tenon/graph/kept.hpp>
+#include <tenon/kernel/kernel.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+template <class C, class Target>
+concept Keeps = HasKernel<C, Target> && requires { requires KernelOf<C, Target>::template keeps_operand<C>(); };
+
+TENON_EXACT_BEGIN
+template <class C>
+void make_kept(const void* operand, long n, void* to) {
+  KernelOf<C>::template keep<C>(operand, n, to);
+}
+template <class C>
+void run_kept_kernel(const Arguments& arguments, long begin, long end) {
+  KernelOf<C>::template run_kept<C>(arguments, begin, end);
+}
+TENON_EXACT_END
+template <class C>
+constexpr long kept_bytes(long n) {
+  return KernelOf<C>::template kept_bytes<C>(n);
+}
+template <class C>
+constexpr KernelWork kept_work(long n) {
+  return KernelOf<C>::template kept_work<C>(n);
+}
+template <class C>
+inline constexpr KeptEntry kept_entry{KernelOf<C>::kept_operand, &kept_bytes<C>, &make_kept<C>, &kept_work<C>,
+                                      &run_kept_kernel<C>};
+
+template <int N>
+struct KeptTable {
+  KeptOperand operand[N ? N : 1]{};
+  int count = 0;
+};
+// Which operand of each kernel is kept, -1: none.
+template <int N>
+struct KeptKernels {
+  const KeptEntry* entry[N ? N : 1]{};
+  int operand[N ? N : 1]{};
+};
+template <class Tag, std::size_t... K>
+constexpr KeptKernels<int(sizeof...(K))> kept_kernels(std::index_sequence<K...>) {
+  KeptKernels<int(sizeof...(K))> made;
+  const auto look = [&]<class C>(std::type_identity<C>, std::size_t k) {
+    made.operand[k] = -1;
+    if constexpr (Keeps<C, Cpu>) made.entry[k] = &kept_entry<C>, made.operand[k] = KernelOf<C>::kept_operand;
+  };
+  (look(std::type_identity<CallOf<KeyAt<Tag, int(K)>>>(), K), ...);
+  return made;
+}
+
+template <int N>
+constexpr bool has_effects(const Graph<N>& graph) {
+  for (int id = 0; id < graph.count; ++id)
+    if (graph[id].op->effect) return true;
+  return false;
+}
+/// The operands that Tag, a Compiled graph, keeps.
+template <class Tag>
+constexpr auto keep_operands() {
+  if constexpr (!Tag::passes.keep || !std::is_same_v<typename Tag::target_type, Cpu> || has_effects(Tag::graph))
+    return KeptTable<0>();
+  else {
+    constexpr auto kernels = kept_kernels<Tag>(std::make_index_sequence<std::size_t(Tag::kernels.count)>{});
+    KeptTable<Tag::instructions> made;
+    for (int id = 0, instruction = 0; id < Tag::graph.count; ++id) {
+      const int kernel = Tag::kernels.of[id];
+      if (kernel < 0) continue;
+      if (const int operand = kernels.operand[kernel];
+          operand >= 0 && Tag::plan.at[Tag::graph[id].operand[operand]].region == Region::parameters)
+        made.operand[made.count++] = {kernels.entry[kernel], instruction};
+      ++instruction;
+    }
+    return made;
+  }
+}
+}  // namespace detail
+
+}  // namespace tenon
