@@ -17,11 +17,15 @@ inline constexpr long kept_vectors = 8;
 struct KeptRow {
   long n, k;
 
+  // The last vector may be a half one: weights are read as fast as the caches give them.
+  constexpr long columns() const { return round_up(n, long{tile_step<float>}); }
   constexpr long vectors() const { return ceil_div(n, long{simd_width<float>}); }
-  /// Parts of the product, and the vector with which one begins.
+  /// Parts of the product, and the column with which one begins.
   constexpr long items() const { return ceil_div(vectors(), kept_vectors); }
-  constexpr long begin(long item) const { return vectors() * item / items(); }
-  constexpr long bytes() const { return vectors() * simd_width<float> * k * long(sizeof(float)); }
+  constexpr long begin(long item) const {
+    return item < items() ? vectors() * item / items() * simd_width<float> : columns();
+  }
+  constexpr long bytes() const { return columns() * k * long(sizeof(float)); }
 };
 
 /// Writes b as the product wants it.
@@ -34,37 +38,47 @@ void kept_row_product(const KeptRow& s, const float* a, const float* kept, float
 #if TENON_DEFINES
 namespace detail {
 // Sums of one panel, segment by segment as gemm() makes them.
-template <int vectors>
+template <int vectors, bool and_half>
 [[gnu::noinline]] void kept_panel(const float* a, const float* b, long k, float* to) {
   using V = Simd<float>;
+  using Half = Simd<float, tile_step<float>>;
+  constexpr long half = vectors * V::width, width = half + (and_half ? Half::width : 0);
   for (long p = 0; p == 0 || p < k; p += gemm_segment<float>) {
     const long steps = at_most(k - p, gemm_segment<float>);
-    V sum[vectors];
+    V sum[vectors > 0 ? vectors : 1];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sum[v] = V(0.0f);
-    for (long q = 0; q < steps; ++q, b += vectors * V::width) {
+    Half last(0.0f);
+    for (long q = 0; q < steps; ++q, b += width) {
       const V factor(a[p + q]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) sum[v] = fmadd(factor, V::load(b + v * V::width), sum[v]);
+      if constexpr (and_half) last = fmadd(Half(a[p + q]), Half::load(b + half), last);
     }
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
       if (p > 0) sum[v] = V::load(to + v * V::width) + sum[v];
       sum[v].store(to + v * V::width);
     }
+    if constexpr (and_half) {
+      if (p > 0) last = Half::load(to + half) + last;
+      last.store(to + half);
+    }
   }
 }
 template <int vectors = int(kept_vectors)>
-inline void kept_panel_of(long count, const float* a, const float* b, long k, float* to) {
-  if constexpr (vectors > 1)
-    if (count < vectors) return kept_panel_of<vectors - 1>(count, a, b, k, to);
-  kept_panel<vectors>(a, b, k, to);
+inline void kept_panel_of(long columns, const float* a, const float* b, long k, float* to) {
+  constexpr long width = vectors * simd_width<float>, narrower = width - tile_step<float>;
+  if (columns == width) return kept_panel<vectors, false>(a, b, k, to);
+  if constexpr (narrower % simd_width<float> != 0)
+    if (columns == narrower) return kept_panel<vectors - 1, true>(a, b, k, to);
+  if constexpr (vectors > 1) kept_panel_of<vectors - 1>(columns, a, b, k, to);
 }
 }  // namespace detail
 
 [[gnu::noinline]] TENON_INLINE void keep_columns(const KeptRow& s, const float* b, float* to) {
   for (long item = 0; item < s.items(); ++item) {
-    const long first = s.begin(item) * simd_width<float>, last = s.begin(item + 1) * simd_width<float>;
+    const long first = s.begin(item), last = s.begin(item + 1);
     copy_matrix(b + first * s.k, 1, s.k, to + first * s.k, last - first, s.k, detail::at_most(last, s.n) - first,
                 last - first);
   }
@@ -72,11 +86,10 @@ inline void kept_panel_of(long count, const float* a, const float* b, long k, fl
 [[gnu::noinline]] TENON_INLINE void kept_row_product(const KeptRow& s, const float* a, const float* kept, float* c,
                                                      long begin, long end, FunctionRef<long, long, long, long> finish) {
   for (long item = begin; item < end; ++item) {
-    const long first = s.begin(item) * simd_width<float>, last = s.begin(item + 1) * simd_width<float>,
-               columns = detail::at_most(last, s.n) - first;
+    const long first = s.begin(item), last = s.begin(item + 1), columns = detail::at_most(last, s.n) - first;
     float aside[kept_vectors * simd_width<float>];
     const bool whole = columns == last - first;
-    detail::kept_panel_of((last - first) / simd_width<float>, a, kept + first * s.k, s.k, whole ? c + first : aside);
+    detail::kept_panel_of(last - first, a, kept + first * s.k, s.k, whole ? c + first : aside);
     if (!whole) __builtin_memcpy(c + first, aside, std::size_t(columns) * sizeof(float));
     if (finish) finish(0, 1, first, columns);
   }
