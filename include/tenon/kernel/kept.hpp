@@ -4,6 +4,7 @@
 #include <tenon/graph/kept.hpp>
 #include <tenon/kernel/kernel.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -82,3 +83,4 @@ constexpr auto keep_operands() {
 }  // namespace detail
 
 }  // namespace tenon
+TENON_INT_SIZES_END
