@@ -277,3 +277,59 @@ TEST_CASE("kept: threads predict at the same time, and see what was changed betw
     CHECK(wrong == 0);
   }
 }
+
+namespace {
+/// Many panels of columns, which threads share.
+struct Wide : nn::Cell<Wide> {
+  nn::Dense<600, 3001> fc1;
+  nn::Dense<3001, 8> fc2;
+  constexpr auto construct(auto x) const { return fc2(relu(fc1(x))); }
+};
+/// So many planes that their weights are transformed piece by piece.
+template <ConvAlgorithm algorithm>
+struct Deep : nn::Cell<Deep<algorithm>> {
+  nn::Conv2d<170, 70, 3, nn::Conv2dConfig{.has_bias = true, .algorithm = algorithm}> conv;
+  constexpr auto construct(auto x) const { return relu(conv(x)); }
+};
+/// Groups, whose channels are lanes.
+struct Grouped : nn::Cell<Grouped> {
+  nn::Conv2d<8, 64, 3, nn::Conv2dConfig{.pad_mode = PadMode::same, .groups = 2}> conv;
+  constexpr auto construct(auto x) const { return max_pool2d<2>(relu(conv(x))); }
+};
+
+/// Calls in graph mode with one and two threads have the bits of PyNative mode, which are these.
+auto check_threads(const auto& net, const auto& x) {
+  const auto wanted = [&] {
+    const ContextScope scope({.mode = Mode::pynative});
+    return net(x);
+  }();
+  for (const int threads : {1, 2}) {
+    const ContextScope scope({.num_threads = threads});
+    for (int call = 0; call < 3; ++call) {
+      CAPTURE(threads);
+      CAPTURE(call);
+      CHECK(bit_equal(net(x), wanted));
+    }
+  }
+  return wanted;
+}
+}  // namespace
+
+TEST_CASE("kept: threads share the work") {
+  check_threads(Wide(), random_tensor<float, Shape<dyn, 600>>(1, -1, 1, 1));
+  check_threads(Grouped(), random_tensor<float, Shape<dyn, 8, 10, 10>>(2, -1, 1, 1));
+  check_threads(Grouped(), random_tensor<float, Shape<dyn, 8, 10, 10>>(3, -1, 1, 3));
+}
+
+TEST_CASE("kept: weights of many planes by Winograd, for few tiles and for many") {
+  Deep<ConvAlgorithm::winograd> net;
+  Deep<ConvAlgorithm::direct> direct;
+  net.init_parameters();
+  direct.parameters_dict()["conv.weight"].set_data(net.parameters_dict()["conv.weight"].view());
+  direct.parameters_dict()["conv.bias"].set_data(net.parameters_dict()["conv.bias"].view());
+  const auto kept = net.clone();  // of which no view was handed out
+  const auto check = [&](const auto& x) { CHECK(all_close(check_threads(kept, x), direct(x), 1e-4, 1e-4)); };
+  check(random_tensor<float, Shape<dyn, 170, 6, 6>>(1, -1, 1, 1));
+  check(random_tensor<float, Shape<dyn, 170, 6, 6>>(2, -1, 1, 9));
+  check(random_tensor<float, Shape<dyn, 170, 26, 27>>(3, -1, 1, 2));
+}
