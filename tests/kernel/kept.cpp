@@ -120,6 +120,22 @@ TEST_CASE("kept: it is made at the second call with the same values, and never o
   CHECK(run(one, 3));
 }
 
+TEST_CASE("kept: not more than so many bytes") {
+  KeptOperands kept;
+  for (const long bytes : {most_kept_bytes + 1, 0L, 64L}) {
+    CAPTURE(bytes);
+    kept.forget();
+    kept.meet(7);
+    CHECK(!kept.fits());
+    for (int call = 0; call < 2 && !kept.fits(); ++call) {
+      std::byte* const room = kept.room(bytes);
+      CHECK((room != nullptr) == (bytes == 64 && call == 1));
+    }
+    CHECK(kept.fits());
+    CHECK(kept.made() == (bytes == 64));
+  }
+}
+
 TEST_CASE("kept: nothing is allocated after the first call, also where values change") {
   if (!support::counted) return;
   Net net;

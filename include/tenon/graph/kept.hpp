@@ -25,6 +25,9 @@ struct KeptOperand {
   }
 };
 
+/// More is not kept: so many weights are read at the speed of the memory, in whatever order.
+inline constexpr long most_kept_bytes = 256 << 20;
+
 /// What one executor keeps. Parameters have a number for their values, which changes with them, 0 if they may change
 /// unseen (ParameterArena::values). Nothing is made of values that are met for the first time: a network that is called
 /// once per change of its parameters is as fast as without.
@@ -50,6 +53,7 @@ class KeptOperands {
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::byte* KeptOperands::room(long bytes) {
+  if (bytes > most_kept_bytes) bytes = 0;
   if (values_ && bytes > capacity_) try {
       memory_ = AlignedBytes(std::size_t(bytes));  // now, so that later calls allocate nothing
       capacity_ = bytes;
