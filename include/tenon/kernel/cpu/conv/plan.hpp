@@ -16,6 +16,24 @@ namespace detail {
 inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10,
                       conv_weight_bytes = 384 << 10;
 
+// The cost model of tiles, in multiplications of one lane. Its numbers are fitted to the times of the shapes in
+// benchmarks/run/convolution.hpp, on processors with AVX-512 and with AVX2: a wrong one costs time, no bit.
+struct TileCosts {
+  // to pack one weight for channels as lanes: of float32 where a cache holds them and vectors have 64 bytes; where not;
+  // of bfloat16
+  long packing = 12, packing_far = 24, packing_bfloat16 = 4;
+  long cached_weight_bytes = 1 << 20;  // what a second-level cache holds
+  // Of a product with channels as lanes, sixteenths that come to 16: in tiles narrower than the registers allow; in
+  // phases, which have few taps each; where a large kernel meets few planes, so that a tile has few steps.
+  long narrow = 1, phases = 4, few_steps = 2, few_steps_avx2 = 8;
+  long few_planes = 32, large_kernel = 9;
+  // to copy an element to where a column of taps reads it; by what part of the work a copy must be faster
+  long copying = 4, copying_margin = 32;
+  // chains that hide the latency of a fused multiply-add; by what part tiles of one row must be faster than others
+  long chains = 4, chains_avx2 = 8, by_rows_margin = 16;
+};
+inline constexpr TileCosts tile_costs{};
+
 // A convolution and its gradient for the input are the same computation:
 //   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight *
 //   image(plane, i + .., j + ..)
@@ -98,21 +116,22 @@ inline constexpr long many_samples = 1 << 16, least_lanes = 32;
 inline constexpr long most_parts = 8, steps_at_once = 320;  // of an axis, of a tile
 template <class T>
 constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) {
-  const long packing = !std::is_same_v<T, float>                                             ? 4
-                       : c.rows * c.steps * long(sizeof(float)) > 1 << 20 || simd_bytes < 64 ? 24
-                                                                                             : 12;
+  const bool far = c.rows * c.steps * long(sizeof(float)) > tile_costs.cached_weight_bytes || simd_bytes < 64;
+  const long packing = !std::is_same_v<T, float> ? tile_costs.packing_bfloat16
+                       : far                     ? tile_costs.packing_far
+                                                 : tile_costs.packing;
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
                    pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
   const long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
-  // of few taps each
-  const long narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2),
-             phases = c.step_h * c.step_w > 1 ? 4 : 0;
-  // of few pixels and steps each
-  const long parts = s.kh * s.kw > 9 && c.image.planes < 32 ? simd_bytes < 64 ? 8 : 2 : 0;
+  const bool narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2),
+             phases = c.step_h * c.step_w > 1,
+             few_steps = s.kh * s.kw > tile_costs.large_kernel && c.image.planes < tile_costs.few_planes;
+  const long sixteenths = 16 + (narrow ? tile_costs.narrow : 0) + (phases ? tile_costs.phases : 0) +
+                          (few_steps ? simd_bytes < 64 ? tile_costs.few_steps_avx2 : tile_costs.few_steps : 0);
   // beyond, as many_samples decide: conv_bytes asks for so many
   const long samples = s.n < many_samples ? s.n : many_samples;
-  return (met * lanes * (16 + narrow + phases + parts) / 16 - work) * samples + packing * s.taps() * c.rows < 0;
+  return (met * lanes * sixteenths / 16 - work) * samples + packing * s.taps() * c.rows < 0;
 }
 
 // Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if
@@ -127,11 +146,11 @@ constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, long copies, int 
   }
   const long own_zeros = c.image.pitch;
   if (c.image.step_w == 1) share_zeros(c.image, c.grid_w);
-  const long work = s.taps() * c.rows,
-             copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) * round_up(c.grid_w, width) * 4;
+  const long work = s.taps() * c.rows, copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) *
+                                                round_up(c.grid_w, width) * tile_costs.copying;
   const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work,
              exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
-  const bool copy = std::is_same_v<T, float> && exact + exact / 32 < together;
+  const bool copy = std::is_same_v<T, float> && exact + exact / tile_costs.copying_margin < together;
   long least = copy ? exact : together;
   // narrow tiles are slow
   if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step &&
@@ -142,11 +161,11 @@ constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, long copies, int 
                  last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
       met += end > begin ? end - begin : 0;
     }
-    // to hide the latency of an addition
-    const long chains = ceil_div(c.rows, c.row_blocks), needed = simd_bytes == 64 ? 4 : 8;
+    const long chains = ceil_div(c.rows, c.row_blocks),
+               needed = simd_bytes == 64 ? tile_costs.chains : tile_costs.chains_avx2;
     const long rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains);
     c.by_rows = rows < least;
-    if (c.by_rows) least = rows + rows / 16;
+    if (c.by_rows) least = rows + rows / tile_costs.by_rows_margin;
   }
   c.channels_last = c.channels_last && channels_pay<T>(c, s, least);
   if (c.channels_last) c.by_rows = false, c.image.pitch = own_zeros;
