@@ -45,8 +45,8 @@ done
 
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"
-mkdir -p "$overlay/ops" "$overlay/nn" "$overlay/train/callback" "$overlay/io" "$overlay/dataset" "$work/tests/ops" \
-  "$work/tests/support"
+mkdir -p "$overlay/ops" "$overlay/nn/optim" "$overlay/nn/loss" "$overlay/nn/metric" "$overlay/train/callback" \
+  "$overlay/io" "$overlay/dataset" "$work/tests/ops" "$work/tests/support"
 cp "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
@@ -55,9 +55,9 @@ for block in "$work"/CONTRIBUTING-*; do
   elif grep -q 'TEST_CASE("stop at time' "$block"; then mv "$block" "$work/tests/ops/stop_at_time.cpp"
   elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
   elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$overlay/train/callback/stop_at_time.hpp"
-  elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/lion.hpp"
-  elif grep -q 'struct HuberLoss ' "$block"; then mv "$block" "$overlay/nn/huber.hpp"
-  elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/mean_absolute_error.hpp"
+  elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/optim/lion.hpp"
+  elif grep -q 'struct HuberLoss ' "$block"; then mv "$block" "$overlay/nn/loss/huber.hpp"
+  elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/metric/mean_absolute_error.hpp"
   elif grep -q 'struct SkipMaker ' "$block"; then mv "$block" "$overlay/dataset/skip.hpp"
   elif grep -q 'TEST_CASE("lion' "$block"; then mv "$block" "$work/tests/ops/lion.cpp"
   elif grep -q 'TEST_CASE("huber' "$block"; then mv "$block" "$work/tests/ops/huber.cpp"
@@ -72,9 +72,9 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #include <tenon/ops/hardtanh.hpp>
 #include <tenon/dataset/skip.hpp>
 #include <tenon/io/lines.hpp>
-#include <tenon/nn/huber.hpp>
-#include <tenon/nn/lion.hpp>
-#include <tenon/nn/mean_absolute_error.hpp>
+#include <tenon/nn/loss/huber.hpp>
+#include <tenon/nn/optim/lion.hpp>
+#include <tenon/nn/metric/mean_absolute_error.hpp>
 #include <tenon/nn/scale.hpp>
 #include <tenon/train/callback/stop_at_time.hpp>
 #include "hardtanh.cpp"

@@ -1,4 +1,5 @@
-// expects: a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()
+// expects: a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval(), which
+// returns a number
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
