@@ -59,7 +59,7 @@ struct Watching {
     long wrong_buffers = 0;
   };
   Log& log;
-  void before(const Node& node) const { log.before.emplace_back(node.op->name); }
+  void before(const Node& node, const Arguments&) const { log.before.emplace_back(node.op->name); }
   void after(const Node& node, const Arguments& a) const {
     log.after.emplace_back(node.op->name);
     for (int k = 0; k <= node.operands; ++k) log.wrong_buffers += a.buffer[k] == nullptr;
@@ -92,7 +92,7 @@ namespace {
 /// Copies the result of each kernel by the time it has just been computed.
 struct Copying {
   std::map<std::string, std::string>& seen;
-  void before(const Node&) const {}
+  void before(const Node&, const Arguments&) const {}
   void after(const Node& node, const Arguments& a) const {
     if (node.op->effect) return;
     const auto bytes = std::size_t(node.type.bytes(a.n));

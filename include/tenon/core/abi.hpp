@@ -9,7 +9,7 @@
 //   v01_    the version
 //   3       the highest complete level of x86-64, or a for ARM64 (5: what Ice Lake and Zen 4 have beyond level 4)
 //   24      one letter or digit for each further extension that our code asks about, or compilers use by themselves
-//   GZ      the compiler, then options, then the target beside the CPU
+//   GZ      the compiler, then options, then the target beside the CPU, then whether observers can look
 //
 // g++ and clang share nothing: they evaluate the arguments of one call in different orders, so that a model's
 // operations, traced in constant evaluation, have other numbers, and tables of one would not fit code of the other. Not
@@ -172,10 +172,18 @@
 #define TENON_ABI_TARGET
 #endif
 
+// ---- observers, graph/observe/origin.hpp
+#if defined(TENON_OBSERVE)
+#define TENON_ABI_OBSERVE _observed
+#else
+#define TENON_ABI_OBSERVE
+#endif
+
 #define TENON_ABI_INSTRUCTIONS                                                                           \
   TENON_ABI_JOIN(TENON_ABI_LEVEL_NAME, TENON_ABI_OF_LEVEL_2, TENON_ABI_OF_LEVEL_3, TENON_ABI_OF_LEVEL_4, \
                  TENON_ABI_OF_LEVEL_5, TENON_ABI_OF_NO_LEVEL, TENON_ABI_OF_NO_LEVEL_2, TENON_ABI_IF(__AVX10_2__, P))
 #define TENON_ABI_OPTIONS                                                                               \
   TENON_ABI_JOIN(TENON_ABI_COMPILER, TENON_ABI_CUDA, TENON_ABI_ZLIB, TENON_ABI_RTTI, TENON_ABI_LIBRARY, \
                  TENON_ABI_CHECKS, TENON_ABI_MEMORY, TENON_ABI_UNDEFINED)
-#define TENON_ABI TENON_ABI_JOIN(v01_, TENON_ABI_INSTRUCTIONS, TENON_ABI_OPTIONS, TENON_ABI_TARGET, , , , )
+#define TENON_ABI \
+  TENON_ABI_JOIN(v01_, TENON_ABI_INSTRUCTIONS, TENON_ABI_OPTIONS, TENON_ABI_TARGET, TENON_ABI_OBSERVE, , , )

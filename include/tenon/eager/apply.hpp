@@ -4,6 +4,7 @@
 #include <tenon/eager/call.hpp>
 #include <tenon/eager/frame.hpp>
 #include <tenon/eager/inner.hpp>
+#include <tenon/eager/observed.hpp>
 #include <tenon/graph/traced.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -224,7 +225,8 @@ constexpr EagerInfo describe_eager() {
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
-  if constexpr (several_targets) call.types = &I::types;
+  if constexpr (several_targets || observable) call.types = &I::types;
+  if constexpr (observable) call.seen = {&run_time_info<typename I::Op>, &I::attributes};
   if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
   return call;
 }
@@ -250,16 +252,25 @@ constexpr int batched_operand() {
   return -1;
 }
 
+template <class I>
+[[gnu::always_inline]] inline void run_eager([[maybe_unused]] const Location& at, const EagerOperand* operand,
+                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+  if constexpr (observable)
+    if (Observation* const innermost = observation())
+      return run_observed(*innermost, eager_runner<I>(), eager_info<I>, at, operand, immediate, result, variable);
+  eager_runner<I>()(eager_info<I>, operand, immediate, result, variable);
+}
 // A function of its own, so that the result is made where the caller wants it.
 template <class I, class Result>
-[[gnu::always_inline]] inline Result eager_result(std::uint64_t immediate, const EagerOperand* operand) {
+[[gnu::always_inline]] inline Result eager_result(const Location& at, std::uint64_t immediate,
+                                                  const EagerOperand* operand) {
   constexpr int batched = batched_operand<I>();  // a mean over the batch has no batch size
   Result result(Storage(), batched < 0 ? 1 : operand[batched < 0 ? 0 : batched].n);
-  eager_runner<I>()(eager_info<I>, operand, immediate, result.storage(), result.variable);
+  run_eager<I>(at, operand, immediate, result.storage(), result.variable);
   return result;
 }
 template <class I, class... V>
-[[gnu::always_inline]] inline auto apply_eager(std::uint64_t immediate, const V&... v) {
+[[gnu::always_inline]] inline auto apply_eager(const Location& at, std::uint64_t immediate, const V&... v) {
   if constexpr (!I::ok) {
     using Wrong = Mistake<I>;
     return Wrong::corrected;
@@ -273,11 +284,11 @@ template <class I, class... V>
     if constexpr (I::Op::effect) {
       Storage none;
       TapeVariable no_variable;
-      eager_runner<I>()(eager_info<I>, operand, immediate, none, no_variable);
+      run_eager<I>(at, operand, immediate, none, no_variable);
     } else {
       using Plain = std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>;
-      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(immediate,
-                                                                                                             operand);
+      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(
+          at, immediate, operand);
     }
   }
 }
@@ -293,7 +304,7 @@ constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builde
       const int parameter[]{lift(*b, operand)};
       return Traced<CppType<half>, ResultShape<I>>(b,
                                                    b->call(&info<Cast>, parameter, 1, I::attributes, I::result_type));
-    } else return apply_eager<I>(0, operand);
+    } else return apply_eager<I>(at, 0, operand);
   }
 }
 
@@ -344,7 +355,7 @@ constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&.
     } else {
       using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;
       if constexpr (traced) return detail::apply_traced<I>(at, immediate, operands...);
-      else return detail::apply_eager<I>(immediate, operands...);
+      else return detail::apply_eager<I>(at, immediate, operands...);
     }
   }
 }

@@ -40,6 +40,12 @@ namespace detail {
 }
 [[noreturn, gnu::cold]] void refuse_scalar(Dtype dtype, std::uint64_t bytes, bool negative);
 
+/// What an observer is told of the operator of a call.
+struct SeenOperator {
+  const OperatorInfo* op = nullptr;
+  const Attributes* attributes = nullptr;
+};
+
 /// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
 struct EagerInfo {
   std::string_view name;
@@ -52,7 +58,8 @@ struct EagerInfo {
   bool effect;  // the kernel changes operand 0 and has no result
   Nchw16n nchw16n;
   long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
-  [[no_unique_address]] std::conditional_t<several_targets, const OperandTypes*, NoConfig> types{};
+  [[no_unique_address]] std::conditional_t<several_targets || observable, const OperandTypes*, NoConfig> types{};
+  [[no_unique_address]] std::conditional_t<observable, SeenOperator, NoConfig> seen{};
 };
 
 /// An operand of an eager call, whatever its type.

@@ -19,13 +19,23 @@ struct Frame {
   std::uint64_t cell_type = 0, calls = 0;
   const CellScope* scope = nullptr;  // of the current cell, null in the root
   Streams streams;
+  // for the names of observed operations (eager/observed.hpp), else never written
+  bool in_loss = false;
+  unsigned long roots = 0;  // entered so far
 
   static Frame& of_thread() {
     thread_local Frame frame;
     return frame;
   }
+  /// The entry of the current cell, or of the innermost cell around it that is a member of the network; -1: none is.
+  int entry() const;
   /// Path hash of the current cell, as in the trace.
-  std::uint64_t path() const;
+  std::uint64_t path() const {
+    const int found = entry();
+    return found < 0 ? 0 : entries[found].path;
+  }
+  /// The innermost of the calls under way that the user wrote; line 0 if that is unknown.
+  Location place(const Location& at) const;
   /// The random stream of a call in the current cell. Outside of a network a call is a step of its own, and the first
   /// call of it.
   std::uint64_t stream(const Location& at) {
@@ -57,22 +67,53 @@ class CellScope {
 
  private:
   friend struct Frame;
+  static constexpr auto location_of([[maybe_unused]] const std::source_location& at) {
+    if constexpr (observable) return Location(at);
+    else return NoConfig{};
+  }
   Frame& frame_;
   const void* cell_;  // around this one, as all that follows
   std::uint64_t type_, calls_;
   const CellScope* outer_;
+  [[no_unique_address]] std::conditional_t<observable, Location, NoConfig> at_;
 };
 
-inline std::uint64_t Frame::path() const {
+inline int Frame::entry() const {
   const void* at = cell;
   std::uint64_t type = cell_type;
   for (const CellScope* inner = scope;; inner = inner->outer_) {
     const int entry = find_entry(entries, entry_count, prototype + (static_cast<const std::byte*>(at) - root), type);
-    if (entry >= 0) return entries[entry].path;
-    if (!inner) return 0;
+    if (entry >= 0) return entry;
+    if (!inner) return -1;
     at = inner->cell_, type = inner->type_;  // a cell that is no member of the network counts as the one around it
   }
 }
+
+inline Location Frame::place(const Location& at) const {
+  if (tenon::detail::is_foreign(at)) return at;
+  const auto look = [](const auto* around) -> Location {
+    if constexpr (observable)
+      for (; around; around = around->outer_)
+        if (tenon::detail::is_foreign(around->at_)) return around->at_;
+    return {};
+  };
+  return look(scope);
+}
+
+/// What runs in its scope belongs to the loss of a Model. In a trace Builder::in_loss says so.
+class InLoss {
+ public:
+  constexpr InLoss() { set(true); }
+  constexpr ~InLoss() { set(false); }
+  InLoss(const InLoss&) = delete;
+  InLoss& operator=(const InLoss&) = delete;
+
+ private:
+  static constexpr void set([[maybe_unused]] bool inside) {
+    if constexpr (observable)
+      if (!std::is_constant_evaluated()) Frame::of_thread().in_loss = inside;
+  }
+};
 
 /// Makes `net` the root for the duration of a step or an outermost call.
 class RootScope {
@@ -96,6 +137,8 @@ class RootScope {
     // a step inside of a step leaves the outer one's streams alone
     if (outer_.root) std::swap(outer_.streams, frame_.streams);
     frame_.streams.start(draws);
+    if constexpr (observable)
+      if (!outer_.root) ++frame_.roots;
   }
   ~RootScope() {
     frame_.root = outer_.root;
@@ -136,7 +179,8 @@ class RootScope {
       cell_(frame_.cell),
       type_(frame_.cell_type),
       calls_(frame_.calls),
-      outer_(frame_.scope) {
+      outer_(frame_.scope),
+      at_(location_of(at)) {
   frame_.scope = this;
   frame_.cell = cell;
   frame_.cell_type = type;

@@ -174,15 +174,24 @@ class Tape {
     } else {
       const Value* operand[max_operands];
       for (int k = 0; k < node.operands; ++k) operand[k] = &at(node.operand[k]);
-      compute(rule, id, operand, r.n, node.immediate == same_stream ? r.immediate : node.immediate, value);
+      const std::uint64_t immediate = node.immediate == same_stream ? r.immediate : node.immediate;
+      if constexpr (observable)
+        if (tenon::detail::Observation* const innermost = tenon::detail::observation())
+          return compute_observed(*innermost, r, id, -1, operand, immediate, value);
+      compute(rule, id, operand, r.n, immediate, value);
     }
   }
+  // compute() between before() and after() of the observers. `sum`: what node id adds up is the gradient of this
+  // operand of the call; -1: it is a part of the derivative.
+  static void compute_observed(tenon::detail::Observation& innermost, const Record& r, int id, int sum,
+                               const Value* const* operand, std::uint64_t immediate, Value& value);
   // Runs the kernel of a node on the second target, if this thread computes there.
   static bool launched_there(const Rule& rule, int id, const Value* const* operand, const Arguments& named);
   // The value of a node of a rule.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
                       Value& value);
   Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n);
+  Value added_observed(const Record& r, int k, const Value& sum, const Value& term);
 
   std::unique_ptr<TapeMemory> memory_ = TapeMemory::take();
   const ParameterArena* arena_ = nullptr;
@@ -213,6 +222,7 @@ TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate
   memory_->variables.back().record = int(memory_->records.size());
   const std::size_t first = memory_->recorded.size();
   memory_->records.push_back({&rule, first, immediate, n});
+  memory_->records.back().keep_place();
   memory_->recorded.resize(first + std::size_t(rule.operands) + 1);
   Value* const value = &memory_->recorded[first];
   value[rule.operands].variable = variable.index;
@@ -292,6 +302,11 @@ TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {
     const int id = rule.gradient[k];
     bool again = false;  // is it the gradient of a later operand as well?
     for (int l = k + 1; l < rule.operands; ++l) again |= rule.gradient[l] == id && wanted >> l & 1;
+    if constexpr (observable)
+      if (sum.data && tenon::detail::observation()) {
+        sum = added_observed(r, k, sum, at(id));
+        continue;
+      }
     if (sum.data) sum = added(rule, k, sum, at(id), r.n);
     else if (id >= computed && !again) sum = std::move(values[std::size_t(id - computed)]);
     else sum = at(id);

@@ -6,6 +6,7 @@
 #include <tenon/core/arena.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/rule.hpp>
+#include <tenon/graph/observe/recorded_at.hpp>
 #include <tenon/graph/post_order.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
@@ -22,6 +23,13 @@ struct TapeMemory {
     std::size_t first;  // of its values: operands, result
     std::uint64_t immediate;
     long n;
+    [[no_unique_address]] std::conditional_t<observable, RecordedAt, NoConfig> at{};
+
+    template <class Place = decltype(at)>
+    void keep_place() {
+      if constexpr (observable)
+        if (const RecordedAt* const now = recording_at()) at = Place(*now);
+    }
   };
   struct Variable {
     Value gradient;

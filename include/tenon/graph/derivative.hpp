@@ -68,6 +68,22 @@ class Derivative {
   int sum_[max_operands]{-1, -1, -1, -1, -1, -1};
 };
 
+namespace detail {
+// The nodes from `first` on are the derivative of a call.
+template <class Call>
+constexpr void name_rule(std::vector<Call>& nodes, int first, const Call& forward) {
+  const int end = int(nodes.size());
+  for (int id = first; id < end; ++id)
+    nodes[std::size_t(id)].origin =
+        origin_in_rule(forward.origin, rules_of(forward.op).run_time, place_in_rule(nodes.data(), first, end, id));
+}
+// The last node adds the gradient of operand k of a call to others.
+template <class Call>
+constexpr void name_sum(std::vector<Call>& nodes, const Call& forward, int k) {
+  nodes.back().origin = origin_of_sum(forward.origin, rules_of(forward.op).run_time, forward.operands, k);
+}
+}  // namespace detail
+
 constexpr std::vector<int> post_order(const Builder& builder, int root) {
   PostOrder walk;
   return walk.from(
@@ -105,7 +121,9 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
       continue;
     }
     Derivative d(builder, node, id, gradients[std::size_t(id)]);
+    [[maybe_unused]] const int first = int(builder.nodes.size());
     rules_of(node.op).derivative(d);
+    if constexpr (observable) detail::name_rule(builder.nodes, first, node);
     // the contributions of one call are added up before they meet others, as on the tape
     for (int k = 0; k < node.operands; ++k) {
       if (d.contribution(k) < 0) continue;
@@ -117,7 +135,10 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
         contribution = builder.template call<View>(View::to(builder.nodes[std::size_t(target)].type), contribution);
       }
       int& sum = gradients[std::size_t(target)];
-      sum = sum < 0 ? contribution : builder.template call<Plus>(NoConfig{}, sum, contribution);
+      const bool first_of_all = sum < 0;
+      sum = first_of_all ? contribution : builder.template call<Plus>(NoConfig{}, sum, contribution);
+      if constexpr (observable)
+        if (!first_of_all) detail::name_sum(builder.nodes, node, k);
     }
   }
   builder.scope = outer_scope;

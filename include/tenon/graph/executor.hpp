@@ -11,13 +11,14 @@
 #include <tenon/graph/indices.hpp>
 #include <tenon/graph/kept.hpp>
 #include <tenon/graph/launch_there.hpp>
+#include <tenon/graph/observe/graph_observer.hpp>
 #include <tenon/graph/tile_sums.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// Sees every kernel call; the default sees nothing and costs nothing. `before(node)` and `after(node, arguments)`.
+/// Sees every kernel call; the default sees nothing and costs nothing.
 struct NoPolicy {
-  void before(const Node&) const {}
+  void before(const Node&, const Arguments&) const {}
   void after(const Node&, const Arguments&) const {}
 };
 
@@ -60,19 +61,10 @@ class Executor {
     input_ = inputs;
     bring_home();
     if (program_->kept_operands && !kept_.fits()) keep();
-    for (std::size_t i = 0; i < resolved_.size();) {
-      Resolved& r = resolved_[i];
-      if (r.group_end) {
-        run_tiles_of(i, r.group_end, policy);
-        i = r.group_end;
-        continue;
-      }
-      ++i;
-      if (!ready(r)) continue;
-      policy.before(program_->node[r.instruction->node]);
-      run_items(r, r.arguments, r.items);
-      policy.after(program_->node[r.instruction->node], r.arguments);
-    }
+    if constexpr (observable && std::is_same_v<Policy, NoPolicy>)
+      if (detail::Observation* const innermost = detail::observation())
+        return walk(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
+    walk(policy);
   }
 
   /// Address of output k of the last run, for the host.
@@ -104,6 +96,23 @@ class Executor {
     long sum_bytes = 0, partial = 0, sum_part = 0;
   };
 
+  // Inlined, so that without a policy it is one function with run().
+  template <class Policy>
+  [[gnu::always_inline]] void walk(const Policy& policy) {
+    for (std::size_t i = 0; i < resolved_.size();) {
+      Resolved& r = resolved_[i];
+      if (r.group_end) {
+        run_tiles_of(i, r.group_end, policy);
+        i = r.group_end;
+        continue;
+      }
+      ++i;
+      if (!ready(r)) continue;
+      policy.before(program_->node[r.instruction->node], r.arguments);
+      run_items(r, r.arguments, r.items);
+      policy.after(program_->node[r.instruction->node], r.arguments);
+    }
+  }
   // On the second target: one kernel after the other goes into its queue.
   void run_there(const void* const* inputs, long n);
   // What another program may have taken to the second target.
@@ -169,9 +178,10 @@ class Executor {
       for (long tile = 0; tile < shares.tiles; ++tile)
         for (std::size_t i = begin; i < end; ++i)
           if (const Resolved& r = resolved_[i]; r.runs) {
-            policy.before(program_->node[r.instruction->node]);
+            const Arguments own = arguments_of(r, tile, 0);
+            policy.before(program_->node[r.instruction->node], own);
             run_tiles(i, i + 1, tile, tile + 1, 0, true);
-            policy.after(program_->node[r.instruction->node], arguments_of(r, tile, 0));
+            policy.after(program_->node[r.instruction->node], own);
           }
     }
   }
@@ -224,21 +234,6 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   base_[int(Region::fixed)] = scratch_.address();
   base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
 }
-#if defined(TENON_TARGET)
-[[gnu::noinline]] TENON_INLINE void Executor::run_there(const void* const* inputs, long n) {
-  if (n != n_) resolve(n, 1);
-  input_ = inputs;
-  for (Resolved& r : resolved_) {
-    if (!ready(r)) continue;
-    const Node& node = program_->node[r.instruction->node];
-    long bytes[max_operands + 1]{node.type.bytes(n)};
-    for (int k = 0; k < node.operands; ++k) bytes[k + 1] = program_->node[node.operand[k]].type.bytes(n);
-    Arguments a = r.arguments;
-    a.workspace = nullptr;
-    detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect);
-  }
-}
-#endif
 [[gnu::noinline]] TENON_INLINE void Executor::throw_no_scratch(double bytes, long n) {
   detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
 }
@@ -394,3 +389,6 @@ extern template void Executor::run(const void* const*, long, const NoPolicy&);
 #endif  // TENON_DEFINES
 
 }  // namespace tenon
+#if defined(TENON_TARGET)
+#include <tenon/graph/run_there.hpp>
+#endif

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <source_location>
 
-#include <tenon/graph/operator.hpp>
+#include <tenon/graph/observe/origin.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -29,6 +29,7 @@ struct Node {
   std::uint64_t immediate = 0;
   int program = 0, steps = 0;  // fused element-wise steps: Graph::program[program .. program + 2 * steps)
   Location location{};
+  [[no_unique_address]] std::conditional_t<observable, Origin, NoConfig> origin{};
 };
 
 /// True if the node calls Op, of which no more than a declaration must be there.

@@ -125,6 +125,10 @@ struct OperatorInfo {
   bool limits_batch = false;  // says how many samples it needs
   // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
   bool has_derivative = false, has_fold = false;
+#if defined(TENON_OBSERVE)
+  // floating-point operations of a call with a batch of n; null: one per element of the result
+  double (*flops)(const OperandTypes&, const TensorType& result, const Attributes&, long n) = nullptr;
+#endif
 };
 
 /// The part that only constant evaluation needs. A compiled graph points to the part above alone, or a program would
@@ -195,6 +199,9 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///                                                                        how many there are
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
 ///     static constexpr LeastBatch least_batch(const OperandTypes&);      what is looked at before it runs
+///     static constexpr double flops(const OperandTypes&, const TensorType& result, const Config&, long n);
+///                                                                        what observers are told that a batch of n
+///                                                                        takes, if it is not one per element
 ///
 /// How it is computed is said by Kernel<Target, Op> (kernel/target.hpp). An operator in one file may have the functions
 /// of its kernel on the CPU itself.
@@ -245,6 +252,10 @@ constexpr IndexRange (*indices_of())(const OperandTypes&, const Attributes&) {
   else return nullptr;
 }
 template <class Op>
+double packed_flops(const OperandTypes& in, const TensorType& result, const Attributes& attributes, long n) {
+  return Op::flops(in, result, unpack<typename Op::Config>(attributes), n);
+}
+template <class Op>
 constexpr LeastBatch (*least_batch_of())(const OperandTypes&) {
   if constexpr (requires { &Op::least_batch; }) return &Op::least_batch;
   else return nullptr;
@@ -278,6 +289,9 @@ constexpr OperatorInfo make_operator_info() {
   info.limits_batch = requires { &Op::least_batch; };
   info.has_derivative = has_derivative<Op>();
   info.has_fold = requires { Op::fold; };
+#if defined(TENON_OBSERVE)
+  if constexpr (requires { &Op::flops; }) info.flops = &packed_flops<Op>;
+#endif
   return info;
 }
 }  // namespace detail

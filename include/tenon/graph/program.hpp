@@ -62,6 +62,8 @@ struct Program {
   TargetId target = TargetId::cpu;
   const KeptOperand* kept = nullptr;  // graph/kept.hpp
   int kept_operands = 0;
+  // of each node: whether it is NCHW16n if the batch fills the blocks
+  [[no_unique_address]] std::conditional_t<observable, const bool*, NoConfig> in_blocks{};
 
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }

@@ -202,6 +202,10 @@ struct Compiled {
   }
   static constexpr auto constants = make_constants();
   static constexpr auto kept = detail::keep_operands<Compiled>();
+  static constexpr std::conditional_t<observable, const bool*, NoConfig> find_blocks() {
+    if constexpr (observable) return laid_out.layouts.value;
+    else return {};
+  }
   static constexpr Program program{tables.instruction,
                                    instructions,
                                    tables.node,
@@ -218,7 +222,8 @@ struct Compiled {
                                    plan.size[int(Region::tile)],
                                    target_id<Target>,
                                    kept.operand,
-                                   kept.count};
+                                   kept.count,
+                                   find_blocks()};
 };
 
 /// The table of a graph for the target on which this thread computes.

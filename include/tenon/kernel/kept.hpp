@@ -47,7 +47,7 @@ struct KeptKernels {
 template <class Tag, std::size_t... K>
 constexpr KeptKernels<int(sizeof...(K))> kept_kernels(std::index_sequence<K...>) {
   KeptKernels<int(sizeof...(K))> made;
-  const auto look = [&]<class C>(std::type_identity<C>, std::size_t k) {
+  [[maybe_unused]] const auto look = [&]<class C>(std::type_identity<C>, std::size_t k) {
     made.operand[k] = -1;
     if constexpr (Keeps<C, Cpu>) made.entry[k] = &kept_entry<C>, made.operand[k] = KernelOf<C>::kept_operand;
   };

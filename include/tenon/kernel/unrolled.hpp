@@ -69,7 +69,7 @@ class Unrolled {
                                                        const void* const* inputs) {
     alignas(alignment) std::byte scratch[unrolled_bytes];
     const Memory m{scratch, parameters, state, inputs};
-    run_nodes(m, std::make_integer_sequence<int, graph.count>());
+    run_all(m);
     copy_outputs(results, m, std::make_integer_sequence<int, graph.outputs>());
   }
 
@@ -93,8 +93,8 @@ class Unrolled {
                             1);
     }
   }
-  template <int id>
-  [[gnu::always_inline]] static void run_node(const Memory& m) {
+  template <int id, class Policy>
+  [[gnu::always_inline]] static void run_node(const Memory& m, const Policy& policy) {
     if constexpr (Graph::kernels.of[id] >= 0) {
       using C = CallAt<id>;
       Arguments a;
@@ -106,12 +106,22 @@ class Unrolled {
       if constexpr (requires { &C::Op::indices; }) look_at_indices<C>(a);
       if constexpr (requires { &C::Op::least_batch; })
         if constexpr (call_least_batch<C>.n > 1) detail::refuse_batch(call_least_batch<C>, 1);
+      policy.before(Graph::program.node[id], a);
       Kernel<Cpu, typename C::Op>::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);
+      policy.after(Graph::program.node[id], a);
     }
   }
-  template <int... Id>
-  [[gnu::always_inline]] static void run_nodes(const Memory& m, std::integer_sequence<int, Id...>) {
-    (run_node<Id>(m), ...);
+  template <class Policy, int... Id>
+  [[gnu::always_inline]] static void run_nodes(const Memory& m, std::integer_sequence<int, Id...>,
+                                               const Policy& policy) {
+    (run_node<Id>(m, policy), ...);
+  }
+  [[gnu::always_inline]] static void run_all(const Memory& m) {
+    constexpr auto nodes = std::make_integer_sequence<int, graph.count>();
+    if constexpr (observable)
+      if (detail::Observation* const innermost = detail::observation())
+        return run_nodes(m, nodes, detail::GraphObserver(*innermost, Graph::program, m.parameters, 1));
+    run_nodes(m, nodes, NoPolicy{});
   }
   template <int... K>
   [[gnu::always_inline]] static void copy_outputs(void* const* results, const Memory& m,
@@ -120,7 +130,7 @@ class Unrolled {
   }
   [[gnu::flatten, gnu::noinline]] static void run_at(std::byte* scratch, std::byte* parameters, std::byte* state,
                                                      const void* const* inputs) {
-    run_nodes({scratch, parameters, state, inputs}, std::make_integer_sequence<int, graph.count>());
+    run_all({scratch, parameters, state, inputs});
   }
 };
 

@@ -216,7 +216,8 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
       if (get_context().mode == Mode::graph)
         throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
       return run_by_operators(training, {}, x...);
-    } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active()) {
+    } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active() &&
+               !tenon::detail::every_value_observed()) {
       Executor& executor = executor_here<Graph>();
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
       executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()),

@@ -91,7 +91,8 @@ struct Jit {
       if (recorded)
         throw_error<RuntimeError>("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into "
                                   "the function, jit(grad(...)).");
-    } else if (recorded || (detail::draws(Graph::graph) && eager::Frame::of_thread().root)) {
+    } else if (recorded || (detail::draws(Graph::graph) ? eager::Frame::of_thread().root != nullptr
+                                                        : detail::every_value_observed())) {
       return plain<Graph>(outputs, x...);
     }
     return run<Graph>(outputs, x...);

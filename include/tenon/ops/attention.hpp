@@ -24,6 +24,10 @@ struct AttentionSettings {
 struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
   using Config = detail::AttentionSettings;
   static constexpr None derivative{};
+  // five products, one of them what is computed again
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return 10 * double(in[in.count - 1].count(n)) * double(in[in.count > 2 ? 1 : 0].extent[in[0].rank - 2]);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
     TensorType t = in[0];
     if (in.count == 4) t.extent[t.rank - 2] += 2 * in[1].extent[t.rank - 2];
@@ -42,6 +46,10 @@ struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
 /// source      Vaswani and others, arXiv 1706.03762; recomputation: Dao and others, arXiv 2205.14135
 struct Attention : Operator<Attention, "Attention"> {
   using Config = detail::AttentionSettings;
+  // two products
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
+    return 4 * double(result.count(n)) * double(in[in.count - 1].extent[in[0].rank - 2]);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType &q = in[0], &k = in[in.count - 1];
     TensorType y = q;

@@ -56,6 +56,9 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
     c.top = v.before, c.left = h.before, c.first = v.extent, c.second = h.extent;
     return c;
   }
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
+    return detail::conv_flops(result, in[1], n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return detail::conv_shape(in, c, error);
   }
@@ -69,6 +72,9 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
   using Config = Conv2dAttributes;  // first, second: H, W of the result
   static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return detail::conv_flops(in[1], in[0], n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[1];
     x.extent[1] = in[0][1] * c.groups, x.extent[2] = c.first, x.extent[3] = c.second;
@@ -82,6 +88,9 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   using Config = Conv2dAttributes;  // first, second: extents of the kernel
   static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool tile_sums = true;
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
+    return detail::conv_flops(in[1], result, n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
   }

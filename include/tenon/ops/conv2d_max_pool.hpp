@@ -15,6 +15,11 @@ struct PoolingConv2d : Operator<Op, Name> {
   static constexpr bool per_sample = true;
   static constexpr int operands_before_epilogue = keeps ? 3 : 2, channel_axis = 1;
   static constexpr None derivative{};
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config& c, long n) {
+    TensorType y = result;
+    y.extent[2] = c.first, y.extent[3] = c.second;
+    return detail::conv_flops(y, in[1], n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType y = in[0];
     y.extent[1] = in[1][0], y.extent[2] = c.first / 2, y.extent[3] = c.second / 2;

@@ -33,6 +33,11 @@ constexpr TensorType conv_shape(const OperandTypes& in, const Conv2dAttributes& 
   if (error.empty()) y.extent[1] = w[0], y.extent[2] = c.first, y.extent[3] = c.second;
   return y;
 }
+/// Floating-point operations of a convolution with results y, and of each of its gradients: those of the definition,
+/// also where fewer are computed.
+constexpr double conv_flops(const TensorType& y, const TensorType& w, long n) {
+  return 2 * double(y.count(n)) * double(w.count(1)) / w[0];
+}
 }  // namespace detail
 
 }  // namespace tenon::ops

@@ -11,6 +11,9 @@ namespace tenon::inline TENON_ABI::ops {
 struct GruStates : Operator<GruStates, "GRUStates"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return 2 * double(in[0].count(n)) / in[0][2] * double(in[1].count(1));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence& error) {
     detail::check_recurrent("GRU", in, 3, in.count > 2 && in[2].rank == 1 ? 3 : 2, error);
     TensorType t = in[0];
@@ -25,6 +28,9 @@ struct GruStates : Operator<GruStates, "GRUStates"> {
 struct GruGrad : Operator<GruGrad, "GRUGrad"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return 2 * double(in[2].count(n)) / in[2][2] * double(in[1].count(1));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
     TensorType t = in[0];
     t.extent[2] = in[1][0];

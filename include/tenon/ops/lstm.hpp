@@ -43,6 +43,9 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
 struct LstmStates : Operator<LstmStates, "LSTMStates"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return 2 * double(in[0].count(n)) / in[0][2] * double(in[1].count(1) + in[2].count(1));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence& error) {
     detail::check_lstm(in, error);
     TensorType t = in[0];
@@ -57,6 +60,9 @@ struct LstmStates : Operator<LstmStates, "LSTMStates"> {
 struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
   using Config = RecurrentAttributes;
   static constexpr None derivative{};
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return 2 * double(in[2].count(n)) / in[2][2] * double(in[1].count(1));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
     TensorType t = in[0];
     t.extent[2] = in[1][0];
@@ -119,9 +125,11 @@ constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const Mo
   static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states behind the weights, or one of them, or none");
   const Location at = std::source_location::current();
   const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
-  return std::tuple(
-      apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...),
-      apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...));
+  // one behind the other: the order in which arguments are computed is left open
+  const auto all = apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...);
+  const auto last =
+      apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...);
+  return std::tuple(all, last);
 }
 
 }  // namespace tenon::ops

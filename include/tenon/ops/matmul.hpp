@@ -31,6 +31,9 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr bool first(const Config& c) { return detail::transposes_first(c.transposed); }
   static constexpr bool second(const Config& c) { return detail::transposes_second(c.transposed); }
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config& c, long n) {
+    return 2 * double(result.count(n)) * double(in[1].size(in[1].rank - (first(c) ? 2 : 1), n));
+  }
 };
 
 /// Matrix product over the last two axes.
@@ -57,6 +60,10 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     return {a ? b ? Transposed::both : Transposed::first : b ? Transposed::second : Transposed::none};
   }
 
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config& c, long n) {
+    const TensorType& a = in[0];
+    return 2 * double(result.count(n)) * double(a.size(a.rank - (first(c) && a.rank > 1 ? 2 : 1), n));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType &a = in[0], &b = in[1];
     TensorType t = a;

@@ -35,6 +35,9 @@ template <class Op, FixedString Name>
 struct Reduction : Operator<Op, Name> {
   using Config = ReduceAxes;
 
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return double(in[0].count(n));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType& x = in[0];
     TensorType y;

@@ -28,6 +28,9 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] &&
            result.count(1) == x[0][1];
   }
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return double(in[0].count(n));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
     TensorType t = in[0];
     t.rank = wanted.rank;

@@ -37,6 +37,9 @@ struct Winograd : Operator<Op, Name> {
 /// source      Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), with other points, which
 ///             round less
 struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
+    return detail::conv_flops(result, in[1], n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType y = detail::conv_shape(in, c, error), w = in[1];
     if (error.empty() && (w[2] != 3 || w[3] != 3 || c.stride_h != 1 || c.stride_w != 1 || c.dilation_h != 1 ||
@@ -52,6 +55,9 @@ struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
 
 /// The gradient of such a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
 struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv2DInput"> {
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return detail::conv_flops(in[1], in[0], n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[1];
     x.extent[1] = in[0][1], x.extent[2] = c.first, x.extent[3] = c.second;
@@ -72,6 +78,9 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
 struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeight"> {
   using Config = Conv2dAttributes;
   static constexpr Nchw16n nchw16n = Nchw16n::wants;
+  static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
+    return detail::conv_flops(in[1], result, n);
+  }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
   }

@@ -39,7 +39,10 @@ constexpr auto predicted(const Net& net, const X&... x) {
 template <class Loss, class P, class... X>
 constexpr auto loss_of(const P& prediction, const X&... x) {
   if constexpr (std::is_same_v<Loss, NoLoss>) return prediction;
-  else return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
+  else {
+    [[maybe_unused]] const eager::InLoss scope;
+    return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
+  }
 }
 /// The same in a trace, whose errors name the loss then.
 template <class Loss, class P, class... X>
@@ -153,7 +156,8 @@ struct TrainStepIn {
       }
     };
     int flag = -1;
-    if constexpr (precision.drops_overflow) each_gradient([&](int, int, int g) { flag = append_check(b, flag, g); });
+    if constexpr (precision.drops_overflow)
+      each_gradient([&](int e, int, int g) { flag = append_check(b, e, flag, g); });
     each_gradient([&](int e, int parameter, int g) { append_update<Net, Optimizer>(b, e, parameter, g, flag); });
   }
   // The gradient of the loss with respect to itself: 1, or the loss scale.
@@ -200,7 +204,7 @@ struct UpdateStep {
     if constexpr (drops_overflow)
       for (int e = 0; e < b.entry_count; ++e)
         if (entries[e].trainable)
-          flag = append_check(b, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
+          flag = append_check(b, e, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
     for (int e = 0; e < b.entry_count; ++e) {
       if (!entries[e].trainable) continue;
       const int parameter = b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e));

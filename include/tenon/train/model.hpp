@@ -70,8 +70,8 @@ class Model {
   static_assert(
       is_loss,
       "the second argument of a Model is a loss, such as nn::MSELoss{}; use NoLoss{} if the network returns it");
-  static_assert(are_metrics,
-                "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and eval()");
+  static_assert(are_metrics, "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and "
+                             "eval(), which returns a number");
   static_assert(is_optimizer || !scale_has_optimizer,
                 "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a "
                 "Model that only evaluates; nn/optim/optimizer.hpp says what one has");
@@ -97,8 +97,8 @@ class Model {
   /// where the last train() of this Model ended.
   ///
   /// data       batched, with two columns (data and label) if there is a loss function
-  /// callbacks  objects with hooks, or ranges of AnyCallback. TrainOptions may stand anywhere among them, or, as
-  ///            {.dataset_sink_mode = true}, in front of them
+  /// callbacks  objects with hooks, ranges of AnyCallback, observers. TrainOptions may stand anywhere among them, or,
+  ///            as {.dataset_sink_mode = true}, in front of them
   /// throws     ValueError for epochs < 1, empty data, a number among the network's members that was changed, a class
   ///            number that the prediction does not have and a batch too small for a BatchNorm (before the step runs),
   ///            an index that a table does not have (before it is used); RuntimeError with epoch and step when a loss
@@ -282,7 +282,7 @@ class Model {
     run.mode = mode();
     run.epoch_num = epochs;
     run.batch_num = batches;
-    detail::CallbackList<Run<Model>, Callbacks...> list{run, {callbacks...}};
+    detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     const dataset::Row<Columns>* row;
     list.begin();
     for (long epoch = 1; epoch <= run.epoch_num; ++epoch) {
@@ -318,7 +318,7 @@ class Model {
     run.mode = mode();
     run.training = false;
     run.batch_num = batches;
-    detail::CallbackList<Run<Model>, Callbacks...> list{run, {callbacks...}};
+    detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
     const dataset::Row<Columns>* row;
     list.begin();

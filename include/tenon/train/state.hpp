@@ -38,9 +38,13 @@ struct StateLayout {
 };
 
 /// Appends a look at a gradient. `flag` is the flag as the last look left it, or -1; returns what it is now.
-constexpr int append_check(Builder& b, int flag, int gradient) {
+constexpr int append_check(Builder& b, int entry, int flag, int gradient) {
   if (flag < 0) flag = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, std::uint64_t(overflow_state));
-  return b.template call<ops::OverflowCheck>(NoConfig{}, flag, gradient);
+  b.scope = entry;
+  b.location = {};
+  flag = b.template call<ops::OverflowCheck>(NoConfig{}, flag, gradient);
+  b.scope = 0;
+  return flag;
 }
 
 /// Appends the optimizer's update of one parameter. It waits for `flag` and does not happen if that is set; -1: no
@@ -50,6 +54,7 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
   using Layout = StateLayout<Net, Optimizer>;
   int slot[nn::max_slots]{};
   b.scope = entry;
+  b.location = {};
   for (int s = 0; s < Optimizer::slots; ++s)
     slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims,
                      std::uint64_t(Layout::table.slot[entry][s]));

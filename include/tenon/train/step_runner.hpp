@@ -103,6 +103,8 @@ class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
+  /// Whether steps can run operator by operator: an observer of every value wants that of any model.
+  static constexpr bool by_operators = options.pynative || observable;
   template <class... C>
   using TrainGraph =
       TriedGraph<TrainStepIn<Net, Loss, Optimizer, precision, typename ColumnKey<C>::type...>, options.passes>;
@@ -133,6 +135,8 @@ class StepRunner {
   }
 
   Mode mode() const { return mode_; }
+  /// In which mode a step runs now.
+  Mode mode_here() const { return every_value_observed() ? Mode::pynative : mode_; }
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
 
@@ -145,10 +149,10 @@ class StepRunner {
     check_labels<TrainGraph<C...>>(row, run);
     if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
     write_numbers(optimizer);
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) pynative_train<C...>(row, outputs);
+    if constexpr (by_operators)
+      if (mode_here() == Mode::pynative) pynative_train<C...>(row, outputs);
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
+      if (mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
     state_.advance();
     if constexpr (precision.scales_loss) {
       run.loss_scale = double(state_.loss_scale());
@@ -162,10 +166,10 @@ class StepRunner {
     const StepTarget scope(target_);
     check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) pynative_eval<C...>(row, outputs);
+    if constexpr (by_operators)
+      if (mode_here() == Mode::pynative) pynative_eval<C...>(row, outputs);
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
+      if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
   /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size. Several threads may
   /// do that at the same time.
@@ -174,7 +178,7 @@ class StepRunner {
     using Graph = PredictGraph<X...>;
     const StepTarget scope(target_);
     if constexpr (options.graph && Unrolled<Graph>::possible)
-      if (mode_ == Mode::graph && n == 1 && !computes_there() && (!Unrolled<Graph>::changes || none_frozen())) {
+      if (mode_here() == Mode::graph && n == 1 && !computes_there() && (!Unrolled<Graph>::changes || none_frozen())) {
         check_members(*net_);
         std::byte* const parameters = home(find_parameters());
         const void* inputs[]{x.data()...};
@@ -190,7 +194,7 @@ class StepRunner {
     else return nn::UpdateRules(optimizer, Structure<Net>::table.entry, Structure<Net>::count);
   }
   static auto make_tape() {
-    if constexpr (options.pynative) return eager::Tape::paused;
+    if constexpr (by_operators) return eager::Tape::paused;
     else return NoOptimizer{};
   }
 
@@ -205,13 +209,13 @@ class StepRunner {
   // A function of its own, for its registers would be saved in front of unrolled code, too.
   template <class... X>
   [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
-    if constexpr (options.pynative)
-      if (mode_ == Mode::pynative) {
+    if constexpr (by_operators)
+      if (mode_here() == Mode::pynative) {
         bind();
         pynative_predict(results, x...);
       }
     if constexpr (options.graph)
-      if (mode_ == Mode::graph) {
+      if (mode_here() == Mode::graph) {
         const void* inputs[]{x.data()...};
         check_members(*net_);
         find_parameters();
@@ -335,7 +339,7 @@ class StepRunner {
   [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_;
   std::unique_ptr<ExecutorPool> predictors_ = std::make_unique<ExecutorPool>();
-  std::conditional_t<options.pynative, eager::Tape, NoOptimizer> tape_{make_tape()};
+  std::conditional_t<by_operators, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};
   Storage train_scratch_, eval_scratch_;  // of unrolled code

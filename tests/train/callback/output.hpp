@@ -35,7 +35,7 @@ void play(C& callback, long epochs, long batches, Wait wait, long stop_at = 0) {
   run.batch_num = batches;
   float loss = 0;
   const AnyTensor output(Dtype::float32, {}, &loss);
-  detail::CallbackList<RunInfo, C> list{run, {callback}};
+  detail::CallbackList<RunInfo, C> list(run, callback);
   list.begin();
   for (run.cur_epoch_num = 1; run.cur_epoch_num <= epochs; ++run.cur_epoch_num) {
     list.epoch_begin();

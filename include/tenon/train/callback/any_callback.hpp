@@ -54,7 +54,7 @@ class AnyCallback {
   struct Holder final : Hooks {
     C callback;
     explicit Holder(C c) : callback(std::move(c)) {}
-    detail::CallbackList<RunInfo, C> list(RunInfo& run) { return {run, {callback}}; }
+    detail::CallbackList<RunInfo, C> list(RunInfo& run) { return detail::CallbackList<RunInfo, C>(run, callback); }
     void begin(RunInfo& run) override { list(run).begin(); }
     void epoch_begin(RunInfo& run) override { list(run).epoch_begin(); }
     void step_begin(RunInfo& run) override { list(run).step_begin(); }

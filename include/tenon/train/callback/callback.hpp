@@ -1,4 +1,4 @@
-// Callbacks: classes that have one or more of six methods, found by their presence.
+// Callbacks: classes that have one or more of six methods, found by their presence. Observers are taken, too.
 #pragma once
 #include <memory>
 #include <span>
@@ -8,6 +8,7 @@
 #include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/core/spread.hpp>
+#include <tenon/graph/observe/observer.hpp>
 #include <tenon/nn/metric/mean_of.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -122,7 +123,9 @@ constexpr std::string_view wrong_callback() {
     if (!hooks_fit<C, Run>())
       return "a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are "
              "public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is";
-    if (!Callback<C, Run>)
+    if (Observer<C> && !observable)
+      return "an observer needs a program that can be observed: compile all of it with -DTENON_OBSERVE";
+    if (!Callback<C, Run> && !Observer<C>)
       return "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one "
              "parameter for the run; check their spelling";
   }
@@ -139,6 +142,9 @@ template <class Run, class... C>
 struct CallbackList {
   Run& run;
   std::tuple<C&...> callbacks;
+  [[no_unique_address]] ObservingAmong<C...> observing;  // as long as the list is there
+
+  explicit CallbackList(Run& of, C&... c) : run(of), callbacks(c...), observing(c...) {}
 
   template <class F>
   void each(F f) {

@@ -1,0 +1,110 @@
+// Tells the observers of a thread what a compiled graph does.
+#pragma once
+#include <tenon/core/storage.hpp>
+#include <tenon/graph/observe/observer.hpp>
+#include <tenon/graph/program.hpp>
+#if TENON_DEFINES
+#include <cstring>
+#include <memory>
+#include <set>
+#endif
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// The operations of a program by node, made at the first look at one. They live as long as the program.
+const Operation* operations_of(const Program& program);
+
+/// A policy of Executor::run.
+class GraphObserver {
+ public:
+  /// `parameters` is the base address of the parameters: what a kernel keeps of them is in an order of its own.
+  GraphObserver(Observation& innermost, const Program& program, std::byte* parameters, long n)
+      : innermost_(innermost), program_(program), operations_(operations_of(program)), parameters_(parameters), n_(n) {}
+  void before(const Node& node, const Arguments& a) const { tell_before(innermost_, operation(node, a)); }
+  void after(const Node& node, const Arguments& a) const;
+
+ private:
+  Operation operation(const Node& node, const Arguments& a) const {
+    Operation operation = operations_[&node - program_.node];
+    operation.n = a.n;
+    return operation;
+  }
+  AnyTensor rows(const Node& node, void* data, long n, Storage& copy) const;
+
+  Observation& innermost_;
+  const Program& program_;
+  const Operation* operations_;
+  std::byte* parameters_;
+  long n_;
+};
+
+/// An image of NCHW16n as rows.
+Storage copy_as_rows(const float* blocks, long n, long features);
+
+#if TENON_DEFINES
+#if defined(TENON_OBSERVE)
+// Different nodes of one name, as passes make them, get numbers that are free.
+inline std::string_view unique_name(const Program& program, const Node& node, std::set<std::string_view>& taken) {
+  for (Origin origin = node.origin;; ++origin.number)
+    if (const std::string_view name = operation_name(program.entries, node.scope, origin, node.op->name);
+        taken.insert(name).second)
+      return name;
+}
+[[gnu::noinline]] inline std::unique_ptr<Operation[]> name_operations(const Program& program) {
+  auto made = std::make_unique<Operation[]>(std::size_t(program.nodes));
+  std::set<std::string_view> taken;
+  for (int id = 0; id < program.nodes; ++id) {
+    const Node& node = program.node[id];
+    if (node.op->leaf || node.op->view) continue;
+    Operation& operation = made[std::size_t(id)];
+    operation.name = unique_name(program, node, taken);
+    operation.type = node.op->name;
+    operation.part = part_of(program.entries, node.scope, node.origin);
+    operation.location = node.location;
+    operation.operands.count = node.operands;
+    for (int k = 0; k < node.operands; ++k) operation.operands.type[k] = program.node[node.operand[k]].type;
+    operation.result = node.op->effect ? program.node[node.operand[0]].type : node.type;
+    operation.op = node.op;
+    operation.attributes = node.attributes;
+    operation.steps = node.steps;
+  }
+  return made;
+}
+[[gnu::noinline]] TENON_INLINE const Operation* operations_of(const Program& program) {
+  static std::mutex mutex;
+  static auto* const all = new std::unordered_map<const Program*, std::unique_ptr<Operation[]>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Operation[]>& operations = (*all)[&program];
+  if (!operations) operations = name_operations(program);
+  return operations.get();
+}
+TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) const {
+  const Operation now = operation(node, a);
+  if (!innermost_.takes_values) return tell_after(innermost_, now);
+  Storage copy[max_operands + 1];
+  AnyTensor value[max_operands + 1];
+  value[0] = node.op->effect ? rows(program_.node[node.operand[0]], a.buffer[1], a.n, copy[0])
+                             : rows(node, a.buffer[0], a.n, copy[0]);
+  for (int k = 0; k < node.operands; ++k)
+    value[k + 1] = rows(program_.node[node.operand[k]], a.buffer[k + 1], a.n, copy[k + 1]);
+  tell_after(innermost_, now, {value + 1, std::size_t(node.operands)}, {value, 1});
+}
+TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n, Storage& copy) const {
+  const BufferPlace& place = program_.place[&node - program_.node];
+  if (place.region == Region::parameters) data = parameters_ + place.offset;
+  auto* const here = home(static_cast<std::byte*>(data));
+  if (!in_nchw16n(n_) || !program_.in_blocks[&node - program_.node]) return AnyTensor(node.type, n, here);
+  copy = copy_as_rows(reinterpret_cast<const float*>(here), n, node.type.count(1));
+  return AnyTensor(node.type, n, copy.data());
+}
+#endif
+[[gnu::noinline]] TENON_INLINE Storage copy_as_rows(const float* blocks, long n, long features) {
+  Storage made(std::size_t(n * features) * sizeof(float));
+  auto* const row = reinterpret_cast<float*>(made.data());
+  for (long s = 0; s < n; ++s)
+    for (long f = 0; f < features; ++f) row[s * features + f] = blocks[nchw16n_place(s, f, features)];
+  return made;
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::detail

@@ -1,0 +1,140 @@
+// Observers: who wants to see every operation while it runs, and how long he is asked.
+#pragma once
+#include <concepts>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <tenon/core/any_tensor.hpp>
+#include <tenon/graph/observe/operation.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+template <class O>
+concept TakesValues = requires(O& o, const Operation& operation, std::span<const AnyTensor> values) {
+  o.after(operation, values, values);
+};
+template <class O>
+concept WantsEveryValue = requires { requires O::every_value; };
+}  // namespace detail
+
+/// Who looks at operations. A class with
+///
+///     void before(const Operation&);
+///     void after(const Operation&);                            or, to see the elements as well:
+///     void after(const Operation&, std::span<const AnyTensor> operands, std::span<const AnyTensor> results);
+///
+/// Of an operator that changes its first operand in place, such as an optimizer's, this operand is the result. Elements
+/// are row-major, on the host, and valid until `after` returns.
+///
+/// An observer sees the step as it runs: fused where graph mode fuses, and, where it takes a tile of samples through
+/// several operators, each operation once per tile. With `static constexpr bool every_value = true;` it sees each
+/// operator of the source instead: then a graph runs operator by operator, with the same bits.
+template <class O>
+concept Observer = requires(O& o, const Operation& operation) { o.before(operation); } &&
+                   (detail::TakesValues<O> || requires(O& o, const Operation& operation) { o.after(operation); });
+
+namespace detail {
+/// An observer without its type, on the list of those of a thread.
+struct Observation {
+  void* observer = nullptr;
+  void (*before)(void*, const Operation&) = nullptr;
+  void (*after)(void*, const Operation&, std::span<const AnyTensor>, std::span<const AnyTensor>) = nullptr;
+  bool takes_values = false, every_value = false;  // this one, or one further out
+  Observation* outer = nullptr;
+};
+/// The innermost observation of this thread, null for none: what an operation asks.
+inline Observation*& observation() {
+  static constinit thread_local Observation* innermost = nullptr;
+  return innermost;
+}
+/// Whether an observer wants what stands in the source, not what graph mode makes of it.
+inline bool every_value_observed() {
+  if constexpr (observable) return observation() && observation()->every_value;
+  else return false;
+}
+/// Tells all observers. What they compute themselves nobody sees.
+void tell_before(Observation& innermost, const Operation& operation);
+void tell_after(Observation& innermost, const Operation& operation, std::span<const AnyTensor> operands = {},
+                std::span<const AnyTensor> results = {});
+
+template <class O>
+inline constexpr bool may_observe = observable;
+}  // namespace detail
+
+/// Shows the operations of this thread to an observer, from its construction on until the end of its scope:
+/// `const Observing scope(observer);`. train() and eval() do that for callbacks that are observers.
+class Observing {
+ public:
+  template <Observer O>
+  explicit Observing(O& observer);
+  ~Observing() { detail::observation() = own_.outer; }
+  Observing(const Observing&) = delete;
+  Observing& operator=(const Observing&) = delete;
+
+ private:
+  detail::Observation own_;
+};
+
+template <Observer O>
+Observing::Observing(O& observer) {
+  static_assert(detail::may_observe<O>,
+                "an observer needs a program that can be observed: compile all of it with -DTENON_OBSERVE");
+  own_.observer = const_cast<std::remove_const_t<O>*>(&observer);
+  own_.before = [](void* o, const Operation& operation) { static_cast<O*>(o)->before(operation); };
+  own_.after = [](void* o, const Operation& operation, [[maybe_unused]] std::span<const AnyTensor> operands,
+                  [[maybe_unused]] std::span<const AnyTensor> results) {
+    if constexpr (detail::TakesValues<O>) static_cast<O*>(o)->after(operation, operands, results);
+    else static_cast<O*>(o)->after(operation);
+  };
+  own_.outer = detail::observation();
+  own_.takes_values = detail::TakesValues<O> || (own_.outer && own_.outer->takes_values);
+  own_.every_value = detail::WantsEveryValue<O> || (own_.outer && own_.outer->every_value);
+  detail::observation() = &own_;
+}
+
+namespace detail {
+/// Observing for what is an observer, nothing for what is not: for the callbacks of a run.
+template <class C>
+struct NotObserving {
+  explicit NotObserving(C&) {}
+};
+template <class C>
+struct ObservingOrNot {
+  using type = NotObserving<C>;
+};
+template <Observer C>
+struct ObservingOrNot<C> {
+  using type = Observing;
+};
+template <class... C>
+using ObservingAmong = std::tuple<typename ObservingOrNot<C>::type...>;
+}  // namespace detail
+
+#if TENON_DEFINES
+namespace detail {
+/// Nobody looks in this scope.
+class Unobserved {
+ public:
+  Unobserved() : innermost_(std::exchange(observation(), nullptr)) {}
+  ~Unobserved() { observation() = innermost_; }
+  Unobserved(const Unobserved&) = delete;
+  Unobserved& operator=(const Unobserved&) = delete;
+
+ private:
+  Observation* innermost_;
+};
+TENON_INLINE void tell_before(Observation& innermost, const Operation& operation) {
+  const Unobserved scope;
+  for (Observation* o = &innermost; o; o = o->outer) o->before(o->observer, operation);
+}
+TENON_INLINE void tell_after(Observation& innermost, const Operation& operation, std::span<const AnyTensor> operands,
+                             std::span<const AnyTensor> results) {
+  const Unobserved scope;
+  for (Observation* o = &innermost; o; o = o->outer) o->after(o->observer, operation, operands, results);
+}
+}  // namespace detail
+#endif
+
+}  // namespace tenon

@@ -1,0 +1,226 @@
+// flags: -DTENON_OBSERVE
+// Observers: names, values, places, and times of all operations in both modes.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "../../../benchmarks/models/gpt.hpp"
+#include "../../../benchmarks/models/resnet18.hpp"
+#include "../../support/models.hpp"
+#include "support.hpp"
+
+using namespace tenon;
+
+namespace {
+struct Words : nn::Cell<Words> {
+  nn::Embedding<20, 8> embedding;
+  nn::LSTM<8, 12> lstm;
+  nn::Dense<12, 4> fc;
+  constexpr auto construct(auto ids) const {
+    auto [output, h, c] = lstm(embedding(ids));
+    return fc(ops::reduce_mean<1>(output));
+  }
+};
+using TinyGpt = models::Gpt<2, 8, 16, 2, 16>;
+
+/// n rows of data: `below` > 0 asks for integers from 0 to below - 1, else for numbers from -1 to 1.
+template <class T, int... E>
+auto column_of(Shape<E...>, long n, int below, std::uint64_t seed) {
+  std::vector<T> values(std::size_t((n * ... * E)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = hash_number(i, seed) >> 40;
+    values[i] = below ? T(bits % std::uint64_t(below)) : T(double(bits) / (1 << 23) - 1);
+  }
+  return dataset::column<Shape<E...>>(std::move(values));
+}
+
+/// A step of training and one of evaluation, seen by an observer.
+template <class Net, class Loss, class O, class Data>
+std::string run(Mode mode, O& observer, const Data& data, int threads = 1) {
+  set_context({.mode = mode, .num_threads = threads, .seed = 3});
+  Net net;
+  Model model{net, Loss{}, nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f}, nn::Loss{}};
+  {
+    const Observing scope(observer);
+    model.train(2, data);
+    model.eval(data);
+  }
+  ParameterList list(net);
+  return {reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes())};
+}
+
+template <class Net, class Loss, class Data>
+void compare_modes(const Data& data) {
+  struct Nothing {
+    void before(const Operation&) {}
+    void after(const Operation&) {}
+  } nothing;
+  const std::string weights = run<Net, Loss>(Mode::graph, nothing, data);
+  support::Values graph, pynative, same_loop;
+  CHECK(run<Net, Loss>(Mode::graph, graph, data) == weights);
+  CHECK(run<Net, Loss>(Mode::pynative, pynative, data) == weights);
+  REQUIRE(!graph.seen.empty());
+  CHECK(graph.seen == pynative.seen);
+  CHECK(std::size_t(graph.before_count) == graph.seen.size());
+
+  // The step as it runs: the same weights, and the same values where an operation was left alone.
+  support::ValuesAsTheyAre as_it_is, tiles;
+  CHECK(run<Net, Loss>(Mode::graph, as_it_is, data) == weights);
+  support::ValuesAsTheyAre eager;
+  CHECK(run<Net, Loss>(Mode::pynative, eager, data) == weights);
+  CHECK(eager.seen == pynative.seen);
+  CHECK(run<Net, Loss>(Mode::graph, tiles, data, 2) == weights);
+  CHECK(tiles.seen == as_it_is.seen);
+
+  std::map<std::string, std::vector<std::vector<std::uint64_t>>> results;
+  for (const auto& one : pynative.seen) results[one.name].push_back(one.results);
+  std::map<std::string, std::size_t> calls;
+  long alone = 0;
+  for (const auto& one : as_it_is.seen) {
+    const auto found = results.find(one.name);
+    if (found == results.end() || one.steps) continue;
+    const std::size_t call = calls[one.name]++;
+    ++alone;
+    CAPTURE(one.name);
+    REQUIRE(call < found->second.size());
+    CHECK(found->second[call] == one.results);
+  }
+  CHECK(alone > 0);
+  MESSAGE(graph.seen.size() << " operations of two training steps and an evaluation, " << as_it_is.seen.size()
+                            << " as graph mode runs them, " << alone << " of these as they stand in the source");
+}
+const auto images = [](long n) {
+  return dataset::from_arrays(column_of<float>(Shape<1, 28, 28>(), n, 0, 1),
+                              column_of<std::int32_t>(Shape<>(), n, 10, 2)) |
+         dataset::batch(int(n));
+};
+}  // namespace
+
+TEST_CASE("LeNet: equal names, places, and values in both modes") {
+  compare_modes<support::LeNet, nn::SoftmaxCrossEntropyWithLogits<>>(images(4));
+}
+TEST_CASE("LSTM") {
+  compare_modes<Words, nn::SoftmaxCrossEntropyWithLogits<>>(
+      dataset::from_arrays(column_of<std::int32_t>(Shape<9>(), 3, 20, 1), column_of<std::int32_t>(Shape<>(), 3, 4, 2)) |
+      dataset::batch(3));
+}
+TEST_CASE("GPT") {
+  compare_modes<TinyGpt, nn::SoftmaxCrossEntropyWithLogits<>>(
+      dataset::from_arrays(column_of<std::int32_t>(Shape<8>(), 2, 16, 1),
+                           column_of<std::int32_t>(Shape<8>(), 2, 16, 2)) |
+      dataset::batch(2));
+}
+
+TEST_CASE("names are unique in a step, have the user's line, and are those of MindSpore's form") {
+  support::Values values;
+  const auto data = images(2);
+  run<support::LeNet, nn::SoftmaxCrossEntropyWithLogits<>>(Mode::pynative, values, data);
+  std::set<std::string> names;
+  std::size_t step = values.seen.size();
+  for (std::size_t i = 0; i < values.seen.size() && step == values.seen.size(); ++i)
+    if (!names.insert(values.seen[i].name).second) step = i;
+  REQUIRE(step < values.seen.size());
+  CHECK(values.seen[step].name == values.seen[0].name);
+  CHECK(names.count("Default/network-LeNet/conv1-Conv2d/Conv2D-op0"));
+  CHECK(names.count("Default/network-LeNet/ReLU-op3"));
+  CHECK(names.count("Default/loss/SoftmaxCrossEntropyWithLogits-op0"));
+  CHECK(names.count("Gradients/Default/network-LeNet/conv1-Conv2d/Grad_Conv2D/Conv2DBackpropFilter-op0"));
+  CHECK(names.count("Default/optimizer/fc3.bias/Momentum-op0"));
+  const std::string& place = values.seen[0].place;
+  CHECK(place.find("models.hpp:30") != place.npos);
+}
+
+namespace {
+struct Twice : nn::Cell<Twice> {
+  nn::Dense<3, 3> fc;
+  constexpr auto construct(auto x) const { return relu(fc(relu(fc(x)) + x)); }
+};
+}  // namespace
+
+TEST_CASE("a cell that is called twice, a direct call, a function, a prediction of unrolled code") {
+  const auto x = Tensor<float, Shape<dyn, 3>>::full(0.5f, 1);
+  for (const bool every_value : {false, true}) {
+    std::vector<std::vector<support::Values::Seen>> all;
+    for (const Mode mode : {Mode::graph, Mode::pynative}) {
+      set_context({.mode = mode, .seed = 3});
+      Twice net;
+      Model model{net};
+      static constexpr auto f = jit([](auto a) { return a * a + 1; });
+      support::Values values;
+      support::ValuesAsTheyAre as_it_is;
+      const auto look = [&](auto& observer) {
+        const Observing scope(observer);
+        const auto direct = net(x);
+        CHECK(direct.data()[0] == model.predict(x).data()[0]);
+        f(x);
+        all.push_back(observer.seen);
+      };
+      every_value ? look(values) : look(as_it_is);
+    }
+    if (every_value) {
+      CHECK(all[0] == all[1]);
+      CHECK(all[0][1].name == "Default/network-Twice/fc-Dense/Add-op0");
+      CHECK(all[0][5].name == "Default/network-Twice/fc-Dense/Add-op1");
+    }
+    CHECK(!all[0].empty());
+  }
+}
+
+TEST_CASE("callbacks that observe, two observers, what observers compute, and exceptions") {
+  struct Counting {
+    long operations = 0, steps = 0;
+    void before(const Operation&) {}
+    void after(const Operation& operation) {
+      ++operations;
+      // nobody sees this
+      Tensor<float, Shape<2>>::full(float(operation.n)) + 1;
+    }
+    void step_end(const RunInfo&) { ++steps; }
+  } outer, inner;
+  set_context({.mode = Mode::graph, .seed = 3});
+  support::LeNet net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits<>{}, nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f}};
+  const auto data = images(3);
+  {
+    const Observing scope(outer);
+    model.train(2, data, inner);
+  }
+  CHECK(inner.steps == 2);
+  CHECK(outer.steps == 0);
+  CHECK(inner.operations > 20);
+  CHECK(inner.operations == outer.operations);
+  struct Throwing {
+    void before(const Operation& operation) {
+      if (operation.type == "MatMul") throw ValueError("stop here");
+    }
+    void after(const Operation&) {}
+  } throwing;
+  CHECK_THROWS_AS(model.train(1, data, throwing), ValueError);
+  const long seen = inner.operations;
+  model.train(1, data);
+  CHECK(inner.operations == seen);
+}
+
+namespace {
+struct Costs {
+  std::map<std::string, double> flops, bytes;
+  void before(const Operation&) {}
+  void after(const Operation& operation) {
+    flops[std::string(operation.name)] = operation.flops();
+    bytes[std::string(operation.name)] = operation.bytes();
+  }
+  static constexpr bool every_value = true;
+};
+}  // namespace
+
+TEST_CASE("floating-point operations and bytes") {
+  Costs costs;
+  const auto data = images(4);
+  run<support::LeNet, nn::SoftmaxCrossEntropyWithLogits<>>(Mode::graph, costs, data);
+  CHECK(costs.flops["Default/network-LeNet/conv1-Conv2d/Conv2D-op0"] == 2. * 4 * 6 * 28 * 28 * 25);
+  CHECK(costs.flops["Default/network-LeNet/fc1-Dense/MatMul-op0"] == 2. * 4 * 400 * 120);
+  CHECK(costs.flops["Gradients/Default/network-LeNet/conv2-Conv2d/Grad_Conv2D/Conv2DBackpropInput-op0"] ==
+        2. * 4 * 16 * 10 * 10 * 6 * 25);
+  CHECK(costs.flops["Default/network-LeNet/ReLU-op3"] == 4 * 84);
+  CHECK(costs.bytes["Default/network-LeNet/fc1-Dense/MatMul-op0"] == 4. * (4 * 400 + 400 * 120 + 4 * 120));
+}
