@@ -44,7 +44,9 @@ class Builder {
   constexpr int push(Node node) {
     node.scope = scope;
     node.location = location;
+#if defined(TENON_OBSERVE)  // no template, which clang would not have instantiated by the time it is evaluated
     name_call(node);
+#endif
     nodes.push_back(node);
     return int(nodes.size()) - 1;
   }
@@ -176,18 +178,17 @@ class Builder {
   }
 
  private:
+#if defined(TENON_OBSERVE)
   // What observers are told of a call: its line, and its number among those of the operator in the current cell.
-  template <class Call>
-  constexpr void name_call([[maybe_unused]] Call& node) const {
-    if constexpr (observable) {
-      if (node.op->leaf) return;
-      node.location = place();
-      node.origin.in_loss = in_loss;
-      for (const Call& other : nodes)
-        node.origin.number += other.op->id == node.op->id && other.scope == scope && other.origin.in_loss == in_loss &&
-                              !other.origin.gradient;
-    }
+  constexpr void name_call(Node& node) const {
+    if (node.op->leaf) return;
+    node.location = place();
+    node.origin.in_loss = in_loss;
+    for (const Node& other : nodes)
+      node.origin.number += other.op->id == node.op->id && other.scope == scope && other.origin.in_loss == in_loss &&
+                            !other.origin.gradient;
   }
+#endif
   // The innermost of the calls under way that the user wrote.
   constexpr Location place() const {
     if (detail::is_foreign(location)) return location;

@@ -69,18 +69,22 @@ class Derivative {
 };
 
 namespace detail {
-// The nodes from `first` on are the derivative of a call.
-template <class Call>
-constexpr void name_rule(std::vector<Call>& nodes, int first, const Call& forward) {
+// For observers: the nodes from `first` on are the derivative of a call.
+constexpr void name_rule([[maybe_unused]] std::vector<Node>& nodes, [[maybe_unused]] int first,
+                         [[maybe_unused]] const Node& forward) {
+#if defined(TENON_OBSERVE)
   const int end = int(nodes.size());
   for (int id = first; id < end; ++id)
     nodes[std::size_t(id)].origin =
         origin_in_rule(forward.origin, rules_of(forward.op).run_time, place_in_rule(nodes.data(), first, end, id));
+#endif
 }
 // The last node adds the gradient of operand k of a call to others.
-template <class Call>
-constexpr void name_sum(std::vector<Call>& nodes, const Call& forward, int k) {
+constexpr void name_sum([[maybe_unused]] std::vector<Node>& nodes, [[maybe_unused]] const Node& forward,
+                        [[maybe_unused]] int k) {
+#if defined(TENON_OBSERVE)
   nodes.back().origin = origin_of_sum(forward.origin, rules_of(forward.op).run_time, forward.operands, k);
+#endif
 }
 }  // namespace detail
 
@@ -121,9 +125,9 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
       continue;
     }
     Derivative d(builder, node, id, gradients[std::size_t(id)]);
-    [[maybe_unused]] const int first = int(builder.nodes.size());
+    const int first = int(builder.nodes.size());
     rules_of(node.op).derivative(d);
-    if constexpr (observable) detail::name_rule(builder.nodes, first, node);
+    detail::name_rule(builder.nodes, first, node);
     // the contributions of one call are added up before they meet others, as on the tape
     for (int k = 0; k < node.operands; ++k) {
       if (d.contribution(k) < 0) continue;
@@ -137,8 +141,7 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
       int& sum = gradients[std::size_t(target)];
       const bool first_of_all = sum < 0;
       sum = first_of_all ? contribution : builder.template call<Plus>(NoConfig{}, sum, contribution);
-      if constexpr (observable)
-        if (!first_of_all) detail::name_sum(builder.nodes, node, k);
+      if (!first_of_all) detail::name_sum(builder.nodes, node, k);
     }
   }
   builder.scope = outer_scope;
