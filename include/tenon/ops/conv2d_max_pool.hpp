@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/kernel/cpu/conv/conv2d_max_pool.hpp>
 #include <tenon/ops/argmax_conv2d.hpp>
+#include <tenon/ops/conv2d_shape.hpp>
 #include <tenon/ops/pool_argmax.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
