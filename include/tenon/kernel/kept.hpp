@@ -2,7 +2,7 @@
 // saves time, in graphs that change nothing.
 #pragma once
 #include <tenon/graph/kept.hpp>
-#include <tenon/kernel/kernel.hpp>
+#include <tenon/kernel/index.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
