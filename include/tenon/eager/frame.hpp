@@ -1,5 +1,7 @@
 // What an eager operator finds around it: the cell it runs in, whether that trains, and where random numbers come from.
 #pragma once
+#include <utility>
+
 #include <tenon/core/context.hpp>
 #include <tenon/graph/builder.hpp>
 
@@ -103,16 +105,18 @@ inline Location Frame::place(const Location& at) const {
 /// What runs in its scope belongs to the loss of a Model. In a trace Builder::in_loss says so.
 class InLoss {
  public:
-  constexpr InLoss() { set(true); }
-  constexpr ~InLoss() { set(false); }
+  constexpr InLoss() : outer_(set(true)) {}
+  constexpr ~InLoss() { set(outer_); }
   InLoss(const InLoss&) = delete;
   InLoss& operator=(const InLoss&) = delete;
 
  private:
-  static constexpr void set([[maybe_unused]] bool inside) {
+  static constexpr bool set([[maybe_unused]] bool inside) {
     if constexpr (observable)
-      if (!std::is_constant_evaluated()) Frame::of_thread().in_loss = inside;
+      if (!std::is_constant_evaluated()) return std::exchange(Frame::of_thread().in_loss, inside);
+    return false;
   }
+  bool outer_;
 };
 
 /// Makes `net` the root for the duration of a step or an outermost call.

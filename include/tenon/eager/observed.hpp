@@ -35,21 +35,22 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   if (!frame.root) return 0;
   struct Counts {
     unsigned long root = 0;
-    std::map<std::tuple<int, bool, int>, int> of;
+    std::map<std::tuple<const Entry*, int, bool, int>, int> of;  // network, cell, in its loss, operator
   };
   static thread_local Counts counts;
   if (counts.root != frame.roots) counts.of.clear(), counts.root = frame.roots;
-  return counts.of[{scope, frame.in_loss, op.id}]++;
+  return counts.of[{frame.entries, scope, frame.in_loss, op.id}]++;
 }
 [[gnu::noinline]] TENON_INLINE void run_observed(Observation& innermost, EagerRunner* run, const EagerInfo& call,
                                                  const Location& at, const EagerOperand* operand,
                                                  std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   if (!call.kernel) return run(call, operand, immediate, result, variable);
   eager::Frame& frame = eager::Frame::of_thread();
-  const int scope = frame.root ? std::max(frame.entry(), 0) : 0;
+  const Entry* const entries = frame.root ? frame.entries : nullptr;
+  const int scope = entries ? std::max(frame.entry(), 0) : 0;
   const Origin origin{frame.in_loss, false, calls_before(frame, scope, *call.seen.op), false, nullptr};
   Operation operation;
-  operation.name = operation_name(frame.root ? frame.entries : nullptr, scope, origin, call.name);
+  operation.name = operation_name(entries, scope, origin, call.name);
   operation.type = call.name;
   operation.location = frame.place(at);
   operation.operands = *call.types;
@@ -59,15 +60,11 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   for (int k = 0; k < call.operands; ++k)
     if (operand[k].n >= 0) operation.n = operand[k].n;
   tell_before(innermost, operation);
-  eager::RecordedAt recorded{frame.root ? frame.entries : nullptr, scope, origin, operation.location};
-  eager::recording_at() = &recorded;
-  try {
+  const eager::RecordedAt at_call{entries, scope, origin, operation.location};
+  {
+    const eager::RecordingAt recording(at_call);
     run(call, operand, immediate, result, variable);
-  } catch (...) {
-    eager::recording_at() = nullptr;
-    throw;
   }
-  eager::recording_at() = nullptr;
   if (!innermost.takes_values) return tell_after(innermost, operation);
   Storage copy[max_operands + 1];
   AnyTensor value[max_operands + 1];

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "../../../benchmarks/models/gpt.hpp"
-#include "../../../benchmarks/models/resnet18.hpp"
 #include "../../support/models.hpp"
 #include "support.hpp"
 
@@ -34,7 +33,7 @@ auto column_of(Shape<E...>, long n, int below, std::uint64_t seed) {
   return dataset::column<Shape<E...>>(std::move(values));
 }
 
-/// A step of training and one of evaluation, seen by an observer.
+/// Two steps of training and one of evaluation, seen by an observer.
 template <class Net, class Loss, class O, class Data>
 std::string run(Mode mode, O& observer, const Data& data, int threads = 1) {
   set_context({.mode = mode, .num_threads = threads, .seed = 3});
@@ -98,6 +97,11 @@ const auto images = [](long n) {
 
 TEST_CASE("LeNet: equal names, places, and values in both modes") {
   compare_modes<support::LeNet, nn::SoftmaxCrossEntropyWithLogits<>>(images(4));
+}
+TEST_CASE("batch norm, dropout, a sum of two ways") {
+  compare_modes<support::SmallResNet, nn::SoftmaxCrossEntropyWithLogits<>>(
+      dataset::from_arrays(column_of<float>(Shape<3, 8, 8>(), 6, 0, 1), column_of<std::int32_t>(Shape<>(), 6, 5, 2)) |
+      dataset::batch(6));
 }
 TEST_CASE("LSTM") {
   compare_modes<Words, nn::SoftmaxCrossEntropyWithLogits<>>(

@@ -3,10 +3,11 @@
 #include <tenon/core/storage.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/graph/program.hpp>
-#if TENON_DEFINES
-#include <cstring>
+#if TENON_DEFINES && defined(TENON_OBSERVE)
 #include <memory>
+#include <mutex>
 #include <set>
+#include <unordered_map>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -41,8 +42,7 @@ class GraphObserver {
 /// An image of NCHW16n as rows.
 Storage copy_as_rows(const float* blocks, long n, long features);
 
-#if TENON_DEFINES
-#if defined(TENON_OBSERVE)
+#if TENON_DEFINES && defined(TENON_OBSERVE)
 // Different nodes of one name, as passes make them, get numbers that are free.
 inline std::string_view unique_name(const Program& program, const Node& node, std::set<std::string_view>& taken) {
   for (Origin origin = node.origin;; ++origin.number)
@@ -97,7 +97,6 @@ TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n,
   copy = copy_as_rows(reinterpret_cast<const float*>(here), n, node.type.count(1));
   return AnyTensor(node.type, n, copy.data());
 }
-#endif
 [[gnu::noinline]] TENON_INLINE Storage copy_as_rows(const float* blocks, long n, long features) {
   Storage made(std::size_t(n * features) * sizeof(float));
   auto* const row = reinterpret_cast<float*>(made.data());
@@ -105,6 +104,6 @@ TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n,
     for (long f = 0; f < features; ++f) row[s * features + f] = blocks[nchw16n_place(s, f, features)];
   return made;
 }
-#endif  // TENON_DEFINES
+#endif
 
 }  // namespace tenon::detail

@@ -20,14 +20,14 @@ constexpr std::string_view name(StepPart part) {
 
 /// One call of an operator while it runs.
 struct Operation {
-  /// Unique within a step, and the same in both modes and from step to step:
-  /// "Default/network-LeNet/conv1-Conv2d/Conv2D-op0", ".../relu-ReLU/ReLU-op2" for the third call in a cell. What a
-  /// derivative computes stands under "Gradients/", in "Grad_Conv2D"; sums of gradients in "Sum_Conv2D"; what an
-  /// optimizer does in "Default/optimizer/conv1.weight". What graph mode has made of several operators has the name of
-  /// the product whose block they change (`steps` counts them), else of the last one with the type of what it became,
-  /// such as "Fused". Calls of one operator in one expression, such as f(x) + f(y), are numbered as the compiler takes
-  /// them, which it may do in another order in a graph. Source: MindSpore's full scope names. It stays where it is
-  /// until the program ends.
+  /// Unique within a step of a network (an operator outside of one always has the number 0), and the same in both modes
+  /// and from step to step: "Default/network-LeNet/conv1-Conv2d/Conv2D-op0", ".../relu-ReLU/ReLU-op2" for the third
+  /// call in a cell. What a derivative computes stands under "Gradients/", in "Grad_Conv2D"; sums of gradients in
+  /// "Sum_Conv2D"; what an optimizer does in "Default/optimizer/conv1.weight". What graph mode has made of several
+  /// operators has the name of the product whose block they change (`steps` counts them), else of the last one with the
+  /// type of what it became, such as "Fused". Calls of one operator in one expression, such as f(x) + f(y), are
+  /// numbered as the compiler takes them, which it may do in another order in a graph. Source: MindSpore's full scope
+  /// names. It stays where it is until the program ends.
   std::string_view name;
   std::string_view type;  // the operator: "Conv2D"
   StepPart part = StepPart::forward;

@@ -1,5 +1,7 @@
 // What the tape keeps of a call for the names of its gradients.
 #pragma once
+#include <utility>
+
 #include <tenon/graph/observe/observer.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
@@ -16,5 +18,16 @@ inline const RecordedAt*& recording_at() {
   static constinit thread_local const RecordedAt* at = nullptr;
   return at;
 }
+/// What is recorded in this scope stands there.
+class RecordingAt {
+ public:
+  explicit RecordingAt(const RecordedAt& at) : outer_(std::exchange(recording_at(), &at)) {}
+  ~RecordingAt() { recording_at() = outer_; }
+  RecordingAt(const RecordingAt&) = delete;
+  RecordingAt& operator=(const RecordingAt&) = delete;
+
+ private:
+  const RecordedAt* outer_;
+};
 
 }  // namespace tenon::eager

@@ -19,6 +19,8 @@ class AnyCallback {
   template <class C>
   requires(!std::is_same_v<std::remove_cvref_t<C>, AnyCallback>)
   AnyCallback(C callback) {
+    constexpr bool is_observer = Observer<C>;
+    static_assert(!is_observer, "an observer is given to train() by itself, not as an AnyCallback");
     if constexpr (detail::CheckedCallback<C, RunInfo>::ok) held_ = std::make_shared<Holder<C>>(std::move(callback));
     else {
       using Wrong = Mistake<detail::CheckedCallback<C, RunInfo>>;

@@ -16,8 +16,8 @@ namespace detail {
 inline constexpr long most_pixels = 512, conv_columns = 1152, conv_image_bytes = 512 << 10,
                       conv_weight_bytes = 384 << 10;
 
-// The cost model of tiles, in multiplications of one lane. Its numbers are fitted to the times of the shapes in
-// benchmarks/run/convolution.hpp, on processors with AVX-512 and with AVX2: a wrong one costs time, no bit.
+// The cost model of tiles, in multiplications of one lane. Its numbers were found by timing convolutions with
+// AVX-512 and with AVX2 (what of it is known stands in this file's history): a wrong one costs time, no bit.
 struct TileCosts {
   // to pack one weight for channels as lanes: of float32 where a cache holds them and vectors have 64 bytes; where not;
   // of bfloat16

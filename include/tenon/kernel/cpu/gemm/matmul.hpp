@@ -3,7 +3,7 @@
 #include <tenon/core/arena.hpp>
 #include <tenon/kernel/cpu/elementwise/fused.hpp>
 #include <tenon/kernel/cpu/gemm/gemm.hpp>
-#include <tenon/kernel/cpu/gemm/kept.hpp>
+#include <tenon/kernel/cpu/gemm/kept_row.hpp>
 #include <tenon/kernel/cpu/gemm/small.hpp>
 
 namespace tenon::inline TENON_ABI {
