@@ -168,6 +168,8 @@ TEST_CASE("conv2d_max_pool: the layers of networks, and what is cut in bands") {
   Case(plain(16, 70, 13, 7, 3, 1), 5).check();
   Case(plain(1, 2, 300, 3, 3, 0), 6).check();
   Case(sizes(1, 2, 2, 1300, 3, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 7).check();  // a row as long as a band
+  // only the row that no window has meets padding: still one chain, not the segments of a 1 x 1 kernel without padding
+  Case(sizes(2, 300, 8, 8, 16, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1), 8).check();
 }
 
 TEST_CASE("conv2d_max_pool: a NaN is the maximum, weights that are not finite meet the padding") {

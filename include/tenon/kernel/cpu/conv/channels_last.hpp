@@ -98,8 +98,7 @@ class ChannelsLastConv {
           fill_padded(c_.image, c_.source, from + k * samples.from_step, i0 * c_.image.step_h,
                       image_ + k * c_.image.elements());
       }
-      for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
-        run_phase(source, to, rows, packed, i0, phase, samples);
+      for (int phase = 0; phase < c_.phases(); ++phase) run_phase(source, to, rows, packed, i0, phase, samples);
     }
   }
 
@@ -301,7 +300,7 @@ class ChannelsLastConv {
       const long first = j > packed ? j : packed, last = j + width < packed + rows ? j + width : packed + rows,
                  plane = c_.height * c_.width;
       T* const out = to + (first - packed) * plane;
-      if (plane * c_.rows * long(sizeof(T)) >= much && c_.step_h * c_.step_w == 1 && samples.count == 1)
+      if (plane * c_.rows * long(sizeof(T)) >= much && c_.phases() == 1 && samples.count == 1)
         result_.begin(out + i0 * c_.width, phase.grid_h * c_.width * long(sizeof(T)), plane * long(sizeof(T)),
                       last - first, at * c_.steps);
       const P* const weights = panel(index) + starts_[number] * c_.image.planes * pitch;
@@ -328,7 +327,7 @@ class ChannelsLastConv {
   [[gnu::noinline]] void write(const Phase& phase, const std::int32_t* place, long first, long lanes, T* to,
                                const Samples& samples) {
     const long plane = c_.height * c_.width, own = phase.grid_h * phase.grid_w;
-    if (c_.step_h * c_.step_w == 1) {
+    if (c_.phases() == 1) {
       for (long k = 0; k < samples.count; ++k)
         transpose_sums(sums_ + first, place + k * own, own, lanes, to + k * samples.to_step + phase.i0 * c_.width,
                        plane);

@@ -64,25 +64,6 @@ template <class T, bool channels_last = true>
 
 #if TENON_DEFINES
 namespace detail {
-// The taps of a convolution, and of its gradient for the input.
-template <class Worker>
-[[gnu::noinline]] void add_forward_taps(Worker& worker, const Conv2dSizes& s) {
-  for (long r = 0; r < s.kh; ++r)
-    for (long k = 0; k < s.kw; ++k) worker.add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
-  worker.end_phase();
-}
-template <class Worker>
-[[gnu::noinline]] void add_backward_taps(Worker& worker, const Conv2dSizes& s, long top, long left) {
-  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
-    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, worker.end_phase())
-      for (long r = 0; r < s.kh; ++r)
-        for (long k = 0; k < s.kw; ++k) {
-          const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
-          if (y % s.stride_h == 0 && x % s.stride_w == 0)
-            worker.add(r * s.kw + k, y / s.stride_h + top, x / s.stride_w + left);
-        }
-}
-
 // Where a convolution has its operands and result, of all samples and groups.
 template <class T>
 struct ConvOperands {
@@ -125,11 +106,11 @@ void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin,
   if constexpr (channels_last && detail::may_be_channels_last<T>)
     if (c.channels_last) {
       detail::ChannelsLastConv<T> conv(c, workspace);
-      detail::add_forward_taps(conv, s);
+      detail::add_taps(conv, c);
       return detail::convolve(c, conv, operands, s.groups, begin, end);
     }
   detail::DirectConv<T> conv(c, workspace);
-  detail::add_forward_taps(conv, s);
+  detail::add_taps(conv, c);
   if (c.by_rows && all_finite(weight, s.o * c.row_step)) conv.leave_out_padding();
   detail::convolve(c, conv, operands, s.groups, begin, end);
 }
@@ -143,11 +124,11 @@ void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T
   if constexpr (channels_last && detail::may_be_channels_last<T>)
     if (c.channels_last) {
       detail::ChannelsLastConv<T> conv(c, workspace);
-      detail::add_backward_taps(conv, s, c.image.top, c.image.left);
+      detail::add_taps(conv, c);
       return detail::convolve(c, conv, operands, s.groups, begin, end);
     }
   detail::DirectConv<T> conv(c, workspace);
-  detail::add_backward_taps(conv, s, c.image.top, c.image.left);
+  detail::add_taps(conv, c);
   if (c.by_rows && all_finite(weight, s.o * c.plane_step)) conv.leave_out_padding();
   detail::convolve(c, conv, operands, s.groups, begin, end);
 }

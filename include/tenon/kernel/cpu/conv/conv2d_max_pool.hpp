@@ -8,6 +8,7 @@
 #include <tenon/kernel/cpu/pool/conv_max.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/conv/conv2d.hpp>
+#include <tenon/kernel/cpu/conv/pooled_channels_last.hpp>
 #include <tenon/kernel/cpu/nchw16n/conv2d.hpp>
 #endif
 
@@ -37,131 +38,13 @@ void nchw16n_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* 
                              long begin, long end, void* workspace, const PoolSums& pool);
 
 #if TENON_DEFINES
-namespace detail {
-/// The rows of a plane that belong to a window, and their columns.
-constexpr long whole_windows(long extent) { return extent / 2 * 2; }
-
-// Pixels in lanes, as everywhere else: bands of an even number of rows.
-constexpr ConvPlan pooled_forward(const Conv2dSizes& s) {
-  ConvPlan c = forward<float>(s, false);
-  c.height = c.grid_h = whole_windows(s.oh);
-  c.band = c.band >= c.grid_h ? c.grid_h : c.band < 2 ? 2 : whole_windows(c.band);
-  c.in_place = false;  // tiles read beyond the last pixel
-  c.image.rows = c.band + long(s.kh - 1) * s.dilation_h / s.stride_h;
-  return c;
-}
-
-// Channels in lanes: small images fill vectors badly, their channels often well.
-struct ChannelsLastPlan {
-  bool pays;
-  Padded image;  // without padding it is x itself
-  bool copied;
-  long pixels, steps;  // of one plane that belong to a window; of a chain
-  long rows, row_blocks;
-  std::size_t taps, weights, sums, pooled, total;  // parts of the workspace, in bytes from its start
-};
-inline constexpr long most_lane_pixels = 256, lane_columns = 3L * simd_width<float>;
-constexpr ChannelsLastPlan channels_last_plan(const Conv2dSizes& s) {
-  constexpr long width = simd_width<float>;
-  const long oh = whole_windows(s.oh), ow = whole_windows(s.ow),
-             rows = (oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h + 1,
-             columns = (ow - 1) * s.stride_w + long(s.kw - 1) * s.dilation_w + 1;
-  ChannelsLastPlan p{};
-  p.copied = s.pad_top > 0 || s.pad_left > 0 || rows > s.h || columns > s.w;
-  p.image = {s.group_inputs(),        s.h, s.w, s.pad_top, s.pad_left, 1, 1, 1, 1, p.copied ? rows : s.h,
-             p.copied ? columns : s.w};
-  p.pixels = oh * ow, p.steps = s.group_inputs() * s.taps();
-  p.rows = s.group_outputs(), p.row_blocks = p.rows / width;
-  const ConvPlan c = pooled_forward(s);
-  const long covered = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width);
-  p.pays = p.rows % width == 0 && p.pixels >= 16 && p.pixels <= most_lane_pixels && p.pixels * 10 < covered * 9;
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  p.taps = bytes(p.pixels, sizeof(std::int32_t));
-  p.weights = p.taps + bytes(p.steps, sizeof(Tap));
-  p.sums = p.weights + bytes(p.steps * p.rows, sizeof(float));
-  p.pooled = p.sums + bytes(p.pixels * lane_columns, sizeof(float));
-  p.total = p.pooled + bytes(2 * (p.pixels / 4) * lane_columns, sizeof(float)) +
-            (p.copied ? bytes(p.image.elements(), sizeof(float)) : 0);
-  return p;
-}
-
-class LaneConvolution {
- public:
-  LaneConvolution(const Conv2dSizes& s, const ChannelsLastPlan& plan) : s_(s), plan_(plan) {}
-  LaneConvolution(const Conv2dSizes& s, const ChannelsLastPlan& plan, void* workspace) : s_(s), plan_(plan) {
-    char* const base = static_cast<char*>(workspace);
-    sums_ = reinterpret_cast<float*>(base + plan.sums);
-    pooled_ = reinterpret_cast<float*>(base + plan.pooled);
-    image_ = pooled_ + 2 * (plan.pixels / 4) * lane_columns;
-    if (plan.copied) clear(image_, plan.image.elements());
-  }
-  /// Where pixels, taps, and packed weights are: as the workspace has them.
-  void take(char* base) {
-    pixel_ = reinterpret_cast<std::int32_t*>(base);
-    taps_ = reinterpret_cast<Tap*>(base + plan_.taps);
-    weights_ = reinterpret_cast<float*>(base + plan_.weights);
-  }
-  /// Writes pixels and taps.
-  void describe() {
-    const Conv2dSizes& s = s_;
-    const ChannelsLastPlan& plan = plan_;
-    const long pitch = plan.image.pitch, columns = whole_windows(s.ow);
-    for (long i = 0, q = 0; q < plan.pixels; ++i)
-      for (long j = 0; j < columns; ++j, ++q) pixel_[q] = std::int32_t(i * s.stride_h * pitch + j * s.stride_w);
-    long step = 0;
-    for (long p = 0; p < plan.image.planes; ++p)
-      for (long r = 0; r < s.kh; ++r)
-        for (long k = 0; k < s.kw; ++k, ++step)
-          taps_[step] = {std::int32_t(p * plan.image.plane() + r * s.dilation_h * pitch + k * s.dilation_w),
-                         std::int32_t(step * plan.rows)};
-  }
-  /// Weights of `rows` result channels, lane by lane.
-  void pack(const float* weight, long rows) {
-    copy_matrix(weight, 1, plan_.steps, weights_, plan_.rows, plan_.steps, rows, 0);
-  }
-  /// All weights of a group are packed: those of the channels from row0 on.
-  void take_weights(float* group, long row0) { weights_ = group + row0; }
-  float* weights() const { return weights_; }
-  /// Those channels of one sample and group, from number `channel` on.
-  [[gnu::noinline]] void run(const float* x, float* y, float* argmaxes, long rows, long channel,
-                             const PoolSums& pool) const {
-    const long columns = whole_windows(s_.ow), across = columns / 2, windows = plan_.pixels / 4;
-    float* const chosen = pooled_ + windows * lane_columns;
-    const float* image = x;
-    if (plan_.copied) fill_padded(plan_.image, {s_.h * s_.w}, x, 0, image_), image = image_;
-    for (long j = 0, width; j < rows; j += width) {
-      width = filled_columns<float>(rows - j);
-      for (long i = 0, count; i < plan_.pixels; i += count) {
-        const long left = plan_.pixels - i;  // few chains at a time would wait for each other
-        count = left <= tile_rows ? left : left < tile_rows + 3 ? tile_rows - 2 : tile_rows;
-        const Tile<float> tile{taps_, plan_.steps, image, pixel_ + i, weights_ + j, sums_ + i * width, width, false};
-        if (has_segments<float>(s_)) run_segments(tile, int(count), width);
-        else kernel::run_tile(tile, int(count), width);
-      }
-      for (long i = 0; i < windows / across; ++i)
-        pool({PoolLanes::channels, sums_ + 2 * i * columns * width, columns * width, width, across, width,
-              pooled_ + i * across * width, chosen + i * across * width, width, channel + j});
-      copy_matrix(pooled_, 1, width, y + j * windows, windows, width, windows, 0);
-      if (argmaxes) copy_matrix(chosen, 1, width, argmaxes + j * windows, windows, width, windows, 0);
-    }
-  }
-
- private:
-  const Conv2dSizes& s_;
-  const ChannelsLastPlan& plan_;
-  std::int32_t* pixel_;
-  Tap* taps_;
-  float *weights_, *sums_ = nullptr, *pooled_ = nullptr, *image_ = nullptr;
-};
-}  // namespace detail
-
 constexpr long conv2d_max_pool_items(const Conv2dSizes& s) {
-  const detail::ChannelsLastPlan lanes = detail::channels_last_plan(s);
+  const detail::PooledPlan lanes = detail::pooled_channels_last(s);
   return lanes.pays ? s.n * s.groups * lanes.row_blocks : conv2d_items(s);
 }
 constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
-  const detail::ChannelsLastPlan lanes = detail::channels_last_plan(s);
-  return lanes.pays ? lanes.total : detail::conv_scratch<float>(detail::pooled_forward(s)).total;
+  const detail::PooledPlan lanes = detail::pooled_channels_last(s);
+  return lanes.pays ? lanes.scratch.total : detail::conv_scratch<float>(detail::pooled_forward(s)).total;
 }
 
 [[gnu::noinline]] TENON_INLINE void conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y,
@@ -169,8 +52,8 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
                                                     const PoolSums& pool) {
   const long plane = s.oh / 2 * (s.ow / 2), image = s.h * s.w;
   const auto source = [&](long sample, long group) { return x + (sample * s.c + group * s.group_inputs()) * image; };
-  if (const detail::ChannelsLastPlan plan = detail::channels_last_plan(s); plan.pays) {
-    detail::LaneConvolution convolution(s, plan, workspace);
+  if (const detail::PooledPlan plan = detail::pooled_channels_last(s); plan.pays) {
+    detail::PooledChannelsLast convolution(plan, workspace);
     convolution.take(static_cast<char*>(workspace));
     convolution.describe();
     long packed = -1, rows_packed = 0;
@@ -184,7 +67,7 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
   }
   const detail::ConvPlan c = detail::pooled_forward(s);
   detail::DirectConv<float> conv(c, workspace);
-  detail::add_forward_taps(conv, s);
+  detail::add_taps(conv, c);
   if (c.by_rows && all_finite(weight, s.o * c.row_step)) conv.leave_out_padding();
   detail::each_run(c, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
@@ -201,16 +84,16 @@ constexpr std::size_t conv2d_max_pool_workspace(const Conv2dSizes& s) {
 
 namespace detail {
 // What is kept: the plan, then pixels, taps, and the weights of every group as the workspace would have them.
-constexpr long kept_plan_bytes = round_up(sizeof(ChannelsLastPlan), 64);
+constexpr long kept_plan_bytes = round_up(sizeof(PooledPlan), 64);
 }  // namespace detail
 [[gnu::noinline]] TENON_INLINE long conv2d_max_pool_kept_bytes(const Conv2dSizes& s) {
-  const detail::ChannelsLastPlan plan = detail::channels_last_plan(s);
+  const detail::PooledPlan plan = detail::pooled_channels_last(s);
   const long weights = s.groups * plan.steps * plan.rows * long(sizeof(float));
-  return plan.pays ? detail::kept_plan_bytes + long(plan.weights) + weights : 0;
+  return plan.pays ? detail::kept_plan_bytes + long(plan.scratch.weights) + weights : 0;
 }
 [[gnu::noinline]] TENON_INLINE void keep_conv2d_max_pool(const Conv2dSizes& s, const float* weight, void* to) {
-  const detail::ChannelsLastPlan& plan = *new (to) detail::ChannelsLastPlan(detail::channels_last_plan(s));
-  detail::LaneConvolution convolution(s, plan);
+  const detail::PooledPlan& plan = *new (to) detail::PooledPlan(detail::pooled_channels_last(s));
+  detail::PooledChannelsLast convolution(plan);
   convolution.take(static_cast<char*>(to) + detail::kept_plan_bytes);
   convolution.describe();
   float* const packed = convolution.weights();
@@ -222,9 +105,9 @@ constexpr long kept_plan_bytes = round_up(sizeof(ChannelsLastPlan), 64);
 [[gnu::noinline]] TENON_INLINE void conv2d_max_pool_kept(const Conv2dSizes& s, const float* x, const void* kept,
                                                          float* y, float* argmaxes, long begin, long end,
                                                          void* workspace, const PoolSums& pool) {
-  const detail::ChannelsLastPlan& plan = *static_cast<const detail::ChannelsLastPlan*>(kept);
+  const detail::PooledPlan& plan = *static_cast<const detail::PooledPlan*>(kept);
   const long plane = s.oh / 2 * (s.ow / 2), image = s.h * s.w, weights = plan.steps * plan.rows;
-  detail::LaneConvolution convolution(s, plan, workspace);
+  detail::PooledChannelsLast convolution(plan, workspace);
   convolution.take(static_cast<char*>(const_cast<void*>(kept)) + detail::kept_plan_bytes);
   float* const packed = convolution.weights();
   detail::each_run(plan, s.groups, begin, end, [&](long sample, long group, long row0, long rows) {
@@ -236,9 +119,8 @@ constexpr long kept_plan_bytes = round_up(sizeof(ChannelsLastPlan), 64);
 }
 
 namespace detail {
-constexpr Nchw16nPlan nchw16n_pooled_forward(Conv2dSizes s) {
-  s.oh = whole_windows(s.oh), s.ow = whole_windows(s.ow);
-  return without_copy(nchw16n_forward(s, true));
+constexpr Nchw16nPlan nchw16n_pooled_forward(const Conv2dSizes& s) {
+  return without_copy(nchw16n_plan(pooled_geometry(s), true));
 }
 }  // namespace detail
 constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s) {
@@ -252,7 +134,7 @@ constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s) {
   const detail::Nchw16nPlan c = detail::nchw16n_pooled_forward(s);
   detail::Nchw16nConv conv(c, workspace);
   float* const sums = reinterpret_cast<float*>(static_cast<char*>(workspace) + detail::nchw16n_scratch(c).total);
-  conv.add_forward(s);
+  detail::add_taps(conv, c);
   const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, across = c.width / 2, row = c.width * block_samples,
              plane = c.height / 2 * across * block_samples;

@@ -83,7 +83,7 @@ class DirectConv {
           operand = weight + r * c_.row_step,
           fetch_weights(operand + count * c_.row_step,
                         block + 1 < blocks ? border(rows, blocks, block + 2) - r - count : 0);
-        for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase) run_phase(operand, to, r, int(count), i0, phase);
+        for (int phase = 0; phase < c_.phases(); ++phase) run_phase(operand, to, r, int(count), i0, phase);
       }
     }
   }
@@ -162,7 +162,7 @@ class DirectConv {
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
     const long first = starts_[phase], count = starts_[phase + 1] - first;
-    if (band <= 0 || grid_w <= 0 || (count == 0 && c_.step_h * c_.step_w > 1)) return;
+    if (band <= 0 || grid_w <= 0 || (count == 0 && c_.phases() > 1)) return;
     if (!take_) to += r * c_.height * c_.width;
     std::int32_t row[tile_rows];
     const P* operand = weight;
@@ -170,14 +170,14 @@ class DirectConv {
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
     if constexpr (!widen)
-      if (c_.step_h * c_.step_w == 1 && c_.image.pitch == grid_w && !c_.by_rows && !take_ && columns >= tile_step<A>)
+      if (c_.phases() == 1 && c_.image.pitch == grid_w && !c_.by_rows && !take_ && columns >= tile_step<A>)
         return run_direct(
             Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
             columns);
     if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
     else
       for (long q = 0; q < columns;) {
-        if (c_.step_h * c_.step_w == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
+        if (c_.phases() == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
         q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows,
                      rows == 1 ? columns - q : next_columns<A>(columns - q));
       }
@@ -222,7 +222,7 @@ class DirectConv {
     long begin = 0, end = kh;  // rows of taps in the tile's list
     for (long i = i0; i < i0 + band; ++i, tile.b += c_.image.pitch, tile.out += c_.image.pitch) {
       const auto meets = [&](long r) {
-        const long y = i + c_.first_row + r * c_.row_distance - c_.image.top;
+        const long y = i + c_.first_h + r * c_.tap_h - c_.image.top;
         return !finite_ || (y >= 0 && y < c_.image.h);
       };
       long from = 0, to = kh;

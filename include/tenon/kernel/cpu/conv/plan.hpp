@@ -2,9 +2,8 @@
 #pragma once
 #include <cstddef>
 
+#include <tenon/kernel/cpu/conv/geometry.hpp>
 #include <tenon/kernel/cpu/conv/padded.hpp>
-#include <tenon/kernel/cpu/conv/sizes.hpp>
-#include <tenon/kernel/cpu/gemm/tile.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/reduce/all_finite.hpp>
 #endif
@@ -34,29 +33,16 @@ struct TileCosts {
 };
 inline constexpr TileCosts tile_costs{};
 
-// A convolution and its gradient for the input are the same computation:
-//   result(row, i * step_h + phase_h, j * step_w + phase_w) = chain over the taps of that phase of weight *
-//   image(plane, i + .., j + ..)
-// The convolution has one phase and an image sorted by stride; the gradient has stride_h * stride_w phases, so that the
-// zeros which a stride puts between the elements of dy are never multiplied.
-struct ConvPlan {
-  Padded image;             // planes: input channels of one group, of bfloat16 pairs of them
-  PlaneSource source;       // of these planes
-  int step_h, step_w;       // phases of the result
-  long height, width;       // of the result
-  long grid_h, grid_w;      // of one phase, the larger ones
-  long band;                // rows of the grid per pass
-  long rows, row_step;      // result channels of one group; distance of their weights
-  long plane_step;          // distance of the weights of two input channels
-  long steps;               // of all phases together
-  long kernel_h, kernel_w;  // taps of a plane, rows by columns; of one phase only
-  // of the padded image that the taps of kernel row 0 meet for row 0 of the result; from there to those of the next
-  long first_row, row_distance;
-  bool segments;       // the sums are made of segments, as those of matrix products are
-  bool by_rows;        // a tile for each row of the result
-  bool channels_last;  // tiles have channels as lanes, not pixels
-  bool in_place;       // the image is read where it is
-  long row_blocks;     // items per sample and group
+// A convolution of rows, cut into tiles.
+struct ConvPlan : ConvGeometry {
+  Padded image{};              // planes: input channels of one group, of bfloat16 pairs of them
+  PlaneSource source{};        // of these planes
+  long steps = 0;              // of a chain, of all phases together
+  long row_blocks = 0;         // items per sample and group
+  long band = 0;               // rows of the grid per pass
+  bool by_rows = false;        // a tile for each row of the result
+  bool channels_last = false;  // tiles have channels as lanes, not pixels
+  bool in_place = false;       // the image is read where it is
 };
 
 // Columns of the next tile: whole vectors as long as there are columns for them.
@@ -66,7 +52,8 @@ constexpr long next_columns(long left) {
 }
 
 template <class A>
-constexpr void choose_band(ConvPlan& c, long more_rows) {
+constexpr void choose_band(ConvPlan& c) {
+  const long more_rows = c.reach_h / c.pixel_h;
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
   // few rows of sums may be long: fewer bands
   long band =
@@ -81,9 +68,8 @@ constexpr void choose_band(ConvPlan& c, long more_rows) {
 // Without padding and columns that are no result there is nothing to copy. Tiles must not read beyond them.
 template <class T>
 constexpr bool can_be_in_place(const ConvPlan& c) {
-  const Padded& i = c.image;
-  const bool alike = i.top == 0 && i.left == 0 && i.pitch == c.grid_w && i.w == c.grid_w &&
-                     i.step_h * i.step_w * c.step_h * c.step_w == 1;
+  const bool alike = c.dense() && c.top == 0 && c.left == 0 && c.image.pitch == c.grid_w && c.w == c.grid_w &&
+                     c.grid_h + c.reach_h <= c.h;
   return std::is_same_v<T, Packed<T>> && alike && !c.by_rows && c.grid_w >= tile_step<T>;
 }
 
@@ -124,8 +110,7 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
                    pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
   const long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
-  const bool narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2),
-             phases = c.step_h * c.step_w > 1,
+  const bool narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2), phases = c.phases() > 1,
              few_steps = s.kh * s.kw > tile_costs.large_kernel && c.image.planes < tile_costs.few_planes;
   const long sixteenths = 16 + (narrow ? tile_costs.narrow : 0) + (phases ? tile_costs.phases : 0) +
                           (few_steps ? simd_bytes < 64 ? tile_costs.few_steps_avx2 : tile_costs.few_steps : 0);
@@ -138,13 +123,15 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
 // the image lies there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps
 // that meet only rows of padding. Tiles with channels as lanes leave out all of padding. What is the least work?
 template <class T>
-constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, long copies, int copy_step) {
+constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s) {
   constexpr long width = simd_width<ProductSum<T>>, step = tile_step<ProductSum<T>>;
   if (!may_be_channels_last<T>) {
     c.channels_last = false;
     return;
   }
   const long own_zeros = c.image.pitch;
+  // one copy per column of taps; those of a gradient may begin anywhere
+  const long copy_step = c.tap_w > 0 ? c.tap_w : 1, copies = c.reach_w / copy_step + 1;
   if (c.image.step_w == 1) share_zeros(c.image, c.grid_w);
   const long work = s.taps() * c.rows, copied = (copies - c.image.phases_w) * (c.grid_h + c.kernel_h) *
                                                 round_up(c.grid_w, width) * tile_costs.copying;
@@ -153,12 +140,11 @@ constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, long copies, int 
   const bool copy = std::is_same_v<T, float> && exact + exact / tile_costs.copying_margin < together;
   long least = copy ? exact : together;
   // narrow tiles are slow
-  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step &&
-      c.image.step_h * c.image.step_w * c.step_h * c.step_w == 1) {
+  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step && c.dense()) {
     long met = 0;  // rows of taps that meet the image, for all rows of the result
     for (long r = 0; r < c.kernel_h; ++r) {
-      const long first = c.image.top - c.first_row - r * c.row_distance, begin = first > 0 ? first : 0,
-                 last = first + c.image.h, end = last < c.grid_h ? last : c.grid_h;
+      const long first = c.image.top - c.first_h - r * c.tap_h, begin = first > 0 ? first : 0, last = first + c.image.h,
+                 end = last < c.grid_h ? last : c.grid_h;
       met += end > begin ? end - begin : 0;
     }
     const long chains = ceil_div(c.rows, c.row_blocks),
@@ -179,88 +165,45 @@ constexpr int phases(int kernel, int stride, int dilation) {
   return most + 1;
 }
 
-// The source of `channels` planes that lie one behind the other, and how many planes they become.
+// The padded image that the taps read, without its number of rows.
 template <class T>
-constexpr PlaneSource channel_source(long channels, long plane) {
-  return {plane * steps_per_unit<T>, plane, channels / 2};
-}
-template <class T>
-constexpr long channel_planes(long channels) {
-  return ceil_div(channels, steps_per_unit<T>);
-}
-
-// What the convolution reads, without its number of rows.
-template <class T>
-constexpr Padded forward_image(const Conv2dSizes& s) {
-  return {channel_planes<T>(s.group_inputs()),
-          s.h,
-          s.w,
-          s.pad_top,
-          s.pad_left,
-          s.stride_h,
-          s.stride_w,
-          phases(s.kh, s.stride_h, s.dilation_h),
-          phases(s.kw, s.stride_w, s.dilation_w),
+constexpr Padded padded_image(const ConvGeometry& g) {
+  const auto distance = [](long tap) { return int(tap < 0 ? -tap : tap); };
+  return {ceil_div(g.planes, steps_per_unit<T>),
+          g.h,
+          g.w,
+          g.top,
+          g.left,
+          int(g.pixel_h),
+          int(g.pixel_w),
+          phases(g.kernel_h, int(g.pixel_h), distance(g.tap_h)),
+          phases(g.kernel_w, int(g.pixel_w), distance(g.tap_w)),
           0,
-          s.ow + long(s.kw - 1) * s.dilation_w / s.stride_w};
+          g.grid_w + g.reach_w / g.pixel_w};
 }
 
-// A sum over more taps is one chain, which errs no more than those of other libraries, who make such sums alike.
+// may_be_channels_last: false if a program has no code for that.
 template <class T>
-constexpr bool has_segments(const Conv2dSizes& s) {
-  return std::is_same_v<T, float> && s.pointwise();
-}
-
-template <class T>
-[[gnu::noinline]] constexpr ConvPlan forward(const Conv2dSizes& s, bool may_be_channels_last = true) {
-  ConvPlan c{};
+[[gnu::noinline]] constexpr ConvPlan conv_plan(const ConvGeometry& g, const Conv2dSizes& s, bool may_be_channels_last) {
+  ConvPlan c{g};
   c.channels_last = may_be_channels_last;
-  c.segments = has_segments<T>(s);
-  c.image = forward_image<T>(s);
-  c.step_h = c.step_w = 1;
-  c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
-  c.source = channel_source<T>(s.group_inputs(), s.h * s.w);
-  c.rows = s.group_outputs(), c.row_step = s.group_inputs() * s.taps(), c.plane_step = s.taps(),
-  c.steps = c.image.planes * s.taps();
+  c.segments = g.segments && std::is_same_v<T, float>;
+  c.image = padded_image<T>(g);
+  c.source = {g.h * g.w * steps_per_unit<T>, g.h * g.w, g.planes / 2};
+  c.steps = c.image.planes * c.taps();
   c.row_blocks = ceil_div(c.rows, tile_rows);
-  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = 0, c.row_distance = s.dilation_h;
-  choose_tiles<T>(c, s, s.kw, s.dilation_w);
-  c.in_place = can_be_in_place<T>(c) && s.oh + long(s.kh - 1) * s.dilation_h <= s.h;
-  choose_band<ProductSum<T>>(c, long(s.kh - 1) * s.dilation_h / s.stride_h);
+  choose_tiles<T>(c, s);
+  c.in_place = can_be_in_place<T>(c);
+  choose_band<ProductSum<T>>(c);
   return c;
 }
-
-// Tap r of the input's gradient: row i * stride + phase of dx meets row i + (phase + pad - r * dilation) / stride of
-// dy.
-struct Reach {
-  long before, after;  // zeros needed around dy
-};
-constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
-  const long back = long(kernel - 1) * dilation - pad, ahead = stride - 1 + pad;
-  return {back > 0 ? back / stride : 0, ahead > 0 ? ahead / stride : 0};
-}
-
 template <class T>
-[[gnu::noinline]] constexpr ConvPlan backward_input(const Conv2dSizes& s, bool may_be_channels_last = true) {
-  ConvPlan c{};
-  c.channels_last = may_be_channels_last;
-  c.segments = has_segments<T>(s);
-  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
-              w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
-  c.step_h = s.stride_h, c.step_w = s.stride_w;
-  c.height = s.h, c.width = s.w;
-  c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
-  c.image = {channel_planes<T>(s.group_outputs()), s.oh, s.ow, h.before, w.before, 1, 1, 1, 1, 0,
-             c.grid_w + w.before + w.after};
-  c.source = channel_source<T>(s.group_outputs(), s.oh * s.ow);
-  c.rows = s.group_inputs(), c.row_step = s.taps(), c.plane_step = c.rows * s.taps(),
-  c.steps = c.image.planes * s.taps();
-  c.row_blocks = ceil_div(c.rows, tile_rows);
-  c.kernel_h = s.kh, c.kernel_w = s.kw, c.first_row = s.pad_top + h.before, c.row_distance = -s.dilation_h;
-  choose_tiles<T>(c, s, 1 + w.before + w.after, 1);
-  c.in_place = can_be_in_place<T>(c) && h.before + h.after == 0;
-  choose_band<ProductSum<T>>(c, h.before + h.after);
-  return c;
+constexpr ConvPlan forward(const Conv2dSizes& s, bool may_be_channels_last = true) {
+  return conv_plan<T>(forward_geometry(s), s, may_be_channels_last);
+}
+template <class T>
+constexpr ConvPlan backward_input(const Conv2dSizes& s, bool may_be_channels_last = true) {
+  return conv_plan<T>(backward_input_geometry(s), s, may_be_channels_last);
 }
 
 // Elements that a tile may read beyond the last column, and the columns of the sums of one band.
@@ -295,7 +238,7 @@ template <class T>
   constexpr bool widen = !std::is_same_v<A, T>;
   ConvScratch s{};
   s.starts = scratch_bytes(c.steps, sizeof(Tap));
-  s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.list = s.starts + scratch_bytes(c.phases() + 1, sizeof(long));
   s.source = s.list + (c.by_rows ? scratch_bytes(c.steps, sizeof(Tap)) : 0);
   s.sums = s.source + (widen ? scratch_bytes(c.steps, sizeof(std::int32_t)) : 0);
   s.weight = s.sums + scratch_bytes((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
@@ -332,7 +275,7 @@ template <class T>
   const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
   ChannelsLastScratch s{};
   s.starts = scratch_bytes(c.steps / c.image.planes, sizeof(PlaneTap));
-  s.list = s.starts + scratch_bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
+  s.list = s.starts + scratch_bytes(c.phases() + 1, sizeof(long));
   s.sums = s.list + scratch_bytes(channels_last_list(c), sizeof(Tap));
   s.weight = s.sums + scratch_bytes(pixels * lane_pitch<A>, sizeof(A));
   s.rows = s.weight + scratch_bytes((lanes / lane_pitch<A> + 2) * c.steps * lane_pitch<A>, sizeof(A));

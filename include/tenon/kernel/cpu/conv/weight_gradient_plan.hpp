@@ -62,7 +62,7 @@ template <class T>
 [[gnu::noinline]] constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
   using A = ProductSum<T>;
   WeightPlan p{};
-  p.image = forward_image<A>(s);
+  p.image = padded_image<A>(forward_geometry(s));
   p.rows = s.group_inputs() * s.taps(), p.columns = s.group_outputs();
   p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
   p.together = steps_per_unit<T> > 1 ? 3 : 1;

@@ -53,12 +53,6 @@ class Nchw16nConv {
     taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)};
   }
   void end_phase() { starts_[++phase_] = count_; }
-  /// The taps of a convolution.
-  [[gnu::noinline]] void add_forward(const Conv2dSizes& s) {
-    for (long r = 0; r < s.kh; ++r)
-      for (long k = 0; k < s.kw; ++k) add(r * s.kw + k, r * s.dilation_h, k * s.dilation_w);
-    end_phase();
-  }
 
   /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps
   /// that meet only padding are left out if `finite`: with finite weights they change nothing but the sign of a zero,
@@ -76,7 +70,7 @@ class Nchw16nConv {
         for (long b = 0; b < blocks; ++b) {
           const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
           const float* const weights = packed(weight + r * c_.row_step, planes.count, count);
-          for (int phase = 0; phase < c_.step_h * c_.step_w; ++phase)
+          for (int phase = 0; phase < c_.phases(); ++phase)
             run_phase(weights, image, to + (c_.pooled ? 0 : r) * out_plane(), r, int(count), i0, band, phase, planes,
                       last);
         }
@@ -95,7 +89,7 @@ class Nchw16nConv {
   const float* packed(const float* weight, long planes, long rows) const {
     if (!c_.packed) return weight;
     for (long p = 0; p < planes; ++p)
-      kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps, rows * c_.taps);
+      kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps(), rows * c_.taps());
     return weights_;
   }
   long out_plane() const { return (c_.pooled ? 2 : c_.height) * c_.width * block_samples; }
@@ -148,7 +142,7 @@ class Nchw16nConv {
     Phase p{{list_,
              0,
              planes.count,
-             c_.packed ? rows * c_.taps : c_.plane_step,
+             c_.packed ? rows * c_.taps() : c_.plane_step,
              c_.image_rows * c_.pitch * block_samples,
              weight,
              c_.row_step,
@@ -274,13 +268,13 @@ constexpr long nchw16n_conv2d_items(const Conv2dSizes& s) {
   return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows);
 }
 constexpr std::size_t nchw16n_conv2d_workspace(const Conv2dSizes& s) {
-  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_forward(s))).total;
+  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_plan(detail::forward_geometry(s)))).total;
 }
 constexpr long nchw16n_conv2d_backward_input_items(const Conv2dSizes& s) {
   return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows);
 }
 constexpr std::size_t nchw16n_conv2d_backward_input_workspace(const Conv2dSizes& s) {
-  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_backward_input(s))).total;
+  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_plan(detail::backward_input_geometry(s)))).total;
 }
 
 namespace detail {
@@ -298,9 +292,9 @@ struct EachChannel {
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y,
                                                    long begin, long end, void* workspace, ChannelDone done) {
-  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_forward(s));
+  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::forward_geometry(s)));
   detail::Nchw16nConv conv(c, workspace);
-  conv.add_forward(s);
+  detail::add_taps(conv, c);
   const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
@@ -314,16 +308,9 @@ struct EachChannel {
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d_backward_input(const Conv2dSizes& s, const float* weight,
                                                                   const float* dy, float* dx, long begin, long end,
                                                                   void* workspace, ChannelDone done) {
-  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_backward_input(s));
+  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::backward_input_geometry(s)));
   detail::Nchw16nConv conv(c, workspace);
-  for (int phase_h = 0; phase_h < s.stride_h; ++phase_h)
-    for (int phase_w = 0; phase_w < s.stride_w; ++phase_w, conv.end_phase())
-      for (long r = 0; r < s.kh; ++r)
-        for (long k = 0; k < s.kw; ++k) {
-          const long y = phase_h + s.pad_top - r * s.dilation_h, x = phase_w + s.pad_left - k * s.dilation_w;
-          if (y % s.stride_h == 0 && x % s.stride_w == 0)
-            conv.add(r * s.kw + k, y / s.stride_h + c.top, x / s.stride_w + c.left);
-        }
+  detail::add_taps(conv, c);
   const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples,
              plane = s.h * s.w * block_samples;
   const bool finite = all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;

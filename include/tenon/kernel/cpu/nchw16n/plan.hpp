@@ -11,27 +11,17 @@ struct Nchw16nTap {
   std::int32_t weight, row, column;
 };
 
-// The convolution of conv/conv2d.hpp as seen from NCHW16n: rows of the result are computed in bands whose image fits
-// the cache.
-struct Nchw16nPlan {
-  long planes, h, w, top, left;     // of the image of one group; top, left: zeros before it
-  long pixel_h, pixel_w;            // distance of the pixels of neighbouring results
-  int step_h, step_w;               // phases of the result
-  long height, width;               // of the result
-  long grid_h, grid_w;              // of one phase, the larger ones
-  long reach_h, reach_w;            // the largest tap
-  long rows, row_step, plane_step;  // result channels of one group; distances of their weights
-  long taps;                        // of all phases, of one plane
-  long row_blocks;                  // items per block and group
-  bool copied;                      // with zeros around it, or since it is larger than the cache
-  long band, image_rows, pitch;     // rows of the grid per pass; of the copy
-  long pass;                        // planes at a time; the chains of small results go on from pass to pass
-  bool segments;                    // of planes, as in conv/plan.hpp
-  bool packed;                      // weights are copied: those of one row block lie far apart in each plane
+// A convolution of NCHW16n: rows of the result are computed in bands whose image fits the cache.
+struct Nchw16nPlan : ConvGeometry {
+  long row_blocks = 0;                       // items per block and group
+  bool copied = false;                       // with zeros around it, or since it is larger than the cache
+  long band = 0, image_rows = 0, pitch = 0;  // rows of the grid per pass; of the copy
+  long pass = 0;                             // planes at a time; the chains of small results go on from pass to pass
+  bool packed = false;                       // weights are copied: those of one row block lie far apart in each plane
   // only two rows of the result are kept, one channel behind the other: those that are complete
-  bool pooled;
+  bool pooled = false;
   // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
-  bool cut;
+  bool cut = false;
 };
 
 inline constexpr long nchw16n_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
@@ -44,7 +34,10 @@ inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: 
 // pixels up to which it costs less to load and store the result again than to cut the image in bands
 inline constexpr long small_result = 64;
 
-constexpr void finish(Nchw16nPlan& c) {
+[[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, bool pooled = false) {
+  Nchw16nPlan c{g};
+  c.pooled = pooled;
+  c.packed = c.plane_step > c.row_step && c.rows > block_rows;
   const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
   c.row_blocks = ceil_div(c.rows, block_rows);
   c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w ||
@@ -60,39 +53,12 @@ constexpr void finish(Nchw16nPlan& c) {
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
   }
   c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
-}
-
-constexpr Nchw16nPlan nchw16n_forward(const Conv2dSizes& s, bool pooled = false) {
-  Nchw16nPlan c{};
-  c.pooled = pooled, c.segments = has_segments<float>(s);
-  c.planes = s.group_inputs(), c.h = s.h, c.w = s.w, c.top = s.pad_top, c.left = s.pad_left;
-  c.pixel_h = s.stride_h, c.pixel_w = s.stride_w, c.step_h = c.step_w = 1;
-  c.height = c.grid_h = s.oh, c.width = c.grid_w = s.ow;
-  c.reach_h = long(s.kh - 1) * s.dilation_h, c.reach_w = long(s.kw - 1) * s.dilation_w;
-  c.rows = s.group_outputs(), c.row_step = c.planes * s.taps(), c.plane_step = c.taps = s.taps();
-  finish(c);
-  return c;
-}
-
-constexpr Nchw16nPlan nchw16n_backward_input(const Conv2dSizes& s) {
-  Nchw16nPlan c{};
-  c.segments = has_segments<float>(s);
-  const Reach h = reach(s.kh, s.stride_h, s.pad_top, s.dilation_h),
-              w = reach(s.kw, s.stride_w, s.pad_left, s.dilation_w);
-  c.planes = s.group_outputs(), c.h = s.oh, c.w = s.ow, c.top = h.before, c.left = w.before;
-  c.pixel_h = c.pixel_w = 1, c.step_h = s.stride_h, c.step_w = s.stride_w;
-  c.height = s.h, c.width = s.w;
-  c.grid_h = ceil_div(s.h, s.stride_h), c.grid_w = ceil_div(s.w, s.stride_w);
-  c.reach_h = h.before + h.after, c.reach_w = w.before + w.after;
-  c.rows = s.group_inputs(), c.row_step = c.taps = s.taps(), c.plane_step = c.rows * s.taps();
-  c.packed = c.rows > block_rows;
-  finish(c);
   return c;
 }
 
 // Without the copy that only padding asks for.
 constexpr Nchw16nPlan without_copy(Nchw16nPlan c) {
-  if (!c.copied || c.rows < cut_rows || c.planes * c.taps < worth_cutting ||
+  if (!c.copied || c.rows < cut_rows || c.planes * c.taps() < worth_cutting ||
       c.planes * c.h * c.w * block_pixel > nchw16n_image_bytes)
     return c;
   c.cut = true, c.copied = false;
@@ -106,11 +72,11 @@ struct Nchw16nScratch {
 [[gnu::noinline]] constexpr Nchw16nScratch nchw16n_scratch(const Nchw16nPlan& c) {
   const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
   Nchw16nScratch s{};
-  s.starts = bytes(c.taps, sizeof(Nchw16nTap));
-  s.list = s.starts + bytes(long(c.step_h) * c.step_w + 1, sizeof(long));
-  s.image = s.list + bytes(c.taps, sizeof(Tap));
+  s.starts = bytes(c.taps(), sizeof(Nchw16nTap));
+  s.list = s.starts + bytes(c.phases() + 1, sizeof(long));
+  s.image = s.list + bytes(c.taps(), sizeof(Tap));
   s.weights = s.image + (c.copied ? std::size_t(c.pass * c.image_rows * c.pitch * block_pixel) : 0);
-  s.total = s.weights + (c.packed ? bytes(block_rows * c.pass * c.taps, sizeof(float)) : 0);
+  s.total = s.weights + (c.packed ? bytes(block_rows * c.pass * c.taps(), sizeof(float)) : 0);
   return s;
 }
 

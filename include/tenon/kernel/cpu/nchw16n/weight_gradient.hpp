@@ -98,7 +98,7 @@ constexpr long nchw16n_weight_planes(const Nchw16nPlan& c) {
 }
 // The same image as the convolution's, but all of its rows at once, and fewer planes.
 constexpr Nchw16nPlan nchw16n_weight_image(const Conv2dSizes& s) {
-  Nchw16nPlan c = nchw16n_forward(s);
+  Nchw16nPlan c = nchw16n_plan(forward_geometry(s));
   c.planes = nchw16n_weight_planes(c);
   c.band = c.grid_h;
   if (c.copied) c.image_rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1;
