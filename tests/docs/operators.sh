@@ -1,0 +1,52 @@
+#!/bin/sh
+# What docs/operators.md lists comes from the headers: one row for each that ops/ops.hpp, nn/nn.hpp, or
+# dataset/dataset.hpp includes, with the first sentence of its comment. Operators have the names of their functions; a
+# header of ops/ without such is a part of others and has no row.
+#   operators.sh [project root]            compares the page with the headers
+#   operators.sh [project root] --write    writes it anew
+set -eu
+root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+include=$root/include/tenon
+page=$root/docs/operators.md
+new=$(mktemp)
+trap 'rm -f "$new"' EXIT
+
+headers() { sed -n "s|^#include <tenon/\($1/.*\)>\$|\1|p" "$include/$1/$1.hpp"; }
+# The first sentence of a header.
+what() {
+  awk '!/^\/\/ / { exit } { sub(/^\/\/ /, ""); text = text (NR > 1 ? " " : "") $0 }
+    END { if (i = index(text, ". ")) text = substr(text, 1, i); print text }' "$include/$1"
+}
+# The functions of a header for users.
+functions() {
+  awk '
+    /^namespace .*(detail|kernel)/ { hidden = 1 }
+    /^}  .. namespace .*(detail|kernel)/ { hidden = 0 }
+    !hidden && /^constexpr auto [a-z_0-9]+[(]/ { sub(/[(].*/, ""); print $3 }' "$include/$1" | LC_ALL=C sort -u
+}
+# Headers of ops/ that are no operators for users, as docs/special_values.md has them.
+bases() { sed -n 's/^| `\(.*\)` | .*\(no operator |\|base of operators\).*/\1/p' "$root/docs/special_values.md"; }
+tables() {
+  printf '| Operators | Header | |\n|---|---|---|\n'
+  for header in $(headers ops); do
+    bases | grep -qx "$(basename "$header" .hpp)" && continue
+    names=$(functions "$header" | sed 's/.*/`&`/' | tr '\n' ' ')
+    [ -z "$names" ] || echo "| $names| \`$header\` | $(what "$header") |"
+  done
+  for group in nn dataset; do
+    printf '\n| Header | |\n|---|---|\n'
+    for header in $(headers "$group"); do echo "| \`$header\` | $(what "$header") |"; done
+  done
+}
+
+{
+  sed '/^<!-- tables/q' "$page"
+  tables
+  sed -n '/^<!-- end of the tables/,$p' "$page"
+} > "$new"
+if [ "${2-}" = --write ]; then
+  cp "$new" "$page"
+elif ! diff "$page" "$new"; then
+  echo "FAILED: docs/operators.md is not what the headers say; sh tests/docs/operators.sh \"\$PWD\" --write mends it."
+  exit 1
+fi
