@@ -17,7 +17,7 @@ They raise Unreadable, or an exception of the debugger's own. A value may be uni
 pointer is checked before it is followed, and every number before it counts or multiplies. A description reads a few
 hundred bytes of memory, however large a tensor is.
 
-Names of private members are used here: a change of core/tensor.hpp, core/storage.hpp, core/arena.hpp,
+Names of private members are used here: a change of core/tensor.hpp, core/memory/storage.hpp, core/memory/arena.hpp,
 graph/parameter.hpp, train/model.hpp, or train/state.hpp may ask for one here. The tests debugger/gdb and debugger/lldb
 find out.
 """
@@ -190,7 +190,7 @@ def number_at(value, letter):
 
 
 class Block:
-    """The block of a Storage (core/storage.hpp), once it looks like one."""
+    """The block of a Storage (core/memory/storage.hpp), once it looks like one."""
 
     HEADER = 64
 

@@ -16,8 +16,8 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/log.hpp>
 #include <tenon/core/random.hpp>
-#include <tenon/core/tensor_compare.hpp>
-#include <tenon/core/tensor_print.hpp>
+#include <tenon/core/tensor/compare.hpp>
+#include <tenon/core/tensor/print.hpp>
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/fwd.hpp>
 #include <tenon/io/safetensors.hpp>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/half.hpp>
+#include <tenon/core/float/half.hpp>
 
 using namespace tenon;
 

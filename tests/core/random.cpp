@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tenon/core/random.hpp>
-#include <tenon/core/tensor_compare.hpp>
+#include <tenon/core/tensor/compare.hpp>
 
 using namespace tenon;
 

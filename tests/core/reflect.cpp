@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/reflect.hpp>
-#include <tenon/core/type_name.hpp>
+#include <tenon/core/text/type_name.hpp>
 
 namespace {
 struct Base {};

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include <tenon/core/denormals.hpp>
+#include <tenon/core/float/denormals.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/simd_half.hpp>
 

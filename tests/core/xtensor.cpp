@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/core/tensor_compare.hpp>
+#include <tenon/core/tensor/compare.hpp>
 #include <tenon/core/xtensor.hpp>
 
 using namespace tenon;

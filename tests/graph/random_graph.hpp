@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include <tenon/graph/buffers.hpp>
+#include <tenon/graph/execute/buffers.hpp>
 
 #include "maker.hpp"
 

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/core/context.hpp>
-#include <tenon/core/tensor_compare.hpp>
+#include <tenon/core/tensor/compare.hpp>
 #include <tenon/nn/conv2d.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/conv2d.hpp>

@@ -2,7 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/core/tensor_compare.hpp>
+#include <tenon/core/tensor/compare.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/constant.hpp>
 #include <tenon/ops/fused.hpp>

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <tenon/core/denormals.hpp>
-#include <tenon/core/report.hpp>
+#include <tenon/core/float/denormals.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/compiled.hpp>
 #include <tenon/ops/broadcast_to.hpp>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <tenon/core/half.hpp>
+#include <tenon/core/float/half.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,6 +1,6 @@
 // The thread pool: one fork and join at a time, a static partition, no allocation per call.
 #pragma once
-#include <tenon/core/denormals.hpp>
+#include <tenon/core/float/denormals.hpp>
 #include <tenon/core/function_ref.hpp>
 #if TENON_DEFINES
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <tenon/core/config.hpp>
-#include <tenon/core/reflect_many.hpp>
+#include <tenon/core/reflect/many.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include <tenon/core/dtype.hpp>
-#include <tenon/core/sentence.hpp>
+#include <tenon/core/text/sentence.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,8 +1,8 @@
-// Vectors of 16-bit floats: to float32 and back with the bits of core/half.hpp, and products of pairs of bfloat16.
+// Vectors of 16-bit floats: to float32 and back with the bits of core/float/half.hpp, and products of bfloat16 pairs.
 #pragma once
 #include <cstdint>
 
-#include <tenon/core/half.hpp>
+#include <tenon/core/float/half.hpp>
 #include <tenon/core/simd.hpp>
 
 TENON_EXACT_BEGIN
@@ -104,7 +104,7 @@ template <int Width>
 [[gnu::always_inline]] inline void store_float(Simd<float, Width> values, float16* to) {
 #if defined(__F16C__)
   using Bits = Simd<std::uint16_t, Width>;
-  // All NaNs become one, as in core/half.hpp.
+  // All NaNs become one, as in core/float/half.hpp.
   const auto stored = [to](auto converted) __attribute__((always_inline)) {
     const auto bits = reinterpret_cast<typename Bits::Vector>(converted);
     const typename Bits::Vector nan = (bits & std::uint16_t(0x8000)) | std::uint16_t(0x7e00);

@@ -6,12 +6,12 @@
 #include <iterator>
 #include <span>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/memory/storage.hpp>
 #include <tenon/core/nchw16n.hpp>
-#include <tenon/core/report.hpp>
-#include <tenon/core/storage.hpp>
-#include <tenon/core/tensor_index.hpp>
-#include <tenon/core/tensor_list.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/core/tensor/index.hpp>
+#include <tenon/core/tensor/list.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/core/value.hpp>
 
 TENON_INT_SIZES_BEGIN

@@ -3,8 +3,8 @@
 #include <source_location>
 #include <type_traits>
 
-#include <tenon/core/report.hpp>
 #include <tenon/core/shape.hpp>
+#include <tenon/core/text/report.hpp>
 
 namespace tenon::inline TENON_ABI {
 

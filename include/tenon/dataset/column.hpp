@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenon/core/any_tensor.hpp>
-#include <tenon/core/storage.hpp>
+#include <tenon/core/memory/storage.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #if TENON_DEFINES
 #include <string_view>
 #include <utility>

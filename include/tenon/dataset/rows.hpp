@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include <tenon/core/aligned_bytes.hpp>
-#include <tenon/core/storage.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/storage.hpp>
 #include <tenon/dataset/column.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/dataset/column.hpp>
 #include <tenon/dataset/rows.hpp>
 
@@ -84,7 +84,7 @@ auto operator|(const D&, M (*)(A...)) {
 }
 
 #if defined(__CUDACC__)
-// A wrong stage is a Broken in nvcc's front end (core/report.hpp), and so is what stands behind it.
+// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what stands behind it.
 template <class D, class B>
 requires requires(const B& broken) { broken.builder; }
 B operator|(const D&, const B& broken) {

@@ -1,6 +1,6 @@
 // apply<Op>: the one door through which every operator call goes, in both modes.
 #pragma once
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/eager/call.hpp>
 #include <tenon/eager/frame.hpp>
 #include <tenon/eager/inner.hpp>

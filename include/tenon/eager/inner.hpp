@@ -43,7 +43,7 @@ requires requires { std::tuple_size<V>::value; }
 auto outer(const V& values) {
   return std::apply([](const auto&... v) { return std::tuple(outer(v)...); }, values);
 }
-#if defined(__CUDACC__)  // a Broken behind a mistake, see core/report.hpp
+#if defined(__CUDACC__)  // a Broken behind a mistake, see core/text/report.hpp
 template <class V>
 requires requires(const V& v) { v.builder; }
 V outer(const V& v) {

@@ -1,6 +1,6 @@
 // The layout in which an eager call runs, and its operands brought into it.
 #pragma once
-#include <tenon/core/tensor_list.hpp>
+#include <tenon/core/tensor/list.hpp>
 #include <tenon/kernel/kernel.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/nchw16n/layout.hpp>

@@ -1,6 +1,6 @@
 // The derivative of one operator at given shapes, as a small constexpr graph that the tape replays.
 #pragma once
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/graph/derivative.hpp>
 #include <tenon/kernel/index.hpp>
 

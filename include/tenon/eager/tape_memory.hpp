@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include <tenon/core/arena.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/rule.hpp>
 #include <tenon/graph/observe/recorded_at.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
+#include <tenon/graph/execute/streams.hpp>
 #include <tenon/graph/leaf.hpp>
-#include <tenon/graph/streams.hpp>
 #include <tenon/graph/structure.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -1,6 +1,6 @@
 // When buffers change: what a pass asks before it lets one value stand for another.
 #pragma once
-#include <tenon/graph/buffers.hpp>
+#include <tenon/graph/execute/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {

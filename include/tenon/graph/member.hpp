@@ -3,11 +3,11 @@
 #include <cstring>
 #include <string>
 
-#include <tenon/core/arena.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/core/reflect.hpp>
-#include <tenon/core/sentence.hpp>
-#include <tenon/core/type_name.hpp>
+#include <tenon/core/text/sentence.hpp>
+#include <tenon/core/text/type_name.hpp>
 
 namespace tenon::inline TENON_ABI {
 

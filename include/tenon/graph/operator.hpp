@@ -4,9 +4,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include <tenon/core/fixed_string.hpp>
 #include <tenon/core/nchw16n.hpp>
-#include <tenon/core/type_name.hpp>
+#include <tenon/core/text/fixed_string.hpp>
+#include <tenon/core/text/type_name.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -2,11 +2,11 @@
 #pragma once
 #include <span>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/core/value.hpp>
 #include <tenon/graph/structure.hpp>
 #if TENON_DEFINES
-#include <tenon/core/tensor_list.hpp>
+#include <tenon/core/tensor/list.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

@@ -1,9 +1,9 @@
 // The plan: where in scratch memory every value of a graph is, for every batch size, as constants.
 #pragma once
-#include <tenon/core/arena.hpp>
-#include <tenon/graph/buffers.hpp>
+#include <tenon/core/memory/arena.hpp>
+#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/execute/tiled_groups.hpp>
 #include <tenon/graph/structure.hpp>
-#include <tenon/graph/tiled_groups.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

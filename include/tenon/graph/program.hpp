@@ -2,7 +2,7 @@
 #pragma once
 #include <bit>
 
-#include <tenon/core/arena.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/plan.hpp>
@@ -60,7 +60,7 @@ struct Program {
 
   long tile = 0;  // bytes of region tile, per sample
   TargetId target = TargetId::cpu;
-  const KeptOperand* kept = nullptr;  // graph/kept.hpp
+  const KeptOperand* kept = nullptr;  // graph/execute/kept.hpp
   int kept_operands = 0;
   // of each node: whether it is NCHW16n if the batch fills the blocks
   [[no_unique_address]] std::conditional_t<observable, const bool*, NoConfig> in_blocks{};

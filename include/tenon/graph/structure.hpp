@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tenon/core/shape.hpp>
-#include <tenon/core/type_name.hpp>
+#include <tenon/core/text/type_name.hpp>
 #include <tenon/graph/member.hpp>
 
 TENON_INT_SIZES_BEGIN

@@ -52,7 +52,7 @@ struct Broken : ops::Value<Broken> {
   }
   constexpr float item() const { return 0; }
   constexpr explicit operator bool() const { return false; }
-#if defined(__CUDACC__)  // for the program behind an eager mistake, see core/report.hpp
+#if defined(__CUDACC__)  // for the program behind an eager mistake, see core/text/report.hpp
   static constexpr long count() { return 0; }
   const float* data() const { return nullptr; }
   constexpr Broken operator()(auto...) const { return *this; }

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/core/aligned_bytes.hpp>
-#include <tenon/core/any_tensor.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/sorted_names.hpp>
 #if TENON_DEFINES

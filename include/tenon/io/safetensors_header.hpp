@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/core/any_tensor.hpp>
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/sorted_names.hpp>
 

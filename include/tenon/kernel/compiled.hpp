@@ -3,7 +3,7 @@
 #include <array>
 
 #include <tenon/graph/builder.hpp>
-#include <tenon/graph/executor.hpp>
+#include <tenon/graph/execute/executor.hpp>
 #include <tenon/graph/lift.hpp>
 #include <tenon/graph/pass/layout.hpp>
 #include <tenon/graph/pass/passes.hpp>

@@ -1,7 +1,7 @@
 // Which operands of a compiled graph are kept between calls: those that are parameters, where a kernel says that it
 // saves time, in graphs that change nothing.
 #pragma once
-#include <tenon/graph/kept.hpp>
+#include <tenon/graph/execute/kept.hpp>
 #include <tenon/kernel/index.hpp>
 
 TENON_INT_SIZES_BEGIN

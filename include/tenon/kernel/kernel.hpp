@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>
 
-#include <tenon/core/arena.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/step.hpp>
 #include <tenon/kernel/launch.hpp>

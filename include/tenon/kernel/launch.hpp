@@ -1,8 +1,8 @@
 // How kernels of the CPU are started outside of a compiled graph.
 #pragma once
+#include <tenon/core/memory/storage.hpp>
 #include <tenon/core/parallel.hpp>
-#include <tenon/core/storage.hpp>
-#include <tenon/graph/launch_there.hpp>
+#include <tenon/graph/execute/launch_there.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,6 +1,6 @@
 // What can be wrong with a cell and with a call of one, each in a sentence.
 #pragma once
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/graph/traced.hpp>
 #include <tenon/ops/structural.hpp>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <tenon/core/context.hpp>
-#include <tenon/graph/executor.hpp>
+#include <tenon/graph/execute/executor.hpp>
 #include <tenon/graph/parameter.hpp>
 #if TENON_DEFINES
 #include <algorithm>

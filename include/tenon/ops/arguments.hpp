@@ -1,7 +1,7 @@
 // What PyTorch and MindSpore take as arguments, and Tenon as template arguments: calls that say how to write it. Shapes
 // are known to the compiler only so.
 #pragma once
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/core/value.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -30,7 +30,7 @@ TENON_EXACT_END
 
 /// Drops elements of x with probability `rate`, in training and in evaluation alike; nn::Dropout asks which of them it
 /// is. The mask depends on seed, step, the cell around, and how many random calls that has made in the step, in the
-/// order of the trace (graph/streams.hpp); outside of a network each call is a step of its own.
+/// order of the trace (graph/execute/streams.hpp); outside of a network each call is a step of its own.
 constexpr auto dropout(const Operand auto& x, const Operand auto& rate,
                        std::source_location at = std::source_location::current()) {
   return random_call<Dropout>(at, x, rate);

@@ -1,6 +1,6 @@
 // What can be wrong with a call of Model's train(), eval(), and predict(): found first, and said in one sentence.
 #pragma once
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/step_runner.hpp>
 
@@ -222,7 +222,7 @@ template <class First, class... Parts>
 class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
   using Wrong = Mistake<detail::NotANetwork<First>>;
   static_assert(sizeof(Wrong::corrected) != 0);
-#if defined(__CUDACC__)  // for the program behind it, see core/report.hpp
+#if defined(__CUDACC__)  // for the program behind it, see core/text/report.hpp
  public:
   template <class... A>
   Model(A&&...) {}

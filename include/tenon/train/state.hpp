@@ -1,7 +1,7 @@
 // Everything that a training step changes besides the network: random counter, step, numbers, moments.
 #pragma once
 
-#include <tenon/core/aligned_bytes.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>

@@ -5,7 +5,7 @@
 
 #include <tenon/core/spread.hpp>
 #include <tenon/core/tensor.hpp>
-#include <tenon/graph/executor.hpp>
+#include <tenon/graph/execute/executor.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 

@@ -1,8 +1,8 @@
 // StepRunner: one step of training, evaluation, or prediction, in either mode.
 #pragma once
-#include <tenon/core/exact.hpp>
+#include <tenon/core/float/exact.hpp>
 #include <tenon/dataset/stage.hpp>
-#include <tenon/graph/executor_pool.hpp>
+#include <tenon/graph/execute/executor_pool.hpp>
 #include <tenon/kernel/unrolled.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>

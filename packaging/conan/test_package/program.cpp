@@ -1,7 +1,7 @@
 // A tensor is printed: the package's headers are found and compile.
 #include <cstdio>
 
-#include <tenon/core/tensor_print.hpp>
+#include <tenon/core/tensor/print.hpp>
 
 int main() {
   const tenon::Tensor x{1.0f, 2.0f, 3.0f};

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstdio>
 
-#include <tenon/core/exact.hpp>
+#include <tenon/core/float/exact.hpp>
 
 TENON_EXACT_BEGIN
 namespace {

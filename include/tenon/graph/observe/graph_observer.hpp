@@ -1,6 +1,6 @@
 // Tells the observers of a thread what a compiled graph does.
 #pragma once
-#include <tenon/core/storage.hpp>
+#include <tenon/core/memory/storage.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/graph/program.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)

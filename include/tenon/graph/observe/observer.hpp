@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/graph/observe/operation.hpp>
 
 namespace tenon::inline TENON_ABI {

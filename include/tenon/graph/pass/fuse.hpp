@@ -1,6 +1,6 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
-#include <tenon/graph/buffers.hpp>
+#include <tenon/graph/execute/buffers.hpp>
 #include <tenon/graph/pass/fuse_max_pool.hpp>
 #include <tenon/graph/step.hpp>
 

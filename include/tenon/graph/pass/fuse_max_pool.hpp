@@ -1,8 +1,8 @@
 // Fusion of a convolution with max pooling behind it, and of their gradients.
 #pragma once
 #include <tenon/core/argmax_places.hpp>
-#include <tenon/graph/buffers.hpp>
 #include <tenon/graph/conv_max_pool.hpp>
+#include <tenon/graph/execute/buffers.hpp>
 #include <tenon/graph/step.hpp>
 
 namespace tenon::inline TENON_ABI {

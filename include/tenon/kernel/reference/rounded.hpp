@@ -10,8 +10,8 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::reference {
 
 /// The T nearest to x, of two that are as near the one with an even last digit; infinite where x is too large, and 0
-/// where it is too small for a normal number of the type in which T is computed (core/denormals.hpp). A long double
-/// holds every double and, where it has 64 digits, every integer.
+/// where it is too small for a normal number of the type in which T is computed (core/float/denormals.hpp). A long
+/// double holds every double and, where it has 64 digits, every integer.
 template <class T>
 T rounded(long double x) {
   if (std::fabs(x) < std::numeric_limits<Compute<T>>::min()) x = std::copysign(0.0L, x);

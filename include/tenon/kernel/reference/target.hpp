@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/core/denormals.hpp>
+#include <tenon/core/float/denormals.hpp>
 
 namespace tenon::inline TENON_ABI {
 

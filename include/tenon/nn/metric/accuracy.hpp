@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #if TENON_DEFINES
 #include <algorithm>
 #endif

@@ -1,6 +1,6 @@
 // A tensor of any floating-point dtype as one number.
 #pragma once
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 
 namespace tenon::inline TENON_ABI {
 

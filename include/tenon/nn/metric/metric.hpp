@@ -3,7 +3,7 @@
 #include <concepts>
 #include <string_view>
 
-#include <tenon/core/any_tensor.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

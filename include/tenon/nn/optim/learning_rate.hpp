@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #if TENON_DEFINES
 #include <limits>
 #endif

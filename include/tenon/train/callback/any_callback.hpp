@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include <tenon/core/report.hpp>
+#include <tenon/core/text/report.hpp>
 #include <tenon/train/callback/callback.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <tuple>
 
-#include <tenon/core/any_tensor.hpp>
 #include <tenon/core/context.hpp>
 #include <tenon/core/spread.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/nn/metric/mean_of.hpp>
 

@@ -4,7 +4,7 @@
 #if TENON_DEFINES
 #include <cstdio>
 
-#include <tenon/core/real_text.hpp>
+#include <tenon/core/float/real_text.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

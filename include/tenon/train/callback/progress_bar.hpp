@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <tenon/core/real_text.hpp>
+#include <tenon/core/float/real_text.hpp>
 #include <tenon/train/clock.hpp>
 #endif
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <tenon/core/real_text.hpp>
+#include <tenon/core/float/real_text.hpp>
 #include <tenon/train/clock.hpp>
 #endif
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include <tenon/core/denormals.hpp>
+#include <tenon/core/float/denormals.hpp>
 #include <tenon/kernel/cpu/gemm/gemm.hpp>
 
 #include "../reference.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include <tenon/core/aligned_bytes.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/kernel/cpu/pool/conv_max.hpp>  // in front, as in tenon.hpp
 

@@ -1,6 +1,6 @@
 // The sizes of a call of a convolution, from the types of its tensors, and its work.
 #pragma once
-#include <tenon/core/arena.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/graph/conv_max_pool.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/kernel/cpu/conv/sizes.hpp>

@@ -1,5 +1,5 @@
-// Matrix product of one row (GEMV) with a kept right operand (graph/kept.hpp): a dense layer for a batch of one, whose
-// weights are read once, from the first to the last.
+// Matrix product of one row (GEMV) with a kept right operand (graph/execute/kept.hpp): a dense layer for a batch of
+// one, whose weights are read once, from the first to the last.
 #pragma once
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/gemm/plan.hpp>

@@ -1,6 +1,6 @@
 // The kernel of MatMul: products of matrices, one or a stack of them.
 #pragma once
-#include <tenon/core/arena.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/kernel/cpu/elementwise/fused.hpp>
 #include <tenon/kernel/cpu/gemm/gemm.hpp>
 #include <tenon/kernel/cpu/gemm/kept_row.hpp>

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <tenon/core/arena.hpp>
 #include <tenon/core/argmax_places.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/kernel/target.hpp>

@@ -1,0 +1,163 @@
+// Counted blocks of memory: the arena that holds all parameters of a network, and the handles into it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include <tenon/core/error.hpp>
+#include <tenon/core/memory/target_memory.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+inline constexpr long alignment = long(detail::block_alignment);
+constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+namespace detail {
+/// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
+std::byte* aligned_memory(std::size_t bytes, const char* what);
+/// The same for what kernels of any target work on; delete_block(memory, 0) frees it.
+std::byte* target_memory(std::size_t bytes, const char* what);
+}  // namespace detail
+
+struct Entry;  // graph/structure.hpp
+
+/// Memory of one network's parameters, shared by their handles; freed with the last of them.
+struct ParameterArena {
+  std::atomic<int> references{0};
+  bool training = false;  // what set_train() said for this network
+  // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
+  unsigned freeze_version = 0;
+  // A number for the values: who writes them takes another one, so that what was made of the old ones is made again. 0:
+  // somebody has a pointer through which he may write unseen.
+  std::atomic<std::uint64_t> values{0};
+  const Entry* entries = nullptr;
+  int entry_count = 0;
+  long bytes = 0;
+  std::byte* data = nullptr;
+
+  static ParameterArena* make(const Entry* entries, int entry_count, long bytes);
+  /// Unique in the program: arenas change hands when a network is assigned to.
+  static unsigned next_freeze_version();
+  /// Unique in the program, too.
+  static std::uint64_t next_values();
+  /// Says that values are written.
+  void change() {
+    if (values.load(std::memory_order_relaxed)) values.store(next_values(), std::memory_order_relaxed);
+  }
+  /// Says that a pointer to the values is handed out.
+  void hand_out() { values.store(0, std::memory_order_relaxed); }
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+};
+
+/// What every Parameter is underneath: null in constant evaluation, bound to an arena on first use at run time.
+struct ParameterHandle {
+  mutable std::byte* data = nullptr;
+  mutable ParameterArena* arena = nullptr;
+  mutable int entry = -1;
+
+  constexpr ParameterHandle() = default;
+  constexpr ParameterHandle(ParameterHandle&& other) noexcept
+      : data(other.data), arena(other.arena), entry(other.entry), requires_grad_(other.requires_grad_) {
+    other.data = nullptr;
+    other.arena = nullptr;
+  }
+  constexpr ParameterHandle& operator=(ParameterHandle&& other) noexcept {
+    if (this != &other) {
+      if (arena) arena->release();
+      data = other.data;
+      arena = other.arena;
+      entry = other.entry;
+      requires_grad_ = other.requires_grad_;
+      other.data = nullptr;
+      other.arena = nullptr;
+    }
+    return *this;
+  }
+  constexpr ~ParameterHandle() {
+    if (arena) arena->release();
+  }
+
+  /// Whether training may change this parameter. A change takes effect with the next step.
+  bool requires_grad() const { return requires_grad_; }
+  void requires_grad(bool wanted) const {
+    if (requires_grad_ == wanted) return;
+    requires_grad_ = wanted;
+    if (arena) arena->freeze_version = ParameterArena::next_freeze_version();
+  }
+
+  /// For the host. Who writes there says so by change().
+  std::byte* values_at() const { return detail::home(data); }
+  void change() const {
+    if (arena) arena->change();
+  }
+  /// The same for users, who may write there at any time.
+  std::byte* hand_out() const {
+    if (arena) arena->hand_out();
+    return values_at();
+  }
+
+  /// The same while another thread may bind: who finds what he expects sees the values, too.
+  std::byte* bound_data() const { return std::atomic_ref(data).load(std::memory_order_acquire); }
+  ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
+  int bound_entry() const { return std::atomic_ref(entry).load(std::memory_order_relaxed); }
+
+  void bind(ParameterArena* to, long offset, int index) const;
+
+ private:
+  mutable bool requires_grad_ = true;
+};
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE std::byte* aligned_memory(std::size_t bytes, const char* what) try {
+  return static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)));
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(double(bytes), what);
+}
+[[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what) try {
+  return new_block(0, bytes ? bytes : 1);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(double(bytes), what);
+}
+}  // namespace detail
+
+TENON_INLINE ParameterArena* ParameterArena::make(const Entry* entries, int entry_count, long bytes) {
+  auto arena = std::make_unique<ParameterArena>();
+  arena->data = detail::target_memory(std::size_t(bytes), "the parameters of a network");
+  arena->entries = entries;
+  arena->entry_count = entry_count;
+  arena->bytes = bytes;
+  arena->values = next_values();
+  std::memset(arena->data, 0, static_cast<std::size_t>(bytes));
+  return arena.release();
+}
+TENON_INLINE unsigned ParameterArena::next_freeze_version() {
+  static std::atomic<unsigned> last{0};
+  return ++last;
+}
+TENON_INLINE std::uint64_t ParameterArena::next_values() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+[[gnu::noinline]] TENON_INLINE void ParameterArena::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  detail::delete_block(data, 0);
+  delete this;
+}
+
+TENON_INLINE void ParameterHandle::bind(ParameterArena* to, long offset, int index) const {
+  to->retain();
+  if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
+  ParameterArena* const before = arena;
+  std::atomic_ref(entry).store(index, std::memory_order_relaxed);
+  std::atomic_ref(arena).store(to, std::memory_order_release);
+  std::atomic_ref(data).store(to->data + offset, std::memory_order_release);
+  if (before) before->release();
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon

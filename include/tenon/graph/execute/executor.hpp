@@ -1,0 +1,394 @@
+// Walks the table of a compiled graph. This code exists once per program, whatever the number of models.
+#pragma once
+#include <cstring>
+#include <vector>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/storage.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/graph/active.hpp>
+#include <tenon/graph/execute/kept.hpp>
+#include <tenon/graph/execute/launch_there.hpp>
+#include <tenon/graph/execute/tile_sums.hpp>
+#include <tenon/graph/indices.hpp>
+#include <tenon/graph/observe/graph_observer.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Sees every kernel call; the default sees nothing and costs nothing.
+struct NoPolicy {
+  void before(const Node&, const Arguments&) const {}
+  void after(const Node&, const Arguments&) const {}
+};
+
+/// Runs one Program. Pointers are resolved once per batch size; after the first call with the largest batch, calls
+/// allocate nothing.
+class Executor {
+ public:
+  explicit Executor(const Program& program) : program_(&program), resolved_(std::size_t(program.instructions)) {}
+
+  const Program& program() const { return *program_; }
+  /// Base addresses of parameters and states. `values`: ParameterArena::values, 0: they may change unseen.
+  void bind(std::byte* parameters, std::byte* state, std::uint64_t values = 0) {
+    kept_.meet(values);
+    if (parameters == base_[int(Region::parameters)] && state == base_[int(Region::state)]) return;
+    base_[int(Region::parameters)] = parameters;
+    base_[int(Region::state)] = state;
+    n_ = -1;
+  }
+  /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version`
+  /// is for the caller, to know what he said last.
+  void freeze(const bool* frozen, unsigned version = 0) {
+    const std::vector<char> active = detail::active_nodes(*program_, frozen);
+    for (Resolved& r : resolved_) r.active = active[std::size_t(program_->instruction[&r - resolved_.data()].node)];
+    freeze_version_ = version;
+    n_ = -1;
+  }
+  unsigned freeze_version() const { return freeze_version_; }
+
+  /// Runs the graph on a batch of n. `inputs` has an address per Input node, which must stay valid until output() was
+  /// read; kernels of an input that is null are left out (an update without a gradient). Throws ValueError where a
+  /// value that is to be an index is out of range: then the instructions from this one on have not run, updates among
+  /// them. So does a batch that is too small for one of the instructions, before any has run.
+  template <class Policy = NoPolicy>
+  void run(const void* const* inputs, long n, const Policy& policy = {}) {
+    if constexpr (several_targets)
+      if (program_->target == TargetId::other) return run_there(inputs, n);
+    const FlushDenormals flush;
+    const int threads = ThreadPool::instance().threads();
+    if (n != n_ || threads != threads_) resolve(n, threads);
+    input_ = inputs;
+    bring_home();
+    if (program_->kept_operands && !kept_.fits()) keep();
+    if constexpr (observable && std::is_same_v<Policy, NoPolicy>)
+      if (detail::Observation* const innermost = detail::observation())
+        return walk(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
+    walk(policy);
+  }
+
+  /// Address of output k of the last run, for the host.
+  void* output(int k) const {
+    void* const named = address(program_->place[program_->output[k]], program_->samples(n_));
+    return detail::home(static_cast<std::byte*>(named));
+  }
+  const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
+  AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output(k)); }
+  /// True if the last run computed with operands that were kept.
+  bool keeps() const { return kept_.made(); }
+  /// Bytes of scratch memory held.
+  long bytes() const { return capacity_; }
+
+ private:
+  using Kernel = void(const Arguments&, long begin, long end);
+  struct Resolved {
+    const Instruction* instruction = nullptr;
+    Kernel* kernel = nullptr;
+    Arguments arguments;
+    long items = 0, cost = 1;
+    bool active = true, conditional = false;
+    // In a group, items are those of a tile.
+    bool runs = true;
+    std::size_t group_end = 0;  // of the first instruction of a group: the instruction behind its last one
+    long last_items = 0;        // of the last tile
+    long step[max_operands + 1]{}, own[max_operands + 1]{};  // bytes from tile to tile, from thread to thread
+    // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
+    long sum_bytes = 0, partial = 0, sum_part = 0;
+  };
+
+  // Inlined, so that without a policy it is one function with run().
+  template <class Policy>
+  [[gnu::always_inline]] void walk(const Policy& policy) {
+    for (std::size_t i = 0; i < resolved_.size();) {
+      Resolved& r = resolved_[i];
+      if (r.group_end) {
+        run_tiles_of(i, r.group_end, policy);
+        i = r.group_end;
+        continue;
+      }
+      ++i;
+      if (!ready(r)) continue;
+      policy.before(program_->node[r.instruction->node], r.arguments);
+      run_items(r, r.arguments, r.items);
+      policy.after(program_->node[r.instruction->node], r.arguments);
+    }
+  }
+  // On the second target: one kernel after the other goes into its queue.
+  void run_there(const void* const* inputs, long n);
+  // What another program may have taken to the second target.
+  void bring_home() const {
+    detail::home(base_[int(Region::parameters)]);
+    detail::home(base_[int(Region::state)]);
+  }
+
+  bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
+  // False if an input that the instruction reads is missing, or what it guards must not happen.
+  bool conditions_hold(Resolved& r) const {
+    if (r.instruction->guarded &&
+        *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)]) + overflow_state))
+      return false;
+    for (int k = 0; k < r.instruction->buffers; ++k)
+      if (r.instruction->buffer[k].region == Region::input &&
+          !(r.arguments.buffer[k] = input(r.instruction->buffer[k].offset)))
+        return false;
+    if (r.instruction->kernel->indices) look_at_indices(r);
+    return true;
+  }
+  // Throws ValueError if there is one that the kernel must not use.
+  void look_at_indices(const Resolved& r) const;
+  void* input(long column) const {
+    void* const data = const_cast<void*>(input_[column]);
+    if constexpr (several_targets)
+      if (program_->target == TargetId::cpu) detail::home(static_cast<std::byte*>(data));
+    return data;
+  }
+  void* address(const BufferPlace& place, long n) const {
+    if (place.region == Region::input) return input(place.offset);
+    if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
+    if (place.region == Region::tile) return base_[int(place.region)] + place.offset * tile_of(n);
+    return base_[int(place.region)] +
+           (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
+  }
+  [[gnu::cold]] void reserve(long n, int threads);
+  [[noreturn, gnu::cold]] static void throw_no_scratch(double bytes, long n);
+  [[gnu::cold]] void resolve(long n, int threads);
+  // Makes what is kept, if it is time for it, and tells the instructions.
+  [[gnu::cold]] void keep();
+  // From the last instruction of a group to the first.
+  [[gnu::cold]] void resolve_in_group(std::size_t i, long n);
+
+  // Calls the kernel for all its items, on more threads if that pays.
+  void run_items(const Resolved& r, const Arguments& arguments, long items) const {
+    const long parts = threads_ == 1 ? 1
+                                     : std::clamp<long>(items * r.cost / cost_per_thread, 1,
+                                                        std::min<long>(threads_, std::max<long>(items, 1)));
+    if (parts > 1) run_parts(r.kernel, arguments, items, parts);
+    else if (items) r.kernel(arguments, 0, items);
+  }
+  void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
+
+  // The instructions begin .. end - 1 for one tile of samples after the other. A policy sees one instruction of one
+  // tile at a time.
+  template <class Policy>
+  void run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy) {
+    const TileShares shares = share(begin, end);
+    if constexpr (std::is_same_v<Policy, NoPolicy>) {
+      run_shares(begin, end, shares);
+    } else {
+      for (long tile = 0; tile < shares.tiles; ++tile)
+        for (std::size_t i = begin; i < end; ++i)
+          if (const Resolved& r = resolved_[i]; r.runs) {
+            const Arguments own = arguments_of(r, tile, 0);
+            policy.before(program_->node[r.instruction->node], own);
+            run_tiles(i, i + 1, tile, tile + 1, 0, true);
+            policy.after(program_->node[r.instruction->node], own);
+          }
+    }
+  }
+  TileShares share(std::size_t begin, std::size_t end);
+  void run_shares(std::size_t begin, std::size_t end, const TileShares& shares);
+  // Some tiles: by thread `part`, or by all threads together.
+  void run_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together) const;
+  // What an instruction is called with for a tile, by thread `part`.
+  Arguments arguments_of(const Resolved& r, long tile, int part) const;
+  // Adds the sum of a tile to that of the tiles before it.
+  void add(const Resolved& r, const void* from, long tile) const {
+    const Node& node = program_->node[r.instruction->node];
+    sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->tile_chains, r.partial, tile,
+              (tile + 1) * block_samples >= n_);
+  }
+
+  const Program* program_;
+  std::vector<Resolved> resolved_;
+  TargetBytes scratch_;
+  std::byte* base_[regions]{};
+  const void* const* input_ = nullptr;
+  long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_of_group_ = 0;
+  TileSums sums_;
+  int threads_ = 0;
+  unsigned freeze_version_ = 0;
+  KeptOperands kept_;
+};
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void Executor::look_at_indices(const Resolved& r) const {
+  const IndexRange& range = *r.instruction->kernel->indices;
+  const Node& node = program_->node[r.instruction->node];
+  const auto type = [&](int k) -> const TensorType& {
+    return k < 0 ? node.type : program_->node[node.operand[k]].type;
+  };
+  detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
+                        detail::home(r.arguments.buffer[range.operand + 1]), n_);
+}
+TENON_INLINE void Executor::reserve(long n, int threads) {
+  const double about = program_->many_bytes(n, threads);
+  if (about > double(Storage::max_bytes)) throw_no_scratch(about, n);
+  const long needed = program_->bytes(n, threads);
+  if (needed > capacity_ || !scratch_.address()) try {
+      scratch_ = TargetBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
+      capacity_ = needed;
+    } catch (const OutOfMemory&) {
+      throw_no_scratch(double(needed), n);
+    }
+  base_[int(Region::sample)] = scratch_.address() + program_->floor;
+  base_[int(Region::fixed)] = scratch_.address();
+  base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::throw_no_scratch(double bytes, long n) {
+  detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
+}
+[[gnu::noinline]] TENON_INLINE void Executor::resolve(long n, int threads) {
+  n_ = -1;
+  for (std::size_t i = 0; i < resolved_.size(); ++i)
+    if (const LeastBatch* least = program_->instruction[i].kernel->least_batch;
+        least && n < least->n && resolved_[i].active)
+      detail::refuse_batch(*least, n);
+  reserve(n, threads);
+  n_ = n;
+  threads_ = threads;
+  kept_.forget();
+  thread_bytes_ = program_->thread_bytes(n);
+  std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
+  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0,
+           Program::chain_levels(TileShares(n_, threads_).tiles)};
+  for (std::size_t i = resolved_.size(); i-- > 0;) {
+    Resolved& r = resolved_[i];
+    const Instruction& instruction = program_->instruction[i];
+    r.instruction = &instruction;
+    r.arguments.n = n;
+    r.arguments.immediate = instruction.immediate;
+    r.arguments.workspace = workspace;
+    r.conditional = instruction.guarded || instruction.kernel->indices;
+    for (int k = 0; k < instruction.buffers; ++k)
+      if (instruction.buffer[k].region == Region::input) r.conditional = true;
+      else r.arguments.buffer[k] = address(instruction.buffer[k], program_->samples(n));
+    const KernelWork work = instruction.work(instruction.group ? tile_of(n) : n, n);
+    r.kernel = instruction.nchw16n && in_nchw16n(n) ? instruction.kernel->run_nchw16n : instruction.kernel->run;
+    r.items = work.items, r.cost = work.cost;
+    if (instruction.group) resolve_in_group(i, n);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Executor::keep() {
+  long all = 0;
+  for (int k = 0; k < program_->kept_operands; ++k)
+    all += program_->kept[k].bytes(program_->instruction[program_->kept[k].instruction], n_);
+  std::byte* to = kept_.room(all);
+  for (int k = 0; k < program_->kept_operands; ++k) {
+    const KeptOperand& kept = program_->kept[k];
+    const Instruction& instruction = program_->instruction[kept.instruction];
+    const long bytes = kept.bytes(instruction, n_);
+    if (bytes == 0) continue;
+    Resolved& r = resolved_[std::size_t(kept.instruction)];
+    void*& operand = r.arguments.buffer[kept.entry->operand + 1];
+    operand = address(instruction.buffer[kept.entry->operand + 1], n_);
+    if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
+    const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
+    r.kernel = to ? kept.entry->run : instruction.kernel->run;
+    r.items = r.last_items = work.items, r.cost = work.cost;
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {
+  Resolved& r = resolved_[i];
+  const Instruction& instruction = *r.instruction;
+  const auto in_group = [&](std::size_t other) {
+    return other < resolved_.size() && program_->instruction[other].group == instruction.group;
+  };
+  if (!in_group(i + 1)) sums_of_group_ = 0;
+  r.group_end = 0;
+  if (!i || !in_group(i - 1))
+    for (r.group_end = i; in_group(r.group_end);) ++r.group_end;
+  r.last_items = n > block_samples && n % block_samples ? instruction.work(n % block_samples, n).items : r.items;
+  const Node& node = program_->node[instruction.node];
+  for (int k = 0; k < instruction.buffers; ++k) {
+    const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;
+    const bool own = instruction.buffer[k].region == Region::tile;
+    r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
+    r.own[k] = own ? thread_bytes_ : 0;
+  }
+  if (!instruction.sums) return;
+  r.sum_bytes = program_->sum_bytes(instruction);
+  r.sum_part = program_->workspace_of(instruction, n);
+  r.partial = sums_of_group_;
+  sums_of_group_ += r.sum_bytes;
+  sums_.bytes = std::max(sums_.bytes, sums_of_group_);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_parts(Kernel* kernel, const Arguments& arguments, long items,
+                                                        long parts) const {
+  struct Job {
+    Kernel* kernel;
+    const Arguments& arguments;
+    long items, parts, workspace;
+  } job{kernel, arguments, items, parts, thread_bytes_};
+  ThreadPool::instance().run(
+      int(parts),
+      [](void* context, int part) {
+        const Job& all = *static_cast<Job*>(context);
+        Arguments own = all.arguments;
+        own.workspace += all.workspace * part;
+        all.kernel(own, all.items * part / all.parts, all.items * (part + 1) / all.parts);
+      },
+      &job);
+}
+[[gnu::noinline]] TENON_INLINE TileShares Executor::share(std::size_t begin, std::size_t end) {
+  long cost = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    Resolved& r = resolved_[i];
+    r.runs = ready(r);
+    if (r.runs) cost += r.items * r.cost;
+  }
+  const TileShares shares(n_, threads_);
+  return cost * shares.tiles >= 2 * cost_per_thread ? shares : TileShares(n_, 1);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_shares(std::size_t begin, std::size_t end, const TileShares& shares) {
+  struct Job {
+    const Executor& executor;
+    std::size_t begin, end;
+    const TileShares& shares;
+  } job{*this, begin, end, shares};
+  if (shares.parts > 1) {
+    ThreadPool::instance().run(
+        int(shares.parts),
+        [](void* context, int part) {
+          const Job& all = *static_cast<Job*>(context);
+          all.executor.run_tiles(all.begin, all.end, all.shares.begin(part), all.shares.begin(part + 1), part, false);
+        },
+        &job);
+    for (std::size_t i = begin; i < end; ++i)
+      if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
+        for (long tile = shares.begin(1); tile < shares.shared; ++tile)
+          add(r, sums_.part(r.partial, tile - shares.begin(1)), tile);
+  } else {
+    run_tiles(begin, end, 0, shares.shared, 0, false);
+  }
+  run_tiles(begin, end, shares.shared, shares.tiles, 0, true);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_tiles(std::size_t begin, std::size_t end, long tile, long stop,
+                                                        int part, bool together) const {
+  for (const long first = TileShares(n_, threads_).begin(1); tile < stop; ++tile)
+    for (std::size_t i = begin; i < end; ++i) {
+      const Resolved& r = resolved_[i];
+      if (!r.runs) continue;
+      Arguments own = arguments_of(r, tile, part);
+      if (r.sum_bytes && tile) own.buffer[0] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
+      const long items = (tile + 1) * block_samples < n_ ? r.items : r.last_items;
+      if (together) run_items(r, own, items);
+      else r.kernel(own, 0, items);
+      if (r.sum_bytes && tile && !part) add(r, own.buffer[0], tile);
+    }
+}
+[[gnu::noinline]] TENON_INLINE Arguments Executor::arguments_of(const Resolved& r, long tile, int part) const {
+  Arguments own = r.arguments;
+  own.n = std::min<long>(block_samples, n_ - tile * block_samples);
+  own.workspace += thread_bytes_ * part;
+  for (int k = 0; k < r.instruction->buffers; ++k)
+    own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * tile + r.own[k] * part;
+  return own;
+}
+#else
+extern template void Executor::run(const void* const*, long, const NoPolicy&);
+#endif  // TENON_DEFINES
+
+}  // namespace tenon
+#if defined(TENON_TARGET)
+#include <tenon/graph/execute/run_there.hpp>
+#endif
