@@ -52,9 +52,9 @@ for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
   elif grep -q 'struct Scale ' "$block"; then mv "$block" "$overlay/nn/scale.hpp"
   elif grep -q 'TEST_CASE("scale' "$block"; then mv "$block" "$work/tests/ops/scale.cpp"
-  elif grep -q 'TEST_CASE("stop at time' "$block"; then mv "$block" "$work/tests/ops/stop_at_time.cpp"
+  elif grep -q 'TEST_CASE("stop at step' "$block"; then mv "$block" "$work/tests/ops/stop_at_step.cpp"
   elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
-  elif grep -q 'struct StopAtTime' "$block"; then mv "$block" "$overlay/train/callback/stop_at_time.hpp"
+  elif grep -q 'struct StopAtStep' "$block"; then mv "$block" "$overlay/train/callback/stop_at_step.hpp"
   elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/optim/lion.hpp"
   elif grep -q 'struct HuberLoss ' "$block"; then mv "$block" "$overlay/nn/loss/huber.hpp"
   elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/metric/mean_absolute_error.hpp"
@@ -76,14 +76,14 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #include <tenon/nn/optim/lion.hpp>
 #include <tenon/nn/metric/mean_absolute_error.hpp>
 #include <tenon/nn/scale.hpp>
-#include <tenon/train/callback/stop_at_time.hpp>
+#include <tenon/train/callback/stop_at_step.hpp>
 #include "hardtanh.cpp"
 #include "huber.cpp"
 #include "lion.cpp"
 #include "mean_absolute_error.cpp"
 #include "scale.cpp"
 #include "skip.cpp"
-#include "stop_at_time.cpp"
+#include "stop_at_step.cpp"
 
 struct Net : nn::Cell<Net> {
   nn::Scale<4> scale;
@@ -99,7 +99,7 @@ TEST_CASE("a network of the documented cell and operator trains, with the docume
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
               nn::Loss{}};
   const double before = model.eval(data)["loss"];
-  model.train(5, data, StopAtTime{60});
+  model.train(5, data, StopAtStep{60});
   CHECK(model.eval(data)["loss"] < before);
   CHECK(net.parameters_dict()["scale.factor"].view().count() == 4);
 }

@@ -13,6 +13,8 @@ class EvalResult {
  public:
   /// Throws KeyError naming the metrics that there are.
   double operator[](std::string_view name) const;
+  /// The result of that name, or null.
+  const double* find(std::string_view name) const;
   void add(std::string_view name, double value) { values_.emplace_back(name, value); }
   /// Pairs of name and value.
   auto begin() const { return values_.begin(); }
@@ -23,12 +25,15 @@ class EvalResult {
 };
 
 #if TENON_DEFINES
+TENON_INLINE const double* EvalResult::find(std::string_view name) const {
+  for (const auto& [known, value] : values_)
+    if (known == name) return &value;
+  return nullptr;
+}
 TENON_INLINE double EvalResult::operator[](std::string_view name) const {
+  if (const double* found = find(name)) return *found;
   std::vector<std::string> names;
-  for (const auto& [known, value] : values_) {
-    if (known == name) return value;
-    names.push_back(std::string(known));
-  }
+  for (const auto& [known, value] : values_) names.push_back(known);
   throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".",
                         did_you_mean(name, names));
 }

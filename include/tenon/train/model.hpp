@@ -1,10 +1,9 @@
 // Model: a network, a loss, and an optimizer, trained and evaluated on data sets.
 #pragma once
 #include <array>
-#include <cmath>
 
 #include <tenon/core/spread.hpp>
-#include <tenon/io/safetensors.hpp>
+#include <tenon/nn/metric/loss.hpp>
 #include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/busy.hpp>
 #include <tenon/train/callback/callback.hpp>
@@ -12,16 +11,10 @@
 #include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
 #include <tenon/train/parts.hpp>
+#include <tenon/train/run.hpp>
 #include <tenon/train/step_runner.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-/// What callbacks get: RunInfo and the model itself, to evaluate or save it.
-template <class M>
-struct Run : RunInfo {
-  M& model;
-  explicit Run(M& m) : model(m) {}
-};
 
 /// A network with what trains and judges it.
 ///
@@ -118,12 +111,11 @@ class Model {
       using Wrong = Mistake<Checked>;
       static_cast<void>(Wrong::corrected);
     } else {
-      if (epochs < 1) throw_error<ValueError>("Model.train: epoch must be 1 or more, got ", epochs, ".");
-      check_size("Model.train", data.size());
+      detail::check_run("Model.train", epochs, data.size());
       auto rows = data.open();
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
-          [&](const auto*& row) { row = rows.next(); }, callbacks...);
+          [&](const auto*& row) { row = rows.next(); }, {}, callbacks...);
     }
   }
   template <dataset::Dataset Data, class... Callbacks>
@@ -160,11 +152,11 @@ class Model {
       using Wrong = Mistake<Checked>;
       static_cast<void>(Wrong::corrected);
     } else {
-      check_size("Model.eval", data.size());
+      detail::check_size("Model.eval", data.size());
       auto rows = data.open();
       rows.start(0);
       run_evaluation<typename Data::columns>(
-          result, data.size(), [&](const auto*& row) { row = rows.next(); }, callbacks...);
+          result, data.size(), [&](const auto*& row) { row = rows.next(); }, nullptr, callbacks...);
     }
     return result;
   }
@@ -178,6 +170,46 @@ class Model {
     using Wrong = Mistake<detail::WrongEvalCall<A...>>;
     static_cast<void>(Wrong::corrected);
     return EvalResult{};
+  }
+
+  /// Trains as train() does, and evaluates as eval() does after the steps of an epoch: after each one, or as often as
+  /// `{.valid_frequency = 2}` or `{.valid_frequency = {1, 5, 10}}` (epochs) in front of the callbacks says. They find
+  /// the results in run.eval_results in that epoch's epoch_end, with the mean loss under "eval_loss". MindSpore's
+  /// Model.fit; of the evaluations only on_eval_* hear there, while MindSpore refuses callbacks with other hooks.
+  /// throws     as train() and eval(); ValueError for a frequency or an epoch below 1
+  template <dataset::Dataset Data, dataset::Dataset Valid, class... Callbacks>
+  auto fit(long epochs, const Data& data, const Valid& valid, FitOptions how, Callbacks&&... callbacks) {
+    using Trains = CheckedTrain<Data, Callbacks...>;
+    using Evaluates = CheckedEval<Valid, Callbacks...>;
+    if constexpr (!Trains::ok) {
+      using Wrong = Mistake<Trains>;
+      static_cast<void>(Wrong::corrected);
+    } else if constexpr (!Evaluates::ok) {
+      using Wrong = Mistake<Evaluates>;
+      static_cast<void>(Wrong::corrected);
+    } else {
+      detail::check_run("Model.fit", epochs, data.size());
+      detail::check_size("Model.fit", valid.size());
+      auto rows = data.open();
+      auto valid_rows = valid.open();
+      EvalResult result;
+      run_epochs<typename Data::columns>(
+          epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
+          [&](const auto*& row) { row = rows.next(); },
+          [&](RunInfo& run) {
+            if (!how.valid_frequency.includes(run.cur_epoch_num)) return;
+            result = EvalResult();
+            valid_rows.start(0);
+            run_evaluation<typename Valid::columns>(
+                result, valid.size(), [&](const auto*& row) { row = valid_rows.next(); }, &run, callbacks...);
+            run.eval_results = &result;
+          },
+          callbacks...);
+    }
+  }
+  template <dataset::Dataset Data, dataset::Dataset Valid, class... Callbacks>
+  auto fit(long epochs, const Data& data, const Valid& valid, Callbacks&&... callbacks) {
+    fit(epochs, data, valid, FitOptions{}, std::forward<Callbacks>(callbacks)...);
   }
 
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
@@ -237,19 +269,7 @@ class Model {
   long global_step() const { return runner_.state().step(); }
   /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long
   /// as the Model.
-  std::vector<io::NamedTensor> optimizer_state() const {
-    using Layout = StateLayout<Net, Optimizer>;
-    std::vector<io::NamedTensor> result;
-    if constexpr (trains)
-      for (int s = 0; s < Optimizer::slots; ++s)
-        for (int e = 0; e < Layout::entries; ++e) {
-          if (!Layout::table.numbers[e]) continue;
-          const Entry* table = Structure<Net>::table.entry;
-          result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)),
-                            AnyTensor(table[e].dims, 1, runner_.state().data() + Layout::table.slot[e][s])});
-        }
-    return result;
-  }
+  std::vector<io::NamedTensor> optimizer_state() const { return detail::named_state<Net, Optimizer>(runner_.state()); }
 
  private:
   static constexpr Precision precision = detail::precision_of<Parts...>(trains);
@@ -265,51 +285,48 @@ class Model {
   template <class... X>
   using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
-  static void check_size(const char* what, long batches) {
-    if (batches == 0) throw_error<ValueError>(what, ": there is no valid data in the data set: it has no batch.");
-  }
   // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
-  template <class Columns>
-  using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
+  // `evaluate` comes at the end of an epoch of fit().
   template <class Columns, class... Callbacks>
   [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows,
-                                    NextRow<Columns> next_row, Callbacks&... callbacks) {
+                                    detail::NextRow<Columns> next_row, FunctionRef<RunInfo&> evaluate,
+                                    Callbacks&... callbacks) {
     evaluating_.refuse_others("Model.train");  // asked before, so as not to disturb it, and behind: it may begin now
     const detail::Busy busy(training_);
     evaluating_.refuse_others("Model.train");
     runner_.bind();
     Run<Model> run(*this);
     run.mode = mode();
+    run.in_fit = bool(evaluate);
     run.epoch_num = epochs;
     run.batch_num = batches;
+    run.columns_of = &detail::views_of<Columns>;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
-    const dataset::Row<Columns>* row;
-    list.begin();
+    list.template tell<detail::Begin>();
     for (long epoch = 1; epoch <= run.epoch_num; ++epoch) {
       run.cur_epoch_num = epoch;
       const double start = detail::now();
-      list.epoch_begin();
+      list.template tell<detail::EpochBegin>();
       start_rows(std::uint64_t(epochs_++));
-      while (next_row(row), row) {
-        ++run.cur_step_num;
-        list.step_begin();
-        const double step_start = detail::now();
-        runner_.train(*row, Columns{}, optimizer_, run, train_outputs_);
-        run.net_outputs = train_outputs_.views();
-        run.step_seconds = detail::now() - step_start;
-        check_finite(run);
-        list.step_end();
-        if (run.stop_requested) break;
-      }
+      detail::each_step<Columns>(
+          run, next_row, list,
+          [&](const auto& row) {
+            runner_.train(row, Columns{}, optimizer_, run, train_outputs_);
+            return train_outputs_.views();
+          },
+          [](const auto&) {});
       run.epoch_seconds = detail::now() - start;
-      list.epoch_end();
+      if (evaluate) evaluate(run);
+      list.template tell<detail::EpochEnd>();
+      run.eval_results = nullptr;
       if (run.stop_requested) break;
     }
-    list.end();
+    list.template tell<detail::End>();
   }
+  // `in` is the training by fit() that the evaluation belongs to, or null.
   template <class Columns, class... Callbacks>
-  [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, NextRow<Columns> next_row,
-                                        Callbacks&... callbacks) {
+  [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, detail::NextRow<Columns> next_row,
+                                        const RunInfo* in, Callbacks&... callbacks) {
     training_.refuse_others("Model.eval");  // twice, as in run_epochs
     const detail::Busy busy(evaluating_);
     training_.refuse_others("Model.eval");
@@ -318,61 +335,44 @@ class Model {
     run.mode = mode();
     run.training = false;
     run.batch_num = batches;
+    if (in) run.in_fit = true, run.epoch_num = in->epoch_num, run.cur_epoch_num = in->cur_epoch_num;
+    run.columns_of = &detail::views_of<Columns>;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
-    const dataset::Row<Columns>* row;
-    list.begin();
-    while (next_row(row), row) {
-      ++run.cur_step_num;
-      list.step_begin();
-      const double step_start = detail::now();
-      runner_.eval(*row, Columns{}, run, eval_outputs_);
-      run.net_outputs = eval_outputs_.views();
-      run.step_seconds = detail::now() - step_start;
-      list.step_end();
-      detail::spread([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
-      if (run.stop_requested) break;
-    }
+    nn::Loss eval_loss;
+    const double start = detail::now();
+    list.template tell<detail::Begin>();
+    list.template tell<detail::EpochBegin>();
+    detail::each_step<Columns>(
+        run, next_row, list,
+        [&](const auto& row) {
+          runner_.eval(row, Columns{}, run, eval_outputs_);
+          return eval_outputs_.views();
+        },
+        [&](const auto& row) {
+          detail::spread([&](auto&... m) { (detail::update_metric(m, run, row), ...); }, metrics_);
+          if (in) eval_loss.update(run.net_outputs.front());
+        });
+    run.epoch_seconds = detail::now() - start;
     detail::spread([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
     run.metrics = &result;
-    list.end();
+    list.template tell<detail::EpochEnd>();
+    list.template tell<detail::End>();
+    if (in) result.add("eval_loss", eval_loss.eval());
   }
 
   // `results` is a tuple of references to tensors, one per output.
   template <class Graph, class... R, class... X>
   void write_results(const std::tuple<R&...>& results, const X&... x) const {
-    using Wanted = typename detail::OutputTensors<Graph>::type;
-    constexpr bool fits =
-        std::is_same_v<Wanted, std::tuple<R...>> || std::is_same_v<std::tuple<Wanted>, std::tuple<R...>>;
+    constexpr bool fits = detail::takes_results<Graph, R...>;
     static_assert(fits, "predict_into: the results must have the types that predict returns: auto result = "
                         "model.predict(x); model.predict_into(result, x);");
     if constexpr (fits) {
       training_.refuse_others("Model.predict");
       const long n = detail::batch_size_of(x...);
-      const auto check = [&](const auto& one) {
-        if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
-          throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()),
-                                  ", the inputs' batch size is ", n, ": make it with empty(n).");
-      };
-      detail::spread([&](const auto&... one) { (check(one), ...); }, results);
-      const auto into =
-          detail::spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+      const auto into = detail::addresses_of(results, n);
       runner_.predict(into.data(), n, x...);
     }
-  }
-
-  [[gnu::noinline]] static void check_finite(const RunInfo& run) {
-    if (run.overflow) return;  // nothing came of it, and the loss scale counts how often
-    for (const AnyTensor& output : run.net_outputs)
-      if (const double loss = mean_of(output); !std::isfinite(loss))
-        throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
-                                  run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                                  "). Lower the learning rate, or look for bad input.");
-  }
-  template <class M, class Row>
-  void update_metric(M& metric, const Row& row) {
-    if constexpr (nn::LossMetric<M>) metric.update(eval_outputs_.views().front());
-    else metric.update(eval_outputs_.views().back(), row[Row::count - 1]);
   }
 
   Net* net_;

@@ -1,6 +1,11 @@
 // Choices about a Model: the modes and passes it carries, and what train() and eval() accept.
 #pragma once
+#include <algorithm>
+#include <initializer_list>
+#include <vector>
+
 #include <tenon/core/context.hpp>
+#include <tenon/core/error.hpp>
 #include <tenon/kernel/compiled.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -33,6 +38,32 @@ struct TrainOptions {
   /// step in either case. MindSpore on a device gives one step_begin and step_end per sink, so that LossMonitor prints
   /// once per epoch and a stop waits for its end; both are not imitated.
   bool dataset_sink_mode = false;
+};
+
+/// After which epochs fit() evaluates: after every n-th one, or after those of a list.
+class ValidFrequency {
+ public:
+  /// Throws ValueError for a number below 1.
+  ValidFrequency(long every) : epochs_{check(every)} {}
+  ValidFrequency(std::initializer_list<long> epochs) : listed_(true), epochs_(epochs) {
+    for (const long epoch : epochs_) check(epoch);
+  }
+  bool includes(long epoch) const {
+    return listed_ ? std::find(epochs_.begin(), epochs_.end(), epoch) != epochs_.end() : epoch % epochs_[0] == 0;
+  }
+
+ private:
+  static long check(long number) {
+    if (number < 1) throw_error<ValueError>("Model.fit: valid_frequency must be 1 or more, got ", number, ".");
+    return number;
+  }
+  bool listed_ = false;
+  std::vector<long> epochs_;
+};
+
+/// Options of fit(), with the names that MindSpore gives them.
+struct FitOptions {
+  ValidFrequency valid_frequency = 1;
 };
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/io/safetensors.hpp>
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
@@ -87,6 +88,24 @@ class TrainState {
   long bytes_;
   TargetBytes data_;
 };
+
+namespace detail {
+/// The moments in a training state, by name: "moments.conv1.weight".
+template <class Net, class Optimizer>
+std::vector<io::NamedTensor> named_state(const TrainState& state) {
+  using Layout = StateLayout<Net, Optimizer>;
+  std::vector<io::NamedTensor> result;
+  if constexpr (Optimizer::slots > 0)
+    for (int s = 0; s < Optimizer::slots; ++s)
+      for (int e = 0; e < Layout::entries; ++e) {
+        if (!Layout::table.numbers[e]) continue;
+        const Entry* table = Structure<Net>::table.entry;
+        result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)),
+                          AnyTensor(table[e].dims, 1, state.data() + Layout::table.slot[e][s])});
+      }
+  return result;
+}
+}  // namespace detail
 
 }  // namespace tenon
 TENON_INT_SIZES_END

@@ -1,5 +1,7 @@
 // StepRunner: one step of training, evaluation, or prediction, in either mode.
 #pragma once
+#include <array>
+
 #include <tenon/core/float/exact.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/graph/execute/executor_pool.hpp>
@@ -64,6 +66,22 @@ template <class Graph>
 struct OutputTensors<Graph, std::integer_sequence<int, 0>> {
   using type = OutputTensor<Graph, 0>;
 };
+
+/// Whether tensors of these types take what a graph returns.
+template <class Graph, class... R>
+inline constexpr bool takes_results = std::is_same_v<typename OutputTensors<Graph>::type, std::tuple<R...>> ||
+                                      std::is_same_v<std::tuple<typename OutputTensors<Graph>::type>, std::tuple<R...>>;
+/// Where the results of a prediction go. Throws ValueError if one has another batch size.
+template <class... R>
+std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, long n) {
+  const auto check = [&](const auto& one) {
+    if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
+      throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()),
+                              ", the inputs' batch size is ", n, ": make it with empty(n).");
+  };
+  spread([&](const auto&... one) { (check(one), ...); }, results);
+  return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+}
 
 /// The batch size that all inputs of a prediction share. Throws ValueError if they differ, or one has no elements.
 template <class... X>

@@ -58,6 +58,14 @@ struct Train2 {
   void end(RunInfo&) {}
   void on_train_step_end(RunInfo&) {}
 };
+struct WrongTrain2 {
+  void end(RunInfo&) {}
+  void on_train_step_end() {}
+};
+struct Keras {
+  void end(RunInfo&) {}
+  void on_batch_end(RunInfo&) {}
+};
 class Private {
   void step_end(RunInfo&) {}
 
@@ -94,7 +102,9 @@ TEST_CASE("callback: hooks are found by their names, and must be callable") {
   CHECK_FALSE(accepted<Misspelt>());
   CHECK_FALSE(accepted<Swapped>());
   CHECK(accepted<Times>());
-  CHECK_FALSE(accepted<Train2>());
+  CHECK(accepted<Train2>());
+  CHECK_FALSE(accepted<WrongTrain2>());
+  CHECK_FALSE(accepted<Keras>());
   CHECK_FALSE(accepted<Private>());
   CHECK(accepted<Const>());
   CHECK_FALSE(accepted<const Const>());

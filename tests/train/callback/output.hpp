@@ -36,19 +36,19 @@ void play(C& callback, long epochs, long batches, Wait wait, long stop_at = 0) {
   float loss = 0;
   const AnyTensor output(Dtype::float32, {}, &loss);
   detail::CallbackList<RunInfo, C> list(run, callback);
-  list.begin();
+  list.template tell<detail::Begin>();
   for (run.cur_epoch_num = 1; run.cur_epoch_num <= epochs; ++run.cur_epoch_num) {
-    list.epoch_begin();
+    list.template tell<detail::EpochBegin>();
     for (long i = 0; i < batches; ++i) {
       ++run.cur_step_num;
-      list.step_begin();
+      list.template tell<detail::StepBegin>();
       wait(run.cur_step_num);
       loss = 1.0f / static_cast<float>(run.cur_step_num);
       run.net_outputs = {&output, 1};
-      list.step_end();
+      list.template tell<detail::StepEnd>();
       if (run.cur_step_num == stop_at) break;
     }
-    list.epoch_end();
+    list.template tell<detail::EpochEnd>();
   }
-  list.end();
+  list.template tell<detail::End>();
 }

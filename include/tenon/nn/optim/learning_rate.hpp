@@ -56,6 +56,8 @@ class LearningRate {
 
   /// The value of a step. Throws ValueError behind the end of a list.
   float at(long step) const;
+  /// Whether it is one number for all steps.
+  bool is_number() const { return list_.empty() && !function_; }
   /// Number of values of a list, 0 if it is none.
   long length() const { return static_cast<long>(list_.size()); }
 

@@ -28,12 +28,10 @@ class AnyCallback {
     }
   }
 
-  void begin(RunInfo& run) { held_->begin(run); }
-  void epoch_begin(RunInfo& run) { held_->epoch_begin(run); }
-  void step_begin(RunInfo& run) { held_->step_begin(run); }
-  void step_end(RunInfo& run) { held_->step_end(run); }
-  void epoch_end(RunInfo& run) { held_->epoch_end(run); }
-  void end(RunInfo& run) { held_->end(run); }
+  template <class E>
+  void tell(RunInfo& run) {
+    held_->tell(E::number, run);
+  }
 
   /// The held callback if it is a C, else null: to read what a callback of a list has collected.
   template <class C>
@@ -45,24 +43,19 @@ class AnyCallback {
  private:
   struct Hooks {
     virtual ~Hooks() = default;
-    virtual void begin(RunInfo&) = 0;
-    virtual void epoch_begin(RunInfo&) = 0;
-    virtual void step_begin(RunInfo&) = 0;
-    virtual void step_end(RunInfo&) = 0;
-    virtual void epoch_end(RunInfo&) = 0;
-    virtual void end(RunInfo&) = 0;
+    virtual void tell(int event, RunInfo&) = 0;
   };
   template <class C>
   struct Holder final : Hooks {
     C callback;
     explicit Holder(C c) : callback(std::move(c)) {}
-    detail::CallbackList<RunInfo, C> list(RunInfo& run) { return detail::CallbackList<RunInfo, C>(run, callback); }
-    void begin(RunInfo& run) override { list(run).begin(); }
-    void epoch_begin(RunInfo& run) override { list(run).epoch_begin(); }
-    void step_begin(RunInfo& run) override { list(run).step_begin(); }
-    void step_end(RunInfo& run) override { list(run).step_end(); }
-    void epoch_end(RunInfo& run) override { list(run).epoch_end(); }
-    void end(RunInfo& run) override { list(run).end(); }
+    void tell(int event, RunInfo& run) override { hear(event, run, detail::Events{}); }
+
+   private:
+    template <class... E>
+    void hear(int event, RunInfo& run, std::tuple<E...>) {
+      static_cast<void>(((event == E::number && (detail::tell<E>(callback, run), true)) || ...));
+    }
   };
 
   std::shared_ptr<Hooks> held_;

@@ -1,0 +1,72 @@
+// EarlyStopping: ends a training when a monitored number has stopped to get better.
+#pragma once
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include <tenon/train/callback/monitor.hpp>
+#include <tenon/train/callback/snapshot.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Ends the training after `patience` epochs without an improvement: `model.fit(100, data, valid,
+/// EarlyStopping{.patience = 3, .restore_best_weights = true})`.
+///
+/// monitor     "eval_loss", or the name of a metric of the Model; without fit() "loss", that of the last step
+/// min_delta   an improvement is larger than this
+/// baseline    the number has to be better than this, too, or the epoch counts as one without improvement
+/// restore_best_weights   at the end the network has the parameters of the best epoch
+/// throws      ValueError when the training begins, for a negative min_delta or patience
+/// source      MindSpore 2 EarlyStopping. There a patience of 0 ends every training after its first epoch, and a value
+///             of exactly 0 counts as missing; here 0 ends it at the first epoch that is no better, as in Keras
+struct EarlyStopping {
+  std::string monitor = "eval_loss";
+  double min_delta = 0;
+  long patience = 0;
+  bool verbose = false;
+  MonitorMode mode = MonitorMode::automatic;
+  std::optional<double> baseline{};
+  bool restore_best_weights = false;
+
+  // What it found.
+  long stopped_epoch = 0;  // 0: it did not stop the training
+  long best_epoch = 0;
+  detail::Monitor watched{};
+  detail::Snapshot best_weights{};
+  long wait = 0;
+
+  void on_train_begin(auto&) {
+    if (patience < 0) throw_error<ValueError>("EarlyStopping: patience must be 0 or more, got ", patience, ".");
+    watched.begin("EarlyStopping", monitor, mode, min_delta);
+    stopped_epoch = best_epoch = wait = 0;
+    best_weights = {};
+  }
+  void on_train_epoch_end(auto& run) {
+    const std::optional<double> value = watched.value(run);
+    if (!value) return;
+    ++wait;
+    if (watched.improves(*value)) {
+      best_epoch = run.cur_epoch_num;
+      if (restore_best_weights) take_weights(run);
+      if (!baseline || watched.better(*value, *baseline)) wait = 0;
+    }
+    if (wait == 0 || wait < patience) return;
+    stopped_epoch = run.cur_epoch_num;
+    run.request_stop();
+  }
+  void on_train_end(auto& run) {
+    if (verbose && stopped_epoch > 0) std::printf("Epoch %05ld: early stopping\n", stopped_epoch), std::fflush(stdout);
+    if constexpr (requires { run.model.network(); })
+      if (!best_weights.empty()) best_weights.restore(run.model.network());
+  }
+
+ private:
+  void take_weights(auto& run) {
+    if constexpr (requires { run.model.network(); }) best_weights.take(run.model.network());
+    else
+      throw_error<ValueError>("EarlyStopping: restore_best_weights needs the Model: give the callback to fit() itself, "
+                              "not as an AnyCallback.");
+  }
+};
+
+}  // namespace tenon

@@ -1,0 +1,28 @@
+// History: the losses and metrics of a training, epoch by epoch.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/eval_result.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Collects per epoch the loss of its last step, as "net_output", and under fit() the metrics:
+/// `history.history["accuracy"][2]`. A new training begins anew. Source: MindSpore 2 History.
+struct History {
+  std::vector<long> epoch{};
+  std::map<std::string, std::vector<double>, std::less<>> history{};
+
+  void on_train_begin(RunInfo&) { epoch.clear(), history.clear(); }
+  void on_train_epoch_end(RunInfo& run) {
+    epoch.push_back(run.cur_epoch_num);
+    history["net_output"].push_back(run.loss());
+    if (!run.eval_results) return;
+    for (const auto& [name, value] : *run.eval_results)
+      if (name != "eval_loss") history[name].push_back(value);
+  }
+};
+
+}  // namespace tenon

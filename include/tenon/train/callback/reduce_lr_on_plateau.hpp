@@ -1,0 +1,69 @@
+// ReduceLROnPlateau: lowers the learning rate when a monitored number has stopped to get better.
+#pragma once
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <tenon/core/float/real_text.hpp>
+#include <tenon/train/callback/learning_rate_of.hpp>
+#include <tenon/train/callback/monitor.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Multiplies the learning rate by `factor` after `patience` epochs without an improvement, then rests for `cooldown`
+/// epochs: `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f, .patience = 3})`.
+///
+/// monitor, mode, min_delta   as in EarlyStopping
+/// verbose     prints `Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.010000001.`
+/// throws      ValueError when the training begins, for a factor that is not inside (0, 1), negative numbers, and a
+///             learning rate that is a list or a function
+/// source      MindSpore 2 ReduceLROnPlateau
+struct ReduceLROnPlateau {
+  std::string monitor = "eval_loss";
+  float factor = 0.1f;
+  long patience = 10;
+  bool verbose = false;
+  MonitorMode mode = MonitorMode::automatic;
+  double min_delta = 1e-4;
+  long cooldown = 0;
+  float min_lr = 0;
+
+  detail::Monitor watched{};
+  long wait = 0, resting = 0;
+
+  void on_train_begin(auto& run) requires detail::HasOptimizer<decltype(run)>
+  {
+    if (!(factor > 0 && factor < 1))
+      throw_error<ValueError>("ReduceLROnPlateau: factor must be between 0 and 1, both excluded, got ", factor, ".");
+    if (patience < 0 || cooldown < 0 || !(min_lr >= 0))
+      throw_error<ValueError>("ReduceLROnPlateau: patience, cooldown, and min_lr must be 0 or more, got ", patience,
+                              ", ", cooldown, ", and ", min_lr, ".");
+    detail::fixed_learning_rate("ReduceLROnPlateau", run);
+    watched.begin("ReduceLROnPlateau", monitor, mode, min_delta);
+    wait = resting = 0;
+  }
+  void on_train_epoch_end(auto& run) requires detail::HasOptimizer<decltype(run)>
+  {
+    const std::optional<double> value = watched.value(run);
+    if (!value) return;
+    const bool rests = resting > 0;
+    if (rests) --resting, wait = 0;
+    if (watched.improves(*value)) wait = 0;
+    else if (!rests && ++wait >= patience) reduce(run);
+  }
+
+ private:
+  void reduce(auto& run) {
+    const float rate = detail::fixed_learning_rate("ReduceLROnPlateau", run);
+    wait = 0, resting = cooldown;
+    if (rate <= min_lr) return;
+    const float lower = std::max(rate * factor, min_lr);
+    run.model.optimizer().learning_rate = double(lower);
+    if (!verbose) return;
+    std::printf("Epoch %05ld: ReduceLROnPlateau reducing learning rate to %s.\n", run.cur_epoch_num,
+                text(lower).c_str());
+    std::fflush(stdout);
+  }
+};
+
+}  // namespace tenon

@@ -1,0 +1,81 @@
+// RunInfo: what a callback can know about a run, and how it asks for its end.
+#pragma once
+#include <any>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/nn/metric/mean_of.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+class EvalResult;  // train/eval_result.hpp
+
+/// What a callback can know about the run: MindSpore's RunContext and the cb_params behind it in one, so that
+/// `run.original_args().cur_step_num` and `run.cur_step_num` are the same. Counts start at 1, as in MindSpore.
+///
+/// A hook that takes `auto& run` gets the Model, too: `run.model`, with network() and optimizer(). Whatever callbacks
+/// want to tell each other, they put under a name of their own: `run["begun"] = 1.5;`, and
+/// `if (const double* begun = run.find<double>("begun"))` finds it again.
+struct RunInfo {
+  RunInfo() = default;
+  RunInfo(const RunInfo&) = delete;  // what a hook says to a copy of it nobody would hear
+  RunInfo& operator=(const RunInfo&) = delete;
+
+  Mode mode = Mode::graph;
+  bool training = true;    // MindSpore's mode "train", else "eval"
+  bool in_fit = false;     // a training by fit(), or an evaluation in it
+  long epoch_num = 0;      // epochs of this run; 0 in an evaluation by eval()
+  long cur_epoch_num = 0;  // in an evaluation by fit() that of the training
+  long batch_num = 0;      // steps per epoch
+  long cur_step_num = 0;   // steps since the run began, over all epochs
+  // of the last step: in training the losses, in evaluation losses and prediction
+  std::span<const AnyTensor> net_outputs{};
+  double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
+  const EvalResult* metrics = nullptr;         // in the last hooks of an evaluation
+  // of the evaluation that fit() has made for this epoch, with "eval_loss"; only in epoch_end
+  const EvalResult* eval_results = nullptr;
+  double loss_scale = 1;  // of the last step of a training; the loss itself is not scaled
+  // a gradient of the last step was infinite or NaN, so that it updated nothing
+  bool overflow = false;
+
+  RunInfo& original_args() { return *this; }
+  /// Step within the epoch.
+  long step_in_epoch() const { return batch_num && cur_step_num ? (cur_step_num - 1) % batch_num + 1 : 0; }
+  /// The first output as a number: the loss of the step (the mean over it if it has more elements).
+  double loss() const { return net_outputs.empty() ? 0 : mean_of(net_outputs[0]); }
+  /// The columns of the current batch, valid until the step ends; none before the first. MindSpore's
+  /// train_dataset_element and eval_dataset_element.
+  std::vector<AnyTensor> dataset_element() const { return row ? columns_of(row) : std::vector<AnyTensor>{}; }
+
+  /// Ends the run after the current step, or, between steps, after the next one; epoch_end and end still come. There is
+  /// no way to take it back. As in MindSpore the request is looked at after each step_end and each epoch_end.
+  void request_stop() { stop_requested = true; }
+  bool get_stop_requested() const { return stop_requested; }
+  bool stop_requested = false;
+
+  /// A value of the callbacks' own, made empty by the first use of its name.
+  std::any& operator[](std::string_view name) {
+    const auto known = own_.find(name);
+    return known != own_.end() ? known->second : own_[std::string(name)];
+  }
+  /// The value of that name, null if there is none or it is no T.
+  template <class T>
+  T* find(std::string_view name) {
+    const auto known = own_.find(name);
+    return known == own_.end() ? nullptr : std::any_cast<T>(&known->second);
+  }
+
+  // The current row of the data set, and how it is looked at.
+  const void* row = nullptr;
+  std::vector<AnyTensor> (*columns_of)(const void* row) = nullptr;
+
+ private:
+  std::map<std::string, std::any, std::less<>> own_;
+};
+
+}  // namespace tenon

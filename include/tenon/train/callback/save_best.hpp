@@ -1,0 +1,38 @@
+// SaveBest: keeps the checkpoint of the best epoch.
+#pragma once
+#include <string>
+
+#include <tenon/train/callback/monitor.hpp>
+#include <tenon/train/checkpoint.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Writes the parameters to `path` whenever an epoch is the best so far: `model.fit(10, data, valid,
+/// SaveBest{.path = "best.safetensors", .monitor = "accuracy"})`.
+///
+/// monitor, mode   as in EarlyStopping; with train() "loss" keeps those of the lowest loss at the end of an epoch
+/// throws          what save_checkpoint throws
+struct SaveBest {
+  std::string path = "best.safetensors";
+  std::string monitor = "eval_loss";
+  MonitorMode mode = MonitorMode::automatic;
+
+  detail::Monitor watched{};
+  long best_epoch = 0;  // 0: none yet
+
+  void on_train_begin(auto& run) requires requires { run.model.network(); }
+  {
+    detail::check_checkpoint_path("save", path);
+    watched.begin("SaveBest", monitor, mode, 0);
+    best_epoch = 0;
+  }
+  void on_train_epoch_end(auto& run) requires requires { run.model.network(); }
+  {
+    const std::optional<double> value = watched.value(run);
+    if (!value || !watched.improves(*value)) return;
+    best_epoch = run.cur_epoch_num;
+    save_checkpoint(run.model.network(), path);
+  }
+};
+
+}  // namespace tenon

@@ -1,0 +1,20 @@
+// StopAtLoss: ends a training when the loss is low enough.
+#pragma once
+#include <tenon/train/callback/run_info.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Ends the training after the first step whose loss is below `loss`: `StopAtLoss{.loss = 0.05}`.
+struct StopAtLoss {
+  double loss = 0;
+  long stopped_step = 0;  // 0: it did not
+
+  void on_train_begin(RunInfo&) { stopped_step = 0; }
+  void on_train_step_end(RunInfo& run) {
+    if (!(run.loss() < loss)) return;
+    stopped_step = run.cur_step_num;
+    run.request_stop();
+  }
+};
+
+}  // namespace tenon

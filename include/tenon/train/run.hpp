@@ -1,0 +1,82 @@
+// Run: what callbacks get of a run of a Model; its steps, and what is checked about it.
+#pragma once
+#include <cmath>
+
+#include <tenon/core/function_ref.hpp>
+#include <tenon/dataset/column.hpp>
+#include <tenon/nn/metric/metric.hpp>
+#include <tenon/train/callback/callback.hpp>
+#include <tenon/train/clock.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// RunInfo and the model itself, to evaluate or save it, to read or change its optimizer.
+template <class M>
+struct Run : RunInfo {
+  M& model;
+  explicit Run(M& m) : model(m) {}
+};
+
+namespace detail {
+/// The columns of a row of a data set.
+template <class Columns>
+std::vector<AnyTensor> views_of(const void* row) {
+  std::vector<AnyTensor> views;
+  for (int i = 0; i < Columns::count; ++i) views.push_back((*static_cast<const dataset::Row<Columns>*>(row))[i]);
+  return views;
+}
+
+void check_size(std::string_view what, long batches);
+void check_run(std::string_view what, long epochs, long batches);
+/// Throws RuntimeError if a loss of the last step is not finite.
+void check_finite(const RunInfo& run);
+
+/// What a metric gets of a step: the losses, or the prediction and the last column.
+template <class M, class Row>
+void update_metric(M& metric, const RunInfo& run, const Row& row) {
+  if constexpr (nn::LossMetric<M>) metric.update(run.net_outputs.front());
+  else metric.update(run.net_outputs.back(), row[Row::count - 1]);
+}
+
+/// Sets its argument to the next row of a data set, or to null.
+template <class Columns>
+using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
+/// The steps of an epoch: step(row) runs one and returns its outputs, done(row) comes when the callbacks know.
+template <class Columns, class Run, class List, class Step, class Done>
+void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done done) {
+  const dataset::Row<Columns>* row;
+  while (next_row(row), row) {
+    ++run.cur_step_num;
+    run.row = row;
+    list.template tell<StepBegin>();
+    const double start = now();
+    run.net_outputs = step(*row);
+    run.step_seconds = now() - start;
+    if (run.training) check_finite(run);
+    list.template tell<StepEnd>();
+    done(*row);
+    run.row = nullptr;
+    if (run.stop_requested) return;
+  }
+}
+
+#if TENON_DEFINES
+TENON_INLINE void check_size(std::string_view what, long batches) {
+  if (batches == 0) throw_error<ValueError>(what, ": there is no valid data in the data set: it has no batch.");
+}
+TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
+  if (epochs < 1) throw_error<ValueError>(what, ": epoch must be 1 or more, got ", epochs, ".");
+  check_size(what, batches);
+}
+[[gnu::noinline]] TENON_INLINE void check_finite(const RunInfo& run) {
+  if (run.overflow) return;  // nothing came of it, and the loss scale counts how often
+  for (const AnyTensor& output : run.net_outputs)
+    if (const double loss = mean_of(output); !std::isfinite(loss))
+      throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
+                                run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
+                                "). Lower the learning rate, or look for bad input.");
+}
+#endif  // TENON_DEFINES
+}  // namespace detail
+
+}  // namespace tenon

@@ -1,0 +1,140 @@
+// What watches a number from epoch to epoch: EarlyStopping, ReduceLROnPlateau, SaveBest.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include <tenon/train/callback/early_stopping.hpp>
+#include <tenon/train/callback/reduce_lr_on_plateau.hpp>
+#include <tenon/train/callback/save_best.hpp>
+
+#include "../small.hpp"
+#include "output.hpp"
+
+using namespace small;
+
+namespace {
+/// A run of an optimizer without a network, whose evaluations have the results that a test wants.
+struct Played : RunInfo {
+  struct {
+    nn::Momentum rates{.learning_rate = 0.1f, .momentum = 0.9f};
+    nn::Momentum& optimizer() { return rates; }
+  } model;
+};
+/// Epochs with these values of `name`, as fit() gives them; how many it took until a callback stopped it.
+template <class C>
+long play_values(C& callback, Played& run, const char* name, const std::vector<double>& values) {
+  run.in_fit = true;
+  detail::tell<detail::Begin>(callback, run);
+  for (const double value : values) {
+    EvalResult result;
+    result.add(name, value);
+    run.eval_results = &result;
+    ++run.cur_epoch_num;
+    detail::tell<detail::EpochEnd>(callback, run);
+    if (run.stop_requested) break;
+  }
+  detail::tell<detail::End>(callback, run);
+  return run.cur_epoch_num;
+}
+long epochs(EarlyStopping stop, const char* name, const std::vector<double>& values) {
+  Played run;
+  return play_values(stop, run, name, values);
+}
+/// Rises to the third epoch and falls then.
+struct Score {
+  static constexpr std::string_view name = "score";
+  long epoch = 0;
+  void clear() { ++epoch; }
+  void update(const AnyTensor&, const AnyTensor&) {}
+  double eval() const { return epoch < 4 ? double(epoch) : -double(epoch); }
+};
+struct Keep {
+  std::vector<std::string>& weights;
+  void on_train_epoch_end(auto& run) { weights.push_back(bits(run.model.network())); }
+};
+using Judged = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, nn::Accuracy>;
+}  // namespace
+
+TEST_CASE("early stopping: patience, which way is better, a margin, a baseline") {
+  const std::vector<double> falling{5, 4, 3, 2, 1, 0};
+  CHECK(epochs({}, "eval_loss", falling) == 6);
+  CHECK(epochs({.monitor = "accuracy"}, "accuracy", falling) == 2);  // larger is better
+  CHECK(epochs({.monitor = "accuracy", .mode = MonitorMode::min}, "accuracy", falling) == 6);
+  CHECK(epochs({.patience = 2}, "eval_loss", {3, 2, 4, 2, 1}) == 4);
+  CHECK(epochs({.patience = 3}, "eval_loss", {3, 2, 4, 2, 1, 1, 1}) == 7);                   // 1 is better in the fifth
+  CHECK(epochs({.min_delta = 0.5, .patience = 2}, "eval_loss", {1.1, 0.9, 0.8, 0.7}) == 3);  // MindSpore's golden
+  CHECK(epochs({.patience = 2, .baseline = 1.0}, "eval_loss", {5, 4, 3, 0.5, 0.4}) == 2);
+  CHECK(epochs({.patience = 1}, "eval_loss", {1, 0, 0}) == 3);  // 0 is a value
+  CHECK(epochs({.patience = 1}, "eval_loss", {1, NAN, 0.5}) == 2);
+}
+TEST_CASE("early stopping: what it refuses, and a number that is not there") {
+  Played run;
+  CHECK_THROWS_AS(play_values(*std::make_unique<EarlyStopping>(EarlyStopping{.patience = -1}), run, "x", {}),
+                  ValueError);
+  CHECK_THROWS_AS(play_values(*std::make_unique<EarlyStopping>(EarlyStopping{.min_delta = NAN}), run, "x", {}),
+                  ValueError);
+  CHECK(epochs({.monitor = "acuracy"}, "accuracy", {1, 1, 1}) == 3);
+}
+TEST_CASE("early stopping: the best weights come back, in both modes") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode});
+    Net net;
+    std::vector<std::string> weights;
+    Keep keep{weights};
+    Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, Score> scored(
+        net, {}, {.learning_rate = 0.3f, .momentum = 0.9f}, {});
+    EarlyStopping stop{.monitor = "score", .patience = 2, .verbose = true, .restore_best_weights = true};
+    const std::string output = printed([&] { scored.fit(9, ten(), ten(), stop, keep); });
+    CHECK(output == "Epoch 00005: early stopping\n");
+    CHECK(stop.best_epoch == 3);
+    REQUIRE(weights.size() == 5);
+    CHECK(bits(net) == weights[2]);
+    CHECK(bits(net) != weights[4]);
+  }
+}
+
+TEST_CASE("reduce on plateau: the rate falls in float32, rests, and has a floor") {
+  Played run;
+  ReduceLROnPlateau reduce{.patience = 2, .verbose = true, .min_delta = 0.5, .min_lr = 0.001f};
+  const std::string output =
+      printed([&] { play_values(reduce, run, "eval_loss", {1.1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7}); });
+  CHECK(output == "Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.010000001.\n"
+                  "Epoch 00005: ReduceLROnPlateau reducing learning rate to 0.001.\n");
+  CHECK(run.model.optimizer().learning_rate.at(0) == 0.001f);
+  Played resting;
+  ReduceLROnPlateau slow{.factor = 0.5f, .patience = 1, .cooldown = 2};
+  play_values(slow, resting, "eval_loss", {1, 1, 1, 1, 1});  // falls in 2, rests in 3 and 4, falls in 5
+  CHECK(resting.model.optimizer().learning_rate.at(0) == 0.025f);
+}
+TEST_CASE("reduce on plateau: what it refuses") {
+  const auto refused = [](ReduceLROnPlateau reduce, nn::LearningRate rate = 0.1) {
+    Played run;
+    run.model.optimizer().learning_rate = rate;
+    CHECK_THROWS_AS(play_values(reduce, run, "eval_loss", {1}), ValueError);
+  };
+  refused({.factor = 1});
+  refused({.factor = NAN});
+  refused({.patience = -1});
+  refused({}, {0.1, 0.2});
+  refused({}, [](long) { return 0.1; });
+}
+
+TEST_CASE("save best: the file holds the best epoch's parameters") {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "tenon_save_best.safetensors";
+  std::filesystem::remove(path);
+  Net net;
+  Judged model(net, {}, {.learning_rate = 0.3f, .momentum = 0.9f}, {});
+  SaveBest best{.path = path.string(), .monitor = "accuracy"};
+  EvalResult last;
+  model.fit(6, samples(40) | dataset::batch(8), samples(40) | dataset::batch(8), best);
+  REQUIRE(best.best_epoch > 0);
+  Net loaded;
+  load_checkpoint(path.string(), loaded);
+  Judged other(loaded, {}, {.learning_rate = 0.3f, .momentum = 0.9f}, {});
+  CHECK(other.eval(samples(40) | dataset::batch(8))["accuracy"] == best.watched.best());
+  std::filesystem::remove(path);
+  SaveBest wrong{.path = "best.txt"};
+  CHECK_THROWS_AS(model.fit(1, ten(), ten(), wrong), ValueError);
+}

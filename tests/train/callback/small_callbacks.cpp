@@ -1,0 +1,139 @@
+// Callbacks of a few lines: History, LambdaCallback, LearningRateScheduler, StopAtLoss, StopAtTime, and LossMonitor
+// under fit().
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/train/callback/any_callback.hpp>
+#include <tenon/train/callback/history.hpp>
+#include <tenon/train/callback/lambda_callback.hpp>
+#include <tenon/train/callback/learning_rate_scheduler.hpp>
+#include <tenon/train/callback/loss_monitor.hpp>
+#include <tenon/train/callback/stop_at_loss.hpp>
+#include <tenon/train/callback/stop_at_time.hpp>
+
+#include "../small.hpp"
+#include "output.hpp"
+
+using namespace small;
+
+namespace {
+using Judged = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, nn::Accuracy>;
+nn::Momentum fast() { return {.learning_rate = 0.5f, .momentum = 0.9f}; }
+auto forty() { return samples(40) | dataset::batch(8); }
+}  // namespace
+
+TEST_CASE("history and lambda: epochs, losses, metrics") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  History history;
+  std::vector<double> losses, accuracies;
+  long evaluations = 0;
+  model.fit(3, forty(), forty(), history,
+            LambdaCallback{.on_train_epoch_end =
+                               [&](RunInfo& run) {
+                                 losses.push_back(run.loss());
+                                 accuracies.push_back((*run.eval_results)["accuracy"]);
+                               },
+                           .on_eval_end = [&](RunInfo& run) { evaluations += run.metrics != nullptr; }});
+  CHECK(history.epoch == std::vector<long>{1, 2, 3});
+  CHECK(history.history["net_output"] == losses);
+  CHECK(history.history["accuracy"] == accuracies);
+  CHECK(history.history.size() == 2);
+  CHECK(evaluations == 3);
+  model.train(1, forty(), history);
+  CHECK(history.epoch == std::vector<long>{1});
+  CHECK(history.history.size() == 1);
+}
+
+TEST_CASE("fit: how often it evaluates, and what plain hooks hear of it") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  std::vector<long> evaluated;
+  LambdaCallback note{.on_eval_begin = [&](RunInfo& run) { evaluated.push_back(run.cur_epoch_num); }};
+  model.fit(5, ten(), ten(), {.valid_frequency = 2}, note);
+  CHECK(evaluated == std::vector<long>{2, 4});
+  evaluated.clear();
+  model.fit(5, ten(), ten(), {.valid_frequency = {1, 5, 9}}, note);
+  CHECK(evaluated == std::vector<long>{1, 5});
+  CHECK_THROWS_AS(model.fit(1, ten(), ten(), {.valid_frequency = 0}), ValueError);
+  CHECK_THROWS_AS(model.fit(0, ten(), ten()), ValueError);
+  Recorder plain, alone;
+  std::vector<AnyCallback> list{Recorder{}};
+  model.fit(1, ten(), ten(), plain, list);
+  model.train(1, ten(), alone);
+  CHECK(plain.events == alone.events);
+  CHECK(list[0].get<Recorder>()->events == alone.events);
+}
+
+TEST_CASE("fit trains the same bits as train with an evaluation between") {
+  std::string weights[2];
+  for (int way = 0; way < 2; ++way) {
+    set_context({.mode = Mode::graph, .seed = 5});
+    Net net;
+    Judged model(net, {}, fast(), {});
+    if (way == 0) model.fit(2, forty(), ten());
+    else model.train(1, forty()), model.eval(ten()), model.train(1, forty());
+    weights[way] = bits(net);
+  }
+  CHECK(weights[0] == weights[1]);
+}
+
+TEST_CASE("run info: the batch of the step, and values of the callbacks' own") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  LambdaCallback look{.on_train_begin =
+                          [](RunInfo& run) {
+                            CHECK(run.dataset_element().empty());
+                            run["begun"] = 1.5;
+                          },
+                      .on_train_step_end =
+                          [](RunInfo& run) {
+                            const std::vector<AnyTensor> columns = run.original_args().dataset_element();
+                            REQUIRE(columns.size() == 2);
+                            CHECK(columns[0].shape().size() == 2);
+                            CHECK(columns[1].dtype == Dtype::int32);
+                            CHECK_FALSE(run.get_stop_requested());
+                          },
+                      .on_train_end =
+                          [](RunInfo& run) {
+                            REQUIRE(run.find<double>("begun"));
+                            CHECK(*run.find<double>("begun") == 1.5);
+                            CHECK(run.find<int>("begun") == nullptr);
+                            CHECK(run.find<double>("other") == nullptr);
+                          }};
+  model.train(2, ten(), look);
+}
+
+TEST_CASE("learning rate scheduler") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  LearningRateScheduler halve([](float rate, long step) { return step % 2 == 0 ? rate / 2 : rate; });
+  CHECK(printed([&] { model.train(1, forty(), halve); }) ==
+        "At step 2, learning_rate change to 0.25\nAt step 4, learning_rate change to 0.125\n");
+  CHECK(model.optimizer().learning_rate.at(0) == 0.125f);
+  model.optimizer().learning_rate = {0.1, 0.1, 0.1};
+  CHECK_THROWS_AS(model.train(1, forty(), halve), ValueError);
+}
+
+TEST_CASE("stop at a loss, stop at a time") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  StopAtLoss low{.loss = 0.4};
+  model.train(200, forty(), low);
+  CHECK(low.stopped_step > 0);
+  CHECK(model.global_step() == low.stopped_step);
+  StopAtTime soon{.seconds = 1e-9};
+  const long before = model.global_step();
+  model.train(200, forty(), soon);
+  CHECK(model.global_step() == before + 1);
+  CHECK_THROWS_AS(model.train(1, forty(), StopAtTime{}), ValueError);
+}
+
+TEST_CASE("loss monitor: the result of an evaluation by fit") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  const std::string output = printed([&] { model.fit(1, ten(), ten(), LossMonitor(100)); });
+  CHECK(output.starts_with("Eval result: epoch 1, metrics: {'accuracy': "));
+  CHECK(output.ends_with("}\n"));
+  CHECK(output.find("eval_loss") == std::string::npos);
+}
