@@ -29,6 +29,7 @@
 #include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/learning_rate_scheduler.hpp>
 #include <tenon/train/callback/loss_monitor.hpp>
+#include <tenon/train/callback/model_checkpoint.hpp>
 #include <tenon/train/callback/progress_bar.hpp>
 #include <tenon/train/callback/reduce_lr_on_plateau.hpp>
 #include <tenon/train/callback/save_best.hpp>
@@ -38,5 +39,6 @@
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/plan_of.hpp>
 #include <tenon/train/summary.hpp>
+#include <tenon/train/training_file.hpp>
 // Last of all.
 #include <tenon/core/macros_end.hpp>

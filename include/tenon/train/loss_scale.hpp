@@ -1,5 +1,7 @@
 // The loss scale of a training as it changes from step to step.
 #pragma once
+#include <array>
+
 #include <tenon/core/error.hpp>
 #include <tenon/train/amp.hpp>
 #if TENON_DEFINES
@@ -30,6 +32,14 @@ class LossScale {
   float value() const { return value_; }
   /// Updates that were skipped so far.
   long skipped() const { return skipped_; }
+  /// What changes from step to step, for checkpoints: the value, and four counts.
+  std::array<double, 5> numbers() const {
+    return {double(value_), double(step_), double(last_overflow_), double(skipped_), double(in_a_row_)};
+  }
+  void take(const double* n) {
+    value_ = float(n[0]), step_ = long(n[1]), last_overflow_ = long(n[2]), skipped_ = long(n[3]),
+    in_a_row_ = long(n[4]);
+  }
   /// Takes note of a step. Throws RuntimeError after too many overflows in a row.
   void update(bool overflow);
 
@@ -44,6 +54,8 @@ class LossScale {
 /// A loss that is not scaled.
 struct NoLossScale {
   static constexpr long skipped() { return 0; }
+  static constexpr std::array<double, 5> numbers() { return {}; }
+  static constexpr void take(const double*) {}
 };
 template <Precision precision>
 using ScaleOf = std::conditional_t<precision.scales_loss, LossScale, NoLossScale>;

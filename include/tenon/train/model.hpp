@@ -272,6 +272,7 @@ class Model {
   std::vector<io::NamedTensor> optimizer_state() const { return detail::named_state<Net, Optimizer>(runner_.state()); }
 
  private:
+  friend struct detail::TrainingFile;
   static constexpr Precision precision = detail::precision_of<Parts...>(trains);
   using Runner = runner_type;
   using Metrics = detail::MetricsAmong<Parts...>;
@@ -295,23 +296,24 @@ class Model {
     const detail::Busy busy(training_);
     evaluating_.refuse_others("Model.train");
     runner_.bind();
-    Run<Model> run(*this);
-    run.mode = mode();
+    Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
     run.in_fit = bool(evaluate);
     run.epoch_num = epochs;
-    run.batch_num = batches;
-    run.columns_of = &detail::views_of<Columns>;
+    const detail::Running running(progress_);
+    run.cur_step_num = progress_.run_steps;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     list.template tell<detail::Begin>();
-    for (long epoch = 1; epoch <= run.epoch_num; ++epoch) {
-      run.cur_epoch_num = epoch;
+    while (progress_.epochs < run.epoch_num) {
+      run.cur_epoch_num = progress_.epochs + 1;
       const double start = detail::now();
       list.template tell<detail::EpochBegin>();
-      start_rows(std::uint64_t(epochs_++));
+      start_rows(std::uint64_t(progress_.dataset_epoch));
+      detail::skip_rows<Columns>(next_row, progress_.steps);
       detail::each_step<Columns>(
           run, next_row, list,
           [&](const auto& row) {
             runner_.train(row, Columns{}, optimizer_, run, train_outputs_);
+            progress_.step();
             return train_outputs_.views();
           },
           [](const auto&) {});
@@ -320,6 +322,7 @@ class Model {
       list.template tell<detail::EpochEnd>();
       run.eval_results = nullptr;
       if (run.stop_requested) break;
+      progress_.end_epoch();
     }
     list.template tell<detail::End>();
   }
@@ -331,12 +334,9 @@ class Model {
     const detail::Busy busy(evaluating_);
     training_.refuse_others("Model.eval");
     runner_.bind();
-    Run<Model> run(*this);
-    run.mode = mode();
+    Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
     run.training = false;
-    run.batch_num = batches;
     if (in) run.in_fit = true, run.epoch_num = in->epoch_num, run.cur_epoch_num = in->cur_epoch_num;
-    run.columns_of = &detail::views_of<Columns>;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
     nn::Loss eval_loss;
@@ -380,7 +380,7 @@ class Model {
   Runner runner_;
   Metrics metrics_;
   detail::StepOutputs train_outputs_, eval_outputs_;
-  long epochs_ = 0;  // since construction: shuffled data goes on with new orders
+  detail::Progress progress_;
   detail::RunningThread training_{"Model.train"}, evaluating_{"Model.eval"};
 };
 

@@ -7,6 +7,7 @@
 #include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
+#include <tenon/train/progress.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -14,7 +15,9 @@ namespace tenon::inline TENON_ABI {
 template <class M>
 struct Run : RunInfo {
   M& model;
-  explicit Run(M& m) : model(m) {}
+  Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
+    mode = how, batch_num = batches, columns_of = columns;
+  }
 };
 
 namespace detail {
@@ -41,6 +44,14 @@ void update_metric(M& metric, const RunInfo& run, const Row& row) {
 /// Sets its argument to the next row of a data set, or to null.
 template <class Columns>
 using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
+template <class Columns>
+void skip_rows(NextRow<Columns> next_row, long count) {
+  const dataset::Row<Columns>* row;
+  for (long i = 0; i < count; ++i)
+    if (next_row(row), !row) return;
+}
+struct TrainingFile;  // train/training_file.hpp
+
 /// The steps of an epoch: step(row) runs one and returns its outputs, done(row) comes when the callbacks know.
 template <class Columns, class Run, class List, class Step, class Done>
 void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done done) {

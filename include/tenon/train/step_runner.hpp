@@ -157,6 +157,7 @@ class StepRunner {
   Mode mode_here() const { return every_value_observed() ? Mode::pynative : mode_; }
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
+  auto& loss_scale() { return scale_; }
 
   template <class List, class... C>
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,

@@ -1,0 +1,228 @@
+// ModelCheckpoint: saves a training while it runs, and keeps the last few files.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/training_file.hpp>
+#if TENON_DEFINES
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <charconv>
+#include <compare>
+#include <cstring>
+
+#include <tenon/core/log.hpp>
+#include <tenon/train/clock.hpp>
+#endif
+
+namespace tenon::inline TENON_ABI {
+
+/// When ModelCheckpoint saves, and which files it keeps; 0 switches a rule off.
+struct CheckpointConfig {
+  long save_checkpoint_steps = 1;          // after so many steps
+  double save_checkpoint_seconds = 0;      // after so much time; only without a number of steps
+  long keep_checkpoint_max = 5;            // so many files stay, the last ones
+  long keep_checkpoint_per_n_minutes = 0;  // of each so many minutes the first file stays; only without a maximum
+};
+
+namespace detail {
+/// The files of one run of a ModelCheckpoint: their names, which of them stay, and when the next one is due.
+class CheckpointFiles {
+ public:
+  CheckpointFiles(std::string_view prefix, std::string_view directory, const CheckpointConfig& config);
+
+  void begin(long step);
+  /// Whether one is due after `step` steps; `last`: the run is over.
+  bool due(long step, bool last) const;
+  /// The path of the next one; makes room for it.
+  std::string next(const RunInfo& run);
+  /// It is there.
+  void saved(std::string path, long step);
+  const std::string& latest() const { return latest_; }
+
+ private:
+  void remove(const std::string& path) const;
+
+  std::string prefix_, directory_;
+  CheckpointConfig config_;
+  std::vector<std::string> kept_;  // the oldest first
+  std::string latest_;
+  long last_step_ = 0;
+  double last_time_ = 0, window_ = 0;
+  std::size_t in_window_ = 0;  // files since the window began
+};
+}  // namespace detail
+
+/// Saves the training, with all that load_training needs to go on with it, to `<directory>/<prefix>-<epoch>_<step in
+/// epoch>.safetensors` as often as the config says, and at the end:
+///
+///     if (const auto file = latest_checkpoint("lenet", "ckpt")) load_training(*file, model);
+///     model.train(10, data, ModelCheckpoint("lenet", "ckpt", {.save_checkpoint_steps = 500}));
+///
+/// A directory that is not there is made. If it has files of that prefix, the prefix becomes `<prefix>_1`, or one more
+/// than the largest number there, so that no run writes over another's files or removes them. The path of the last file
+/// is in latest_ckpt_file_name(), and for other callbacks in run["latest_ckpt_file"].
+///
+/// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
+///             if the directory cannot be made, read, or written
+/// source      MindSpore ModelCheckpoint. There the numbers of steps and seconds may both be 0 as long as a number of
+///             files is given, and nothing is ever saved; here so, too, with a warning
+class ModelCheckpoint {
+ public:
+  explicit ModelCheckpoint(std::string_view prefix = "CKP", std::string_view directory = ".",
+                           const CheckpointConfig& config = {})
+      : files_(prefix, directory, config) {}
+
+  const std::string& latest_ckpt_file_name() const { return files_.latest(); }
+
+  void on_train_begin(auto& run) requires requires { run.model.network(); }
+  {
+    files_.begin(run.cur_step_num);
+  }
+  void on_train_step_end(auto& run) requires requires { run.model.network(); }
+  {
+    if (files_.due(run.cur_step_num, false)) save(run);
+  }
+  void on_train_end(auto& run) requires requires { run.model.network(); }
+  {
+    if (files_.due(run.cur_step_num, true)) save(run);
+  }
+
+ private:
+  void save(auto& run) {
+    const std::string path = files_.next(run);
+    save_training(run.model, path);
+    files_.saved(path, run.cur_step_num);
+    run["latest_ckpt_file"] = path;
+    run["last_save_ckpt_step"] = run.cur_step_num;
+  }
+
+  detail::CheckpointFiles files_;
+};
+
+/// The file that a ModelCheckpoint of this prefix wrote last, of whichever run: the one with the largest number behind
+/// the prefix, epoch, and step. None if there is no such file, or no such directory.
+std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", std::string_view directory = ".");
+
+#if TENON_DEFINES
+namespace detail {
+/// Which run of a prefix, which epoch, and which step a file is of.
+struct CheckpointName {
+  long run = -1, epoch = -1, step = -1;
+  bool valid() const { return step >= 0; }
+  auto operator<=>(const CheckpointName&) const = default;
+};
+[[gnu::cold]] TENON_INLINE CheckpointName parse_checkpoint_name(std::string_view name, std::string_view prefix) {
+  CheckpointName found;
+  const auto number = [&](long& into) {
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), into);
+    if (error != std::errc() || into < 0) return false;
+    name.remove_prefix(std::size_t(end - name.data()));
+    return true;
+  };
+  const auto skip = [&](std::string_view text) {
+    if (!name.starts_with(text)) return false;
+    name.remove_prefix(text.size());
+    return true;
+  };
+  if (!skip(prefix)) return {};
+  found.run = 0;
+  if (skip("_") && !number(found.run)) return {};
+  if (!skip("-") || !number(found.epoch) || !skip("_") || !number(found.step) || name != ".safetensors") return {};
+  return found;
+}
+/// Calls f(file name) for what is in a directory; false if it cannot be read.
+template <class F>
+bool each_file(const std::string& directory, F f) {
+  DIR* const open = ::opendir(directory.c_str());
+  if (!open) return false;
+  while (const dirent* const entry = ::readdir(open)) f(std::string_view(entry->d_name));
+  ::closedir(open);
+  return true;
+}
+[[gnu::cold]] TENON_INLINE void make_directory(const std::string& path) {
+  if (io::directory_exists(path)) return;
+  if (const std::string above = io::directory_of(path); above != path) make_directory(above);
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) io::throw_system_error("make the directory", path);
+}
+
+TENON_INLINE_CONSTRUCTOR CheckpointFiles::CheckpointFiles(std::string_view prefix, std::string_view directory,
+                                                          const CheckpointConfig& config)
+    : prefix_(prefix), directory_(directory), config_(config) {
+  const CheckpointConfig& c = config;
+  if (prefix.empty() || prefix.find('/') != std::string_view::npos)
+    throw_error<ValueError>("ModelCheckpoint: prefix must be the begin of a file name, without '/', got '", prefix,
+                            "'; the folder is the next argument.");
+  if (c.save_checkpoint_steps < 0 || !(c.save_checkpoint_seconds >= 0) || c.keep_checkpoint_max < 0 ||
+      c.keep_checkpoint_per_n_minutes < 0)
+    throw_error<ValueError>("CheckpointConfig: its numbers must be 0 or more, got ", c.save_checkpoint_steps, ", ",
+                            c.save_checkpoint_seconds, ", ", c.keep_checkpoint_max, ", ",
+                            c.keep_checkpoint_per_n_minutes, ".");
+  const bool saves = c.save_checkpoint_steps > 0 || c.save_checkpoint_seconds > 0;
+  if (!saves && c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0)
+    throw_error<ValueError>("CheckpointConfig: all rules are 0: say when to save, save_checkpoint_steps or "
+                            "save_checkpoint_seconds.");
+  if (!saves)
+    logging::warning("CheckpointConfig: save_checkpoint_steps and save_checkpoint_seconds are 0: nothing is saved.");
+  if (c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0) config_.keep_checkpoint_max = 1;
+  make_directory(directory_);
+  CheckpointName last;
+  if (!each_file(directory_, [&](std::string_view name) {
+        if (const CheckpointName one = parse_checkpoint_name(name, prefix); one.valid() && one.run > last.run)
+          last.run = one.run;
+      }))
+    io::throw_system_error("read the directory", directory_);
+  if (last.run >= 0) prefix_ += text("_", last.run + 1);
+}
+TENON_INLINE void CheckpointFiles::begin(long step) {
+  last_step_ = step;
+  last_time_ = window_ = now();
+  in_window_ = 0;
+}
+TENON_INLINE bool CheckpointFiles::due(long step, bool last) const {
+  const bool by_steps = config_.save_checkpoint_steps > 0;
+  if (step == last_step_ || (!by_steps && config_.save_checkpoint_seconds <= 0)) return false;
+  if (last) return true;
+  return by_steps ? step >= last_step_ + config_.save_checkpoint_steps
+                  : now() - last_time_ >= config_.save_checkpoint_seconds;
+}
+TENON_INLINE std::string CheckpointFiles::next(const RunInfo& run) {
+  if (config_.keep_checkpoint_max > 0) {
+    for (; long(kept_.size()) >= config_.keep_checkpoint_max; kept_.erase(kept_.begin())) remove(kept_.front());
+  } else if (now() - window_ >= 60.0 * double(config_.keep_checkpoint_per_n_minutes)) {
+    window_ = now(), in_window_ = 0;
+  } else {
+    for (; in_window_ > 1; --in_window_, kept_.pop_back()) remove(kept_.back());
+  }
+  return io::join_path(directory_, text(prefix_, "-", run.cur_epoch_num, "_", run.step_in_epoch(), ".safetensors"));
+}
+TENON_INLINE void CheckpointFiles::saved(std::string path, long step) {
+  latest_ = path;
+  kept_.push_back(std::move(path));
+  ++in_window_;
+  last_step_ = step, last_time_ = now();
+}
+TENON_INLINE void CheckpointFiles::remove(const std::string& path) const {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+    logging::warning("ModelCheckpoint cannot remove '", path, "': ", std::strerror(errno), ".");
+}
+}  // namespace detail
+
+TENON_INLINE std::optional<std::string> latest_checkpoint(std::string_view prefix, std::string_view directory) {
+  detail::CheckpointName best;
+  std::string name;
+  detail::each_file(std::string(directory), [&](std::string_view file) {
+    const detail::CheckpointName one = detail::parse_checkpoint_name(file, prefix);
+    if (one.valid() && one > best) best = one, name = file;
+  });
+  if (!best.valid()) return {};
+  return io::join_path(std::string(directory), name);
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon

@@ -1,0 +1,39 @@
+// Progress: where a training is, so that a checkpoint can say it and another run can go on from there.
+#pragma once
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// How far the runs of a Model have come. What the numbers count is complete: a step when its update is done, an epoch
+/// when its last hook was called.
+struct Progress {
+  long dataset_epoch = 0;  // of all runs: the order in which shuffled data comes now or next
+  long epochs = 0;         // of this run
+  long steps = 0;          // of the epoch after these
+  long run_steps = 0;      // of this run
+  bool running = false;
+  bool resumed = false;  // the next run goes on where these numbers are
+
+  void step() { ++steps, ++run_steps; }
+  void end_epoch() { ++dataset_epoch, ++epochs, steps = 0; }
+};
+
+/// A run from its begin to its end, however it ends.
+class Running {
+ public:
+  explicit Running(Progress& progress) : progress_(progress) {
+    if (!progress.resumed) progress.epochs = progress.steps = progress.run_steps = 0;
+    progress.resumed = false, progress.running = true;
+  }
+  ~Running() {
+    if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
+    progress_.steps = 0, progress_.running = false;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Progress& progress_;
+};
+
+}  // namespace tenon::detail

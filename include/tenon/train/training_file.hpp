@@ -1,0 +1,125 @@
+// Saves a training whole, and goes on with it in another process as if it had never stopped.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tenon/train/checkpoint.hpp>
+#include <tenon/train/model.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+/// What a training is at one moment, in memory of its own or read from a file.
+struct TrainingFile {
+  static constexpr std::string_view counts_name = "tenon.training", numbers_name = "tenon.numbers";
+  static constexpr std::int64_t version = 1;
+
+  // version, seed and step of random numbers, then Progress
+  std::array<std::int64_t, 8> counts{};
+  // of the loss scale, then the optimizer's learning rate, below 0 where that is no number
+  std::array<double, 6> numbers{};
+
+  template <class M>
+  static std::vector<io::NamedTensor> tensors(M& model) {
+    std::vector<io::NamedTensor> all = named_parameters_of(ParameterList(*model.net_));
+    for (io::NamedTensor& moment : model.optimizer_state()) all.push_back(std::move(moment));
+    return all;
+  }
+  void add_to(std::vector<io::NamedTensor>& all) {
+    const std::int64_t count = counts.size(), number = numbers.size();
+    all.push_back({std::string(counts_name), AnyTensor(Dtype::int64, {&count, 1}, counts.data())});
+    all.push_back({std::string(numbers_name), AnyTensor(Dtype::float64, {&number, 1}, numbers.data())});
+  }
+  template <class M>
+  void take(M& model) {
+    const std::uint64_t* const random = model.runner_.state().random();
+    const Progress& p = model.progress_;
+    counts = {
+        version,  std::int64_t(random[0]), std::int64_t(random[1]), p.dataset_epoch, p.epochs, p.steps, p.run_steps,
+        p.running};
+    const auto scale = model.runner_.loss_scale().numbers();
+    std::copy(scale.begin(), scale.end(), numbers.begin());
+    const auto& rate = model.optimizer_.learning_rate;
+    numbers[5] = rate.is_number() ? double(rate.at(0)) : -1.0;
+  }
+  template <class M>
+  void give(M& model) const {
+    std::uint64_t* const random = model.runner_.state().random();
+    random[0] = std::uint64_t(counts[1]), random[1] = std::uint64_t(counts[2]);
+    model.progress_ = {counts[3], counts[4], counts[5], counts[6], false, counts[7] != 0};
+    model.runner_.loss_scale().take(numbers.data());
+    if (numbers[5] >= 0 && model.optimizer_.learning_rate.is_number()) model.optimizer_.learning_rate = numbers[5];
+  }
+  /// Throws ValueError for numbers that no training has.
+  void check(const std::string& path) const;
+};
+}  // namespace detail
+
+/// Writes all that a training is to a safetensors file, which appears complete or not at all: the parameters, the
+/// optimizer's moments and learning rate, the loss scale, the step, the random counters, and the place in the data set.
+/// A callback may call it in any hook; ModelCheckpoint does. What callbacks have counted is their own and not in it.
+/// Throws ValueError if the path does not end with ".safetensors", RuntimeError if the file cannot be written.
+template <class M>
+void save_training(M& model, const std::string& path) {
+  detail::check_checkpoint_path("save", path);
+  detail::TrainingFile file;
+  file.take(model);
+  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
+  file.add_to(all);
+  io::save_safetensors(path, all);
+}
+
+/// Makes of a Model with the same network, optimizer, and data what it was when the file was written. If that was in a
+/// run, the next train() or fit() goes on with that run: `model.train(10, data)` ends when the run has had 10 epochs,
+/// also if it was killed in its seventh, and with the same bits as if it had not been.
+///
+/// throws     KeyError, TypeError, ValueError, RuntimeError as load_checkpoint does, for a file that is no training of
+///            this Model or is damaged: then nothing has changed
+template <class M>
+void load_training(const std::string& path, M& model) {
+  detail::check_checkpoint_path("load", path);
+  const ParameterList list(model.network());
+  detail::TrainingFile file;
+  std::vector<io::NamedTensor> own;
+  file.add_to(own);
+  io::load_safetensors(path, own, false);
+  file.check(path);
+  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
+  file.add_to(all);
+  if (ParameterArena* const arena = list.arena()) arena->change();
+  io::load_safetensors(path, all, true);
+  file.give(model);
+}
+/// Says in which order the arguments stand.
+template <class M>
+void save_training(const std::string&, M&) {
+  using Wrong = Mistake<detail::ArgumentsSwapped<"save_training(model, \"run.safetensors\")", M>>;
+  static_cast<void>(Wrong::corrected);
+}
+template <class M>
+void load_training(M&, const std::string&) {
+  using Wrong = Mistake<detail::ArgumentsSwapped<"load_training(\"run.safetensors\", model)", M>>;
+  static_cast<void>(Wrong::corrected);
+}
+
+#if TENON_DEFINES
+namespace detail {
+TENON_INLINE void TrainingFile::check(const std::string& path) const {
+  if (counts[0] == 0)
+    throw_error<KeyError>("'", path, "' holds no training: there is no '", counts_name,
+                          "' in it. load_checkpoint(path, net) loads parameters alone.");
+  if (counts[0] != version)
+    throw_error<ValueError>("'", path, "' holds a training of version ", counts[0], ", this program reads version ",
+                            version, ".");
+  for (std::size_t i = 2; i < counts.size(); ++i)
+    if (counts[i] < 0) throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its training is negative.");
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
+    if (!(numbers[i] >= 0 && numbers[i] <= 0x1p62))
+      throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its loss scale is ", numbers[i], ".");
+}
+}  // namespace detail
+#endif  // TENON_DEFINES
+
+}  // namespace tenon

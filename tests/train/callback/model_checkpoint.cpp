@@ -1,0 +1,105 @@
+// ModelCheckpoint: which files it writes and keeps, as MindSpore's does (golden/console), and what it refuses.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+#include <tenon/train/callback/model_checkpoint.hpp>
+
+#include "../small.hpp"
+
+using namespace small;
+namespace fs = std::filesystem;
+
+namespace {
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("tenon_checkpoints_" + std::to_string(::getpid()));
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  void put(const char* name) const { std::ofstream(path / name) << "x"; }
+};
+using Names = std::vector<std::string>;
+auto four_steps() { return samples(12) | dataset::batch(3); }
+/// Trains two epochs of four steps.
+std::string train(ModelCheckpoint checkpoint, long epochs = 2) {
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+  model.train(epochs, four_steps(), checkpoint);
+  return checkpoint.latest_ckpt_file_name();
+}
+}  // namespace
+
+TEST_CASE("every step, of which the last three stay") {
+  const Folder folder;
+  const std::string latest = train(ModelCheckpoint("CKP", folder.path.string(), {.keep_checkpoint_max = 3}));
+  CHECK(folder.files() == Names{"CKP-2_2.safetensors", "CKP-2_3.safetensors", "CKP-2_4.safetensors"});
+  CHECK(fs::path(latest).filename() == "CKP-2_4.safetensors");
+  CHECK(latest_checkpoint("CKP", folder.path.string()) == latest);
+}
+TEST_CASE("every third step, and at the end") {
+  const Folder folder;
+  train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 3, .keep_checkpoint_max = 10}));
+  CHECK(folder.files() == Names{"m-1_3.safetensors", "m-2_2.safetensors", "m-2_4.safetensors"});
+}
+TEST_CASE("three runs in one folder: none touches another's files") {
+  const Folder folder;
+  for (int i = 0; i < 3; ++i)
+    train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 4, .keep_checkpoint_max = 1}), 1);
+  CHECK(folder.files() == Names{"m-1_4.safetensors", "m_1-1_4.safetensors", "m_2-1_4.safetensors"});
+  folder.put("m_2x-1_4.safetensors"), folder.put("m_7-1.safetensors"), folder.put("mm_9-1_4.safetensors");
+  CHECK(fs::path(*latest_checkpoint("m", folder.path.string())).filename() == "m_2-1_4.safetensors");
+  train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 4}), 1);
+  CHECK(fs::exists(folder.path / "m_3-1_4.safetensors"));
+  CHECK_FALSE(latest_checkpoint("none", folder.path.string()).has_value());
+  CHECK_FALSE(latest_checkpoint("m", (folder.path / "absent").string()).has_value());
+}
+TEST_CASE("neither steps nor seconds: nothing is saved") {
+  const Folder folder;
+  CHECK(train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 0})).empty());
+  CHECK(folder.files().empty());
+}
+TEST_CASE("by time: the first file of each so many minutes stays, and the last one") {
+  const Folder folder;
+  train(ModelCheckpoint("m", folder.path.string(), {.keep_checkpoint_max = 0, .keep_checkpoint_per_n_minutes = 60}));
+  CHECK(folder.files() == Names{"m-1_1.safetensors", "m-2_4.safetensors"});
+  train(ModelCheckpoint("m", folder.path.string(),
+                        {.save_checkpoint_steps = 0, .save_checkpoint_seconds = 3600, .keep_checkpoint_max = 1}));
+  CHECK(fs::exists(folder.path / "m_1-2_4.safetensors"));  // at the end
+}
+TEST_CASE("what it refuses") {
+  const Folder folder;
+  const std::string here = folder.path.string();
+  CHECK_THROWS_AS(ModelCheckpoint("a/b", here), ValueError);
+  CHECK_THROWS_AS(ModelCheckpoint("", here), ValueError);
+  CHECK_THROWS_AS(ModelCheckpoint("m", here, {.save_checkpoint_steps = -1}), ValueError);
+  CHECK_THROWS_AS(ModelCheckpoint("m", here, {.save_checkpoint_steps = 0, .keep_checkpoint_max = 0}), ValueError);
+  fs::create_directories(folder.path);
+  folder.put("file");
+  CHECK_THROWS_AS(ModelCheckpoint("m", here + "/file/below"), RuntimeError);
+  CHECK_THROWS_AS(ModelCheckpoint("m", here + "/file"), RuntimeError);
+}
+TEST_CASE("a folder that is gone while it trains is an error, and the parameters stay") {
+  const Folder folder;
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+  ModelCheckpoint checkpoint("m", folder.path.string());
+  struct Remove {
+    fs::path path;
+    void on_train_step_begin(RunInfo& run) {
+      if (run.cur_step_num == 3) fs::remove_all(path);
+    }
+  };
+  CHECK_THROWS_WITH_AS(model.train(2, four_steps(), Remove{folder.path}, checkpoint), doctest::Contains("m-1_3"),
+                       RuntimeError);
+  CHECK(model.global_step() == 3);
+}

@@ -1,0 +1,196 @@
+// A training that is saved, loaded, and gone on with: the same bits as one that was never stopped, also when it is
+// killed.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tenon/nn/dropout.hpp>
+#include <tenon/nn/optim/adam.hpp>
+#include <tenon/train/amp.hpp>
+#include <tenon/train/callback/model_checkpoint.hpp>
+
+#include "../support/sanitized.hpp"
+#include "small.hpp"
+
+using namespace small;
+namespace fs = std::filesystem;
+
+namespace {
+/// A folder that is gone with the scope.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("tenon_training_" + std::to_string(::getpid()));
+  Folder() { fs::remove_all(path), fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const char* name) const { return (path / name).string(); }
+};
+/// Random numbers in each step, and moments.
+struct Dropped : nn::Cell<Dropped> {
+  nn::Dense<3, 16> fc1;
+  nn::Dropout<nn::DropoutConfig{.p = 0.3f}> dropout;
+  nn::Dense<16, 2> fc2;
+  constexpr auto construct(auto x) const { return fc2(dropout(relu(fc1(x)))); }
+};
+using Trained = Model<Dropped, nn::SoftmaxCrossEntropyWithLogits<>, nn::Adam, ModelOptions{}>;
+auto data() { return samples(24) | dataset::shuffle(24) | dataset::batch(4); }  // 6 steps an epoch
+nn::Adam adam() { return {.learning_rate = 0.01}; }
+
+std::string whole(long epochs) {
+  Dropped net;
+  Trained model(net, {}, adam());
+  model.train(epochs, data());
+  return bits(net);
+}
+struct StopAt {
+  long step;
+  void on_train_step_end(RunInfo& run) {
+    if (run.cur_step_num == step) run.request_stop();
+  }
+};
+/// Saves in the hook of a step.
+struct SaveAt {
+  long step;
+  std::string path;
+  void on_train_step_end(auto& run) {
+    if (run.cur_step_num == step) save_training(run.model, path), run.request_stop();
+  }
+};
+}  // namespace
+
+TEST_CASE("a run that was saved in any step goes on with the same bits") {
+  const Folder folder;
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 11});
+    const std::string expected = whole(3);
+    for (long step = 1; step <= 18; ++step) {
+      CAPTURE(step);
+      {
+        Dropped net;
+        Trained model(net, {}, adam());
+        model.train(3, data(), SaveAt{step, folder / "run.safetensors"});
+      }
+      Dropped net;
+      Trained model(net, {}, adam());
+      load_training(folder / "run.safetensors", model);
+      CHECK(model.global_step() == step);
+      Recorder events;
+      model.train(3, data(), events);
+      CHECK(bits(net) == expected);
+      CHECK(model.global_step() == 18);
+      if (step == 7) CHECK(events.events.starts_with("begin epoch_begin2 step_begin8 step_end8"));
+    }
+  }
+}
+
+TEST_CASE("between runs: the next run is a new one, with the next order of the data") {
+  const Folder folder;
+  set_context({.mode = Mode::graph, .seed = 11});
+  std::string expected;
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    model.train(1, data(), StopAt{4});
+    save_training(model, folder / "run.safetensors");
+    model.train(2, data());
+    expected = bits(net);
+  }
+  Dropped net;
+  Trained model(net, {}, adam());
+  load_training(folder / "run.safetensors", model);
+  model.train(2, data());
+  CHECK(bits(net) == expected);
+}
+
+TEST_CASE("loss scale and learning rate are saved, too") {
+  const Folder folder;
+  set_context({.mode = Mode::graph, .seed = 11});
+  const auto make = [](auto& net) {
+    return Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                 amp<AmpLevel::O2>, DynamicLossScaleManager{.init_loss_scale = 65536, .scale_window = 3});
+  };
+  std::string expected;
+  {
+    Dropped net;
+    auto model = make(net);
+    model.train(1, data());
+    model.optimizer().learning_rate = 0.05;
+    save_training(model, folder / "run.safetensors");
+    model.train(2, data());
+    expected = bits(net);
+  }
+  Dropped net;
+  auto model = make(net);
+  load_training(folder / "run.safetensors", model);
+  CHECK(model.optimizer().learning_rate.at(0) == 0.05f);
+  model.train(2, data());
+  CHECK(bits(net) == expected);
+}
+
+TEST_CASE("what is no training of this model is refused, and nothing has changed") {
+  const Folder folder;
+  Dropped net;
+  Trained model(net, {}, adam());
+  const std::string before = bits(net);
+  CHECK_THROWS_AS(load_training(folder / "none.safetensors", model), RuntimeError);
+  CHECK_THROWS_AS(save_training(model, folder / "run.ckpt"), ValueError);
+  save_checkpoint(net, folder / "net.safetensors");
+  CHECK_THROWS_WITH_AS(load_training(folder / "net.safetensors", model), doctest::Contains("holds no training"),
+                       KeyError);
+  Net other;
+  Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}> another(
+      other, {}, {.learning_rate = 0.1f, .momentum = 0.9f});
+  another.train(1, ten());
+  save_training(another, folder / "other.safetensors");
+  CHECK_THROWS_AS(load_training(folder / "other.safetensors", model), Error);
+  save_training(model, folder / "run.safetensors");
+  std::string file;
+  {
+    std::ifstream in(folder / "run.safetensors", std::ios::binary);
+    file.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  std::ofstream(folder / "cut.safetensors", std::ios::binary) << file.substr(0, file.size() - 100);
+  CHECK_THROWS_AS(load_training(folder / "cut.safetensors", model), RuntimeError);
+  CHECK(bits(net) == before);
+  CHECK(model.global_step() == 0);
+}
+
+TEST_CASE("killed at any time, and resumed: the same bits") {
+  if (support::sanitized) return;  // a child of a sanitizer's threads
+  set_context({.mode = Mode::graph, .seed = 11});
+  const long epochs = 40;
+  const std::string expected = whole(epochs);
+  Random random(3);
+  for (int round = 0; round < 6; ++round) {
+    const Folder folder;
+    int kills = 0;
+    std::string result;
+    while (result.empty() && kills < 200) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        Dropped net;
+        Trained model(net, {}, adam());
+        if (const auto file = latest_checkpoint("run", folder.path.string())) load_training(*file, model);
+        model.train(
+            epochs, data(),
+            ModelCheckpoint("run", folder.path.string(), {.save_checkpoint_steps = 3, .keep_checkpoint_max = 2}));
+        std::ofstream(folder / "result.tmp", std::ios::binary) << bits(net);
+        fs::rename(folder / "result.tmp", folder / "result");
+        ::_exit(0);
+      }
+      ::usleep(useconds_t(2000 + random.below(30000)));
+      ::kill(child, SIGKILL);
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      kills += WIFSIGNALED(status);
+      if (std::ifstream in(folder / "result", std::ios::binary); in)
+        result.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    CAPTURE(kills);
+    CHECK(result == expected);
+  }
+}
