@@ -23,8 +23,15 @@
 #include <tenon/nn/lstm.hpp>
 #include <tenon/nn/max_pool2d.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
+#include <tenon/nn/metric/fbeta.hpp>
 #include <tenon/nn/metric/loss.hpp>
+#include <tenon/nn/metric/mae.hpp>
 #include <tenon/nn/metric/metric.hpp>
+#include <tenon/nn/metric/mse.hpp>
+#include <tenon/nn/metric/named.hpp>
+#include <tenon/nn/metric/precision.hpp>
+#include <tenon/nn/metric/recall.hpp>
+#include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 #include <tenon/nn/multi_head_attention.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/adam_weight_decay.hpp>

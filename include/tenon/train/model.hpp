@@ -145,7 +145,7 @@ class Model {
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
   ///
   /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
-  /// output.
+  /// output. A metric with more than one number is not among the results: model.metric<M>() has it.
   /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
   ///            eval() calls eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks>
@@ -330,10 +330,11 @@ class Model {
       run.net_outputs = eval_outputs_.views();
       run.step_seconds = detail::now() - step_start;
       list.step_end();
-      detail::spread([&](auto&... m) { (update_metric(m, *row), ...); }, metrics_);
+      const AnyTensor label = (*row)[dataset::Row<Columns>::count - 1];
+      detail::spread([&](auto&... m) { (detail::update_metric(m, eval_outputs_.views(), label), ...); }, metrics_);
       if (run.stop_requested) break;
     }
-    detail::spread([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
+    detail::spread([&](auto&... m) { (detail::add_metric(result, m), ...); }, metrics_);
     run.metrics = &result;
     list.end();
   }
@@ -369,12 +370,6 @@ class Model {
                                   run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
                                   "). Lower the learning rate, or look for bad input.");
   }
-  template <class M, class Row>
-  void update_metric(M& metric, const Row& row) {
-    if constexpr (nn::LossMetric<M>) metric.update(eval_outputs_.views().front());
-    else metric.update(eval_outputs_.views().back(), row[Row::count - 1]);
-  }
-
   Net* net_;
   Optimizer optimizer_;
   Runner runner_;
