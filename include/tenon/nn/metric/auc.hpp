@@ -22,8 +22,8 @@ inline double auc(std::span<const double> x, std::span<const double> y, bool reo
   if (std::any_of(x.begin(), x.end(), [](double one) { return one != one; }))
     throw_error<ValueError>("auc needs numbers as x, got a NaN.");
   if (reorder)
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return x[a] < x[b] || (x[a] == x[b] && y[a] < y[b]); });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return x[a] < x[b] || (x[a] == x[b] && y[a] < y[b]); });
   bool grows = true, shrinks = true;
   double area = 0;
   for (std::size_t i = 1; i < x.size(); ++i) {

@@ -86,7 +86,7 @@ class ROC {
   RocCurve curve(const std::vector<double>& scores, double positive) const {
     std::vector<std::size_t> order(scores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
     RocCurve result{{0}, {0}, {scores[order[0]] + 1}};
     double right = 0, wrong = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
