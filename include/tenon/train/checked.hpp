@@ -202,8 +202,8 @@ struct NotANetwork {
     if constexpr (std::is_pointer_v<First>)
       return Sentence{} << "a Model takes the network itself, not its address: Model model{net, loss, optimizer}";
     else if constexpr (std::is_same_v<First, ListedMetrics>)
-      return Sentence{} << "metrics follow each other without names or braces: Model model{net, loss, optimizer, "
-                           "nn::Accuracy{}}";
+      return Sentence{} << "metrics follow each other without braces: Model model{net, loss, optimizer, "
+                           "nn::Accuracy{}, nn::Named{\"hits\", nn::Accuracy{}}}";
     else if constexpr (AnyCell<First>)
       return Sentence{} << "a Model refers to its network, which must live as long: Net net; Model model{net, ...}";
     else return Sentence{} << "the first argument of a Model is a network, struct Net : nn::Cell<Net>, as a variable";

@@ -4,7 +4,6 @@
 
 #include <tenon/core/spread.hpp>
 #include <tenon/nn/metric/loss.hpp>
-#include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/busy.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/checked.hpp>
@@ -137,7 +136,7 @@ class Model {
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
   ///
   /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
-  /// output.
+  /// output. A metric with more than one number is not among the results: model.metric<M>() has it.
   /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
   ///            eval() calls eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks>
@@ -350,11 +349,12 @@ class Model {
           return eval_outputs_.views();
         },
         [&](const auto& row) {
-          detail::spread([&](auto&... m) { (detail::update_metric(m, run, row), ...); }, metrics_);
+          const AnyTensor label = row[dataset::Row<Columns>::count - 1];
+          detail::spread([&](auto&... m) { (detail::update_metric(m, run.net_outputs, label), ...); }, metrics_);
           if (in) eval_loss.update(run.net_outputs.front());
         });
     run.epoch_seconds = detail::now() - start;
-    detail::spread([&](auto&... m) { (result.add(m.name, m.eval()), ...); }, metrics_);
+    detail::spread([&](auto&... m) { (detail::add_metric(result, m), ...); }, metrics_);
     run.metrics = &result;
     list.template tell<detail::EpochEnd>();
     list.template tell<detail::End>();

@@ -1,8 +1,11 @@
 // What stands behind a Model's optimizer, sorted.
 #pragma once
+#include <span>
 #include <tuple>
 
+#include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/amp.hpp>
+#include <tenon/train/eval_result.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -28,6 +31,21 @@ MetricsAmong<Parts...> metrics_among(Parts... parts) {
     };
     return std::tuple_cat(one(std::move(parts))...);
   }
+}
+
+/// Gives a metric of a Model what it judges: the first output is the loss, the last one the prediction.
+template <class M>
+void update_metric(M& metric, std::span<const AnyTensor> outputs, const AnyTensor& label) {
+  if constexpr (nn::MetricGroup<M>) metric.update(outputs.front(), outputs.back(), label);
+  else if constexpr (nn::LossMetric<M>) metric.update(outputs.front());
+  else metric.update(outputs.back(), label);
+}
+/// Adds the numbers of a metric of a Model to a result.
+template <class M>
+void add_metric(EvalResult& result, M& metric) {
+  if constexpr (nn::MetricGroup<M>)
+    metric.report([&](std::string_view name, double value) { result.add(name, value); });
+  else if constexpr (!nn::ListMetric<M>) result.add(metric.name, metric.eval());
 }
 
 }  // namespace tenon::detail

@@ -4,7 +4,6 @@
 
 #include <tenon/core/function_ref.hpp>
 #include <tenon/dataset/column.hpp>
-#include <tenon/nn/metric/metric.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
 #include <tenon/train/progress.hpp>
@@ -33,13 +32,6 @@ void check_size(std::string_view what, long batches);
 void check_run(std::string_view what, long epochs, long batches);
 /// Throws RuntimeError if a loss of the last step is not finite.
 void check_finite(const RunInfo& run);
-
-/// What a metric gets of a step: the losses, or the prediction and the last column.
-template <class M, class Row>
-void update_metric(M& metric, const RunInfo& run, const Row& row) {
-  if constexpr (nn::LossMetric<M>) metric.update(run.net_outputs.front());
-  else metric.update(run.net_outputs.back(), row[Row::count - 1]);
-}
 
 /// Sets its argument to the next row of a data set, or to null.
 template <class Columns>

@@ -32,6 +32,43 @@ TEST_CASE("accuracy: class numbers and one-hot labels give the same share") {
   CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
 }
 
+TEST_CASE("accuracy: places behind the axis of the classes are samples") {
+  std::vector<float> prediction{0.2f, 0.3f, 0.9f, 0.5f, 0.1f, 0.6f};
+  std::vector<std::int32_t> label{1, 0, 1}, one_hot{0, 1, 0, 1, 0, 1};
+  nn::Accuracy accuracy;
+  accuracy.update(view(prediction, {1, 2, 3}), view(label, {1, 3}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+  accuracy.update(view(prediction, {1, 2, 1, 3}), view(one_hot, {1, 2, 1, 3}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+  static_assert(judged({{dyn, 5, 2, 3}, 4, Dtype::float32}, {{dyn, 2, 3}, 3, Dtype::int32}));
+  CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {1, 2, 3}), view(label, {3, 1})),
+                       "Accuracy got predictions [1,2,3] and labels int32 [3,1], which must be int32 or int64 without "
+                       "the axis of the classes, or one-hot like the predictions.",
+                       ValueError);
+}
+
+TEST_CASE("accuracy: a set of labels is right as a whole") {
+  std::vector<std::int32_t> prediction{0, 1, 1, 1, 1, 1}, label{0, 1, 1, 0, 1, 1};
+  nn::MultilabelAccuracy accuracy;
+  CHECK_THROWS_AS(accuracy.eval(), RuntimeError);
+  accuracy.update(view(prediction, {3, 2}), view(label, {3, 2}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+  std::vector<float> places{0, 1, 1, 1, 1, 1}, other{0, 1, 1, 0, 1, 1};  // the classes are the rows
+  accuracy.clear();
+  accuracy.update(view(places, {1, 2, 3}), view(other, {1, 2, 3}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+  CHECK_THROWS_AS(accuracy.update(view(places, {2, 3}), view(other, {2, 3})), ValueError);
+  std::vector<float> half{0.5f, 1};
+  CHECK_THROWS_WITH_AS(
+      accuracy.update(view(half, {1, 2}), view(half, {1, 2})),
+      "MultilabelAccuracy needs elements 0 or 1, got 0.5 in the prediction at place 0: compare numbers "
+      "with a threshold first.",
+      ValueError);
+  static_assert(nn::PredictionMetric<nn::MultilabelAccuracy>);
+  static_assert(nn::MultilabelAccuracy::check(batch_of(Dtype::bool_, 3), batch_of(Dtype::uint8, 3)).empty());
+  static_assert(!nn::MultilabelAccuracy::check(batch_of(Dtype::int32, 3), batch_of(Dtype::int32)).empty());
+}
+
 TEST_CASE("accuracy: types that it judges are known to the compiler") {
   static_assert(nn::PredictionMetric<nn::Accuracy>);
   static_assert(judged(batch_of(Dtype::float32, 10), batch_of(Dtype::int32)));

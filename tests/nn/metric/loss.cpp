@@ -24,6 +24,11 @@ TEST_CASE("loss: the mean over batches of their means") {
   CHECK(loss.eval() == 2.5);
   loss.update(AnyTensor(Dtype::float16, {}, half.data()));
   CHECK(loss.eval() == 3);
+  const std::int64_t matrix[]{3, 1};
+  CHECK_THROWS_WITH_AS(loss.update(AnyTensor(Dtype::float32, matrix, three.data())),
+                       "Loss needs a number per batch or per sample, got [3, 1]: take the mean over the other axes.",
+                       ValueError);
+  CHECK(loss.eval() == 3);
 }
 
 TEST_CASE("loss: a float64 model evaluates in both modes") {

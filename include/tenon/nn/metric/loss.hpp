@@ -6,13 +6,18 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Mean of the losses of all batches, each batch counting once; floating-point dtypes. Source: MindSpore nn.Loss.
+/// Mean of the losses of all batches, each batch counting once: numbers, or [n] with one per sample, of floating-point
+/// dtypes. Source: MindSpore nn.Loss.
 class Loss {
  public:
   static constexpr std::string_view name = "loss";
 
   void clear() { sum_ = 0, count_ = 0; }
+  /// Throws ValueError for a loss of more axes.
   void update(const AnyTensor& loss) {
+    if (loss.rank > 1)
+      throw_error<ValueError>("Loss needs a number per batch or per sample, got ", shape_text(loss.shape()),
+                              ": take the mean over the other axes.");
     sum_ += mean_of(loss);
     ++count_;
   }

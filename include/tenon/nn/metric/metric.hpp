@@ -25,7 +25,24 @@ concept LossMetric = requires(M& m, const AnyTensor& t) {
   m.update(t);
   { m.eval() } -> std::convertible_to<double>;
 };
+/// A metric of predictions with more than one number, such as a matrix: `eval()` returns a range. A Model updates it,
+/// and `model.metric<M>().eval()` has what came of it; the result of the Model's eval() has no number of it.
 template <class M>
-concept Metric = PredictionMetric<M> || LossMetric<M>;
+concept ListMetric = requires(M& m, const AnyTensor& t) {
+  m.clear();
+  m.update(t, t);
+  m.eval().begin();
+  m.eval().end();
+};
+/// Metrics under names of the user's, `nn::Named` or `nn::MetricSet`: `update(loss, prediction, label)`, and
+/// `report(add)`, which calls add(name, number) for each.
+template <class M>
+concept MetricGroup = requires(M& m, const AnyTensor& t, void (*add)(std::string_view, double)) {
+  m.clear();
+  m.update(t, t, t);
+  m.report(add);
+};
+template <class M>
+concept Metric = PredictionMetric<M> || LossMetric<M> || ListMetric<M> || MetricGroup<M>;
 
 }  // namespace tenon::nn

@@ -1,0 +1,34 @@
+// A metric under a name of the user's.
+#pragma once
+#include <string>
+#include <utility>
+
+#include <tenon/nn/metric/metric.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// A metric whose number has another name in the result of a Model's eval(): `nn::Named{"hits", nn::Accuracy{}}` is
+/// `result["hits"]`. So a Model can have two of one kind.
+template <class M>
+requires PredictionMetric<M> || LossMetric<M>
+struct Named {
+  std::string name;
+  M metric;
+
+  /// What the metric has against these types, if it says.
+  static constexpr auto check(const TensorType& prediction, const TensorType& label)
+      requires requires { M::check(prediction, label); }
+  {
+    return M::check(prediction, label);
+  }
+  void clear() { metric.clear(); }
+  void update(const AnyTensor& loss, const AnyTensor& prediction, const AnyTensor& label) {
+    if constexpr (LossMetric<M>) metric.update(loss);
+    else metric.update(prediction, label);
+  }
+  void report(auto&& add) const { add(std::string_view(name), static_cast<double>(metric.eval())); }
+};
+template <class M>
+Named(std::string, M) -> Named<M>;
+
+}  // namespace tenon::nn

@@ -1,0 +1,46 @@
+// Root of the mean squared distance between the borders of two regions.
+#pragma once
+#include <tenon/nn/metric/surface_distance.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// symmetric  the root of the mean of both directions' mean squares, not from the prediction to the truth alone
+/// root       of one direction, too: MindSpore has the mean of the squares there, which is the default
+struct RootMeanSquareOptions {
+  bool symmetric = false;
+  DistanceMetric distance_metric = DistanceMetric::euclidean;
+  bool root = false;
+};
+
+/// The mean squared distance from the border of a label in the prediction to the nearest place of that in the truth;
+/// its root if it is symmetric, or if root says so. Infinite if an image that counts does not have the label. Of the
+/// last update alone.
+///
+/// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place
+/// source             MindSpore nn.RootMeanSquareDistance
+class RootMeanSquareDistance {
+ public:
+  static constexpr std::string_view name = "root_mean_square_distance";
+  explicit RootMeanSquareDistance(RootMeanSquareOptions options = {}) : options_(options) {}
+
+  void clear() { borders_.clear(); }
+  /// Throws ValueError for shapes that differ, images without elements, and a label that neither image has.
+  void update(const AnyTensor& prediction, const AnyTensor& truth, double label) {
+    borders_.update("RootMeanSquareDistance", prediction, truth, label);
+  }
+  /// Throws RuntimeError without an update.
+  double eval() const {
+    const auto mean_square = [this](bool back) {
+      return detail::mean_distance(borders_.distances("RootMeanSquareDistance", options_.distance_metric, back),
+                                   [](double d) { return d * d; });
+    };
+    if (options_.symmetric) return std::sqrt((mean_square(false) + mean_square(true)) / 2);
+    return options_.root ? std::sqrt(mean_square(false)) : mean_square(false);
+  }
+
+ private:
+  RootMeanSquareOptions options_;
+  detail::RegionBorders borders_;
+};
+
+}  // namespace tenon::nn

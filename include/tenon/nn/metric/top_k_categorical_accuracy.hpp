@@ -1,0 +1,73 @@
+// Share of labels among the k largest predictions.
+#pragma once
+#include <tenon/nn/metric/classes.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// Share of the samples whose label is among the k largest predictions: `TopKCategoricalAccuracy{5}`. Of equal
+/// predictions the first class is taken to be the larger one. A label whose prediction is NaN, or that is none of the
+/// classes, is wrong.
+///
+/// prediction  [n, C] float32 or float64, C >= 2
+/// label       int32 or int64 [n], or one-hot [n, C] of float32, float64, or int32
+/// throws      ValueError for k < 1
+/// source      MindSpore nn.TopKCategoricalAccuracy
+class TopKCategoricalAccuracy {
+ public:
+  static constexpr std::string_view name = "topk";
+  explicit TopKCategoricalAccuracy(int k) : k_(k) {
+    if (k < 1) throw_error<ValueError>("TopKCategoricalAccuracy needs a k of 1 or more, got ", k, ".");
+  }
+
+  /// Why predictions and labels of these types cannot be judged; empty if they can.
+  static constexpr Sentence check(const TensorType& prediction, const TensorType& label) {
+    if (prediction.rank > 2)
+      return Sentence{} << "TopKCategoricalAccuracy needs predictions [n,classes], got " << prediction;
+    return wrong_classes("TopKCategoricalAccuracy", prediction, label);
+  }
+
+  void clear() { right_ = total_ = classes_ = 0; }
+  /// Throws ValueError with the sentence of check(), and for another number of classes than before.
+  void update(const AnyTensor& prediction, const AnyTensor& label);
+  /// Throws RuntimeError if nothing was counted.
+  double eval() const { return detail::share("TopKCategoricalAccuracy", double(right_), double(total_)); }
+
+ private:
+  int k_;
+  long right_ = 0, total_ = 0, classes_ = 0;
+};
+
+/// TopKCategoricalAccuracy with k = 1. Source: MindSpore nn.Top1CategoricalAccuracy
+struct Top1CategoricalAccuracy : TopKCategoricalAccuracy {
+  static constexpr std::string_view name = "top_1_accuracy";
+  Top1CategoricalAccuracy() : TopKCategoricalAccuracy(1) {}
+};
+
+/// TopKCategoricalAccuracy with k = 5. Source: MindSpore nn.Top5CategoricalAccuracy
+struct Top5CategoricalAccuracy : TopKCategoricalAccuracy {
+  static constexpr std::string_view name = "top_5_accuracy";
+  Top5CategoricalAccuracy() : TopKCategoricalAccuracy(5) {}
+};
+
+#if TENON_DEFINES
+TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, const AnyTensor& label) {
+  if (prediction.rank > 2)
+    throw_error<ValueError>("TopKCategoricalAccuracy needs predictions [n,classes], got ",
+                            shape_text(prediction.shape()), ".");
+  long row = 0;
+  detail::each_class("TopKCategoricalAccuracy", prediction, label, classes_, [&](long, long wanted) {
+    const long first = row++ * classes_;
+    ++total_;
+    if (wanted < 0 || wanted >= classes_) return;
+    const double own = detail::element(prediction, first + wanted);
+    long larger = 0;
+    for (long c = 0; c < classes_; ++c) {
+      const double other = detail::element(prediction, first + c);
+      larger += other > own || (other == own && c < wanted);
+    }
+    right_ += own == own && larger < k_;
+  });
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::nn

@@ -1,0 +1,41 @@
+// Perplexity.
+#include <tenon/nn/metric/perplexity.hpp>
+
+#include "support.hpp"
+
+using namespace tenon;
+using namespace batches;
+
+TEST_CASE("perplexity: MindSpore's numbers") {
+  nn::Perplexity all, ignoring{0};
+  CHECK_THROWS_AS(all.eval(), RuntimeError);
+  update(all, two_classes(), two_labels());
+  update(ignoring, two_classes(), two_labels());
+  CHECK(all.eval() == doctest::Approx(2.2314431669));
+  CHECK(ignoring.eval() == doctest::Approx(1.82574));
+}
+
+TEST_CASE("perplexity: sequences, impossible words, and nothing left to count") {
+  nn::Perplexity perplexity{-1};
+  update(perplexity, Floats{{1, 3, 2}, {0.2f, 0.5f, 0.3f, 0.1f, 0.9f, 0.6f}}, Ints{{1, 3}, {1, 0, 1}});
+  CHECK(perplexity.eval() == doctest::Approx(2.2314431669));
+  perplexity.clear();
+  update(perplexity, Floats{{1, 2}, {0, 1}}, Ints{{1}, {0}});
+  CHECK(perplexity.eval() == doctest::Approx(1e10));
+  update(perplexity, Floats{{1, 2}, {NAN, 1}}, Ints{{1}, {0}});
+  CHECK(std::isnan(perplexity.eval()));
+  perplexity.clear();
+  update(perplexity, Floats{{1, 2}, {0.5f, 0.5f}}, Ints{{1}, {-1}});
+  CHECK_THROWS_AS(perplexity.eval(), RuntimeError);
+}
+
+TEST_CASE("perplexity: what it refuses counts nothing") {
+  nn::Perplexity perplexity;
+  CHECK_THROWS_WITH_AS(update(perplexity, two_classes(), Ints{{3}, {1, 0, 2}}),
+                       "Perplexity got the label 2 at place 2, the classes are 0 to 1.", ValueError);
+  CHECK_THROWS_AS(update(perplexity, two_classes(), Ints{{3}, {1, 0, -1}}), ValueError);
+  CHECK_THROWS_AS(update(perplexity, two_classes(), Floats{{3}, {1, 0, 0.5f}}), ValueError);
+  CHECK_THROWS_AS(update(perplexity, two_classes(), Ints{{2}, {1, 0}}), ValueError);
+  CHECK_THROWS_AS(update(perplexity, Ints{{1, 2}, {0, 1}}, Ints{{1}, {1}}), ValueError);
+  CHECK_THROWS_AS(perplexity.eval(), RuntimeError);
+}

@@ -1,0 +1,48 @@
+// Labels among the k largest predictions.
+#include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
+
+#include "support.hpp"
+
+using namespace tenon;
+using namespace batches;
+
+namespace {
+Floats five_classes() {
+  return {{3, 5}, {0.2f, 0.5f, 0.3f, 0.6f, 0.2f, 0.1f, 0.35f, 0.5f, 0.2f, 0, 0.9f, 0.6f, 0.2f, 0.01f, 0.3f}};
+}
+double share_of(int k, const Floats& prediction, const Ints& label) {
+  nn::TopKCategoricalAccuracy metric{k};
+  update(metric, prediction, label);
+  return metric.eval();
+}
+}  // namespace
+
+TEST_CASE("top k: MindSpore's numbers, with class numbers and one-hot labels") {
+  const double expected[]{0, 1.0 / 3, 2.0 / 3, 2.0 / 3, 1, 1};
+  const Ints label{{3}, {2, 0, 1}}, one_hot{{3, 5}, {0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0}};
+  for (const int k : {1, 2, 3, 5, 6}) {
+    CAPTURE(k);
+    CHECK(share_of(k, five_classes(), label) == doctest::Approx(expected[k - 1]));
+    CHECK(share_of(k, five_classes(), one_hot) == doctest::Approx(expected[k - 1]));
+  }
+}
+
+TEST_CASE("top k: the first of equal predictions counts as the larger one, NaN and unknown classes are wrong") {
+  const Floats equal{{1, 3}, {1, 1, 1}};
+  CHECK(share_of(1, equal, {{1}, {0}}) == 1);
+  CHECK(share_of(1, equal, {{1}, {1}}) == 0);
+  CHECK(share_of(2, equal, {{1}, {1}}) == 1);
+  CHECK(share_of(3, {{1, 3}, {1, NAN, 1}}, {{1}, {1}}) == 0);
+  CHECK(share_of(3, equal, {{1}, {3}}) == 0);
+  CHECK(share_of(3, equal, {{1}, {-1}}) == 0);
+}
+
+TEST_CASE("top k: what it refuses") {
+  CHECK_THROWS_WITH_AS(nn::TopKCategoricalAccuracy{0}, "TopKCategoricalAccuracy needs a k of 1 or more, got 0.",
+                       ValueError);
+  nn::Top5CategoricalAccuracy metric;
+  CHECK_THROWS_AS(metric.eval(), RuntimeError);
+  CHECK_THROWS_AS(update(metric, Floats{{1, 2, 1}, {0, 1}}, Ints{{1, 1}, {0}}), ValueError);
+  CHECK_THROWS_AS(update(metric, five_classes(), Ints{{2}, {0, 1}}), ValueError);
+  CHECK_THROWS_AS(metric.eval(), RuntimeError);
+}
