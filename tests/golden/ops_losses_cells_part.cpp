@@ -4,6 +4,7 @@
 #include <tenon/nn/loss/bce_with_logits.hpp>
 #include <tenon/nn/loss/cosine_embedding.hpp>
 #include <tenon/nn/loss/cross_entropy.hpp>
+#include <tenon/nn/loss/ctc.hpp>
 #include <tenon/nn/loss/dice.hpp>
 #include <tenon/nn/loss/focal.hpp>
 #include <tenon/nn/loss/hinge_embedding.hpp>
@@ -14,6 +15,7 @@
 #include <tenon/nn/loss/smooth_l1.hpp>
 #include <tenon/nn/loss/soft_margin.hpp>
 #include <tenon/ops/structural.hpp>
+#include <tenon/ops/transpose.hpp>
 
 #include "../support/both_modes.hpp"
 #include "ops.hpp"
@@ -91,4 +93,14 @@ const Group classes("classes", [] {
   check_in_both_modes(
       "focal", [](const auto& a, const auto& b) { return nn::FocalLoss<>{}(a, ops::squeeze<1>(b)); }, logits,
       In<std::int32_t, Shape<6, 1>>{"labels"});
+});
+
+const Group sequences("sequences", [] {
+  const In<std::int32_t, Shape<3>> frames{"input_lengths"}, lengths{"target_lengths"};
+  check_loss(
+      "ctc",
+      []<Reduction r>(const auto& x, const auto& target, const auto& frames, const auto& lengths) {
+        return nn::CTCLoss<r>{}(ops::transpose<1, 0, 2>(x), target, frames, lengths);
+      },
+      In<float, Shape<8, 3, 5>>{"log_probs"}, In<std::int32_t, Shape<3, 4>>{"targets"}, frames, lengths);
 });

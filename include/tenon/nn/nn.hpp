@@ -21,6 +21,7 @@
 #include <tenon/nn/loss/class_labels.hpp>
 #include <tenon/nn/loss/cosine_embedding.hpp>
 #include <tenon/nn/loss/cross_entropy.hpp>
+#include <tenon/nn/loss/ctc.hpp>
 #include <tenon/nn/loss/dice.hpp>
 #include <tenon/nn/loss/focal.hpp>
 #include <tenon/nn/loss/hinge_embedding.hpp>
