@@ -56,11 +56,11 @@ for block in "$work"/CONTRIBUTING-*; do
   elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
   elif grep -q 'struct StopAtStep' "$block"; then mv "$block" "$overlay/train/callback/stop_at_step.hpp"
   elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/optim/lion.hpp"
-  elif grep -q 'struct HuberLoss ' "$block"; then mv "$block" "$overlay/nn/loss/huber.hpp"
+  elif grep -q 'struct LogCoshLoss ' "$block"; then mv "$block" "$overlay/nn/loss/log_cosh.hpp"
   elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/metric/mean_absolute_error.hpp"
   elif grep -q 'struct SkipMaker ' "$block"; then mv "$block" "$overlay/dataset/skip.hpp"
   elif grep -q 'TEST_CASE("lion' "$block"; then mv "$block" "$work/tests/ops/lion.cpp"
-  elif grep -q 'TEST_CASE("huber' "$block"; then mv "$block" "$work/tests/ops/huber.cpp"
+  elif grep -q 'TEST_CASE("log cosh' "$block"; then mv "$block" "$work/tests/ops/log_cosh.cpp"
   elif grep -q 'TEST_CASE("mean absolute' "$block"; then mv "$block" "$work/tests/ops/mean_absolute_error.cpp"
   elif grep -q 'TEST_CASE("skip' "$block"; then mv "$block" "$work/tests/ops/skip.cpp"
   elif grep -q 'long lines_of' "$block"; then mv "$block" "$overlay/io/lines.hpp"
@@ -72,13 +72,13 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #include <tenon/ops/hardtanh.hpp>
 #include <tenon/dataset/skip.hpp>
 #include <tenon/io/lines.hpp>
-#include <tenon/nn/loss/huber.hpp>
+#include <tenon/nn/loss/log_cosh.hpp>
 #include <tenon/nn/optim/lion.hpp>
 #include <tenon/nn/metric/mean_absolute_error.hpp>
 #include <tenon/nn/scale.hpp>
 #include <tenon/train/callback/stop_at_step.hpp>
 #include "hardtanh.cpp"
-#include "huber.cpp"
+#include "log_cosh.cpp"
 #include "lion.cpp"
 #include "mean_absolute_error.cpp"
 #include "scale.cpp"

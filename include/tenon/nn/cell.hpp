@@ -87,6 +87,15 @@ struct Cell {
       return Wrong::corrected;
     }
   }
+  template <class X, class Y, class Z, class W>
+  constexpr auto operator()(const X& x, const Y& y, const Z& z, const W& w,
+                            std::source_location at = std::source_location::current()) const {
+    if constexpr (Checked<X, Y, Z, W>::ok) return call(at, x, y, z, w);
+    else {
+      using Wrong = Mistake<Checked<X, Y, Z, W>>;
+      return Wrong::corrected;
+    }
+  }
   template <class Me = Self>
   constexpr auto operator()() const {
     using Wrong = Mistake<tenon::detail::WithoutArguments<Me>>;

@@ -14,6 +14,7 @@
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/constant.hpp>
 #include <tenon/ops/conv2d.hpp>
+#include <tenon/ops/ctc_loss.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/dropout.hpp>
 #include <tenon/ops/elementwise.hpp>

@@ -9,6 +9,7 @@
 #include <tenon/kernel/reference/constant.hpp>
 #include <tenon/kernel/reference/conv.hpp>
 #include <tenon/kernel/reference/copy.hpp>
+#include <tenon/kernel/reference/ctc_loss.hpp>
 #include <tenon/kernel/reference/dropout.hpp>
 #include <tenon/kernel/reference/elementwise.hpp>
 #include <tenon/kernel/reference/full_like.hpp>

@@ -1,0 +1,30 @@
+// Binary cross entropy behind a sigmoid as a loss.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/weight.hpp>
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/neg.hpp>
+#include <tenon/ops/softplus.hpp>
+#include <tenon/ops/sub.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// -w (p y ln s(x) + (1 - y) ln(1 - s(x))) with the sigmoid s, the mean over all elements by default. Computed as
+/// w (p y softplus(-x) + (1 - y) softplus(x)), which neither overflows nor loses digits.
+///
+/// logits      x, any finite number; floating-point
+/// target      y in 0 .. 1; a shape that broadcasts, the same dtype
+/// Weight      w, a table whose shape broadcasts to the result, or NoWeight
+/// PosWeight   p, another, mostly one number per class: above 1 it finds more of the positives
+/// result      a number, or the elements with Reduction::none
+/// source      MindSpore nn.BCEWithLogitsLoss, PyTorch's BCEWithLogitsLoss
+template <Reduction reduction = Reduction::mean, class Weight = NoWeight, class PosWeight = NoWeight>
+struct BCEWithLogitsLoss : Cell<BCEWithLogitsLoss<reduction, Weight, PosWeight>> {
+  constexpr auto construct(const ops::Operand auto& logits, const auto& target) const {
+    const auto positive = ops::mul(target, ops::softplus(ops::neg(logits)));
+    const auto negative = ops::mul(1 - target, ops::softplus(logits));
+    return reduced<reduction>(weighted<Weight>(weighted<PosWeight>(positive) + negative));
+  }
+};
+
+}  // namespace tenon::nn

@@ -1,0 +1,30 @@
+// Overlap of a predicted and a true region as a loss.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/div.hpp>
+#include <tenon/ops/mul.hpp>
+#include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/square.hpp>
+#include <tenon/ops/sub.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// 1 - (2 Σ x y + smooth) / (Σ x² + Σ y² + smooth), sums over all elements of the batch.
+///
+/// prediction  x, probabilities; floating-point
+/// target      y, 0 or 1; the same shape and dtype
+/// smooth      above 0, in the type: what two empty regions agree by
+/// result      a number
+/// source      MindSpore nn.DiceLoss; Milletari and others, arXiv 1606.04797
+template <Scalar auto smooth = 1e-5f>
+struct DiceLoss : Cell<DiceLoss<smooth>> {
+  static_assert(smooth > 0, "DiceLoss needs a smooth above 0, or two empty regions give 0 / 0");
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
+    const auto common = ops::reduce_sum(ops::mul(prediction, target));
+    const auto both = ops::reduce_sum(ops::square(prediction)) + ops::reduce_sum(ops::square(target));
+    return 1 - (2 * common + smooth) / (both + smooth);
+  }
+};
+
+}  // namespace tenon::nn

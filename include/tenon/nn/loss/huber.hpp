@@ -1,0 +1,27 @@
+// Huber's error as a loss: squared where it is small, absolute where it is large.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/reduction.hpp>
+#include <tenon/ops/abs.hpp>
+#include <tenon/ops/minimum.hpp>
+#include <tenon/ops/mul.hpp>
+#include <tenon/ops/sub.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// With d = |prediction - target|:  d² / 2 up to delta, delta (d - delta / 2) beyond; the mean by default.
+///
+/// prediction, target  shapes that broadcast; one floating-point dtype
+/// delta       above 0, in the type: `HuberLoss<Reduction::mean, 0.5f>`
+/// result      a number, or the elements with Reduction::none
+/// source      Huber 1964; MindSpore nn.HuberLoss, PyTorch's HuberLoss
+template <Reduction reduction = Reduction::mean, Scalar auto delta = 1>
+struct HuberLoss : Cell<HuberLoss<reduction, delta>> {
+  static_assert(delta > 0, "HuberLoss needs a delta above 0");
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
+    const auto d = ops::abs(ops::sub(prediction, target)), near = ops::minimum(d, delta);
+    return reduced<reduction>(near * (d - near * 0.5f));
+  }
+};
+
+}  // namespace tenon::nn

@@ -1,0 +1,28 @@
+// Absolute error as a loss, smooth where it is small.
+#pragma once
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/reduction.hpp>
+#include <tenon/ops/abs.hpp>
+#include <tenon/ops/div.hpp>
+#include <tenon/ops/minimum.hpp>
+#include <tenon/ops/sub.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// With d = |prediction - target|:  d² / (2 beta) up to beta, d - beta / 2 beyond; the mean by default.
+///
+/// prediction, target  shapes that broadcast; one floating-point dtype
+/// beta        above 0, in the type: `SmoothL1Loss<Reduction::mean, 0.5f>`. PyTorch takes 0, too: that is L1Loss
+/// result      a number, or the elements with Reduction::none
+/// source      MindSpore nn.SmoothL1Loss, whose default reduction is none; PyTorch's SmoothL1Loss. It is HuberLoss with
+///             delta = beta, divided by beta
+template <Reduction reduction = Reduction::mean, Scalar auto beta = 1>
+struct SmoothL1Loss : Cell<SmoothL1Loss<reduction, beta>> {
+  static_assert(beta > 0, "SmoothL1Loss needs a beta above 0; without a smooth part it is L1Loss");
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
+    const auto d = ops::abs(ops::sub(prediction, target)), near = ops::minimum(d, beta);
+    return reduced<reduction>(near / beta * (d - near * 0.5f));
+  }
+};
+
+}  // namespace tenon::nn
