@@ -29,8 +29,9 @@ inline std::vector<double> warmup_lr(double learning_rate, long total_step, long
 }
 
 /// Another schedule behind a warm-up: in the first `steps` steps the rate rises in equal steps to what the schedule
-/// begins with, (step + 1) / (steps + 1) of it, then the schedule begins: `nn::WarmUpThen(500, nn::CosineDecayLR(0, 3e-4,
-/// 10000))`. No step has a rate of 0. Throws ValueError for less than 1 step.
+/// begins with, (step + 1) / (steps + 1) of it, then the schedule begins:
+/// `nn::WarmUpThen(500, nn::CosineDecayLR(0, 3e-4, 10000))`. No step has a rate of 0. Throws ValueError for less than 1
+/// step.
 template <class Schedule>
 class WarmUpThen {
  public:
