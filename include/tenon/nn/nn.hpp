@@ -53,6 +53,7 @@
 #include <tenon/nn/multi_head_attention.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/adam_weight_decay.hpp>
+#include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 #include <tenon/nn/optim/momentum.hpp>
 #include <tenon/nn/optim/optimizer.hpp>

@@ -158,7 +158,9 @@ struct TrainStepIn {
     int flag = -1;
     if constexpr (precision.drops_overflow)
       each_gradient([&](int e, int, int g) { flag = append_check(b, e, flag, g); });
-    each_gradient([&](int e, int parameter, int g) { append_update<Net, Optimizer>(b, e, parameter, g, flag); });
+    nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
+    each_gradient([&](int, int, int g) { clip.see(b, g); });
+    each_gradient([&](int e, int parameter, int g) { append_update<Net, Optimizer>(b, e, parameter, g, clip, flag); });
   }
   // The gradient of the loss with respect to itself: 1, or the loss scale.
   static constexpr int seed_of(Builder& b, Dtype loss) {
@@ -205,11 +207,14 @@ struct UpdateStep {
       for (int e = 0; e < b.entry_count; ++e)
         if (entries[e].trainable)
           flag = append_check(b, e, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
+    nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
+    for (int e = 0; e < b.entry_count; ++e)
+      if (entries[e].trainable) clip.see(b, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
     for (int e = 0; e < b.entry_count; ++e) {
       if (!entries[e].trainable) continue;
       const int parameter = b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e));
       const int gradient = b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e));
-      append_update<Net, Optimizer>(b, e, parameter, gradient, flag);
+      append_update<Net, Optimizer>(b, e, parameter, gradient, clip, flag);
     }
     return b;
   }

@@ -3,7 +3,6 @@
 #include <array>
 
 #include <tenon/core/spread.hpp>
-#include <tenon/nn/metric/loss.hpp>
 #include <tenon/train/busy.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/checked.hpp>
@@ -338,7 +337,7 @@ class Model {
     if (in) run.in_fit = true, run.epoch_num = in->epoch_num, run.cur_epoch_num = in->cur_epoch_num;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
-    nn::Loss eval_loss;
+    double losses = 0;
     const double start = detail::now();
     list.template tell<detail::Begin>();
     list.template tell<detail::EpochBegin>();
@@ -351,14 +350,14 @@ class Model {
         [&](const auto& row) {
           const AnyTensor label = row[dataset::Row<Columns>::count - 1];
           detail::spread([&](auto&... m) { (detail::update_metric(m, run.net_outputs, label), ...); }, metrics_);
-          if (in) eval_loss.update(run.net_outputs.front());
+          if (in) losses += run.loss();
         });
     run.epoch_seconds = detail::now() - start;
     detail::spread([&](auto&... m) { (detail::add_metric(result, m), ...); }, metrics_);
     run.metrics = &result;
     list.template tell<detail::EpochEnd>();
     list.template tell<detail::End>();
-    if (in) result.add("eval_loss", eval_loss.eval());
+    if (in) result.add("eval_loss", losses / double(run.cur_step_num));
   }
 
   // `results` is a tuple of references to tensors, one per output.

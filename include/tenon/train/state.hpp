@@ -4,6 +4,7 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
 
@@ -48,10 +49,11 @@ constexpr int append_check(Builder& b, int entry, int flag, int gradient) {
   return flag;
 }
 
-/// Appends the optimizer's update of one parameter. It waits for `flag` and does not happen if that is set; -1: no
-/// flag.
-template <class Net, class Optimizer>
-constexpr void append_update(Builder& b, int entry, int parameter, int gradient, int flag = -1) {
+/// Appends the optimizer's update of one parameter, with the gradient as `clip` leaves it. It waits for `flag` and does
+/// not happen if that is set; -1: no flag.
+template <class Net, class Optimizer, nn::Clipping clipping>
+constexpr void append_update(Builder& b, int entry, int parameter, int gradient, nn::detail::TracedClip<clipping>& clip,
+                             int flag) {
   using Layout = StateLayout<Net, Optimizer>;
   int slot[nn::max_slots]{};
   b.scope = entry;
@@ -60,6 +62,8 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
     slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims,
                      std::uint64_t(Layout::table.slot[entry][s]));
   int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
+  numbers = clip.numbers(b, numbers, gradient);
+  gradient = clip.gradient(b, gradient);
   if (flag >= 0) numbers = b.template call<ops::Guard>(NoConfig{}, numbers, flag);
   Optimizer::update(b, parameter, gradient, slot, numbers);
   b.scope = 0;
@@ -82,6 +86,7 @@ class TrainState {
   long step() const { return long(random()[1]); }
   void advance() { ++random()[1]; }
   float& loss_scale() const { return *reinterpret_cast<float*>(data() + loss_scale_state); }
+  float& gradient_clip() const { return *reinterpret_cast<float*>(data() + gradient_clip_state); }
   std::int32_t& overflow() const { return *reinterpret_cast<std::int32_t*>(data() + overflow_state); }
 
  private:

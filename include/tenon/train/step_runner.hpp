@@ -220,10 +220,20 @@ class StepRunner {
   // What the optimizer and the loss scale have for this step. Steps without an update do not count for the optimizer.
   void write_numbers(const Optimizer& optimizer) {
     if constexpr (precision.scales_loss) state_.loss_scale() = scale_.value(), state_.overflow() = 0;
+    if constexpr (constexpr auto clipping = nn::detail::clipping_of<Optimizer>; clipping != nn::Clipping::none) {
+      // elements are compared before the update divides them by the loss scale, norms behind that
+      state_.gradient_clip() = optimizer.largest();
+      if (clipping == nn::Clipping::by_value) state_.gradient_clip() *= optimizer.loss_scale * gradient_factor();
+    }
     rules_.each(optimizer, state_.step() - scale_.skipped(), [&](int e, nn::Numbers n) {
       if constexpr (precision.drops_overflow) n.gradient_scale() /= scale_.value();
       std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n);
     });
+  }
+  // What the loss scale has made of gradients that updates divide by it.
+  float gradient_factor() const {
+    if constexpr (precision.drops_overflow) return scale_.value();
+    else return 1;
   }
   // A function of its own, for its registers would be saved in front of unrolled code, too.
   template <class... X>

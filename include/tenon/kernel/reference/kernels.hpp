@@ -5,6 +5,7 @@
 #include <tenon/kernel/reference/batch_norm.hpp>
 #include <tenon/kernel/reference/broadcast.hpp>
 #include <tenon/kernel/reference/cast.hpp>
+#include <tenon/kernel/reference/clip.hpp>
 #include <tenon/kernel/reference/concat.hpp>
 #include <tenon/kernel/reference/constant.hpp>
 #include <tenon/kernel/reference/conv.hpp>

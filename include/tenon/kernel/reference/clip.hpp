@@ -1,0 +1,39 @@
+// Clipping of gradients: sums of squares, and numbers of an update that are scaled by the norm.
+#pragma once
+#include <cmath>
+
+#include <tenon/kernel/reference/index.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct SumOfSquares;
+struct ClipNumbers;
+}  // namespace ops
+
+template <>
+struct Kernel<Reference, ops::SumOfSquares> : kernel::reference::Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    double sum = 0;
+    for (long i = 0; i < Call::operand(0).count(a.n); ++i) {
+      const double x = static_cast<double>(a.operand<typename Call::template Operand<0>>(0)[i]);
+      sum += x * x;
+    }
+    *a.result<double>() = sum;
+  }
+};
+template <>
+struct Kernel<Reference, ops::ClipNumbers> : kernel::reference::Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    const double scale = static_cast<double>(a.operand<float>(0)[2]), norm = std::sqrt(*a.operand<double>(1)) * scale,
+                 most = static_cast<double>(*a.operand<float>(2));
+    for (long i = 0; i < Call::result.count(1); ++i)
+      a.result<float>()[i] = i == 2 && norm > most ? static_cast<float>(scale * most / norm) : a.operand<float>(0)[i];
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END

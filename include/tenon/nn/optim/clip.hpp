@@ -1,0 +1,116 @@
+// Gradient clipping: optimizers whose gradients are cut off or scaled down before the update.
+#pragma once
+#include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/ops/clip_norm.hpp>
+#include <tenon/ops/maximum.hpp>
+#include <tenon/ops/minimum.hpp>
+#include <tenon/ops/neg.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// What a clipping optimizer does with gradients.
+enum class Clipping { none, by_value, by_norm, by_global_norm };
+
+namespace detail {
+template <class O>
+inline constexpr Clipping clipping_of = Clipping::none;
+template <class O>
+requires requires { O::clipping; }
+inline constexpr Clipping clipping_of<O> = O::clipping;
+}  // namespace detail
+
+/// An optimizer that scales all gradients of a step by one factor if the norm of all of them together is larger than
+/// max_norm: `nn::ClipByGlobalNorm{nn::Adam{.learning_rate = 1e-3}, 1.0f}`.
+///
+///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all trained parameters, in double
+///
+/// The norm is that of gradients whose loss scale is divided out, without weight decay. A NaN or an infinity in a
+/// gradient is not hidden. A Model throws ValueError unless max_norm is above 0.
+/// Source: Pascanu et al., arXiv 1211.5063; MindSpore clip_by_global_norm (PyTorch's clip_grad_norm_ adds 1e-6 to the
+/// norm).
+template <Optimizer O>
+struct ClipByGlobalNorm : O {
+  float max_norm;
+
+  static constexpr Clipping clipping = Clipping::by_global_norm;
+  float largest() const { return max_norm; }
+  void check() const {
+    O::check();
+    check_positive("ClipByGlobalNorm", "max_norm", max_norm);
+  }
+};
+template <class O>
+ClipByGlobalNorm(O, float) -> ClipByGlobalNorm<O>;
+
+/// The same for the gradient of each parameter by itself. Source: MindSpore clip_by_norm.
+template <Optimizer O>
+struct ClipByNorm : O {
+  float max_norm;
+
+  static constexpr Clipping clipping = Clipping::by_norm;
+  float largest() const { return max_norm; }
+  void check() const {
+    O::check();
+    check_positive("ClipByNorm", "max_norm", max_norm);
+  }
+};
+template <class O>
+ClipByNorm(O, float) -> ClipByNorm<O>;
+
+/// An optimizer that brings each element of a gradient into [-max_value, max_value]; NaN stays NaN. Source: PyTorch
+/// clip_grad_value_.
+template <Optimizer O>
+struct ClipByValue : O {
+  float max_value;
+
+  static constexpr Clipping clipping = Clipping::by_value;
+  float largest() const { return max_value; }
+  void check() const {
+    O::check();
+    check_positive("ClipByValue", "max_value", max_value);
+  }
+};
+template <class O>
+ClipByValue(O, float) -> ClipByValue<O>;
+
+namespace detail {
+/// What clipping adds to a step while it is traced: sums of squares of the gradients, and what becomes of each.
+template <Clipping clipping>
+class TracedClip {
+ public:
+  /// Takes note of a gradient, in the order of the parameters.
+  constexpr void see(Builder& b, int gradient) {
+    if constexpr (clipping == Clipping::by_global_norm) {
+      const int own = b.template call<ops::SumOfSquares>(NoConfig{}, gradient);
+      sum_ = sum_ < 0 ? own : b.template call<ops::Add>(NoConfig{}, sum_, own);
+    }
+  }
+  /// The gradient as the update gets it.
+  constexpr int gradient(Builder& b, int gradient) {
+    if constexpr (clipping == Clipping::by_value) {
+      const Dtype dtype = b.nodes[std::size_t(gradient)].type.dtype;
+      int most = largest(b);
+      if (dtype != Dtype::float32) most = b.template call<ops::Cast>(ops::Cast::Config{dtype}, most);
+      const int least = b.template call<ops::Neg>(NoConfig{}, most);
+      gradient = b.template call<ops::Minimum>(NoConfig{}, gradient, most);
+      return b.template call<ops::Maximum>(NoConfig{}, gradient, least);
+    } else return gradient;
+  }
+  /// The numbers of its update.
+  constexpr int numbers(Builder& b, int numbers, int gradient) {
+    int sum = sum_;
+    if constexpr (clipping == Clipping::by_norm) sum = b.template call<ops::SumOfSquares>(NoConfig{}, gradient);
+    if constexpr (clipping == Clipping::by_norm || clipping == Clipping::by_global_norm)
+      return b.template call<ops::ClipNumbers>(NoConfig{}, numbers, sum, largest(b));
+    else return numbers;
+  }
+
+ private:
+  static constexpr int largest(Builder& b) {
+    return b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, std::uint64_t(gradient_clip_state));
+  }
+  int sum_ = -1;
+};
+}  // namespace detail
+
+}  // namespace tenon::nn

@@ -1,0 +1,29 @@
+// The operators that clip the gradients of a training by their norm.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/graph/guard.hpp>
+#include <tenon/kernel/cpu/optimizer/clip_numbers.hpp>
+#include <tenon/kernel/cpu/reduce/sum_of_squares.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Where in the training state the largest norm, or the largest element, that a clipped gradient may have is found
+/// (float).
+inline constexpr long gradient_clip_state = 32;
+
+namespace ops {
+/// The sum of the squares of all elements, in float64. Not for users.
+struct SumOfSquares : Operator<SumOfSquares, "SumOfSquares"> {
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes&, const NoConfig&, Sentence&) { return {{}, 0, Dtype::float64}; }
+};
+/// The numbers of an update (operand 0) with what gradients are multiplied with (nn::Numbers::gradient_scale) made
+/// smaller, if need be, so that a sum of squares (operand 1) of gradients belongs to a norm of at most operand 2. Not
+/// for users.
+struct ClipNumbers : Operator<ClipNumbers, "ClipNumbers"> {
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+};
+}  // namespace ops
+
+}  // namespace tenon

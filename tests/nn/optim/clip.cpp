@@ -1,0 +1,153 @@
+// Gradient clipping: by value, by norm, by global norm; the formulas, both modes, loss scales, what is refused.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <tenon/nn/optim/adam.hpp>
+#include <tenon/nn/optim/clip.hpp>
+#include <tenon/nn/optim/sgd.hpp>
+#include <tenon/train/amp.hpp>
+#include <tenon/train/checkpoint.hpp>
+
+#include "../../train/small.hpp"
+
+using namespace small;
+
+namespace {
+using Values = std::vector<std::vector<double>>;
+Values values_of(const auto& net) {
+  Values all;
+  for (const io::NamedTensor& one : named_parameters(net)) {
+    const auto* const data = static_cast<const float*>(one.tensor.data);
+    all.emplace_back(data, data + one.tensor.count());
+  }
+  return all;
+}
+auto ten_at_once() { return samples(10) | dataset::batch(10); }
+nn::SGD plain() { return {.learning_rate = 1.0f}; }
+
+/// The parameters after one step.
+template <class N = Net, class O>
+Values after_a_step(Mode mode, const O& optimizer) {
+  set_context({.mode = mode, .seed = 4});
+  N net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer);
+  model.train(1, ten_at_once());
+  return values_of(net);
+}
+Values before_it() {
+  set_context({.seed = 4});
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, plain());
+  return values_of(net);
+}
+/// The gradients: with a learning rate of 1 they are what a step takes away.
+Values gradients() {
+  Values p = before_it();
+  const Values q = after_a_step(Mode::graph, plain());
+  for (std::size_t i = 0; i < p.size(); ++i)
+    for (std::size_t k = 0; k < p[i].size(); ++k) p[i][k] -= q[i][k];
+  return p;
+}
+double norm_of(const std::vector<double>& v) {
+  double sum = 0;
+  for (const double x : v) sum += x * x;
+  return std::sqrt(sum);
+}
+/// Compares a clipped step with parameters less f(gradient of parameter i)[k].
+template <class O, class F>
+void check_step(const O& optimizer, F clipped) {
+  const Values p = before_it(), g = gradients(), graph = after_a_step(Mode::graph, optimizer),
+               pynative = after_a_step(Mode::pynative, optimizer);
+  CHECK(graph == pynative);
+  for (std::size_t i = 0; i < p.size(); ++i)
+    for (std::size_t k = 0; k < p[i].size(); ++k) CHECK(std::fabs(graph[i][k] - (p[i][k] - clipped(g[i], k))) < 3e-7);
+}
+/// Has a parameter that construct does not use.
+struct Idle : nn::Cell<Idle> {
+  nn::Dense<3, 2> fc;
+  nn::Dense<3, 2> idle;
+  constexpr auto construct(auto x) const { return fc(x); }
+};
+}  // namespace
+
+TEST_CASE("by global norm: one factor for all") {
+  double all = 0;
+  for (const auto& g : gradients()) all += norm_of(g) * norm_of(g);
+  const double norm = std::sqrt(all), most = norm / 3;
+  check_step(nn::ClipByGlobalNorm{plain(), float(most)},
+             [&](const std::vector<double>& g, std::size_t k) { return g[k] * most / norm; });
+}
+TEST_CASE("by norm: a factor for each parameter") {
+  const double most = norm_of(gradients()[0]) / 2;
+  check_step(nn::ClipByNorm{plain(), float(most)},
+             [&](const std::vector<double>& g, std::size_t k) { return g[k] * most / std::max(norm_of(g), most); });
+}
+TEST_CASE("by value: each element") {
+  double largest = 0;
+  for (const auto& g : gradients())
+    for (const double x : g) largest = std::max(largest, std::fabs(x));
+  const double most = largest / 2;
+  check_step(nn::ClipByValue{plain(), float(most)},
+             [&](const std::vector<double>& g, std::size_t k) { return std::clamp(g[k], -most, most); });
+}
+TEST_CASE("what is not reached changes no bit") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const Values unclipped = after_a_step(mode, plain());
+    CHECK(after_a_step(mode, nn::ClipByGlobalNorm{plain(), 1e6f}) == unclipped);
+    CHECK(after_a_step(mode, nn::ClipByNorm{plain(), 1e6f}) == unclipped);
+    CHECK(after_a_step(mode, nn::ClipByValue{plain(), 1e6f}) == unclipped);
+  }
+}
+TEST_CASE("a training with Adam: both modes, one thread and two, equal bits") {
+  std::string expected;
+  for (const int threads : {1, 2})
+    for (const Mode mode : {Mode::graph, Mode::pynative}) {
+      set_context({.mode = mode, .num_threads = threads, .seed = 4});
+      Net net;
+      Model model(net, nn::SoftmaxCrossEntropyWithLogits{},
+                  nn::ClipByGlobalNorm{nn::Adam{.learning_rate = 0.01f, .weight_decay = 0.1f}, 0.1f});
+      model.train(3, samples(200) | dataset::batch(64));
+      if (expected.empty()) expected = bits(net);
+      CHECK(bits(net) == expected);
+    }
+  set_context({.num_threads = 1});
+}
+TEST_CASE("with a loss scale the unscaled gradients are compared") {
+  for (const bool by_value : {false, true}) {
+    std::string expected;
+    for (const float scale : {1.0f, 1024.0f})
+      for (const Mode mode : {Mode::graph, Mode::pynative}) {
+        set_context({.mode = mode, .seed = 4});
+        Net net;
+        const auto train = [&](auto optimizer) {
+          Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, amp<AmpLevel::O2>,
+                      FixedLossScaleManager<true>{.loss_scale = scale});
+          model.train(2, ten_at_once());
+        };
+        if (by_value) train(nn::ClipByValue{plain(), 0.03f});
+        else train(nn::ClipByGlobalNorm{plain(), 0.05f});
+        if (expected.empty()) expected = bits(net);
+        CHECK(bits(net) == expected);  // powers of two leave the bits alone
+      }
+  }
+}
+TEST_CASE("a parameter without a gradient") {
+  const Values graph = after_a_step<Idle>(Mode::graph, nn::ClipByGlobalNorm{plain(), 0.01f});
+  CHECK(graph == after_a_step<Idle>(Mode::pynative, nn::ClipByGlobalNorm{plain(), 0.01f}));
+}
+TEST_CASE("what is refused, and a NaN that is not hidden") {
+  for (const float most : {0.0f, -1.0f, std::numeric_limits<float>::infinity()}) {
+    Net net;
+    CHECK_THROWS_AS(Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::ClipByGlobalNorm{plain(), most}), ValueError);
+    CHECK_THROWS_AS(Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::ClipByNorm{plain(), most}), ValueError);
+    CHECK_THROWS_AS(Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::ClipByValue{plain(), most}), ValueError);
+  }
+  std::vector<double> x(40, 1.0);
+  CHECK(kernel::sum_of_squares(x.data(), 37) == 37.0);
+  x[35] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(std::isnan(kernel::sum_of_squares(x.data(), 37)));
+  CHECK(kernel::sum_of_squares(x.data(), 0) == 0.0);
+}
