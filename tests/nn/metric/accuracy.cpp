@@ -41,6 +41,14 @@ TEST_CASE("accuracy: places behind the axis of the classes are samples") {
   accuracy.update(view(prediction, {1, 2, 1, 3}), view(one_hot, {1, 2, 1, 3}));
   CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
   static_assert(judged({{dyn, 5, 2, 3}, 4, Dtype::float32}, {{dyn, 2, 3}, 3, Dtype::int32}));
+  std::vector<double> largest(12);  // [2, 3, 2] with classes 2, 0 and 1, 2
+  for (const std::size_t at : {4, 1, 8, 11}) largest[at] = 1;
+  std::vector<std::int64_t> right{2, 0, 1, 2}, one_wrong{2, 0, 1, 1};
+  accuracy.clear();
+  accuracy.update(view(largest, {2, 3, 2}), view(right, {2, 2}));
+  CHECK(accuracy.eval() == 1);
+  accuracy.update(view(largest, {2, 3, 2}), view(one_wrong, {2, 2}));
+  CHECK(accuracy.eval() == 7.0 / 8);
   CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {1, 2, 3}), view(label, {3, 1})),
                        "Accuracy got predictions [1,2,3] and labels int32 [3,1], which must be int32 or int64 without "
                        "the axis of the classes, or one-hot like the predictions.",

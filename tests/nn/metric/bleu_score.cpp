@@ -26,6 +26,10 @@ TEST_CASE("BLEU: short sentences are punished, repeated words counted once, none
   CHECK(score(4, false, {pen}, {{pen}}) == 1);
   CHECK(score(1, false, {{"a", "b"}}, {{{"a", "b", "c", "d"}}}) == doctest::Approx(std::exp(-1)));
   CHECK(score(1, false, {{"a", "a", "a", "a"}}, {{{"a", "b", "c"}}}) == doctest::Approx(0.25));
+  // of two references that are equally near the first one's length counts
+  CHECK(score(1, false, {{"a", "b", "c"}}, {{{"a", "b"}, {"a", "b", "c", "d"}}}) == 1);
+  CHECK(score(1, false, {{"a", "b", "c"}}, {{{"a", "b", "c", "d"}, {"a", "b"}}}) ==
+        doctest::Approx(std::exp(-1.0 / 3)));
   CHECK(score(1, true, {{"a"}}, {{{"b"}}}) == 0);
   CHECK(score(4, false, {{"a", "b"}}, {{{"a", "b"}}}) == 0);  // it has no 4 words in a row
   CHECK(score(1, false, {{}}, {{{"a"}}}) == 0);

@@ -25,6 +25,26 @@ TEST_CASE("confusion matrix metric: MindSpore's numbers") {
   CHECK(std::isnan(rate(prevalence_threshold)));
 }
 
+TEST_CASE("confusion matrix metric: rates by hand, where all four counts differ") {
+  using enum nn::ConfusionRate;
+  const nn::ConfusionCounts counts{.true_positive = 6, .false_positive = 2, .true_negative = 10, .false_negative = 3};
+  const auto near = [&](nn::ConfusionRate wanted, double expected) {
+    CAPTURE(expected);
+    CHECK(counts.rate(wanted) == doctest::Approx(expected));
+  };
+  const double tpr = 6.0 / 9, tnr = 10.0 / 12, ppv = 6.0 / 8, npv = 10.0 / 13;
+  near(sensitivity, tpr), near(miss_rate, 1 - tpr);
+  near(specificity, tnr), near(fall_out, 1 - tnr);
+  near(precision, ppv), near(false_discovery_rate, 1 - ppv);
+  near(negative_predictive_value, npv), near(false_omission_rate, 1 - npv);
+  near(prevalence, 9.0 / 21), near(accuracy, 16.0 / 21), near(threat_score, 6.0 / 11);
+  near(f1_score, 2 * ppv * tpr / (ppv + tpr));
+  near(balanced_accuracy, (tpr + tnr) / 2), near(informedness, tpr + tnr - 1), near(markedness, ppv + npv - 1);
+  near(fowlkes_mallows_index, std::sqrt(ppv * tpr));
+  near(matthews_correlation_coefficient, std::sqrt((tpr + tnr - 1) * (ppv + npv - 1)));
+  near(prevalence_threshold, std::sqrt(1 - tnr) / (std::sqrt(tpr) + std::sqrt(1 - tnr)));
+}
+
 TEST_CASE("confusion matrix metric: without the first channel") {
   // class 1 alone: predicted 1, 0; true 1, 1
   CHECK(rate(nn::ConfusionRate::specificity, {.first_channel = false}) != 0.5);

@@ -3,9 +3,6 @@
 #include <string_view>
 
 #include <tenon/core/tensor/any_tensor.hpp>
-#if TENON_DEFINES
-#include <algorithm>
-#endif
 
 namespace tenon::inline TENON_ABI::nn::detail {
 
@@ -51,7 +48,9 @@ TENON_INLINE TensorType type_of_view(std::string_view metric, const AnyTensor& t
   return type;
 }
 TENON_INLINE void check_same_shape(std::string_view metric, const AnyTensor& prediction, const AnyTensor& target) {
-  if (!std::ranges::equal(prediction.shape(), target.shape()))
+  bool same = prediction.rank == target.rank;
+  for (int axis = 0; same && axis < target.rank; ++axis) same = prediction.extent[axis] == target.extent[axis];
+  if (!same)
     throw_error<ValueError>(metric, " needs a prediction and a target of one shape, got ",
                             shape_text(prediction.shape()), " and ", shape_text(target.shape()), ".");
 }
