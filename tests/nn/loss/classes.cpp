@@ -158,6 +158,19 @@ TEST_CASE("NLLLoss and CrossEntropyLoss: more axes than one in front of the clas
   check_loss<nn::CrossEntropyLoss<Reduction::mean, both, PerClass>>(x, label);
 }
 
+namespace {
+struct TwoClasses {
+  using shape = Shape<2>;
+  static constexpr float values[]{1, 2};
+};
+}  // namespace
+
+TEST_CASE("FocalLoss: the example of MindSpore's documentation, with weights") {
+  const auto x = tensor_of<float, Shape<3, 2>>({0.8f, 1.4f, 0.5f, 0.9f, 1.2f, 0.9f});
+  const nn::FocalLoss<Reduction::mean, 2, TwoClasses> loss;
+  CHECK(loss(x, tensor_of<std::int32_t, Shape<3>>({1, 1, 0})).item() == doctest::Approx(0.12516622).epsilon(1e-6));
+}
+
 TEST_CASE("FocalLoss: the definition; cross entropy for gamma = 0; what is certain has no gradient") {
   const nn::CrossEntropyLoss<Reduction::none> entropy;
   const auto e = entropy(logits, labels), zero = nn::FocalLoss<Reduction::none, 0>{}(logits, labels),

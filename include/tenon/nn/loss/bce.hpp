@@ -18,8 +18,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// target      y in 0 .. 1; a shape that broadcasts, the same dtype
 /// Weight      w, a table whose shape broadcasts to the result, or NoWeight
 /// result      a number, or the elements with Reduction::none
-/// limits      x and 1 - x count as 1e-12 (2^-14 in float16) below that, as in MindSpore, and then have no gradient:
-///             the largest loss is 27.6. PyTorch's is 100
+/// limits      x and 1 - x count as 1e-12 (2^-14 in float16) below that, and then have no gradient: the largest loss is
+///             27.6, as in MindSpore, which adds 1e-12 to both. PyTorch's is 100
 /// source      MindSpore nn.BCELoss, whose default reduction is none; PyTorch's BCELoss
 template <Reduction reduction = Reduction::mean, class Weight = NoWeight>
 struct BCELoss : Cell<BCELoss<reduction, Weight>> {

@@ -16,7 +16,7 @@ namespace tenon::inline TENON_ABI::nn {
 ///
 /// prediction, target  shapes that broadcast; one floating-point dtype
 /// result      a number
-/// derivative  0 where all errors are 0; MindSpore's is NaN there
+/// derivative  0 where all errors are 0, for which the formula has 0 / 0
 /// source      MindSpore nn.RMSELoss
 struct RMSELoss : Cell<RMSELoss> {
   constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
