@@ -1,4 +1,5 @@
 // Reductions and softmax against MindSpore's results (golden/ops).
+#include <tenon/ops/clip.hpp>
 #include <tenon/ops/log_softmax.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
@@ -62,4 +63,17 @@ const Group softmaxes("softmax and log_softmax", [] {
   check_case("softmax_large", {}, [](const auto& v) { return softmax(v); }, In<float, Shape<3, 3>>{"x"});
   check_case("log_softmax_ax-1", {}, [](const auto& v) { return log_softmax(v); }, x);
   check_case("log_softmax_ax1", {}, [](const auto& v) { return log_softmax<1>(v); }, x);
+});
+
+const Group clips("clipping by value, by norm, by global norm", [] {
+  const In<float, Shape<5, 6>> x{"x"};
+  check_case("clip_by_value", {}, [](const auto& x) { return clip_by_value(x, -0.5f, 0.8f); }, x);
+  check_case("clip_by_norm", {}, [](const auto& x) { return clip_by_norm(x, 1.0f); }, x);
+  golden_case("clip_by_global_norm", [](const Npz& golden) {
+    const auto [a, b] = clip_by_global_norm(
+        std::tuple(to_tensor<float, Shape<5, 6>>(golden["in/x"], "x"), to_tensor<float, Shape<4>>(golden["in/y"], "y")),
+        1.0f);
+    check_near(a, golden, "out/0");
+    check_near(b, golden, "out/1");
+  });
 });

@@ -10,6 +10,7 @@
 #include <tenon/ops/binary.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/cast.hpp>
+#include <tenon/ops/clip.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/constant.hpp>

@@ -1,0 +1,47 @@
+// Clipping of tensors: clip_by_value, clip_by_norm, clip_by_global_norm. Gradients of a training: nn/optim/clip.hpp.
+#pragma once
+#include <tuple>
+
+#include <tenon/ops/add.hpp>
+#include <tenon/ops/div.hpp>
+#include <tenon/ops/maximum.hpp>
+#include <tenon/ops/minimum.hpp>
+#include <tenon/ops/mul.hpp>
+#include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/sqrt.hpp>
+#include <tenon/ops/square.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+
+/// Each element of x brought into [low, high]; low and high are numbers or tensors that broadcast. NaN stays NaN. The
+/// gradient goes where nothing was cut off. Source: MindSpore clip_by_value.
+constexpr auto clip_by_value(const Operand auto& x, const OperandOrScalar auto& low, const OperandOrScalar auto& high,
+                             std::source_location at = std::source_location::current()) {
+  return maximum(minimum(x, high, at), low, at);
+}
+
+/// x, scaled down to the norm clip_norm if its norm √(Σ x²) is larger: x · clip_norm / max(norm, clip_norm).
+/// Source: MindSpore ops.clip_by_norm.
+constexpr auto clip_by_norm(const Operand auto& x, const OperandOrScalar auto& clip_norm,
+                            std::source_location at = std::source_location::current()) {
+  const auto norm = sqrt(reduce_sum(square(x, at), at), at);
+  return div(mul(x, clip_norm, at), maximum(norm, clip_norm, at), at);
+}
+
+/// Several tensors of one dtype, `clip_by_global_norm(std::tuple(a, b), 1.0f)`, scaled by one factor if the norm of all
+/// of them together is larger than clip_norm. Result: a tuple. Source: MindSpore ops.clip_by_global_norm.
+template <Operand First, Operand... More>
+constexpr auto clip_by_global_norm(const std::tuple<First, More...>& x, const OperandOrScalar auto& clip_norm,
+                                   std::source_location at = std::source_location::current()) {
+  return std::apply(
+      [&](const auto& first, const auto&... more) {
+        auto sum = reduce_sum(square(first, at), at);
+        ((sum = add(sum, reduce_sum(square(more, at), at), at)), ...);
+        const auto most = maximum(sqrt(sum, at), clip_norm, at);
+        const auto scaled = [&](const auto& one) { return div(mul(one, clip_norm, at), most, at); };
+        return std::tuple(scaled(first), scaled(more)...);
+      },
+      x);
+}
+
+}  // namespace tenon::ops
