@@ -36,6 +36,7 @@
 #include <tenon/train/callback/stop_at_loss.hpp>
 #include <tenon/train/callback/stop_at_time.hpp>
 #include <tenon/train/callback/time_monitor.hpp>
+#include <tenon/train/callback/weight_average.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/plan_of.hpp>
 #include <tenon/train/summary.hpp>

@@ -1,0 +1,93 @@
+// Averages of weights: the formulas, evaluations on the averages, what the network has in the end.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include <tenon/train/callback/weight_average.hpp>
+
+#include "../small.hpp"
+
+using namespace small;
+
+namespace {
+std::vector<double> weights(const auto& net) {
+  std::vector<double> all;
+  for (const io::NamedTensor& one : named_parameters(net)) {
+    const auto* const data = static_cast<const float*>(one.tensor.data);
+    all.insert(all.end(), data, data + one.tensor.count());
+  }
+  return all;
+}
+/// The weights after each step, or each epoch.
+struct Watch {
+  bool steps = true;
+  std::vector<std::vector<double>> seen{};
+  void on_train_step_end(auto& run) {
+    if (steps) seen.push_back(weights(run.model.network()));
+  }
+  void on_train_epoch_end(auto& run) {
+    if (!steps) seen.push_back(weights(run.model.network()));
+  }
+};
+/// The weights in evaluations.
+struct WatchEval {
+  std::vector<std::vector<double>> seen{};
+  void on_eval_step_end(auto& run) { seen.push_back(weights(run.model.network())); }
+};
+auto make(Net& net) {
+  return Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f},
+               nn::Accuracy{});
+}
+void check_equal(const std::vector<double>& found, const std::vector<double>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == double(float(expected[i])));
+}
+}  // namespace
+
+TEST_CASE("exponential moving average, in both modes") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 9});
+    Net net, alone;
+    auto model = make(net), plain = make(alone);
+    Watch watch;
+    model.train(3, ten(), watch, ExponentialMovingAverage{.decay = 0.8});
+    std::vector<double> average = watch.seen.at(0);
+    for (std::size_t s = 1; s < watch.seen.size(); ++s)
+      for (std::size_t i = 0; i < average.size(); ++i) average[i] += (1 - 0.8) * (watch.seen[s][i] - average[i]);
+    check_equal(weights(net), average);
+    plain.train(3, ten());
+    CHECK(weights(alone) == watch.seen.back());  // the training itself is the same
+  }
+}
+TEST_CASE("evaluations by fit judge the averages, the training goes on with the weights") {
+  set_context({.mode = Mode::graph, .seed = 9});
+  Net net, alone;
+  auto model = make(net), plain = make(alone);
+  Watch watch, unwatched;
+  WatchEval evaluated;
+  model.fit(2, ten(), samples(4) | dataset::batch(4), watch, ExponentialMovingAverage{.decay = 0.5}, evaluated);
+  std::vector<double> average = watch.seen.at(0);
+  for (std::size_t s = 1; s < 3; ++s)
+    for (std::size_t i = 0; i < average.size(); ++i) average[i] += 0.5 * (watch.seen[s][i] - average[i]);
+  REQUIRE(evaluated.seen.size() == 2);
+  check_equal(evaluated.seen[0], average);
+  plain.train(2, ten(), unwatched);
+  CHECK(unwatched.seen == watch.seen);
+}
+TEST_CASE("stochastic weight averaging") {
+  set_context({.mode = Mode::graph, .seed = 9});
+  Net net;
+  auto model = make(net);
+  Watch watch{.steps = false};
+  model.train(4, ten(), watch, StochasticWeightAverage{.first_epoch = 2});
+  const std::vector<double> found = weights(net);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    CHECK(std::fabs(found[i] - (watch.seen[1][i] + watch.seen[2][i] + watch.seen[3][i]) / 3) < 1e-6);
+}
+TEST_CASE("what is refused") {
+  Net net;
+  auto model = make(net);
+  CHECK_THROWS_AS(model.train(1, ten(), ExponentialMovingAverage{.decay = 1}), ValueError);
+  CHECK_THROWS_AS(model.train(1, ten(), StochasticWeightAverage{.first_epoch = 0}), ValueError);
+}
