@@ -78,8 +78,8 @@ TEST_CASE("amp: a network of integers computes in 16 bits from its embedding on"
 TEST_CASE("amp: the graph computes where the level says") {
   using detail::TrainStepIn, detail::EvalStepIn;
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  using Graph = Compiled<TrainStepIn<Language, Loss, nn::SGD, Precision{Dtype::bfloat16}, TypeKey<Dtype::int32, dyn, 6>,
-                                     TypeKey<Dtype::int32, dyn, 6>>>;
+  using Graph = Compiled<TrainStepIn<Language, Loss, nn::SGD, MixedPrecision{Dtype::bfloat16},
+                                     TypeKey<Dtype::int32, dyn, 6>, TypeKey<Dtype::int32, dyn, 6>>>;
   static_assert(Graph::ok);
   for (int id = 0; id < Graph::graph.count; ++id) {
     const Node& node = Graph::graph[id];

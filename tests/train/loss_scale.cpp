@@ -198,9 +198,10 @@ TEST_CASE("loss scale: updates wait for the look at all gradients, and without o
   using Keys = TypeKey<Dtype::float32, dyn, 12>;
   using Labels = TypeKey<Dtype::int32, dyn>;
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  using Drops = Compiled<
-      detail::TrainStepIn<Wide, Loss, nn::SGD, Precision{.scales_loss = true, .drops_overflow = true}, Keys, Labels>>;
-  using Scales = Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD, Precision{.scales_loss = true}, Keys, Labels>>;
+  using Drops =
+      Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD, MixedPrecision{.scales_loss = true, .drops_overflow = true},
+                                   Keys, Labels>>;
+  using Scales = Compiled<detail::TrainStepIn<Wide, Loss, nn::SGD, MixedPrecision{.scales_loss = true}, Keys, Labels>>;
   int last_check = 0, first_update = Drops::graph.count, updates = 0, merged = 0;
   for (int id = 0; id < Drops::graph.count; ++id) {
     if (is<ops::OverflowCheck>(Drops::graph[id])) last_check = id;

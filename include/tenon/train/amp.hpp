@@ -55,7 +55,7 @@ struct DynamicLossScaleManager {
 };
 
 /// What a Model's parts say of its precision: what changes the graph.
-struct Precision {
+struct MixedPrecision {
   Dtype values = Dtype::float32;  // of the network's floating-point values
   bool scales_loss = false, drops_overflow = false;
 };
@@ -66,12 +66,12 @@ namespace detail {
 template <class P>
 struct PartOfPrecision {
   static constexpr bool known = false, scale = false, automatic = false;
-  static constexpr void apply(Precision&) {}
+  static constexpr void apply(MixedPrecision&) {}
 };
 template <AmpLevel level, class T>
 struct PartOfPrecision<Amp<level, T>> {
   static constexpr bool known = true, scale = false, automatic = level == AmpLevel::automatic;
-  static constexpr void apply(Precision& p) {
+  static constexpr void apply(MixedPrecision& p) {
     if (level != AmpLevel::O0) p.values = dtype_of<T>;
     if (level == AmpLevel::O2 && std::is_same_v<T, float16>) p.scales_loss = p.drops_overflow = true;
   }
@@ -79,12 +79,12 @@ struct PartOfPrecision<Amp<level, T>> {
 template <bool drop>
 struct PartOfPrecision<FixedLossScaleManager<drop>> {
   static constexpr bool known = true, scale = true, automatic = false;
-  static constexpr void apply(Precision& p) { p.scales_loss = true, p.drops_overflow = drop; }
+  static constexpr void apply(MixedPrecision& p) { p.scales_loss = true, p.drops_overflow = drop; }
 };
 template <>
 struct PartOfPrecision<DynamicLossScaleManager> {
   static constexpr bool known = true, scale = true, automatic = false;
-  static constexpr void apply(Precision& p) { p.scales_loss = p.drops_overflow = true; }
+  static constexpr void apply(MixedPrecision& p) { p.scales_loss = p.drops_overflow = true; }
 };
 template <class P>
 inline constexpr bool is_precision = PartOfPrecision<P>::known;
@@ -94,8 +94,8 @@ inline constexpr bool is_loss_scale = PartOfPrecision<P>::scale;
 /// The precision that parts of a Model ask for; a manager goes before the default of a level. Without an optimizer
 /// nothing is scaled.
 template <class... P>
-constexpr Precision precision_of(bool trains = true) {
-  Precision p;
+constexpr MixedPrecision precision_of(bool trains = true) {
+  MixedPrecision p;
   ((is_loss_scale<P> ? void() : PartOfPrecision<P>::apply(p)), ...);
   ((is_loss_scale<P> ? PartOfPrecision<P>::apply(p) : void()), ...);
   if (!trains) p.scales_loss = p.drops_overflow = false;
@@ -104,7 +104,7 @@ constexpr Precision precision_of(bool trains = true) {
 
 /// An input as a network of this precision sees it: floating-point values in the 16-bit dtype, integers in a shape that
 /// remembers it.
-template <Precision precision, class X>
+template <MixedPrecision precision, class X>
 constexpr decltype(auto) entering(const X& x) {
   if constexpr (!is_half_dtype(precision.values) || is_broken<X>) return (x);
   else if constexpr (is_floating(X::dims.dtype)) return ops::cast<CppType<precision.values>>(x);
@@ -117,7 +117,7 @@ constexpr decltype(auto) entering(const X& x) {
   }
 }
 /// An output of such a network as the loss and callers see it.
-template <Precision precision, class Y>
+template <MixedPrecision precision, class Y>
 constexpr auto leaving(const Y& y) {
   if constexpr (!is_half_dtype(precision.values) || is_broken<Y>) return y;
   else if constexpr (requires { std::tuple_size<Y>::value; })

@@ -9,17 +9,17 @@ namespace tenon::inline TENON_ABI::detail {
 /// A column of a data set in a trace, and as construct sees it.
 template <class C>
 using TracedColumn = Traced<typename C::type, typename C::shape>;
-template <class X, Precision precision>
+template <class X, MixedPrecision precision>
 using Entering = std::remove_cvref_t<decltype(entering<precision>(std::declval<const X&>()))>;
-template <class X, Precision precision>
+template <class X, MixedPrecision precision>
 using TracedAs = Entering<Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>, precision>;
-template <class Data, Precision precision>
+template <class Data, MixedPrecision precision>
 using FirstColumn = Entering<TracedColumn<dataset::ColumnAt<typename Data::columns, 0>>, precision>;
 
 /// Whether construct takes all columns, as it must without a loss function.
-template <class Net, Precision precision, class List>
+template <class Net, MixedPrecision precision, class List>
 struct TakesAll;
-template <class Net, Precision precision, class... C>
+template <class Net, MixedPrecision precision, class... C>
 struct TakesAll<Net, precision, dataset::Columns<C...>> {
   static constexpr bool value =
       requires(const Net& net, const Entering<TracedColumn<C>, precision>&... x) { net.construct(x...); };

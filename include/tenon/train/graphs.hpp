@@ -24,7 +24,7 @@ template <class... V>
 struct IsTuple<std::tuple<V...>> : std::true_type {};
 
 /// What a model computes from a row: the prediction, and the loss or losses.
-template <class Net, class Loss, Precision precision = Precision{}, class... X>
+template <class Net, class Loss, MixedPrecision precision = MixedPrecision{}, class... X>
 constexpr auto predicted(const Net& net, const X&... x) {
   if constexpr (is_half_dtype(precision.values)) {
     if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)...));
@@ -108,7 +108,7 @@ constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
 }
 
 /// A network of a 16-bit precision in which nothing has 16 bits is a mistake.
-template <Precision precision>
+template <MixedPrecision precision>
 constexpr void check_precision(Builder& b) {
   if constexpr (is_half_dtype(precision.values)) {
     for (const Node& node : b.nodes)
@@ -120,7 +120,7 @@ constexpr void check_precision(Builder& b) {
 }
 
 /// The whole training step: forward, loss, backward, updates.
-template <class Net, class Loss, class Optimizer, Precision precision, class... Keys>
+template <class Net, class Loss, class Optimizer, MixedPrecision precision, class... Keys>
 struct TrainStepIn {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
@@ -172,10 +172,10 @@ struct TrainStepIn {
   }
 };
 template <class Net, class Loss, class Optimizer, class... Keys>
-using TrainStep = TrainStepIn<Net, Loss, Optimizer, Precision{}, Keys...>;
+using TrainStep = TrainStepIn<Net, Loss, Optimizer, MixedPrecision{}, Keys...>;
 
 /// Forward and loss in evaluation. Outputs: the losses (not with NoLoss), then the prediction.
-template <class Net, class Loss, Precision precision, class... Keys>
+template <class Net, class Loss, MixedPrecision precision, class... Keys>
 struct EvalStepIn {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
@@ -193,7 +193,7 @@ struct EvalStepIn {
   }
 };
 template <class Net, class Loss, class... Keys>
-using EvalStep = EvalStepIn<Net, Loss, Precision{}, Keys...>;
+using EvalStep = EvalStepIn<Net, Loss, MixedPrecision{}, Keys...>;
 
 /// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode.
 template <class Net, class Optimizer, bool drops_overflow = false>

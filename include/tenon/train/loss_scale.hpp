@@ -57,11 +57,11 @@ struct NoLossScale {
   static constexpr std::array<double, 5> numbers() { return {}; }
   static constexpr void take(const double*) {}
 };
-template <Precision precision>
+template <MixedPrecision precision>
 using ScaleOf = std::conditional_t<precision.scales_loss, LossScale, NoLossScale>;
 
 /// The loss scale that the parts of a Model ask for.
-template <Precision precision, class Optimizer, class... Parts>
+template <MixedPrecision precision, class Optimizer, class... Parts>
 ScaleOf<precision> loss_scale_of([[maybe_unused]] const Optimizer& optimizer, [[maybe_unused]] const Parts&... parts) {
   ScaleOf<precision> scale;
   if constexpr (precision.scales_loss) {

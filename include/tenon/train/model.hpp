@@ -271,7 +271,7 @@ class Model {
 
  private:
   friend struct detail::TrainingFile;
-  static constexpr Precision precision = detail::precision_of<Parts...>(trains);
+  static constexpr MixedPrecision precision = detail::precision_of<Parts...>(trains);
   using Runner = runner_type;
   using Metrics = detail::MetricsAmong<Parts...>;
 

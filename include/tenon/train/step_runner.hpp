@@ -116,7 +116,7 @@ template <class Net>
 }
 
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.
-template <class Net, class Loss, class Optimizer, ModelOptions options, Precision precision = Precision{}>
+template <class Net, class Loss, class Optimizer, ModelOptions options, MixedPrecision precision = MixedPrecision{}>
 class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
