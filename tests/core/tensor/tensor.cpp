@@ -12,7 +12,7 @@
 
 #include <tenon/core/tensor.hpp>
 
-#include "../support/sanitized.hpp"
+#include "../../support/sanitized.hpp"
 
 using namespace tenon;
 
