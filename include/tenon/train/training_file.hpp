@@ -28,7 +28,7 @@ struct TrainingFile {
     return all;
   }
   void add_to(std::vector<io::NamedTensor>& all) {
-    const std::int64_t count = counts.size(), number = numbers.size();
+    const auto count = std::int64_t(counts.size()), number = std::int64_t(numbers.size());
     all.push_back({std::string(counts_name), AnyTensor(Dtype::int64, {&count, 1}, counts.data())});
     all.push_back({std::string(numbers_name), AnyTensor(Dtype::float64, {&number, 1}, numbers.data())});
   }
