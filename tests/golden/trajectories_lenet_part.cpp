@@ -1,6 +1,7 @@
 // LeNet on MNIST of 32 x 32, and of 28 x 28 with padding in the first convolution.
 #include <tenon/nn/conv2d.hpp>
 #include <tenon/nn/dense.hpp>
+#include <tenon/nn/optim/lamb.hpp>
 #include <tenon/nn/optim/rmsprop.hpp>
 
 #include "trajectories.hpp"
@@ -58,6 +59,7 @@ const Register all{
     {"lenet32/adamweightdecay", [] { repeat<Lenet32>("adamweightdecay", nn::AdamWeightDecay{.weight_decay = 0.01f}); }},
     {"lenet28pad/momentum",
      [] { repeat<Lenet28pad>("momentum", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
+    {"lenet28pad/lamb", [] { repeat<Lenet28pad>("lamb", nn::Lamb{.learning_rate = 0.01, .weight_decay = 0.01f}); }},
     {"lenet28pad/adam", [] { repeat<Lenet28pad>("adam", nn::Adam{}); }},
 };
 

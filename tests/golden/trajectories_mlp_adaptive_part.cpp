@@ -4,6 +4,7 @@
 #include <tenon/nn/optim/adamax.hpp>
 #include <tenon/nn/optim/asgd.hpp>
 #include <tenon/nn/optim/ftrl.hpp>
+#include <tenon/nn/optim/lamb.hpp>
 #include <tenon/nn/optim/lazy_adam.hpp>
 #include <tenon/nn/optim/proximal_adagrad.hpp>
 #include <tenon/nn/optim/rmsprop.hpp>
@@ -26,6 +27,7 @@ const Register adaptive{
      [] { repeat<Mlp>("proximaladagrad", nn::ProximalAdagrad{.learning_rate = 0.05, .l2 = 0.001f}); }},
     {"mlp/adadelta", [] { repeat<Mlp>("adadelta", nn::Adadelta{.learning_rate = 1.0, .rho = 0.9f}); }},
     {"mlp/adamax", [] { repeat<Mlp>("adamax", nn::AdaMax{.learning_rate = 0.01}); }},
+    {"mlp/lamb", [] { repeat<Mlp>("lamb", nn::Lamb{.learning_rate = 0.02, .weight_decay = 0.01f}); }},
     {"mlp/lazyadam", [] { repeat<Mlp>("lazyadam", nn::LazyAdam{.learning_rate = 0.01}); }},
     {"mlp/asgd", [] { repeat<Mlp>("asgd", nn::ASGD{.learning_rate = 0.05}); }},
     {"mlp/rprop", [] { repeat<Mlp>("rprop", nn::Rprop{.learning_rate = 0.01}); }},

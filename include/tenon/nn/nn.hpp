@@ -58,9 +58,12 @@
 #include <tenon/nn/optim/adamax.hpp>
 #include <tenon/nn/optim/asgd.hpp>
 #include <tenon/nn/optim/ftrl.hpp>
+#include <tenon/nn/optim/lamb.hpp>
+#include <tenon/nn/optim/lars.hpp>
 #include <tenon/nn/optim/lazy_adam.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 #include <tenon/nn/optim/momentum.hpp>
+#include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/nn/optim/proximal_adagrad.hpp>
 #include <tenon/nn/optim/rmsprop.hpp>

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tenon/train/checkpoint.hpp>
+
 #include "../../train/small.hpp"
 
 namespace rules {
@@ -71,6 +73,86 @@ void check_rule(const Optimizer& optimizer, double weight_decay, bool coupled, c
       CHECK(std::fabs(static_cast<double>((i < features ? net.weight : net.gamma).values()[std::size_t(i % features)]) -
                       expected[std::size_t(i)].p) <= tolerance);
     }
+  }
+}
+
+/// The state of a whole parameter in double, and a rule for it.
+using States = std::vector<State>;
+using WholeRule = std::function<void(States&, const std::vector<double>& gradient, double rate, int t)>;
+
+/// Its loss is the sum of x * weight, of as many elements as an optimizer that needs norms cuts into several pieces.
+template <class T, class S>
+struct Wide : nn::Cell<Wide<T, S>> {
+  Parameter<T, S, nn::Zero{}> weight;
+  constexpr auto construct(auto x) const { return ops::reduce_sum(ops::mul(x, weight)); }
+};
+template <class S>
+constexpr long elements_of = type_of<float, S>.count(1);
+template <class T, class S>
+auto wide_rows(long steps) {
+  std::vector<T> x;
+  for (long i = 0; i < steps * elements_of<S>; ++i) x.push_back(T(float(i * 37 % 101 - 50) / 32));
+  return dataset::from_arrays(dataset::column<S>(x)) | dataset::batch(1);
+}
+
+/// The bytes of all parameters and of the optimizer's state.
+template <class N, class M>
+std::string all_bits(const N& net, const M& model) {
+  std::string bits;
+  for (const auto& list : {named_parameters(net), model.optimizer_state()})
+    for (const auto& [key, tensor] : list) bits.append(static_cast<const char*>(tensor.data), tensor.bytes());
+  return bits;
+}
+
+/// Trains 3 steps with the optimizer on 1 and on 3 threads in both modes, compares every element with the rule, and the
+/// bits with each other.
+template <class T, class S, class Optimizer>
+void check_whole_rule(const Optimizer& optimizer, const WholeRule& rule, double tolerance) {
+  std::string first;
+  const auto start = [](long i) { return 0.5f - 0.25f * float(i % 6); };
+  for (const Mode mode : modes)
+    for (const int threads : {1, 3}) {
+      const ContextScope scope({.mode = mode, .num_threads = threads});
+      Wide<T, S> net;
+      Model model{net, NoLoss{}, optimizer};
+      for (long i = 0; i < elements_of<S>; ++i) net.weight.values()[std::size_t(i)] = T(start(i));
+      model.train(1, wide_rows<T, S>(3));
+      const std::string bits = all_bits(net, model);
+      if (!first.empty()) {
+        CHECK(bits == first);
+        continue;
+      }
+      first = bits;
+      States states;
+      for (long i = 0; i < elements_of<S>; ++i) states.push_back({static_cast<double>(start(i))});
+      int t = 0;
+      for (const auto& row : wide_rows<T, S>(3)) {
+        const auto values = row.template values<0>();
+        ++t;
+        rule(states, std::vector<double>(values.begin(), values.end()), optimizer.learning_rate.at(t - 1), t);
+      }
+      double worst = 0;
+      for (long i = 0; i < elements_of<S>; ++i)
+        worst = std::max(
+            worst, std::fabs(static_cast<double>(net.weight.values()[std::size_t(i)]) - states[std::size_t(i)].p));
+      CHECK(worst <= tolerance);
+    }
+}
+
+/// A step whose gradient overflows changes neither parameters nor state, in both modes.
+template <class Optimizer>
+void check_overflow_skips(const Optimizer& optimizer) {
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    Wide<float, Shape<8, 4>> net;
+    Model model{net, NoLoss{}, optimizer, FixedLossScaleManager{.loss_scale = 0x1p126f}};
+    std::vector<float> x(32, 8.0f);
+    const std::string before = all_bits(net, model);
+    model.train(1, dataset::from_arrays(dataset::column<Shape<8, 4>>(x)) | dataset::batch(1));
+    CHECK(all_bits(net, model) == before);
+    x.assign(32, 0.25f);
+    model.train(1, dataset::from_arrays(dataset::column<Shape<8, 4>>(x)) | dataset::batch(1));
+    CHECK(all_bits(net, model) != before);
   }
 }
 

@@ -19,6 +19,7 @@
 #include <tenon/kernel/reference/layer_norm.hpp>
 #include <tenon/kernel/reference/lstm.hpp>
 #include <tenon/kernel/reference/matmul.hpp>
+#include <tenon/kernel/reference/norms.hpp>
 #include <tenon/kernel/reference/optimizer.hpp>
 #include <tenon/kernel/reference/overflow_check.hpp>
 #include <tenon/kernel/reference/pool.hpp>

@@ -5,7 +5,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// One step of Rprop for `count` elements of the parameter, changed[0], of the last gradient, and of the size of a step.
+/// One step of Rprop for `count` elements of the parameter, changed[0], the last gradient, and the size of a step.
 /// number: the common three, what a size is multiplied with after a change of sign and without one, the smallest size,
 /// the largest, 1 in the first step, whose size is the learning rate.
 template <class T, class Gradient>
