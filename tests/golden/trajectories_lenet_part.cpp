@@ -1,6 +1,8 @@
 // LeNet on MNIST of 32 x 32, and of 28 x 28 with padding in the first convolution.
 #include <tenon/nn/conv2d.hpp>
 #include <tenon/nn/dense.hpp>
+#include <tenon/nn/optim/lamb.hpp>
+#include <tenon/nn/optim/rmsprop.hpp>
 
 #include "trajectories.hpp"
 
@@ -52,10 +54,12 @@ const Register all{
        repeat<Lenet32>("momentum_nesterov_wd",
                        nn::NesterovMomentum{.learning_rate = 0.01, .momentum = 0.9f, .weight_decay = 1e-3f});
      }},
+    {"lenet32/rmsprop", [] { repeat<Lenet32>("rmsprop", nn::RMSProp{.learning_rate = 0.001}); }},
     {"lenet32/adam", [] { repeat<Lenet32>("adam", nn::Adam{}); }},
     {"lenet32/adamweightdecay", [] { repeat<Lenet32>("adamweightdecay", nn::AdamWeightDecay{.weight_decay = 0.01f}); }},
     {"lenet28pad/momentum",
      [] { repeat<Lenet28pad>("momentum", nn::Momentum{.learning_rate = 0.01, .momentum = 0.9f}); }},
+    {"lenet28pad/lamb", [] { repeat<Lenet28pad>("lamb", nn::Lamb{.learning_rate = 0.01, .weight_decay = 0.01f}); }},
     {"lenet28pad/adam", [] { repeat<Lenet28pad>("adam", nn::Adam{}); }},
 };
 

@@ -1,36 +1,14 @@
-// A small perceptron with layer normalization, with every optimizer and learning rate.
+// The small perceptron with SGD, Momentum, Adam, and learning rates of every kind.
 #include <numbers>
 
-#include <tenon/nn/dense.hpp>
-#include <tenon/nn/layer_norm.hpp>
-
-#include "trajectories.hpp"
-
-using namespace trajectories;
+#include "trajectories_mlp.hpp"
 
 namespace mlp {
-
-struct Net : nn::Cell<Net> {
-  nn::Dense<12, 16> fc1;
-  nn::LayerNorm<Shape<16>, nn::LayerNormConfig{.epsilon = 1e-5f}> ln;
-  nn::Dense<16, 8> fc2;
-  nn::Dense<8, 4> fc3;
-  constexpr auto construct(auto x) const { return fc3(tanh(fc2(relu(ln(fc1(x)))))); }
-};
 
 /// The loss times 128, as a loss scale has it.
 struct Loss128 : nn::Cell<Loss128> {
   nn::SoftmaxCrossEntropyWithLogits<> entropy;
   constexpr auto construct(auto logits, auto labels) const { return entropy(logits, labels) * 128.0f; }
-};
-
-struct Mlp : NothingNoisy {
-  static constexpr const char* name = "mlp";
-  using Net = mlp::Net;
-  using Element = float;
-  using Input = Shape<12>;
-  using Label = Shape<>;
-  static std::vector<float> input(const support::NpyArray& x) { return x.values<float>(); }
 };
 
 double cosine(long i) {

@@ -3,6 +3,7 @@
 #include <tenon/nn/dense.hpp>
 #include <tenon/nn/embedding.hpp>
 #include <tenon/nn/layer_norm.hpp>
+#include <tenon/nn/optim/lamb.hpp>
 
 #include "trajectories.hpp"
 
@@ -55,6 +56,7 @@ struct Transformer {
 const Register all{
     {"transformer/momentum_nesterov",
      [] { repeat<Transformer>("momentum_nesterov", nn::NesterovMomentum{.learning_rate = 0.05, .momentum = 0.9f}); }},
+    {"transformer/lamb", [] { repeat<Transformer>("lamb", nn::Lamb{.learning_rate = 0.02, .weight_decay = 0.01f}); }},
     {"transformer/adam", [] { repeat<Transformer>("adam", nn::Adam{.learning_rate = 0.005}); }},
     {"transformer/adamweightdecay_pynative",
      [] {

@@ -15,6 +15,11 @@ namespace tenon::inline TENON_ABI {
 /// moments per trained parameter.
 template <class Net, class Optimizer>
 struct StateLayout {
+  /// What a slot of a parameter is.
+  static constexpr TensorType slot_type(int slot, const TensorType& parameter) {
+    if constexpr (requires { Optimizer::slot_type(slot, parameter); }) return Optimizer::slot_type(slot, parameter);
+    else return parameter;
+  }
   static constexpr int entries = Structure<Net>::count;
   struct Table {
     long numbers[entries]{};
@@ -22,7 +27,7 @@ struct StateLayout {
     long bytes = alignment;
   };
   static constexpr Table make() {
-    static_assert(Optimizer::slots <= nn::max_slots, "an optimizer has at most 3 moments per parameter");
+    static_assert(Optimizer::slots <= nn::max_slots, "an optimizer has at most 4 moments per parameter");
     Table t;
     for (int e = 0; e < entries; ++e) {
       const Entry& entry = Structure<Net>::table.entry[e];
@@ -31,7 +36,7 @@ struct StateLayout {
       t.bytes += aligned(nn::numbers_type.bytes(1));
       for (int s = 0; s < Optimizer::slots; ++s) {
         t.slot[e][s] = t.bytes;
-        t.bytes += aligned(entry.dims.bytes(1));
+        t.bytes += aligned(slot_type(s, entry.dims).bytes(1));
       }
     }
     return t;
@@ -59,8 +64,8 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
   b.scope = entry;
   b.location = {};
   for (int s = 0; s < Optimizer::slots; ++s)
-    slot[s] = b.leaf(&info<ops::StateLeaf>, Structure<Net>::table.entry[entry].dims,
-                     std::uint64_t(Layout::table.slot[entry][s]));
+    if (const TensorType type = Layout::slot_type(s, Structure<Net>::table.entry[entry].dims); type.count(1) > 0)
+      slot[s] = b.leaf(&info<ops::StateLeaf>, type, std::uint64_t(Layout::table.slot[entry][s]));
   int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
   numbers = clip.numbers(b, numbers, gradient);
   gradient = clip.gradient(b, gradient);
@@ -103,13 +108,43 @@ std::vector<io::NamedTensor> named_state(const TrainState& state) {
   if constexpr (Optimizer::slots > 0)
     for (int s = 0; s < Optimizer::slots; ++s)
       for (int e = 0; e < Layout::entries; ++e) {
-        if (!Layout::table.numbers[e]) continue;
         const Entry* table = Structure<Net>::table.entry;
+        const TensorType type = Layout::slot_type(s, table[e].dims);
+        if (!Layout::table.numbers[e] || type.count(1) == 0) continue;
         result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)),
-                          AnyTensor(table[e].dims, 1, state.data() + Layout::table.slot[e][s])});
+                          AnyTensor(type, 1, state.data() + Layout::table.slot[e][s])});
       }
   return result;
 }
+
+/// Sets all elements of a slot.
+[[gnu::cold]] void fill_slot(const AnyTensor& slot, float value);
+
+/// Gives the moments of a new training state the values that the optimizer starts with.
+template <class Net, class Optimizer>
+void fill_state(const TrainState& state, const Optimizer& optimizer) {
+  if constexpr (requires { optimizer.initial(0); }) {
+    using Layout = StateLayout<Net, Optimizer>;
+    for (int e = 0; e < Layout::entries; ++e)
+      for (int s = 0; s < Optimizer::slots; ++s)
+        if (Layout::table.numbers[e])
+          fill_slot(AnyTensor(Layout::slot_type(s, Structure<Net>::table.entry[e].dims), 1,
+                              state.data() + Layout::table.slot[e][s]),
+                    optimizer.initial(s));
+  }
+}
+
+#if TENON_DEFINES
+TENON_INLINE void fill_slot(const AnyTensor& slot, float value) {
+  const auto fill = [&]<class T>(T element) { std::fill_n(static_cast<T*>(slot.data), slot.count(), element); };
+  switch (slot.dtype) {
+    case Dtype::float16: return fill(float16(value));
+    case Dtype::bfloat16: return fill(bfloat16(value));
+    case Dtype::float64: return fill(double(value));
+    default: return fill(value);
+  }
+}
+#endif  // TENON_DEFINES
 }  // namespace detail
 
 }  // namespace tenon

@@ -143,6 +143,7 @@ class StepRunner {
     if constexpr (!options.graph) mode_ = Mode::pynative;
     if constexpr (!options.pynative) mode_ = Mode::graph;
     check_exact_rounding();
+    fill_state<Net>(state_, optimizer);
     bind();
   }
   /// Binds the parameters, again if a part of the network was replaced since. Throws ValueError if a number among the

@@ -1,5 +1,6 @@
 // All kernels of the target Reference.
 #pragma once
+#include <tenon/kernel/reference/adaptive_optimizer.hpp>
 #include <tenon/kernel/reference/argmax.hpp>
 #include <tenon/kernel/reference/attention.hpp>
 #include <tenon/kernel/reference/batch_norm.hpp>
@@ -19,6 +20,7 @@
 #include <tenon/kernel/reference/layer_norm.hpp>
 #include <tenon/kernel/reference/lstm.hpp>
 #include <tenon/kernel/reference/matmul.hpp>
+#include <tenon/kernel/reference/norms.hpp>
 #include <tenon/kernel/reference/optimizer.hpp>
 #include <tenon/kernel/reference/overflow_check.hpp>
 #include <tenon/kernel/reference/pool.hpp>

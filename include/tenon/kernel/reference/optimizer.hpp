@@ -30,7 +30,7 @@ struct Updated {
 };
 
 /// Base of an update: `step<Call>(x, n)` for each element x, where n are the numbers of the optimizer: learning rate,
-/// weight decay, what gradients are multiplied with, and three of its own.
+/// weight decay, what gradients are multiplied with, and those of its own.
 template <class Operator>
 struct Update : Whole {
   template <class Call>

@@ -1,4 +1,4 @@
-// Base of an optimizer's update of a parameter and one moment.
+// Base of an optimizer's update of a parameter and its moments, element by element.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/moment_update.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -6,13 +6,12 @@
 namespace tenon::inline TENON_ABI::ops {
 
 TENON_EXACT_BEGIN
-/// One step of an optimizer with one moment, in place. Operands: parameter, gradient, moment, numbers. 16-bit floats
-/// compute in float.
+/// One step of an optimizer, in place. Operands: parameter, gradient, moments, numbers. 16-bit floats compute in float.
 /// `Op` gives `apply<T, config>(numbers, count, gradient, changed)`, which updates `count` elements: changed[0] is the
-/// parameter, changed[1] the moment.
+/// parameter, changed[1] and so on are the moments.
 template <class Op, FixedString Name>
 struct MomentUpdate : Operator<Op, Name> {
-  static constexpr bool effect = true, update = true, half_gradient = true, one_moment = true;
+  static constexpr bool effect = true, update = true, half_gradient = true, updates_moments = true;
   static constexpr None derivative{};
   template <class Config>
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {

@@ -8,7 +8,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-inline constexpr int max_numbers = 8, max_slots = 3;
+inline constexpr int max_numbers = 16, max_slots = 4;
 
 /// The run-time numbers of one parameter's update in one step; kernels read them from the training state. The first
 /// three mean the same for every optimizer, the others are the optimizer's own.
@@ -27,6 +27,9 @@ struct ParameterGroup {
   std::optional<float> weight_decay{};
 };
 
+/// The type of a slot that a parameter does not have.
+inline constexpr TensorType no_slot{{0}, 1, Dtype::float32};
+
 /// An optimizer is an aggregate with
 ///   learning_rate, weight_decay, loss_scale, groups     run-time values; all but groups may change between steps
 ///   static constexpr std::string_view name              for messages
@@ -36,9 +39,14 @@ struct ParameterGroup {
 ///                                                       "moment1.fc.weight"
 ///   void check() const                                  throws ValueError for its own numbers (value[3] on)
 ///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may
-///                                                       change the rate
+///                                                       change the rate; may throw ValueError for that
 ///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)
 ///                                                       appends the update
+/// and, if it has reason to,
+///   float initial(int slot) const                       what the elements of a slot are at first, if not 0
+///   static constexpr TensorType slot_type(int slot, const TensorType& parameter)
+///                                                       what a slot is, if not a tensor like the parameter; a type of
+///                                                       no elements (no_slot): this parameter has no such slot
 template <class O>
 concept Optimizer = requires(const O& o, Numbers& n) {
   { O::slots } -> std::convertible_to<int>;
@@ -62,6 +70,11 @@ inline void check_not_negative(std::string_view optimizer, std::string_view numb
 inline void check_inside_unit(std::string_view optimizer, std::string_view number, float value) {
   if (!(value > 0 && value < 1))
     throw_error<ValueError>(optimizer, ": ", number, " must be between 0 and 1, both excluded, got ", value, ".");
+}
+/// Throws ValueError unless 0 <= value < 1.
+inline void check_below_one(std::string_view optimizer, std::string_view number, float value) {
+  if (!(value >= 0 && value < 1))
+    throw_error<ValueError>(optimizer, ": ", number, " must be 0 or more and below 1, got ", value, ".");
 }
 /// Throws ValueError unless `value` is finite and above 0.
 inline void check_positive(std::string_view optimizer, std::string_view number, float value) {

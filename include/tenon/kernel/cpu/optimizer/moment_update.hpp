@@ -1,4 +1,4 @@
-// The kernel of every ops::MomentUpdate, the update of a parameter and one moment.
+// The kernel of every ops::MomentUpdate, the update of a parameter and its moments.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/update.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -6,9 +6,9 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// An operator that changes a parameter and one moment by its `apply`.
+/// An operator that changes a parameter and its moments by its `apply`.
 template <class Op>
-requires requires { requires Op::one_moment; }
+requires requires { requires Op::updates_moments; }
 struct Kernel<Cpu, Op> {
   static constexpr bool linear_work = true;
   template <class Call>
@@ -21,14 +21,15 @@ struct Kernel<Cpu, Op> {
   }
   template <class Call>
   static constexpr auto kernel() {
-    return &update_range<typename Call::Result, typename Call::template Operand<1>, Call::config()>;
+    return &update_range<typename Call::Result, typename Call::template Operand<1>, Call::operands - 3, Call::config()>;
   }
 
  private:
-  template <class T, class G, auto config>
+  template <class T, class G, int moments, auto config>
   static void update_range(const Arguments& a, long begin, long end) {
-    T* const changed[]{a.changed<T>(0) + begin, a.changed<T>(2) + begin};
-    Op::template apply<T, config>(a.operand<float>(3), end - begin,
+    T* changed[1 + moments]{a.changed<T>(0) + begin};
+    for (int k = 1; k <= moments; ++k) changed[k] = a.changed<T>(k + 1) + begin;
+    Op::template apply<T, config>(a.operand<float>(2 + moments), end - begin,
                                   tenon::kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
 };

@@ -1,9 +1,44 @@
 // The loop behind an optimizer's update: a parameter and its moments change in place, element by element.
 #pragma once
+#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/kernel/cpu/gemm/tile.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
+
+// What updates compute with vectors, for the single elements behind them.
+template <class C>
+requires std::is_floating_point_v<C>
+[[gnu::always_inline]] inline C max(C a, C b) {
+  return a > b ? a : b;
+}
+template <class C>
+requires std::is_floating_point_v<C>
+[[gnu::always_inline]] inline C min(C a, C b) {
+  return a < b ? a : b;
+}
+template <class C>
+requires std::is_floating_point_v<C>
+[[gnu::always_inline]] inline C choose_greater(C a, C b, C x, C y) {
+  return a > b ? x : y;
+}
+template <class C>
+requires std::is_floating_point_v<C>
+[[gnu::always_inline]] inline C square_root(C a) {
+  return sqrt(a);
+}
+
+/// The numbers that every optimizer has. `gradient(g, p)` is what an optimizer sees of an element: without the loss
+/// scale, with decay.
+template <class C>
+struct UpdateNumbers {
+  C rate, decay, scale;
+  explicit UpdateNumbers(const float* number) : rate(C(number[0])), decay(C(number[1])), scale(C(number[2])) {}
+  template <class V>
+  [[gnu::always_inline]] V gradient(V g, V p) const {
+    return g * V(scale) + V(decay) * p;
+  }
+};
 
 /// Where an update finds its gradient.
 template <class T>

@@ -1,0 +1,81 @@
+// Sums over whole parameters for optimizers: pieces that threads share, and their totals.
+#pragma once
+#include <algorithm>
+
+#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+#include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
+#include <tenon/kernel/kernel.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace kernel {
+/// Elements in a piece: a chain of 64 in each of 16 lanes.
+inline constexpr long sum_piece = lane_piece;
+constexpr long sum_pieces(long count) { return (count + sum_piece - 1) / sum_piece; }
+
+/// The totals of [2, pieces].
+template <class A>
+inline void total_sums(const A* sums, long pieces, A (&total)[2]) {
+  const auto itself = [](A x) { return x; };
+  for (int k = 0; k < 2; ++k) total[k] = lane_sum<A>(pieces, itself, sums + k * pieces);
+}
+
+/// The quotient of two norms, 1 where one of them is 0.
+template <class A>
+inline A norm_ratio(A above, A below) {
+  return above > 0 && below > 0 ? above / below : A(1);
+}
+}  // namespace kernel
+
+/// Of two sums over a parameter. `Op` gives `piece<Call>(arguments, begin, count)`, the TwoSums of some elements.
+template <class Op>
+requires requires { requires Op::sums_pieces; }
+struct Kernel<Cpu, Op> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result.extent[1];
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 4 * kernel::sum_piece;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using A = typename Call::Result;
+    const long count = Call::operand(0).count(1), pieces = Call::result.extent[1];
+    for (long piece = begin; piece < end; ++piece) {
+      const long first = piece * kernel::sum_piece;
+      const kernel::TwoSums<A> sums = Op::template piece<Call>(a, first, std::min(kernel::sum_piece, count - first));
+      a.result<A>()[piece] = sums.first;
+      a.result<A>()[pieces + piece] = sums.second;
+    }
+  }
+};
+
+/// Of an operator that makes numbers of an update anew.
+template <class Op>
+requires requires { requires Op::renews_numbers; }
+struct Kernel<Cpu, Op> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long) {
+    return 1;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    using A = typename Call::template Operand<0>;
+    A total[2];
+    kernel::total_sums(a.operand<A>(0), Call::operand(0).extent[1], total);
+    float* const number = a.result<float>();
+    std::copy_n(a.operand<float>(1), Call::result.extent[0], number);
+    long count = 1;
+    if constexpr (Call::operands > 2) count = Call::operand(2).count(1);
+    Op::renew(total, count, number);
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END

@@ -1,0 +1,63 @@
+// FTRL: parameters that follow the regularized leader, 0 where l1 allows it.
+#pragma once
+#include <tenon/kernel/cpu/optimizer/ftrl.hpp>
+#include <tenon/nn/optim/moment_update.hpp>
+#include <tenon/nn/optim/optimizer.hpp>
+
+namespace tenon::inline TENON_ABI {
+namespace ops {
+
+TENON_EXACT_BEGIN
+/// One step of FTRL, in place. Operands: parameter, gradient, sum of squares, linear part, numbers.
+struct ApplyFtrl : MomentUpdate<ApplyFtrl, "FTRL"> {
+  template <class T, auto config, class Gradient>
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+    tenon::kernel::ftrl(number, count, gradient, changed);
+  }
+};
+TENON_EXACT_END
+}  // namespace ops
+
+namespace nn {
+
+/// With q(a) = a^-lr_power / lr:  b = a + g²;  z = z + g - (q(b) - q(a)) p;  a = b;
+/// p = (sign(z) l1 - z) / (q(a) + 2 l2) where |z| > l1, else 0.
+///
+/// a is initial_accum at first, z is 0, so that what a parameter was before the first step is lost, as in MindSpore.
+/// Its CPU kernel has the sign of l1 wrong; this is the paper's. g is the gradient / loss_scale + weight_decay p.
+/// Without groups, weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless
+/// lr_power is 0 or less, the other three are 0 or more, and the learning rate of each step is above 0. Source: McMahan
+/// and others 2013; MindSpore nn.FTRL.
+struct FTRL {
+  float initial_accum = 0.1f;
+  LearningRate learning_rate = 1e-3;
+  float lr_power = -0.5f;
+  float l1 = 0;
+  float l2 = 0;
+  float weight_decay = 0;
+  float loss_scale = 1;
+  std::vector<ParameterGroup> groups{};
+
+  static constexpr std::string_view name = "FTRL";
+  static constexpr int slots = 2;
+  static constexpr std::string_view slot_names[2]{"moments", "linear"};
+  void check() const {
+    check_not_negative(name, "initial_accum", initial_accum);
+    check_not_negative(name, "-lr_power", -lr_power);
+    check_not_negative(name, "l1", l1);
+    check_not_negative(name, "l2", l2);
+  }
+  void numbers(long, Numbers& n) const {
+    check_positive(name, "learning_rate", n.learning_rate());
+    n.value[3] = lr_power;
+    n.value[4] = l1;
+    n.value[5] = l2;
+  }
+  float initial(int slot) const { return slot == 0 ? initial_accum : 0; }
+  static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    b.call<ops::ApplyFtrl>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
+  }
+};
+
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,85 @@
+// Lamb: Adam's direction, with steps in proportion to the parameter's norm.
+#pragma once
+#include <cmath>
+
+#include <tenon/kernel/cpu/optimizer/lamb.hpp>
+#include <tenon/nn/optim/moment_update.hpp>
+#include <tenon/nn/optim/norms.hpp>
+#include <tenon/nn/optim/optimizer.hpp>
+
+namespace tenon::inline TENON_ABI {
+namespace ops {
+
+TENON_EXACT_BEGIN
+/// Sums of squares of the parameter and of the direction of its step. Operands: parameter, gradient, first moment,
+/// second moment, as they were before the step, numbers.
+struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {
+  template <class Call>
+  static auto piece(const Arguments& a, long begin, long count) {
+    using T = typename Call::template Operand<0>;
+    const auto from = [&]<class E>(int k, E) { return a.operand<E>(k) + begin; };
+    return tenon::kernel::lamb_squares(a.operand<float>(4), from(0, T()), from(1, typename Call::template Operand<1>()),
+                                       from(2, T()), from(3, T()), count);
+  }
+};
+/// The learning rate times the ratio of the norms.
+struct LambNumbers : RenewedNumbers<LambNumbers, "LambNumbers"> {
+  template <class A>
+  static void renew(const A (&sum)[2], long, float* number) {
+    using tenon::kernel::sqrt;
+    number[0] = static_cast<float>(A(number[0]) * tenon::kernel::norm_ratio(sqrt(sum[0]), sqrt(sum[1])));
+  }
+};
+/// One step of Lamb, in place. Operands: parameter, gradient, first moment, second moment, numbers.
+struct ApplyLamb : MomentUpdate<ApplyLamb, "Lamb"> {
+  template <class T, auto config, class Gradient>
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+    tenon::kernel::lamb(number, count, gradient, changed);
+  }
+};
+TENON_EXACT_END
+}  // namespace ops
+
+namespace nn {
+
+/// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
+/// r = m / (1 - beta1ᵗ) / (√(v / (1 - beta2ᵗ)) + eps) + weight_decay p,  t counted from 1;  p = p - lr |p| / |r| r.
+///
+/// |p| / |r| is the ratio of the norms of the whole parameter, 1 where one of them is 0. g is the gradient / loss_scale;
+/// the decay does not enter the moments. Without groups, it skips parameters with beta or gamma in their names. Two
+/// passes over memory: one for the norms. A Model throws ValueError unless beta1 and beta2 are inside (0, 1) and eps is
+/// above 0. Source: You and others, arXiv 1904.00962; MindSpore nn.Lamb.
+struct Lamb {
+  LearningRate learning_rate;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float eps = 1e-6f;
+  float weight_decay = 0;
+  float loss_scale = 1;
+  std::vector<ParameterGroup> groups{};
+
+  static constexpr std::string_view name = "Lamb";
+  static constexpr int slots = 2;
+  static constexpr std::string_view slot_names[2]{"moment1", "moment2"};
+  void check() const {
+    check_inside_unit(name, "beta1", beta1);
+    check_inside_unit(name, "beta2", beta2);
+    check_positive(name, "eps", eps);
+  }
+  void numbers(long step, Numbers& n) const {
+    const double t = static_cast<double>(step) + 1;
+    n.value[3] = beta1;
+    n.value[4] = beta2;
+    n.value[5] = eps;
+    n.value[6] = static_cast<float>(1 / (1 - std::pow(double(beta1), t)));
+    n.value[7] = static_cast<float>(1 / (1 - std::pow(double(beta2), t)));
+  }
+  static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    const int squares = b.call<ops::LambSquares>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
+    b.call<ops::ApplyLamb>(NoConfig{}, parameter, gradient, slot[0], slot[1],
+                           renewed<ops::LambNumbers>(b, squares, numbers));
+  }
+};
+
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,45 @@
+// Sums of squares that an optimizer needs of whole parameters, and numbers of an update that are made of them.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/graph/guard.hpp>
+#include <tenon/kernel/cpu/optimizer/norms.hpp>
+
+namespace tenon::inline TENON_ABI {
+namespace ops {
+
+/// Base of two sums over the elements of a parameter (operand 0) and its gradient (operand 1): [2, pieces], which
+/// total_sums() adds up. `Op` gives `piece<Call>(arguments, begin, count)`, the sums of some elements. A part of an
+/// update, not for users.
+template <class Op, FixedString Name>
+struct UpdateSums : Operator<Op, Name> {
+  static constexpr bool half_gradient = true, sums_pieces = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) {
+    const bool wide = in[0].dtype == Dtype::float64;
+    return {{2, int(tenon::kernel::sum_pieces(in[0].count(1)))}, 2, wide ? Dtype::float64 : Dtype::float32};
+  }
+};
+
+/// Base of what makes the numbers of an update (operand 1) anew from sums (operand 0), and from the count of elements
+/// of operand 2 if there is one. `Op` gives `renew(sums, count, numbers)`, where sums[2] are the totals.
+template <class Op, FixedString Name>
+struct RenewedNumbers : Operator<Op, Name> {
+  static constexpr bool renews_numbers = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[1]; }
+};
+
+}  // namespace ops
+
+namespace nn {
+
+/// The numbers of an update as `Op` makes them of sums. Where an update waits for a flag, it does so with these, too.
+template <class Op, class... Ids>
+constexpr int renewed(Builder& b, int sums, int numbers, Ids... more) {
+  const int made = b.call<Op>(NoConfig{}, sums, numbers, more...);
+  const Node& given = b.nodes[std::size_t(numbers)];
+  return is<ops::Guard>(given) ? b.call<ops::Guard>(NoConfig{}, made, given.operand[1]) : made;
+}
+
+}  // namespace nn
+}  // namespace tenon
