@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/callbacks.hpp>
 
 using namespace tenon;
 

@@ -1,19 +1,42 @@
 // RunInfo: what a callback can know about a run, and how it asks for its end.
 #pragma once
-#include <any>
-#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/core/text/type_name.hpp>
 #include <tenon/nn/metric/mean_of.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 class EvalResult;  // train/eval_result.hpp
+
+/// A value of any type that callbacks tell each other, empty until one is assigned. (std::any would cost every program
+/// more time to compile.)
+class Note {
+ public:
+  template <class T>
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Note>)
+  Note& operator=(T&& value) {
+    using V = std::decay_t<T>;
+    value_ = std::make_shared<V>(std::forward<T>(value)), type_ = type_number<V>;
+    return *this;
+  }
+  /// The value if it is a T, else null.
+  template <class T>
+  T* get() const {
+    return value_ && type_ == type_number<T> ? static_cast<T*>(value_.get()) : nullptr;
+  }
+
+ private:
+  std::shared_ptr<void> value_;
+  std::uint64_t type_ = 0;
+};
 
 /// What a callback can know about the run: MindSpore's RunContext and the cb_params behind it in one, so that
 /// `run.original_args().cur_step_num` and `run.cur_step_num` are the same. Counts start at 1, as in MindSpore.
@@ -59,15 +82,17 @@ struct RunInfo {
   bool stop_requested = false;
 
   /// A value of the callbacks' own, made empty by the first use of its name.
-  std::any& operator[](std::string_view name) {
-    const auto known = own_.find(name);
-    return known != own_.end() ? known->second : own_[std::string(name)];
+  Note& operator[](std::string_view name) {
+    for (auto& [known, note] : own_)
+      if (known == name) return note;
+    return own_.emplace_back(name, Note()).second;
   }
   /// The value of that name, null if there is none or it is no T.
   template <class T>
-  T* find(std::string_view name) {
-    const auto known = own_.find(name);
-    return known == own_.end() ? nullptr : std::any_cast<T>(&known->second);
+  T* find(std::string_view name) const {
+    for (const auto& [known, note] : own_)
+      if (known == name) return note.template get<T>();
+    return nullptr;
   }
 
   // The current row of the data set, and how it is looked at.
@@ -75,7 +100,7 @@ struct RunInfo {
   std::vector<AnyTensor> (*columns_of)(const void* row) = nullptr;
 
  private:
-  std::map<std::string, std::any, std::less<>> own_;
+  std::vector<std::pair<std::string, Note>> own_;
 };
 
 }  // namespace tenon
