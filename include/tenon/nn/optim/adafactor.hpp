@@ -52,8 +52,8 @@ struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
     number[3] = static_cast<float>(excess > 1 ? rate / excess : rate);
   }
 };
-/// One step of AdaFactor, in place. Operands: parameter, gradient, (factors of rows,) factors of columns, (first moment,)
-/// numbers.
+/// One step of AdaFactor, in place. Operands: parameter, gradient, (factors of rows,) factors of columns,
+/// (first moment,) numbers.
 struct ApplyAdafactor : Operator<ApplyAdafactor, "AdaFactor"> {
   struct Config {
     int has_rows = 0, has_moment = 0;

@@ -23,14 +23,15 @@ struct Matrices {
   }
 };
 
-/// What is known of each element's square: 1 / root of its mean, as a factor per row, if there is one, and per column of
-/// each matrix.
+/// What is known of each element's square: 1 / root of its mean, as a factor per row, if there is one, and per column
+/// of each matrix.
 template <class A>
 struct SquareFactors {
   const A *row, *column;
   Matrices of;
 
-  /// Calls f(first, length, factor of the row, factors of the columns) for parts of rows, which are elements [begin, end).
+  /// Calls f(first, length, factor of the row, factors of the columns) for parts of rows, together elements [begin,
+  /// end).
   template <class F>
   [[gnu::always_inline]] void each_part(long begin, long end, F f) const {
     while (begin < end) {

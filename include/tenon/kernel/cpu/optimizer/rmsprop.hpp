@@ -5,8 +5,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// One step of RMSProp for `count` elements of the parameter, changed[0], of the mean square, the step, and, if centered,
-/// the mean gradient. number: the common three, decay, momentum, epsilon.
+/// One step of RMSProp for `count` elements of the parameter, changed[0], of the mean square, the step, and, if
+/// centered, the mean gradient. number: the common three, decay, momentum, epsilon.
 template <bool centered, class T, class Gradient>
 [[gnu::always_inline]] inline void rmsprop(const float* number, long count, Gradient gradient, T* const* changed) {
   using C = Compute<T>;
