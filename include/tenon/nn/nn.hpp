@@ -52,6 +52,7 @@
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 #include <tenon/nn/multi_head_attention.hpp>
 #include <tenon/nn/optim/adadelta.hpp>
+#include <tenon/nn/optim/adafactor.hpp>
 #include <tenon/nn/optim/adagrad.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/adam_weight_decay.hpp>

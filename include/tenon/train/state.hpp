@@ -7,6 +7,9 @@
 #include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#endif
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <tenon/kernel/cpu/optimizer/norms.hpp>
 #include <tenon/kernel/reference/optimizer.hpp>
 
 TENON_EXACT_BEGIN
@@ -26,24 +25,24 @@ struct Summed {
   double gradient() const { return static_cast<double>(a.operand<typename Call::template Operand<1>>(1)[i]); }
 };
 
-/// Base of two sums: `term(x, numbers)` is what element x adds to the second; to the first it adds its square.
+/// Base of two sums: `term(x, numbers)` is what element x adds to the second; to the first it adds its square. There
+/// is one piece for all elements; the others are 0.
 template <class Operator>
-struct PieceSums : Whole {
+struct WholeSums : Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using A = typename Call::Result;
     const float* const n = a.operand<float>(Call::operands - 1);
-    const long count = Call::operand(0).count(1), pieces = Call::result.extent[1];
-    for (long piece = 0; piece < pieces; ++piece) {
-      double first = 0, second = 0;
-      for (long i = piece * sum_piece; i < std::min((piece + 1) * sum_piece, count); ++i) {
-        const Summed<Call> x{a, i};
-        first += x[0] * x[0];
-        second += Kernel<Reference, Operator>::term(x, n);
-      }
-      a.result<A>()[piece] = rounded<A>(first);
-      a.result<A>()[pieces + piece] = rounded<A>(second);
+    double first = 0, second = 0;
+    for (long i = 0; i < Call::operand(0).count(1); ++i) {
+      const Summed<Call> x{a, i};
+      first += x[0] * x[0];
+      second += Kernel<Reference, Operator>::term(x, n);
     }
+    const long pieces = Call::result.extent[1];
+    std::fill_n(a.result<A>(), 2 * pieces, A(0));
+    a.result<A>()[0] = rounded<A>(first);
+    a.result<A>()[pieces] = rounded<A>(second);
   }
 };
 
@@ -60,14 +59,14 @@ struct LambStep {
 }  // namespace kernel::reference
 
 template <>
-struct Kernel<Reference, ops::LambSquares> : kernel::reference::PieceSums<ops::LambSquares> {
+struct Kernel<Reference, ops::LambSquares> : kernel::reference::WholeSums<ops::LambSquares> {
   static double term(const auto& x, const float* n) {
     const kernel::reference::LambStep step(x, n);
     return step.direction * step.direction;
   }
 };
 template <>
-struct Kernel<Reference, ops::LarsSquares> : kernel::reference::PieceSums<ops::LarsSquares> {
+struct Kernel<Reference, ops::LarsSquares> : kernel::reference::WholeSums<ops::LarsSquares> {
   static double term(const auto& x, const float* n) { return n[2] * x.gradient() * n[2] * x.gradient(); }
 };
 

@@ -47,8 +47,8 @@ namespace nn {
 ///
 /// |p| / |r| is the ratio of the norms of the whole parameter, 1 where one of them is 0. g is the gradient /
 /// loss_scale; the decay does not enter the moments. Without groups, it skips parameters with beta or gamma in their
-/// names. Two passes over memory: one for the norms. A Model throws ValueError unless beta1 and beta2 are inside (0, 1)
-/// and eps is above 0. Source: You and others, arXiv 1904.00962; MindSpore nn.Lamb.
+/// names. Two passes over memory: one for the norms. A Model throws ValueError unless beta1 and beta2 are inside (0,
+/// 1) and eps is above 0. Source: You and others, arXiv 1904.00962; MindSpore nn.Lamb.
 struct Lamb {
   LearningRate learning_rate;
   float beta1 = 0.9f;

@@ -5,8 +5,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// One step of ASGD for `count` elements of the parameter, changed[0], and of its average. number: the common three,
-/// what the parameter shrinks by, the share of the new parameter in the average.
+/// One step of ASGD for `count` elements of the parameter, changed[0], and of its average. number: the common three, by
+/// what the parameter shrinks, the share of the new parameter in the average.
 template <class T, class Gradient>
 [[gnu::always_inline]] inline void asgd(const float* number, long count, Gradient gradient, T* const* changed) {
   using C = Compute<T>;
