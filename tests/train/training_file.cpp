@@ -16,6 +16,7 @@
 #include <tenon/train/callback/model_checkpoint.hpp>
 
 #include "../support/sanitized.hpp"
+#include "../support/skip.hpp"
 #include "small.hpp"
 
 using namespace small;
@@ -160,7 +161,7 @@ TEST_CASE("what is no training of this model is refused, and nothing has changed
 }
 
 TEST_CASE("killed at any time, and resumed: the same bits") {
-  if (support::sanitized) return;  // a child of a sanitizer's threads
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
   set_context({.mode = Mode::graph, .seed = 11});
   const long epochs = 40;
   const std::string expected = whole(epochs);

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 
 #include "../small.hpp"
@@ -87,6 +88,18 @@ TEST_CASE("what it refuses") {
   folder.put("file");
   CHECK_THROWS_AS(ModelCheckpoint("m", here + "/file/below"), RuntimeError);
   CHECK_THROWS_AS(ModelCheckpoint("m", here + "/file"), RuntimeError);
+}
+TEST_CASE("a save that fails leaves the file before it") {
+  const Folder folder;
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+  ModelCheckpoint checkpoint("m", folder.path.string(), {.keep_checkpoint_max = 1});
+  LambdaCallback in_the_way{.on_train_step_begin = [&](const RunInfo& run) {
+    if (run.cur_step_num == 2) fs::create_directories(folder.path / "m-1_2.safetensors" / "full");
+  }};
+  CHECK_THROWS_WITH_AS(model.train(1, four_steps(), checkpoint, in_the_way), doctest::Contains("m-1_2.safetensors"),
+                       RuntimeError);
+  CHECK(fs::is_regular_file(folder.path / "m-1_1.safetensors"));
 }
 TEST_CASE("a folder that is gone while it trains is an error, and the parameters stay") {
   const Folder folder;

@@ -4,8 +4,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Of each class, with precision P and recall R:  (1 + beta²) P R / (beta² P + R), 0 if both are. A beta above 1 gives
-/// recall more weight. eval() is the mean over the classes, per_class() has them all.
+/// Of each class, with precision P and recall R:  (1 + beta²) P R / (beta² P + R), 0 if both are. A beta above 1
+/// gives recall more weight. eval() is the mean over the classes, per_class() has them all.
 ///
 /// prediction, label  as of Accuracy
 /// throws             ValueError unless beta > 0

@@ -68,7 +68,8 @@ TENON_EXACT_END
 namespace nn {
 
 /// s = lr max(eps[1], rms(p));  V = b V + (1 - b) (g² + eps[0]),  b = 1 - t^-decay_rate,  t counted from 1;
-/// u = g / √V;  u = s u / max(1, rms(u) / clip_threshold);  m = beta1 m + (1 - beta1) u;  p = p - weight_decay s p - m.
+/// u = g / √V;  u = s u / max(1, rms(u) / clip_threshold);
+/// m = beta1 m + (1 - beta1) u;  p = p - weight_decay s p - m.
 ///
 /// Of a parameter with two axes or more V is not stored: the means R of its rows and C of its columns are, over the
 /// last two axes, and stand for V = R C / mean(R). Without scale_parameter s = lr, without use_first_moment u stands

@@ -22,7 +22,8 @@ TENON_EXACT_END
 
 namespace nn {
 
-/// m = beta1 m + (1 - beta1) g;  u = max(beta2 u, |g|);  p = p - lr / (1 - beta1ᵗ) · m / (u + eps),  t counted from 1.
+/// m = beta1 m + (1 - beta1) g;  u = max(beta2 u, |g|);
+/// p = p - lr / (1 - beta1ᵗ) · m / (u + eps),  t counted from 1.
 ///
 /// g is the gradient / loss_scale + weight_decay p. Without groups, weight decay skips parameters with beta or gamma in
 /// their names. A Model throws ValueError unless beta1 and beta2 are inside (0, 1) and eps is above 0. Source: Kingma

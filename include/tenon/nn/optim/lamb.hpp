@@ -43,7 +43,8 @@ TENON_EXACT_END
 namespace nn {
 
 /// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
-/// r = m / (1 - beta1ᵗ) / (√(v / (1 - beta2ᵗ)) + eps) + weight_decay p,  t counted from 1;  p = p - lr |p| / |r| r.
+/// r = m / (1 - beta1ᵗ) / (√(v / (1 - beta2ᵗ)) + eps) + weight_decay p,  t counted from 1;
+/// p = p - lr |p| / |r| r.
 ///
 /// |p| / |r| is the ratio of the norms of the whole parameter, 1 where one of them is 0. g is the gradient /
 /// loss_scale; the decay does not enter the moments. Without groups, it skips parameters with beta or gamma in their

@@ -28,11 +28,11 @@ namespace nn {
 
 /// s = decay s + (1 - decay) g²;  m = momentum m + lr g / √(s + epsilon);  p = p - m.
 ///
-/// s is 1 at first. The centered form keeps a = decay a + (1 - decay) g, too, and has s - a² in place of s in the root,
-/// or 0 where rounding takes that below 0 (MindSpore: NaN). g is the gradient / loss_scale + weight_decay p. Without
-/// groups, weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless decay is
-/// in [0, 1), momentum is 0 or more, and epsilon is above 0. Source: Tieleman and Hinton 2012; Graves, arXiv 1308.0850
-/// (centered); MindSpore nn.RMSProp.
+/// s is 1 at first. The centered form keeps a = decay a + (1 - decay) g, too, and has s - a² in place of s in the
+/// root, or 0 where rounding takes that below 0 (MindSpore: NaN). g is the gradient / loss_scale + weight_decay p.
+/// Without groups, weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless
+/// decay is in [0, 1), momentum is 0 or more, and epsilon is above 0. Source: Tieleman and Hinton 2012; Graves, arXiv
+/// 1308.0850 (centered); MindSpore nn.RMSProp.
 template <bool centered>
 struct RMSPropWith {
   LearningRate learning_rate = 0.1;

@@ -146,7 +146,7 @@ template <class C, class R>
 constexpr bool hooks_fit() {
   if constexpr (std::is_class_v<C> && !std::is_final_v<C>) {
     using P = HookProbe<std::remove_const_t<C>>;
-    const auto calls = [](bool absent, auto fits) { return absent || fits; };
+    const auto calls = [](bool absent, bool fits) { return absent || fits; };
     return calls(
                requires { &P::begin; }, requires(C& c, R& r) { Begin::any(c, r); }) &&
            calls(

@@ -39,9 +39,9 @@ class CheckpointFiles {
   void begin(long step);
   /// Whether one is due after `step` steps; `last`: the run is over.
   bool due(long step, bool last) const;
-  /// The path of the next one; makes room for it.
-  std::string next(const RunInfo& run);
-  /// It is there.
+  /// The path of the next one.
+  std::string next(const RunInfo& run) const;
+  /// It is there: removes those that it takes the place of, which had to stay until now, for a save may fail.
   void saved(std::string path, long step);
   const std::string& latest() const { return latest_; }
 
@@ -191,21 +191,21 @@ TENON_INLINE bool CheckpointFiles::due(long step, bool last) const {
   return by_steps ? step >= last_step_ + config_.save_checkpoint_steps
                   : now() - last_time_ >= config_.save_checkpoint_seconds;
 }
-TENON_INLINE std::string CheckpointFiles::next(const RunInfo& run) {
-  if (config_.keep_checkpoint_max > 0) {
-    for (; long(kept_.size()) >= config_.keep_checkpoint_max; kept_.erase(kept_.begin())) remove(kept_.front());
-  } else if (now() - window_ >= 60.0 * double(config_.keep_checkpoint_per_n_minutes)) {
-    window_ = now(), in_window_ = 0;
-  } else {
-    for (; in_window_ > 1; --in_window_, kept_.pop_back()) remove(kept_.back());
-  }
+TENON_INLINE std::string CheckpointFiles::next(const RunInfo& run) const {
   return io::join_path(directory_, text(prefix_, "-", run.cur_epoch_num, "_", run.step_in_epoch(), ".safetensors"));
 }
 TENON_INLINE void CheckpointFiles::saved(std::string path, long step) {
   latest_ = path;
+  last_step_ = step, last_time_ = now();
+  if (config_.keep_checkpoint_max > 0) {
+    for (; long(kept_.size()) >= config_.keep_checkpoint_max; kept_.erase(kept_.begin())) remove(kept_.front());
+  } else if (last_time_ - window_ >= 60.0 * double(config_.keep_checkpoint_per_n_minutes)) {
+    window_ = last_time_, in_window_ = 0;
+  } else {
+    for (; in_window_ > 1; --in_window_, kept_.pop_back()) remove(kept_.back());
+  }
   kept_.push_back(std::move(path));
   ++in_window_;
-  last_step_ = step, last_time_ = now();
 }
 TENON_INLINE void CheckpointFiles::remove(const std::string& path) const {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
