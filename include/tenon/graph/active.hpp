@@ -20,11 +20,10 @@ namespace tenon::inline TENON_ABI::detail {
     if (node.op->effect) {
       const Node* target = &program.node[node.operand[0]];
       while (target->op->view || target->op->effect) target = &program.node[target->operand[0]];
-      // A look at a gradient is no reason to compute it: the updates, which stand behind, have said by now which are
-      // needed.
-      needed[std::size_t(id)] = is_overflow_flag(*target)
-                                    ? needed[std::size_t(node.operand[1])]
-                                    : !(frozen && is<ops::ParameterLeaf>(*target) && frozen[target->immediate]);
+      // A look at a gradient is no reason to compute it, and what a moment becomes is none either: the updates, which
+      // stand behind, have said by now which are needed.
+      if (is_seen_of_gradients(*target)) needed[std::size_t(id)] = needed[std::size_t(node.operand[1])];
+      else if (is<ops::ParameterLeaf>(*target)) needed[std::size_t(id)] = !(frozen && frozen[target->immediate]);
     }
     if (needed[std::size_t(id)])
       for (int k = 0; k < node.operands; ++k) needed[std::size_t(node.operand[k])] = 1;

@@ -12,6 +12,12 @@ namespace tenon::inline TENON_ABI {
 inline constexpr long gradient_clip_state = 32;
 
 namespace ops {
+/// Adds the squares of all elements of a gradient (operand 1) to a sum (operand 0, float64). Not for users.
+struct AddSquares : Operator<AddSquares, "AddSquares"> {
+  static constexpr bool effect = true, half_gradient = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+};
 /// The sum of the squares of all elements, in float64. Not for users.
 struct SumOfSquares : Operator<SumOfSquares, "SumOfSquares"> {
   static constexpr None derivative{};

@@ -95,6 +95,7 @@ class TrainState {
   void advance() { ++random()[1]; }
   float& loss_scale() const { return *reinterpret_cast<float*>(data() + loss_scale_state); }
   float& gradient_clip() const { return *reinterpret_cast<float*>(data() + gradient_clip_state); }
+  double& gradient_squares() const { return *reinterpret_cast<double*>(data() + gradient_squares_state); }
   std::int32_t& overflow() const { return *reinterpret_cast<std::int32_t*>(data() + overflow_state); }
 
  private:

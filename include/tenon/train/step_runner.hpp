@@ -223,7 +223,7 @@ class StepRunner {
     if constexpr (precision.scales_loss) state_.loss_scale() = scale_.value(), state_.overflow() = 0;
     if constexpr (constexpr auto clipping = nn::detail::clipping_of<Optimizer>; clipping != nn::Clipping::none) {
       // elements are compared before the update divides them by the loss scale, norms behind that
-      state_.gradient_clip() = optimizer.largest();
+      state_.gradient_clip() = optimizer.largest(), state_.gradient_squares() = 0;
       if (clipping == nn::Clipping::by_value) state_.gradient_clip() *= optimizer.loss_scale * gradient_factor();
     }
     rules_.each(optimizer, state_.step() - scale_.skipped(), [&](int e, nn::Numbers n) {

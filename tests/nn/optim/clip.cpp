@@ -138,6 +138,30 @@ TEST_CASE("a parameter without a gradient") {
   const Values graph = after_a_step<Idle>(Mode::graph, nn::ClipByGlobalNorm{plain(), 0.01f});
   CHECK(graph == after_a_step<Idle>(Mode::pynative, nn::ClipByGlobalNorm{plain(), 0.01f}));
 }
+TEST_CASE("frozen parameters do not count, from the step on that they are frozen in") {
+  // the gradients of what is not frozen are larger than the bound alone
+  const Values g = gradients();
+  double rest = 0;
+  for (std::size_t i = 1; i < g.size(); ++i) rest += norm_of(g[i]) * norm_of(g[i]);
+  const double norm = std::sqrt(rest), most = norm / 3;
+  const Values p = before_it();
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 4});
+    Net net;
+    Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::ClipByGlobalNorm{plain(), float(most)});
+    const ParameterDict parameters = net.parameters_dict();
+    parameters.begin()->second.requires_grad(false);
+    model.train(1, ten_at_once());
+    const Values after = values_of(net);
+    CHECK(after[0] == p[0]);
+    for (std::size_t i = 1; i < p.size(); ++i)
+      for (std::size_t k = 0; k < p[i].size(); ++k)
+        CHECK(std::fabs(after[i][k] - (p[i][k] - g[i][k] * most / norm)) < 3e-7);
+    parameters.begin()->second.requires_grad(true);
+    model.train(1, ten_at_once());
+    CHECK(values_of(net)[0] != p[0]);
+  }
+}
 TEST_CASE("what is refused") {
   for (const float most : {0.0f, -1.0f, std::numeric_limits<float>::infinity()}) {
     Net net;

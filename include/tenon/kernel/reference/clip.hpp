@@ -9,19 +9,33 @@ namespace tenon::inline TENON_ABI {
 
 namespace ops {
 struct SumOfSquares;
+struct AddSquares;
 struct ClipNumbers;
 }  // namespace ops
+
+namespace kernel::reference {
+template <class T>
+double sum_of_squares(const T* x, long count) {
+  double sum = 0;
+  for (long i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
+}
+}  // namespace kernel::reference
 
 template <>
 struct Kernel<Reference, ops::SumOfSquares> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    double sum = 0;
-    for (long i = 0; i < Call::operand(0).count(a.n); ++i) {
-      const double x = static_cast<double>(a.operand<typename Call::template Operand<0>>(0)[i]);
-      sum += x * x;
-    }
-    *a.result<double>() = sum;
+    *a.result<double>() = kernel::reference::sum_of_squares(a.operand<typename Call::template Operand<0>>(0),
+                                                            Call::operand(0).count(a.n));
+  }
+};
+template <>
+struct Kernel<Reference, ops::AddSquares> : kernel::reference::Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    *a.changed<double>(0) += kernel::reference::sum_of_squares(a.operand<typename Call::template Operand<1>>(1),
+                                                               Call::operand(1).count(a.n));
   }
 };
 template <>

@@ -22,7 +22,7 @@ inline constexpr Clipping clipping_of<O> = O::clipping;
 /// An optimizer that scales all gradients of a step by one factor if the norm of all of them together is larger than
 /// max_norm: `nn::ClipByGlobalNorm{nn::Adam{.learning_rate = 1e-3}, 1.0f}`.
 ///
-///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all trained parameters, in double
+///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all parameters that require a gradient, in double
 ///
 /// The norm is that of gradients whose loss scale is divided out, without weight decay. A NaN or an infinity in a
 /// gradient is not hidden. A Model throws ValueError unless max_norm is above 0.
@@ -81,8 +81,9 @@ class TracedClip {
   /// Takes note of a gradient, in the order of the parameters.
   constexpr void see(Builder& b, int gradient) {
     if constexpr (clipping == Clipping::by_global_norm) {
-      const int own = b.template call<ops::SumOfSquares>(NoConfig{}, gradient);
-      sum_ = sum_ < 0 ? own : b.template call<ops::Add>(NoConfig{}, sum_, own);
+      if (sum_ < 0)
+        sum_ = b.leaf(&info<ops::StateLeaf>, type_of<double, Shape<>>, std::uint64_t(gradient_squares_state));
+      sum_ = b.template call<ops::AddSquares>(NoConfig{}, sum_, gradient);
     }
   }
   /// The gradient as the update gets it.

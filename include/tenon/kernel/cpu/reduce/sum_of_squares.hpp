@@ -7,9 +7,23 @@ namespace tenon::inline TENON_ABI {
 
 namespace ops {
 struct SumOfSquares;
-}
+struct AddSquares;
+}  // namespace ops
 
 TENON_EXACT_BEGIN
+namespace kernel {
+/// The sum of the squares of `count` elements, in the order of lane_sum.
+template <class T>
+double sum_of_squares(const T* x, long count) {
+  // squares of float32 and smaller types are exact in double
+  const auto square = [](auto one) {
+    const double own = static_cast<double>(one);
+    return own * own;
+  };
+  return lane_sum<double>(count, square, x);
+}
+}  // namespace kernel
+
 template <>
 struct Kernel<Cpu, ops::SumOfSquares> {
   template <class Call>
@@ -18,13 +32,20 @@ struct Kernel<Cpu, ops::SumOfSquares> {
   }
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    using T = typename Call::template Operand<0>;
-    // squares of float32 and smaller types are exact in double
-    const auto square = [](auto x) {
-      const double own = static_cast<double>(x);
-      return own * own;
-    };
-    *a.result<double>() = kernel::lane_sum<double>(Call::operand(0).count(a.n), square, a.operand<T>(0));
+    *a.result<double>() =
+        kernel::sum_of_squares(a.operand<typename Call::template Operand<0>>(0), Call::operand(0).count(a.n));
+  }
+};
+template <>
+struct Kernel<Cpu, ops::AddSquares> {
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return {1, Call::operand(1).count(n) / 4 + 1, 0};
+  }
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    *a.changed<double>(0) +=
+        kernel::sum_of_squares(a.operand<typename Call::template Operand<1>>(1), Call::operand(1).count(a.n));
   }
 };
 TENON_EXACT_END
