@@ -58,6 +58,7 @@
 #include <tenon/nn/optim/adam_weight_decay.hpp>
 #include <tenon/nn/optim/adamax.hpp>
 #include <tenon/nn/optim/asgd.hpp>
+#include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/ftrl.hpp>
 #include <tenon/nn/optim/lamb.hpp>

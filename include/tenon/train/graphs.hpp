@@ -148,19 +148,13 @@ struct TrainStepIn {
     for (std::size_t id = 0; id < b.nodes.size(); ++id)
       wanted[id] = is<ops::ParameterLeaf>(b.nodes[id]) && entries[b.nodes[id].immediate].trainable;
     const std::vector<int> gradient = backward(b, loss, seed_of(b, b.nodes[std::size_t(loss)].type.dtype), wanted);
-    const auto each_gradient = [&](auto f) {
-      for (int e = 0; e < b.entry_count; ++e) {
-        const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
-        if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0)
-          f(e, parameter, gradient[std::size_t(parameter)]);
-      }
-    };
-    int flag = -1;
-    if constexpr (precision.drops_overflow)
-      each_gradient([&](int e, int, int g) { flag = append_check(b, e, flag, g); });
-    nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
-    each_gradient([&](int, int, int g) { clip.see(b, g); });
-    each_gradient([&](int e, int parameter, int g) { append_update<Net, Optimizer>(b, e, parameter, g, clip, flag); });
+    std::vector<EntryGradient> gradients;
+    for (int e = 0; e < b.entry_count; ++e) {
+      const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
+      if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0)
+        gradients.push_back({e, parameter, gradient[std::size_t(parameter)]});
+    }
+    append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
   }
   // The gradient of the loss with respect to itself: 1, or the loss scale.
   static constexpr int seed_of(Builder& b, Dtype loss) {
@@ -202,20 +196,12 @@ struct UpdateStep {
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(true);
-    int flag = -1;
-    if constexpr (drops_overflow)
-      for (int e = 0; e < b.entry_count; ++e)
-        if (entries[e].trainable)
-          flag = append_check(b, e, flag, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
-    nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
+    std::vector<EntryGradient> gradients;
     for (int e = 0; e < b.entry_count; ++e)
-      if (entries[e].trainable) clip.see(b, b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e)));
-    for (int e = 0; e < b.entry_count; ++e) {
-      if (!entries[e].trainable) continue;
-      const int parameter = b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e));
-      const int gradient = b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e));
-      append_update<Net, Optimizer>(b, e, parameter, gradient, clip, flag);
-    }
+      if (entries[e].trainable)
+        gradients.push_back({e, b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e)),
+                             b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e))});
+    append_updates<Net, Optimizer, drops_overflow>(b, gradients);
     return b;
   }
 };

@@ -4,6 +4,7 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
@@ -30,7 +31,7 @@ struct StateLayout {
     long bytes = alignment;
   };
   static constexpr Table make() {
-    static_assert(Optimizer::slots <= nn::max_slots, "an optimizer has at most 4 moments per parameter");
+    static_assert(Optimizer::slots <= nn::max_slots, "an optimizer has at most 4 moments per parameter, and a sum");
     Table t;
     for (int e = 0; e < entries; ++e) {
       const Entry& entry = Structure<Net>::table.entry[e];
@@ -47,9 +48,32 @@ struct StateLayout {
   static constexpr Table table = make();
 };
 
+/// Appends the sum of a gradient and those of the batches before, and returns it: the gradient itself, if the optimizer
+/// updates in every step.
+template <class Net, class Optimizer>
+constexpr int append_sum(Builder& b, int entry, int gradient) {
+  if constexpr (!nn::detail::accumulates<Optimizer>) return gradient;
+  else {
+    using Layout = StateLayout<Net, Optimizer>;
+    constexpr int slot = Optimizer::sum_slot;
+    b.scope = entry;
+    b.location = {};
+    const int sum = b.leaf(&info<ops::StateLeaf>, Layout::slot_type(slot, Structure<Net>::table.entry[entry].dims),
+                           std::uint64_t(Layout::table.slot[entry][slot]));
+    const int first = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, first_gradient_state);
+    const int result = b.template call<ops::AccumulateGradient>(NoConfig{}, sum, gradient, first);
+    b.scope = 0;
+    return result;
+  }
+}
+/// The flag that keeps updates back, as a value of a trace.
+constexpr int overflow_flag(Builder& b) {
+  return b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, std::uint64_t(overflow_state));
+}
+
 /// Appends a look at a gradient. `flag` is the flag as the last look left it, or -1; returns what it is now.
 constexpr int append_check(Builder& b, int entry, int flag, int gradient) {
-  if (flag < 0) flag = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, std::uint64_t(overflow_state));
+  if (flag < 0) flag = overflow_flag(b);
   b.scope = entry;
   b.location = {};
   flag = b.template call<ops::OverflowCheck>(NoConfig{}, flag, gradient);
@@ -77,6 +101,25 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
   b.scope = 0;
 }
 
+/// A trained parameter in a trace, and its gradient.
+struct EntryGradient {
+  int entry, parameter, gradient;
+};
+/// Appends the updates of all trained parameters, in the order of the entries, and what comes between them and the
+/// gradients: sums over batches, the look for overflow, clipping.
+template <class Net, class Optimizer, bool drops_overflow>
+constexpr void append_updates(Builder& b, std::vector<EntryGradient>& all) {
+  int flag = -1;
+  for (EntryGradient& one : all) one.gradient = append_sum<Net, Optimizer>(b, one.entry, one.gradient);
+  if constexpr (drops_overflow)
+    for (const EntryGradient& one : all) flag = append_check(b, one.entry, flag, one.gradient);
+  else if constexpr (nn::detail::accumulates<Optimizer>) flag = overflow_flag(b);
+  nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
+  for (const EntryGradient& one : all) clip.see(b, one.gradient);
+  for (const EntryGradient& one : all)
+    append_update<Net, Optimizer>(b, one.entry, one.parameter, one.gradient, clip, flag);
+}
+
 /// The bytes of a training state.
 class TrainState {
  public:
@@ -96,6 +139,7 @@ class TrainState {
   float& loss_scale() const { return *reinterpret_cast<float*>(data() + loss_scale_state); }
   float& gradient_clip() const { return *reinterpret_cast<float*>(data() + gradient_clip_state); }
   double& gradient_squares() const { return *reinterpret_cast<double*>(data() + gradient_squares_state); }
+  std::int32_t& first_gradient() const { return *reinterpret_cast<std::int32_t*>(data() + first_gradient_state); }
   std::int32_t& overflow() const { return *reinterpret_cast<std::int32_t*>(data() + overflow_state); }
 
  private:

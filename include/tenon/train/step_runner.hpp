@@ -176,8 +176,8 @@ class StepRunner {
     state_.advance();
     if constexpr (precision.scales_loss) {
       run.loss_scale = double(state_.loss_scale());
-      run.overflow = state_.overflow() != 0;
-      scale_.update(run.overflow);
+      run.overflow = state_.overflow() == 1;
+      if (state_.step() % nn::detail::batches_of(optimizer) == 0) scale_.update(run.overflow);
     }
   }
   template <class List, class... C>
@@ -220,13 +220,19 @@ class StepRunner {
 
   // What the optimizer and the loss scale have for this step. Steps without an update do not count for the optimizer.
   void write_numbers(const Optimizer& optimizer) {
-    if constexpr (precision.scales_loss) state_.loss_scale() = scale_.value(), state_.overflow() = 0;
+    const long batches = nn::detail::batches_of(optimizer), place = state_.step() % batches;
+    if constexpr (precision.scales_loss) state_.loss_scale() = scale_.value();
+    if constexpr (nn::detail::accumulates<Optimizer>) state_.first_gradient() = place == 0;
+    if constexpr (precision.scales_loss || nn::detail::accumulates<Optimizer>)
+      state_.overflow() = place + 1 < batches ? no_update_yet : 0;
     if constexpr (constexpr auto clipping = nn::detail::clipping_of<Optimizer>; clipping != nn::Clipping::none) {
       // elements are compared before the update divides them by the loss scale, norms behind that
       state_.gradient_clip() = optimizer.largest(), state_.gradient_squares() = 0;
-      if (clipping == nn::Clipping::by_value) state_.gradient_clip() *= optimizer.loss_scale * gradient_factor();
+      if (clipping == nn::Clipping::by_value)
+        state_.gradient_clip() *= optimizer.loss_scale * gradient_factor() * float(batches);
     }
-    rules_.each(optimizer, state_.step() - scale_.skipped(), [&](int e, nn::Numbers n) {
+    rules_.each(optimizer, state_.step() / batches - scale_.skipped(), [&](int e, nn::Numbers n) {
+      if constexpr (nn::detail::accumulates<Optimizer>) n.gradient_scale() /= float(batches);
       if constexpr (precision.drops_overflow) n.gradient_scale() /= scale_.value();
       std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n);
     });
@@ -328,7 +334,17 @@ class StepRunner {
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    bound(executors_.get(program_here<Update>())).run(gradients_, 1);
+    Executor& update = bound(executors_.get(program_here<Update>()));
+    if constexpr (nn::detail::accumulates<Optimizer>) leave_out_idle(update, parameters);
+    update.run(gradients_, 1);
+  }
+  // An update whose gradient is a sum over batches has no input that could be missing: what has no gradient in this
+  // step is treated as frozen.
+  void leave_out_idle(Executor& update, const ParameterList& parameters) const {
+    bool idle[Structure<Net>::count]{};
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      idle[e] = Structure<Net>::table.entry[e].trainable && !gradients_[e];
+    update.freeze(idle, parameters.arena()->freeze_version);
   }
   template <class T, class S>
   Tensor<T, S> scaled_one(const Tensor<T, S>&) const {

@@ -1,5 +1,6 @@
 // All kernels of the target Reference.
 #pragma once
+#include <tenon/kernel/reference/accumulate_gradient.hpp>
 #include <tenon/kernel/reference/adafactor.hpp>
 #include <tenon/kernel/reference/adaptive_optimizer.hpp>
 #include <tenon/kernel/reference/argmax.hpp>

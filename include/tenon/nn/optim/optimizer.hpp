@@ -8,7 +8,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-inline constexpr int max_numbers = 16, max_slots = 4;
+inline constexpr int max_numbers = 16, max_slots = 5;  // slots: four moments, and a sum over batches
 
 /// The run-time numbers of one parameter's update in one step; kernels read them from the training state. The first
 /// three mean the same for every optimizer, the others are the optimizer's own.

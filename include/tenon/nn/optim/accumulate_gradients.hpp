@@ -1,0 +1,62 @@
+// Gradient accumulation: optimizers that update once for several batches.
+#pragma once
+#include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/ops/accumulate_gradient.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// An optimizer that updates in every k-th step, with the mean of the gradients of k batches: what a batch k times as
+/// large would give, in the memory of one. `nn::AccumulateGradients{nn::Adam{.learning_rate = 1e-3}, 4}`.
+///
+/// The optimizer counts updates, and so do learning rates that depend on the step. A sum that an epoch or a run ends in
+/// goes on with the next one; training files hold it. Clipping, inside or around it, sees the mean. Sums are float32,
+/// or float64 as the parameter; they take as much memory as the parameters. With a loss scale that drops updates, one
+/// overflow drops the update of all k batches. A Model throws ValueError unless `batches` is 1 or more.
+/// Source: Keras gradient_accumulation_steps, MindSpore's grad_accumulation_step.
+template <Optimizer O>
+struct AccumulateGradients : O {
+  long batches;
+
+  static constexpr bool accumulates = true;
+  static constexpr int slots = O::slots + 1, sum_slot = O::slots;
+  static constexpr auto slot_names = [] {
+    std::array<std::string_view, slots> names{};
+    for (int s = 0; s < O::slots; ++s) names[std::size_t(s)] = O::slot_names[std::size_t(s)];
+    names.back() = "accumulated";
+    return names;
+  }();
+  static constexpr TensorType slot_type(int slot, const TensorType& parameter) {
+    if (slot == sum_slot) {
+      TensorType sum = parameter;
+      if (is_half_dtype(sum.dtype)) sum.dtype = Dtype::float32;
+      return sum;
+    }
+    if constexpr (requires { O::slot_type(slot, parameter); }) return O::slot_type(slot, parameter);
+    else return parameter;
+  }
+  float initial([[maybe_unused]] int slot) const {
+    if constexpr (requires(const O& o) { o.initial(slot); })
+      if (slot != sum_slot) return O::initial(slot);
+    return 0;
+  }
+  void check() const {
+    O::check();
+    if (batches < 1) throw_error<ValueError>("AccumulateGradients: batches must be 1 or more, got ", batches, ".");
+  }
+};
+template <class O, class Count>
+AccumulateGradients(O, Count) -> AccumulateGradients<O>;
+
+namespace detail {
+template <class O>
+inline constexpr bool accumulates = requires { requires O::accumulates; };
+
+/// Of how many batches an update has the gradients.
+template <class O>
+constexpr long batches_of([[maybe_unused]] const O& optimizer) {
+  if constexpr (accumulates<O>) return optimizer.batches;
+  else return 1;
+}
+}  // namespace detail
+
+}  // namespace tenon::nn

@@ -1,0 +1,23 @@
+// The operator that adds up the gradients of several batches.
+#pragma once
+#include <tenon/eager/apply.hpp>
+#include <tenon/kernel/cpu/optimizer/accumulate_gradient.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Where in the training state it is said that a gradient is the first of its sum (int32, 0: it is not).
+inline constexpr long first_gradient_state = 48;
+/// What the overflow flag is in a step whose gradients are only added up.
+inline constexpr std::int32_t no_update_yet = 2;
+
+namespace ops {
+/// Adds a gradient (operand 1) to a sum of gradients (operand 0, float32 or float64), or begins the sum with it where
+/// operand 2 is not 0. Not for users.
+struct AccumulateGradient : Operator<AccumulateGradient, "AccumulateGradient"> {
+  static constexpr bool effect = true, half_gradient = true;
+  static constexpr None derivative{};
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+};
+}  // namespace ops
+
+}  // namespace tenon
