@@ -51,6 +51,7 @@
 #include <tenon/nn/metric/recall.hpp>
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 #include <tenon/nn/multi_head_attention.hpp>
+#include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/adadelta.hpp>
 #include <tenon/nn/optim/adafactor.hpp>
 #include <tenon/nn/optim/adagrad.hpp>
@@ -58,7 +59,6 @@
 #include <tenon/nn/optim/adam_weight_decay.hpp>
 #include <tenon/nn/optim/adamax.hpp>
 #include <tenon/nn/optim/asgd.hpp>
-#include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/ftrl.hpp>
 #include <tenon/nn/optim/lamb.hpp>

@@ -15,7 +15,7 @@ struct ClipNumbers;
 
 namespace kernel::reference {
 template <class T>
-double sum_of_squares(const T* x, long count) {
+double squares_added_up(const T* x, long count) {
   double sum = 0;
   for (long i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return sum;
@@ -26,16 +26,16 @@ template <>
 struct Kernel<Reference, ops::SumOfSquares> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    *a.result<double>() = kernel::reference::sum_of_squares(a.operand<typename Call::template Operand<0>>(0),
-                                                            Call::operand(0).count(a.n));
+    *a.result<double>() = kernel::reference::squares_added_up(a.operand<typename Call::template Operand<0>>(0),
+                                                              Call::operand(0).count(a.n));
   }
 };
 template <>
 struct Kernel<Reference, ops::AddSquares> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    *a.changed<double>(0) += kernel::reference::sum_of_squares(a.operand<typename Call::template Operand<1>>(1),
-                                                               Call::operand(1).count(a.n));
+    *a.changed<double>(0) += kernel::reference::squares_added_up(a.operand<typename Call::template Operand<1>>(1),
+                                                                 Call::operand(1).count(a.n));
   }
 };
 template <>
