@@ -28,8 +28,8 @@ constexpr bool guarded(const Graph<N>& graph, const Node& node) {
 }
 /// True for a leaf that effects change which only look at gradients: the flag, and the sum of their squares.
 constexpr bool is_seen_of_gradients(const Node& node) {
-  return is<ops::StateLeaf>(node) && (node.immediate == std::uint64_t(overflow_state) ||
-                                      node.immediate == std::uint64_t(gradient_squares_state));
+  return is<ops::StateLeaf>(node) &&
+         (node.immediate == std::uint64_t(overflow_state) || node.immediate == std::uint64_t(gradient_squares_state));
 }
 
 }  // namespace tenon
