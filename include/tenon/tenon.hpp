@@ -12,6 +12,7 @@
 #include <tenon/nn/grad.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 #include <tenon/train/model.hpp>
+#include <tenon/train/optimizer_step.hpp>
 // The rest, in the order of their names.
 #include <tenon/core/context.hpp>
 #include <tenon/core/log.hpp>

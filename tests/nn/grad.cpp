@@ -4,6 +4,7 @@
 #include <tenon/nn/dense.hpp>
 #include <tenon/nn/grad.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
+#include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/relu.hpp>
 
@@ -73,7 +74,7 @@ TEST_CASE(
     "a loss without influence of the parameters: zeros, and a training step that changes nothing, in both modes") {
   const auto x = Tensor<float, Shape<dyn, 3>>::ones(2);
   nn::Dense<3, 2> net;
-  const auto gradients = std::get<1>(parameter_gradients(net, [](auto v) { return reduce_sum(v); }, x));
+  const auto gradients = std::get<1>(value_and_grad([](auto v) { return reduce_sum(v); }, net)(x));
   CHECK(same_bits(gradients(net.weight), Tensor<float, Shape<2, 3>>::zeros()));
   constexpr auto constant = [](const auto& v) { return reduce_sum(stop_gradient(v)); };
   CHECK(same_bits(grad(constant)(x), Tensor<float, Shape<dyn, 3>>::zeros(2)));
@@ -116,7 +117,7 @@ TEST_CASE("gradients of a network's parameters, by parameter and by name") {
   const auto labels = tensor_of<std::int32_t, Shape<dyn>>({0, 2});
   for (Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode});
-    const auto [sum, gradients] = parameter_gradients(net, [&](auto v) { return reduce_sum(net(v)); }, x);
+    const auto [sum, gradients] = value_and_grad([&](auto v) { return reduce_sum(net(v)); }, net)(x);
     CHECK(same_bits(gradients(net.fc.weight), tensor_of<float, Shape<3, 2>>({4, 6, 4, 6, 4, 6})));
     CHECK(same_bits(gradients(net.fc.bias), Tensor<float, Shape<3>>::full(2)));
     CHECK(same_bits(gradients(net.unused), Tensor<float, Shape<3>>::full(0)));
@@ -125,8 +126,7 @@ TEST_CASE("gradients of a network's parameters, by parameter and by name") {
     CHECK_THROWS_WITH_AS(gradients["fc.wieght"], doctest::Contains("Did you mean 'fc.weight'?"), KeyError);
   }
   const nn::SoftmaxCrossEntropyWithLogits<> loss_fn;
-  const auto [loss, gradients] =
-      parameter_gradients(net, [&](auto v, auto y) { return loss_fn(net(v), y); }, x, labels);
+  const auto [loss, gradients] = value_and_grad([&](auto v, auto y) { return loss_fn(net(v), y); }, net)(x, labels);
   float total = 0;
   for (float g : gradients["fc.bias"].as<float>()) total += g;
   CHECK(loss.item() > 0);

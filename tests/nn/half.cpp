@@ -73,20 +73,18 @@ void check(const X& given, double tolerance) {
   Net net;
   net.init_parameters();
   net.set_train();
-  const auto [loss, half] = parameter_gradients(
-      net,
+  const auto [loss, half] = value_and_grad(
       [&](const Half& v) {
         const auto y = cast<float>(net(v));
         return reduce_mean(y * y);
       },
-      x);
-  const auto [same, full] = parameter_gradients(
-      net,
+      net)(x);
+  const auto [same, full] = value_and_grad(
       [&](const X& v) {
         const auto y = net(v);
         return reduce_mean(y * y);
       },
-      given);
+      net)(given);
   CHECK(std::abs(loss.item() - same.item()) < tolerance);
   for (const auto& [name, parameter] : net.parameters_and_names()) {
     if (!parameter.trainable()) continue;

@@ -5,10 +5,10 @@
 
 #include <tenon/nn/cell_list.hpp>
 #include <tenon/nn/embedding.hpp>
-#include <tenon/nn/grad.hpp>
 #include <tenon/nn/layer_norm.hpp>
 #include <tenon/nn/multi_head_attention.hpp>
 #include <tenon/nn/optim/adam.hpp>
+#include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/nn/positional_embedding.hpp>
 #include <tenon/ops/gelu.hpp>
 #include <tenon/ops/mul.hpp>
@@ -112,13 +112,12 @@ TEST_CASE("causal self attention has the numbers of PyTorch 2, gradients too") {
     const X y = attention(x);
     check_numbers(y.data() + 7 * 12, first);
     check_numbers(y.data() + 13 * 12, last);
-    const auto gradients = std::get<1>(parameter_gradients(
-        attention,
+    const auto gradients = std::get<1>(value_and_grad(
         [&](const auto& v) {
           const auto z = attention(v);
           return ops::reduce_sum(z * z);
         },
-        x));
+        attention)(x));
     const auto weight = gradients(attention.in_proj_weight);
     check_numbers(weight.data(), query);
     check_numbers(weight.data() + 13 * 12, key);

@@ -75,7 +75,7 @@ class Tape {
   bool hides_outer() const { return hides_outer_; }
   /// The variable of a parameter; it is made at the first use.
   int variable(const ParameterHandle& p) {
-    if (!p.requires_grad() || !p.arena || !p.arena->entries[p.entry].trainable) return -1;
+    if (!p.requires_grad() || !p.arena || !p.trainable()) return -1;
     if (outer_) hides_outer_ = true;
     if (!arena_) {
       arena_ = p.arena;

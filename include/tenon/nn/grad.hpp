@@ -1,4 +1,4 @@
-// Gradients of functions: grad(f), value_and_grad(f), of arguments and of a network's parameters.
+// Gradients of functions with respect to their arguments: grad(f), value_and_grad(f).
 #pragma once
 #include <tuple>
 
@@ -136,54 +136,6 @@ constexpr auto value_and_grad(F f) {
   static_assert(of_function, "value_and_grad takes a function, and gives one: value_and_grad(f)(x)");
   if constexpr (sizeof...(Positions) == 0) return Gradient<F, true, 0>{f};
   else return Gradient<F, true, Positions...>{f};
-}
-
-/// Gradients of a network's parameters by name or by parameter.
-class ParameterGradients {
- public:
-  template <class Net>
-  ParameterGradients(const Net& net, const eager::Tape& tape) : list_(net), gradients_(std::size_t(list_.entries())) {
-    for (int e = 0; e < list_.entries(); ++e)
-      if (list_.table()[e].parameter)
-        if (const void* g = tape.gradient_data(list_.handle(e))) {
-          const std::size_t bytes = std::size_t(list_.table()[e].dims.bytes(1));
-          gradients_[std::size_t(e)] = Storage(bytes);
-          std::memcpy(gradients_[std::size_t(e)].data(), g, bytes);
-        }
-  }
-  /// The gradient of a parameter, zeros if the value does not depend on it.
-  template <class T, class S, auto Init, bool Trainable>
-  Tensor<T, S> operator()(const Parameter<T, S, Init, Trainable>& p) const {
-    const Storage& g = gradients_[std::size_t(p.entry)];
-    return g ? Tensor<T, S>(g, 1) : Tensor<T, S>::full(T(0));
-  }
-  /// The gradient of the parameter with this name, as "conv1.weight"; data is null if the value does not depend on it.
-  /// Throws KeyError naming the nearest parameter.
-  AnyTensor operator[](std::string_view name) const {
-    std::vector<std::string> names;
-    for (int e = 0; e < list_.entries(); ++e) {
-      if (!list_.table()[e].parameter) continue;
-      names.push_back(parameter_name(list_.table(), e));
-      if (names.back() == name) return AnyTensor(list_.table()[e].dims, 1, gradients_[std::size_t(e)].data());
-    }
-    throw_error<KeyError>("There is no parameter '", name, "'.", did_you_mean(name, names));
-  }
-
- private:
-  ParameterList list_;
-  std::vector<Storage> gradients_;
-};
-
-/// Calls f(x...) operator by operator and returns its value and the gradients of the network's trainable parameters:
-/// `auto [loss, gradients] = parameter_gradients(net, [&](auto x, auto y) { return loss_fn(net(x), y); }, x, y);`
-template <class Net, class F, class... X>
-auto parameter_gradients(const Net& net, F&& f, const X&... x) {
-  ParameterList(net).bind();
-  eager::Tape tape;
-  const auto value = f(x...);
-  tape.pause();
-  tape.backward(value);
-  return std::tuple(value, ParameterGradients(net, tape));
 }
 
 }  // namespace tenon

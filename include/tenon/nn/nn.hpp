@@ -74,6 +74,7 @@
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/nn/optional_parameter.hpp>
+#include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/nn/pool2d.hpp>
 #include <tenon/nn/positional_embedding.hpp>
@@ -89,4 +90,5 @@
 #include <tenon/nn/schedule/warm_up.hpp>
 #include <tenon/nn/sequential_cell.hpp>
 #include <tenon/nn/setting.hpp>
+#include <tenon/nn/share_parameters.hpp>
 #include <tenon/nn/summary.hpp>

@@ -97,6 +97,9 @@ class ParameterList {
   /// Makes an arena with the values and flags of another network of the same type.
   void copy_from(const ParameterList& other) const;
 
+  /// Takes the parameters of another network instead of its own.
+  void share(const ParameterList& other) const;
+
   void requires_grad(bool wanted) const;
   ParameterRef ref(int entry) const;
   ParameterDict dict() const;
@@ -187,7 +190,7 @@ TENON_INLINE bool ParameterList::lies_together() const {
 }
 template <class Fill>
 void ParameterList::bind_to_new(Fill fill) const {
-  ParameterArena* fresh = ParameterArena::make(table_, count_, bytes_);
+  ParameterArena* fresh = ParameterArena::make(count_, bytes_);
   fresh->retain();
   for (int i = 0; i < count_; ++i) {
     if (!table_[i].parameter) continue;
@@ -199,7 +202,7 @@ void ParameterList::bind_to_new(Fill fill) const {
       if (own.data) std::memcpy(data, own.values_at(), std::size_t(entry.dims.bytes(1)));
       else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
     }
-    own.bind(fresh, entry.offset, i);
+    own.bind(fresh, data, i, entry.trainable);
   }
   fresh->release();
 }
@@ -219,6 +222,37 @@ TENON_INLINE void ParameterList::copy_from(const ParameterList& other) const {
     return true;
   });
   arena()->training = other.arena()->training;
+}
+TENON_INLINE void ParameterList::share(const ParameterList& other) const {
+  std::vector<std::string> names;
+  for (int k = 0; k < other.count_; ++k)
+    names.push_back(other.table_[k].parameter ? parameter_name(other.table_, k) : std::string());
+  std::vector<int> source(std::size_t(count_), -1);
+  const std::byte* start = nullptr;
+  for (int i = 0; i < count_; ++i) {
+    if (!table_[i].parameter) continue;
+    const std::string name = parameter_name(table_, i);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw_error<KeyError>("share_parameters: the first network has no parameter '", name, "'.",
+                            did_you_mean(name, names));
+    const int k = source[std::size_t(i)] = int(found - names.begin());
+    const TensorType &own = table_[i].dims, &its = other.table_[k].dims;
+    if (!(own == its))
+      throw_error<ValueError>("share_parameters: parameter '", name, "' is ", detail::type_text(own), " here and ",
+                              detail::type_text(its), " in the first network.");
+    const std::byte* const here = other.handle(k).data - table_[i].offset;
+    if ((start && here != start) || other.handle(k).entry < i)
+      throw_error<ValueError>("share_parameters: parameter '", name,
+                              "' stands at another place in the first network: "
+                              "both need the same members in the same order.");
+    start = here;
+  }
+  for (int i = 0; i < count_; ++i)
+    if (source[std::size_t(i)] >= 0) {
+      const ParameterHandle& its = other.handle(source[std::size_t(i)]);
+      handle(i).bind(its.arena, its.data, its.entry, table_[i].trainable);
+    }
 }
 TENON_INLINE void ParameterList::requires_grad(bool wanted) const {
   for (int i = 0; i < count_; ++i)

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include <tenon/core/spread.hpp>
-#include <tenon/ops/reduce_sum.hpp>
+#include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/train/amp.hpp>
 #include <tenon/train/state.hpp>
 
@@ -17,11 +17,6 @@ struct NoOptimizer {
 };
 
 namespace detail {
-
-template <class V>
-struct IsTuple : std::false_type {};
-template <class... V>
-struct IsTuple<std::tuple<V...>> : std::true_type {};
 
 /// What a model computes from a row: the prediction, and the loss or losses.
 template <class Net, class Loss, MixedPrecision precision = MixedPrecision{}, class... X>
@@ -53,28 +48,9 @@ constexpr auto traced_loss(Builder& b, const P& prediction, const X&... x) {
   return loss;
 }
 
-template <class A>
-constexpr auto total_of(const A& a) {
-  return a;
-}
-template <class A, class B, class... C>
-constexpr auto total_of(const A& a, const B& b, const C&... c) {
-  return total_of(ops::add(a, b), c...);
-}
-
-/// Each loss brought to one number and all of them added: the root of the backward pass.
-template <class L>
-constexpr auto total_loss(const L& loss) {
-  if constexpr (IsTuple<L>::value)
-    return detail::spread([](const auto&... one) { return total_of(total_loss(one)...); }, loss);
-  else if constexpr (is_broken<L>) return loss;
-  else if constexpr (L::dims.rank == 0) return loss;
-  else return ops::reduce_sum(loss);
-}
-
 template <class L>
 constexpr void output_losses(Builder& b, const L& loss) {
-  if constexpr (IsTuple<L>::value) detail::spread([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
+  if constexpr (is_tuple<L>) detail::spread([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
   else if constexpr (!is_broken<L>) {
     if (int(b.outputs.size()) < max_outputs) {  // a parameter that is an output is copied: the step changes it
       b.outputs.push_back(b.nodes[std::size_t(loss.id)].op->leaf ? b.template call<ops::Identity>(NoConfig{}, loss.id)
@@ -144,16 +120,8 @@ struct TrainStepIn {
       return b.fail(
           Sentence{}
           << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
-    std::vector<char> wanted(b.nodes.size(), 0);
-    for (std::size_t id = 0; id < b.nodes.size(); ++id)
-      wanted[id] = is<ops::ParameterLeaf>(b.nodes[id]) && entries[b.nodes[id].immediate].trainable;
-    const std::vector<int> gradient = backward(b, loss, seed_of(b, b.nodes[std::size_t(loss)].type.dtype), wanted);
-    std::vector<EntryGradient> gradients;
-    for (int e = 0; e < b.entry_count; ++e) {
-      const int parameter = entries[e].trainable ? b.parameter_node(e) : -1;
-      if (parameter >= 0 && parameter <= loss && gradient[std::size_t(parameter)] >= 0)
-        gradients.push_back({e, parameter, gradient[std::size_t(parameter)]});
-    }
+    const int seed = seed_of(b, b.nodes[std::size_t(loss)].type.dtype);
+    std::vector<EntryGradient> gradients = gradients_of<Net>(b, traced_parameter_gradients<Net>(b, loss, seed));
     append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
   }
   // The gradient of the loss with respect to itself: 1, or the loss scale.

@@ -105,6 +105,14 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
 struct EntryGradient {
   int entry, parameter, gradient;
 };
+/// The parameters that have a gradient, of which `node` has the node for each entry, or -1.
+template <class Net>
+constexpr std::vector<EntryGradient> gradients_of(const Builder& b, const std::vector<int>& node) {
+  std::vector<EntryGradient> all;
+  for (int e = 0; e < Structure<Net>::count; ++e)
+    if (node[std::size_t(e)] >= 0) all.push_back({e, b.parameter_node(e), node[std::size_t(e)]});
+  return all;
+}
 /// Appends the updates of all trained parameters, in the order of the entries, and what comes between them and the
 /// gradients: sums over batches, the look for overflow, clipping.
 template <class Net, class Optimizer, bool drops_overflow>

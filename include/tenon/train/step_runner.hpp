@@ -6,12 +6,12 @@
 #include <tenon/dataset/stage.hpp>
 #include <tenon/graph/execute/executor_pool.hpp>
 #include <tenon/kernel/unrolled.hpp>
-#include <tenon/nn/optim/update_rules.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/labels.hpp>
 #include <tenon/train/loss_scale.hpp>
 #include <tenon/train/model_options.hpp>
 #include <tenon/train/step_outputs.hpp>
+#include <tenon/train/update_numbers.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -218,29 +218,12 @@ class StepRunner {
     else return NoOptimizer{};
   }
 
-  // What the optimizer and the loss scale have for this step. Steps without an update do not count for the optimizer.
+  // What the optimizer and the loss scale have for this step.
   void write_numbers(const Optimizer& optimizer) {
-    const long batches = nn::detail::batches_of(optimizer), place = state_.step() % batches;
     if constexpr (precision.scales_loss) state_.loss_scale() = scale_.value();
-    if constexpr (nn::detail::accumulates<Optimizer>) state_.first_gradient() = place == 0;
-    if constexpr (precision.scales_loss || nn::detail::accumulates<Optimizer>)
-      state_.overflow() = place + 1 < batches ? no_update_yet : 0;
-    if constexpr (constexpr auto clipping = nn::detail::clipping_of<Optimizer>; clipping != nn::Clipping::none) {
-      // elements are compared before the update divides them by the loss scale, norms behind that
-      state_.gradient_clip() = optimizer.largest(), state_.gradient_squares() = 0;
-      if (clipping == nn::Clipping::by_value)
-        state_.gradient_clip() *= optimizer.loss_scale * gradient_factor() * float(batches);
-    }
-    rules_.each(optimizer, state_.step() / batches - scale_.skipped(), [&](int e, nn::Numbers n) {
-      if constexpr (nn::detail::accumulates<Optimizer>) n.gradient_scale() /= float(batches);
-      if constexpr (precision.drops_overflow) n.gradient_scale() /= scale_.value();
-      std::memcpy(state_.data() + StateLayout<Net, Optimizer>::table.numbers[e], &n, sizeof n);
-    });
-  }
-  // What the loss scale has made of gradients that updates divide by it.
-  float gradient_factor() const {
-    if constexpr (precision.drops_overflow) return scale_.value();
-    else return 1;
+    float factor = 1;
+    if constexpr (precision.drops_overflow) factor = scale_.value();
+    detail::write_numbers<Net, precision.scales_loss>(state_, rules_, optimizer, factor, scale_.skipped());
   }
   // A function of its own, for its registers would be saved in front of unrolled code, too.
   template <class... X>
@@ -334,17 +317,7 @@ class StepRunner {
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    Executor& update = bound(executors_.get(program_here<Update>()));
-    if constexpr (nn::detail::accumulates<Optimizer>) leave_out_idle(update, parameters);
-    update.run(gradients_, 1);
-  }
-  // An update whose gradient is a sum over batches has no input that could be missing: what has no gradient in this
-  // step is treated as frozen.
-  void leave_out_idle(Executor& update, const ParameterList& parameters) const {
-    bool idle[Structure<Net>::count]{};
-    for (int e = 0; e < Structure<Net>::count; ++e)
-      idle[e] = Structure<Net>::table.entry[e].trainable && !gradients_[e];
-    update.freeze(idle, parameters.arena()->freeze_version);
+    run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
   }
   template <class T, class S>
   Tensor<T, S> scaled_one(const Tensor<T, S>&) const {

@@ -35,6 +35,6 @@ TEST_CASE("more than a process can address is OutOfMemory that says for what" * 
                        "or free memory first.",
                        tenon::OutOfMemory);
   CHECK(memory.data() == at);
-  CHECK_THROWS_WITH_AS(tenon::ParameterArena::make(nullptr, 0, 1L << 47),
+  CHECK_THROWS_WITH_AS(tenon::ParameterArena::make(0, 1L << 47),
                        doctest::Contains("141 TB were asked for the parameters of a network."), tenon::OutOfMemory);
 }

@@ -33,15 +33,15 @@ TEST_CASE("sizes are rounded up to the alignment") {
 TEST_CASE("an arena is zeroed and aligned, and dies with its last handle") {
   const int before = live;
   {
-    ParameterArena* arena = ParameterArena::make(nullptr, 0, 256);
+    ParameterArena* arena = ParameterArena::make(0, 256);
     CHECK(live == before + 1);
     CHECK(reinterpret_cast<std::uintptr_t>(arena->data) % 64 == 0);
     bool zero = true;
     for (int i = 0; i < 256; ++i) zero = zero && arena->data[i] == std::byte{0};
     CHECK(zero);
     ParameterHandle a, b;
-    a.bind(arena, 64, 1);
-    b.bind(arena, 128, 2);
+    a.bind(arena, arena->data + 64, 1, true);
+    b.bind(arena, arena->data + 128, 2, true);
     CHECK(a.data == arena->data + 64);
     CHECK(b.entry == 2);
     CHECK(arena->references == 2);
@@ -62,6 +62,7 @@ TEST_CASE("an arena without parameters, and a handle without an arena") {
   none = std::move(other);
   CHECK(none.data == nullptr);
   ParameterHandle bound;
-  bound.bind(ParameterArena::make(nullptr, 0, 0), 0, 0);
+  ParameterArena* const empty = ParameterArena::make(0, 0);
+  bound.bind(empty, empty->data, 0, true);
   CHECK(bound.data != nullptr);
 }

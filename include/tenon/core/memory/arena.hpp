@@ -22,8 +22,6 @@ std::byte* aligned_memory(std::size_t bytes, const char* what);
 std::byte* target_memory(std::size_t bytes, const char* what);
 }  // namespace detail
 
-struct Entry;  // graph/structure.hpp
-
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
 struct ParameterArena {
   std::atomic<int> references{0};
@@ -33,12 +31,11 @@ struct ParameterArena {
   // A number for the values: who writes them takes another one, so that what was made of the old ones is made again. 0:
   // somebody has a pointer through which he may write unseen.
   std::atomic<std::uint64_t> values{0};
-  const Entry* entries = nullptr;
   int entry_count = 0;
   long bytes = 0;
   std::byte* data = nullptr;
 
-  static ParameterArena* make(const Entry* entries, int entry_count, long bytes);
+  static ParameterArena* make(int entry_count, long bytes);
   /// Unique in the program: arenas change hands when a network is assigned to.
   static unsigned next_freeze_version();
   /// Unique in the program, too.
@@ -61,7 +58,11 @@ struct ParameterHandle {
 
   constexpr ParameterHandle() = default;
   constexpr ParameterHandle(ParameterHandle&& other) noexcept
-      : data(other.data), arena(other.arena), entry(other.entry), requires_grad_(other.requires_grad_) {
+      : data(other.data),
+        arena(other.arena),
+        entry(other.entry),
+        requires_grad_(other.requires_grad_),
+        trainable_(other.trainable_) {
     other.data = nullptr;
     other.arena = nullptr;
   }
@@ -72,6 +73,7 @@ struct ParameterHandle {
       arena = other.arena;
       entry = other.entry;
       requires_grad_ = other.requires_grad_;
+      trainable_ = other.trainable_;
       other.data = nullptr;
       other.arena = nullptr;
     }
@@ -105,10 +107,13 @@ struct ParameterHandle {
   ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
   int bound_entry() const { return std::atomic_ref(entry).load(std::memory_order_relaxed); }
 
-  void bind(ParameterArena* to, long offset, int index) const;
+  /// `index` is that of the network for which the arena was made; `trainable` is what the handle's own network says.
+  void bind(ParameterArena* to, std::byte* place, int index, bool trainable) const;
+  /// False for state that training changes by other means, and below nn::Frozen.
+  bool trainable() const { return trainable_; }
 
  private:
-  mutable bool requires_grad_ = true;
+  mutable bool requires_grad_ = true, trainable_ = false;
 };
 
 #if TENON_DEFINES
@@ -125,10 +130,9 @@ namespace detail {
 }
 }  // namespace detail
 
-TENON_INLINE ParameterArena* ParameterArena::make(const Entry* entries, int entry_count, long bytes) {
+TENON_INLINE ParameterArena* ParameterArena::make(int entry_count, long bytes) {
   auto arena = std::make_unique<ParameterArena>();
   arena->data = detail::target_memory(std::size_t(bytes), "the parameters of a network");
-  arena->entries = entries;
   arena->entry_count = entry_count;
   arena->bytes = bytes;
   arena->values = next_values();
@@ -149,13 +153,14 @@ TENON_INLINE std::uint64_t ParameterArena::next_values() {
   delete this;
 }
 
-TENON_INLINE void ParameterHandle::bind(ParameterArena* to, long offset, int index) const {
+TENON_INLINE void ParameterHandle::bind(ParameterArena* to, std::byte* place, int index, bool trainable) const {
   to->retain();
+  trainable_ = trainable;
   if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
   ParameterArena* const before = arena;
   std::atomic_ref(entry).store(index, std::memory_order_relaxed);
   std::atomic_ref(arena).store(to, std::memory_order_release);
-  std::atomic_ref(data).store(to->data + offset, std::memory_order_release);
+  std::atomic_ref(data).store(place, std::memory_order_release);
   if (before) before->release();
 }
 #endif  // TENON_DEFINES

@@ -1,0 +1,27 @@
+// Networks that share their parameters: a training form and a sampling form of one model, or the two sides of a GAN.
+#pragma once
+#include <tenon/nn/parameters.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Gives a network the parameters of another one instead of its own: from now on both read and train the same values.
+///
+///     Gpt<Train> net;
+///     Gpt<Sample> sampler;
+///     share_parameters(net, sampler);
+///
+/// `second` must have the members of `first`, or of its beginning, with the same names, types, and order; nn::Frozen
+/// makes no difference, so that one network may train what the other one leaves alone. Settings (the rate of a dropout)
+/// and the flag of set_train() are shared, those of requires_grad() are not. It lasts until a part of either is
+/// assigned to; clone() makes a network with parameters of its own.
+///
+/// throws   KeyError for a parameter that the first network does not have, ValueError for another shape, dtype, or
+///          order; then nothing has changed
+template <AnyCell First, AnyCell Second>
+void share_parameters(const First& first, const Second& second) {
+  const ParameterList from(first);
+  from.bind();
+  ParameterList(second).share(from);
+}
+
+}  // namespace tenon

@@ -1,0 +1,197 @@
+// Loops of your own: an optimizer step on gradients, and whole training steps compiled to a graph.
+#pragma once
+#include <tenon/nn/parameter_gradients.hpp>
+#include <tenon/train/checked.hpp>
+#include <tenon/train/step_runner.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+template <class F, class Net, class Optimizer>
+class JitStep;
+
+/// An optimizer with its state for one network, for loops without a Model:
+///
+///     OptimizerStep optimizer(net, nn::Adam{.learning_rate = 1e-3f});
+///     const auto [loss, gradients] = value_and_grad([&] { return loss_fn(net(x), y); }, net)();
+///     optimizer(gradients);
+///
+/// All optimizers, groups, clipping, accumulation, and flags of requires_grad(), as in a Model; several may share a
+/// network, or parts of one. The network must live as long. Not for several threads.
+/// throws   ValueError, KeyError, RuntimeError for the optimizer's numbers and groups, as a Model does
+/// Source: MindSpore's `optimizer(grads)`.
+template <class Net, nn::Optimizer Optimizer>
+class OptimizerStep {
+ public:
+  using optimizer_type = Optimizer;
+
+  OptimizerStep(Net& net, Optimizer optimizer)
+      : net_(&net),
+        optimizer_(std::move(optimizer)),
+        state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed),
+        rules_(optimizer_, Structure<Net>::table.entry, Structure<Net>::count) {
+    check_exact_rounding();
+    detail::fill_state<Net>(state_, optimizer_);
+    ParameterList(net).bind();
+  }
+
+  /// Updates the parameters, each by the gradient that it has.
+  void operator()(const ParameterGradients<Net>& gradients) {
+    const ParameterList parameters(*net_);
+    parameters.bind();
+    if (ParameterArena* const arena = parameters.arena()) arena->change();
+    detail::write_numbers<Net, false>(state_, rules_, optimizer_);
+    const void* address[Structure<Net>::count]{};
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      if (Structure<Net>::table.entry[e].trainable) address[e] = gradients.data(e);
+    using Update = Compiled<detail::UpdateStep<Net, Optimizer>>;
+    detail::run_updates<Net, Optimizer>(bound(program_here<Update>(), parameters), parameters, address);
+    state_.advance();
+  }
+
+  /// The optimizer; its numbers may be changed between steps, its groups may not.
+  Optimizer& optimizer() { return optimizer_; }
+  Net& network() const { return *net_; }
+  /// Steps so far.
+  long global_step() const { return state_.step(); }
+  /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long
+  /// as this object.
+  std::vector<io::NamedTensor> optimizer_state() const { return detail::named_state<Net, Optimizer>(state_); }
+
+ private:
+  template <class F, class N, class O>
+  friend class JitStep;
+
+  Executor& bound(const Program& program, const ParameterList& parameters) {
+    Executor& executor = executors_.get(program);
+    executor.bind(parameters.base(), state_.address(), parameters.values());
+    freeze_as_flagged(executor, parameters);
+    return executor;
+  }
+
+  Net* net_;
+  Optimizer optimizer_;
+  TrainState state_;
+  nn::UpdateRules rules_;
+  detail::ExecutorCache executors_;
+};
+
+namespace detail {
+/// What stands for an OptimizerStep while a step is traced.
+template <class Net, class Optimizer>
+class TracedOptimizerStep {
+ public:
+  constexpr void operator()(const TracedGradients<Net>& gradients) {
+    Builder& b = gradients.builder();
+    if (called_) return b.fail(Sentence{} << "the step calls its optimizer twice: one step is one update");
+    called_ = true;
+    std::vector<EntryGradient> all;
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      if (gradients.node(e) >= 0) all.push_back({e, b.parameter_node(e), gradients.node(e)});
+    append_updates<Net, Optimizer, false>(b, all);
+  }
+  constexpr void operator()(const BrokenGradients&) {}
+
+ private:
+  bool called_ = false;
+};
+
+/// The graph of a user's training step.
+template <class F, class Net, class Optimizer, class... Keys>
+struct UserStep {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+  static constexpr Builder trace(int cells = all_cells) {
+    Builder b = builder_for<Net>(true, cells);
+    trace_arguments(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  template <std::size_t... I>
+  static constexpr void trace_arguments(Builder& b, std::index_sequence<I...>) {
+    TracedOptimizerStep<Net, Optimizer> optimizer;
+    add_outputs(
+        b, F{}(prototype<Net>, optimizer,
+               Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...));
+  }
+};
+}  // namespace detail
+
+/// A training step of the user's, compiled. Made by jit(step, net, optimizer).
+template <class F, class Net, class Optimizer>
+class JitStep {
+ public:
+  explicit JitStep(OptimizerStep<Net, Optimizer>& optimizer) : optimizer_(&optimizer) {}
+
+  template <class... X>
+  auto operator()(const X&... x) const {
+    constexpr bool on_tensors = (detail::is_tensor<X> && ...);
+    static_assert(on_tensors, "a training step is called with tensors");
+    using Graph = detail::TriedGraph<detail::UserStep<F, Net, Optimizer, typename detail::KeyFor<X>::type...>>;
+    if constexpr (!Graph::ok) {
+      using Wrong = Mistake<Graph>;
+      return Wrong::corrected;
+    } else {
+      const Net& net = *optimizer_->net_;
+      check_members(net);
+      const ParameterList parameters(net);
+      parameters.bind();
+      constexpr auto outputs = std::make_integer_sequence<int, Graph::graph.outputs>{};
+      if (get_context().mode == Mode::pynative || detail::every_value_observed()) return plain<Graph>(outputs, x...);
+      return run<Graph>(outputs, parameters, x...);
+    }
+  }
+
+ private:
+  template <class Graph, int... K>
+  static auto as_result(std::integer_sequence<int, K...>, const Executor& executor, long n) {
+    if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
+    else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
+  }
+  template <class Graph, class Outputs, class... X>
+  auto run(Outputs outputs, const ParameterList& parameters, const X&... x) const {
+    OptimizerStep<Net, Optimizer>& o = *optimizer_;
+    if (ParameterArena* const arena = parameters.arena()) arena->change();
+    detail::write_numbers<Net, false>(o.state_, o.rules_, o.optimizer_);
+    Executor& executor = o.bound(program_here<Graph>(), parameters);
+    const long n = detail::common_batch_size("jit", x...);
+    const void* inputs[]{x.data()..., nullptr};
+    executor.run(inputs, n);
+    o.state_.advance();
+    return as_result<Graph>(outputs, executor, n);
+  }
+  // Operator by operator, with the random numbers of the graph.
+  template <class Graph, class Outputs, class... X>
+  auto plain(Outputs outputs, const X&... x) const {
+    using Result = decltype(as_result<Graph>(outputs, std::declval<const Executor&>(), 1));
+    const FlushDenormals flush;
+    const eager::RootScope root(*optimizer_->net_, true, optimizer_->state_.random(), detail::draws_of<Graph>());
+    const Net& net = *optimizer_->net_;
+    return Result(detail::flat(detail::outer(F{}(net, *optimizer_, detail::inner(x)...))));
+  }
+
+  OptimizerStep<Net, Optimizer>* optimizer_;
+};
+
+/// A whole training step as one graph:
+///
+///     const auto step = jit(
+///         [](const auto& net, auto& optimizer, const auto& x, const auto& y) {
+///           const auto [loss, gradients] = value_and_grad([&] { return nn::MSELoss{}(net(x), y); }, net)();
+///           optimizer(gradients);
+///           return loss;
+///         },
+///         net, optimizer);
+///     const auto loss = step(x, y);
+///
+/// The function captures nothing; it is called with the network, the OptimizerStep, and the arguments of the call, and
+/// returns a tensor or a std::tuple of them. In graph mode it is one graph, in PyNative mode it runs operator by
+/// operator; the bits are the same, and those of a Model. The network trains (dropout, batch statistics), whatever
+/// set_train() said.
+template <class F, class Net, class Optimizer>
+auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
+  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
+                "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");
+  if (&net != &optimizer.network())
+    throw_error<ValueError>("jit: the optimizer belongs to another network of the same type.");
+  return JitStep<F, Net, Optimizer>(optimizer);
+}
+
+}  // namespace tenon
