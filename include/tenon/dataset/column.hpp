@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <tenon/core/memory/storage.hpp>
+#include <tenon/core/tensor.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -89,6 +90,24 @@ struct Row {
     using T = typename ColumnAt<List, I>::type;
     return std::span<const T>(static_cast<const T*>(column[I]), static_cast<std::size_t>(List::types[I].count(n)));
   }
+  /// Column I as a tensor, also behind the row's end: `for (const auto& [images, labels] : data)`. It shares the memory
+  /// if that is counted, else it is a copy.
+  template <int I>
+  auto get() const {
+    using C = ColumnAt<List, I>;
+    using Result = Tensor<typename C::type, typename C::shape>;
+    if (owner[I]) return Result(*owner[I], n);
+    Result copy = Result::empty(n);
+    std::memcpy(copy.data(), column[I], std::size_t(Result::dims.bytes(n)));
+    return copy;
+  }
 };
 
 }  // namespace tenon::dataset
+
+template <class List>
+struct std::tuple_size<tenon::dataset::Row<List>> : std::integral_constant<std::size_t, std::size_t(List::count)> {};
+template <std::size_t I, class List>
+struct std::tuple_element<I, tenon::dataset::Row<List>> {
+  using type = decltype(std::declval<const tenon::dataset::Row<List>&>().template get<int(I)>());
+};

@@ -9,6 +9,7 @@
 #include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
 #include <tenon/train/parts.hpp>
+#include <tenon/train/predict_data.hpp>
 #include <tenon/train/run.hpp>
 #include <tenon/train/step_runner.hpp>
 
@@ -215,7 +216,7 @@ class Model {
   /// out of range, and if a number among the network's members was changed; RuntimeError if another thread trains this
   /// Model.
   template <class... X>
-  requires(sizeof...(X) == 0 || !(detail::is_tensor<X> && ...))
+  requires(sizeof...(X) == 0 || !((detail::is_tensor<X> || dataset::Dataset<X>) && ...))
   auto predict(const X&...) const {
     using Wrong = Mistake<detail::WrongPredictCall<X...>>;
     return Wrong::corrected;
@@ -230,17 +231,17 @@ class Model {
       using Wrong = Mistake<Graph>;
       return Wrong::corrected;
     } else {
-      typename detail::OutputTensors<Graph>::type result;
-      const long n = detail::batch_size_of(x...);
-      if constexpr (detail::is_tensor<decltype(result)>) {
-        result = decltype(result)::empty(n);
-        predict_into(result, x...);
-      } else {
-        detail::spread([&](auto&... one) { ((one = std::remove_cvref_t<decltype(one)>::empty(n)), ...); }, result);
-        detail::spread([&](auto&... one) { predict_into(std::tie(one...), x...); }, result);
-      }
+      auto result = detail::empty_results<Graph>(detail::batch_size_of(x...));
+      predict_into(result, x...);
       return result;
     }
+  }
+  /// The same for all rows of a batched data set; construct gets the first column, or all if it takes so many.
+  template <dataset::Dataset Data>
+  auto predict(const Data& data) const {
+    detail::check_size("Model.predict", data.size());
+    constexpr bool first_alone = !detail::TakesAll<Net, precision, typename Data::columns>::value;
+    return detail::predicted_rows<first_alone>(data, [&](const auto&... x) { return predict(x...); });
   }
   /// The same into tensors of the caller, without a copy of its own: `predict_into(result, x)`, or std::tie(a, b) for
   /// several. Throws ValueError if a result has another batch size than the inputs.

@@ -67,6 +67,16 @@ struct OutputTensors<Graph, std::integer_sequence<int, 0>> {
   using type = OutputTensor<Graph, 0>;
 };
 
+/// Tensors for all outputs of a graph on a batch of n.
+template <class Graph>
+auto empty_results(long n) {
+  typename OutputTensors<Graph>::type result;
+  const auto make = [n]<class T>(T& one) { one = T::empty(n); };
+  if constexpr (is_tuple<decltype(result)>) spread([&](auto&... one) { (make(one), ...); }, result);
+  else make(result);
+  return result;
+}
+
 /// Whether tensors of these types take what a graph returns.
 template <class Graph, class... R>
 inline constexpr bool takes_results = std::is_same_v<typename OutputTensors<Graph>::type, std::tuple<R...>> ||
@@ -288,16 +298,12 @@ class StepRunner {
     outputs.take(executor);
   }
 
-  // Calls f with the columns of a row as tensors, which share its memory if that is counted.
+  // Calls f with the columns of a row as tensors.
   template <class... C, class List, class F>
-  void with_tensors(const dataset::Row<List>& row, F&& f) {
-    const auto tensor = [&]<class T, class S>(dataset::Column<T, S>, std::size_t column) {
-      if (row.owner[column]) return inner(Tensor<T, S>(*row.owner[column], row.n));
-      Tensor<T, S> t = Tensor<T, S>::empty(row.n);
-      std::memcpy(t.data(), row.column[column], std::size_t(Tensor<T, S>::dims.bytes(row.n)));
-      return inner(t);
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { f(tensor(C{}, I)...); }(std::index_sequence_for<C...>());
+  static void with_tensors(const dataset::Row<List>& row, F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      f(inner(row.template get<int(I)>())...);
+    }(std::index_sequence_for<C...>());
   }
   template <class... C, class List>
   void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {

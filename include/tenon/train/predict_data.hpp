@@ -1,0 +1,56 @@
+// Predictions for a whole data set.
+#pragma once
+#include <tuple>
+#include <vector>
+
+#include <tenon/core/spread.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// All samples of some tensors, one behind the other, as one tensor.
+template <class T>
+T joined(const std::vector<T>& parts) {
+  static_assert(T::dims.batched(), "model.predict(data) joins the predictions of the batches along their batch axis, "
+                                   "which an output of this network does not have: predict batch by batch");
+  long n = 0;
+  for (const T& part : parts) n += part.n();
+  T all = T::empty(n);
+  auto* to = all.data();
+  for (const T& part : parts) {
+    const std::size_t count = std::size_t(part.count());
+    std::memcpy(to, part.data(), count * sizeof *to);
+    to += count;
+  }
+  return all;
+}
+template <class... T>
+std::tuple<T...> joined(const std::vector<std::tuple<T...>>& parts) {
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    const auto one = [&]<std::size_t k>() {
+      std::vector<std::tuple_element_t<k, std::tuple<T...>>> all;
+      for (const auto& part : parts) all.push_back(std::get<k>(part));
+      return joined(all);
+    };
+    return std::tuple<T...>(one.template operator()<K>()...);
+  }(std::index_sequence_for<T...>());
+}
+
+/// f of the columns of each row, joined: of the first column alone, or of all.
+template <bool first_alone, class Data, class F>
+auto predicted_rows(const Data& data, F f) {
+  const auto of_row = [&](const auto& row) {
+    using Row = std::remove_cvref_t<decltype(row)>;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return f(row.template get<int(I)>()...);
+    }(std::make_index_sequence<first_alone ? 1 : std::size_t(Row::count)>());
+  };
+  auto rows = data.open();
+  rows.start(0);
+  const auto* row = rows.next();
+  std::vector<decltype(of_row(*row))> parts;
+  for (; row; row = rows.next()) parts.push_back(of_row(*row));
+  return joined(parts);
+}
+
+}  // namespace tenon::inline TENON_ABI::detail
