@@ -48,12 +48,6 @@ TEST_CASE("several outputs") {
   }
   CHECK(at == 10);
 }
-TEST_CASE("a data set without rows is refused") {
-  Net net;
-  Model model(net);
-  const auto none = samples(3) | dataset::batch(4, {.drop_remainder = true});  // leaves out a batch that is not full
-  CHECK_THROWS_AS(model.predict(none), ValueError);
-}
 TEST_CASE("rows as tensors: with the epoch's order, and before batching") {
   const auto data = samples(6) | dataset::shuffle(6, 3);
   const auto order = [&](std::uint64_t epoch) {

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::detail {
 
 /// All samples of some tensors, one behind the other, as one tensor.
 template <class T>
-T joined(const std::vector<T>& parts) {
+T one_behind_the_other(const std::vector<T>& parts) {
   static_assert(T::dims.batched(), "model.predict(data) joins the predictions of the batches along their batch axis, "
                                    "which an output of this network does not have: predict batch by batch");
   long n = 0;
@@ -25,12 +25,12 @@ T joined(const std::vector<T>& parts) {
   return all;
 }
 template <class... T>
-std::tuple<T...> joined(const std::vector<std::tuple<T...>>& parts) {
+std::tuple<T...> one_behind_the_other(const std::vector<std::tuple<T...>>& parts) {
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     const auto one = [&]<std::size_t k>() {
       std::vector<std::tuple_element_t<k, std::tuple<T...>>> all;
       for (const auto& part : parts) all.push_back(std::get<k>(part));
-      return joined(all);
+      return one_behind_the_other(all);
     };
     return std::tuple<T...>(one.template operator()<K>()...);
   }(std::index_sequence_for<T...>());
@@ -50,7 +50,7 @@ auto predicted_rows(const Data& data, F f) {
   const auto* row = rows.next();
   std::vector<decltype(of_row(*row))> parts;
   for (; row; row = rows.next()) parts.push_back(of_row(*row));
-  return joined(parts);
+  return one_behind_the_other(parts);
 }
 
 }  // namespace tenon::inline TENON_ABI::detail
