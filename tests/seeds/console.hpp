@@ -1,4 +1,4 @@
-// What MindSpore printed (golden/console), for comparisons of the form: texts without the digits that no two runs share.
+// What MindSpore printed (golden/console), to be compared without the digits that no two runs share.
 #pragma once
 #include <fstream>
 #include <iterator>

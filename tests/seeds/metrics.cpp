@@ -54,6 +54,14 @@ TEST_CASE("accuracy of three predictions by hand is 0.6667") {
         }) == "Accuracy is 0.6667\n");
 }
 
+TEST_CASE("a metric that document 002 names and MindSpore does not have is unknown here, too") {
+  CHECK_THROWS_AS(nn::metric_by_name("tolerance"), KeyError);
+  for (const char* known : {"accuracy", "loss", "recall", "F1"}) CHECK_NOTHROW(nn::metric_by_name(known));
+  if (!support::have_shared("golden/console")) return;
+  const std::string there = support::console("bad_metric.pynative", "stderr");
+  CHECK(there.find("KeyError: \"For 'get_metric_fn', unsupported metric tolerance") != std::string::npos);
+}
+
 TEST_CASE("five metrics under names of the user's, in a Model's evaluation") {
   const auto ds_eval = samples(90) | dataset::batch(32);
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
