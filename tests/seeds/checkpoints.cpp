@@ -29,7 +29,8 @@ long count_params(const Network& net) {
   long total_params = 0;
   for (const ParameterRef& param : net.trainable_params()) {
     long product = 1;
-    for (const auto extent : param.view().shape()) product *= extent;
+    const AnyTensor view = param.view();
+    for (const auto extent : view.shape()) product *= extent;
     total_params += product;
   }
   return total_params;
