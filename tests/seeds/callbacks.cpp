@@ -12,9 +12,9 @@
 #include <tenon/train/callback/model_checkpoint.hpp>
 #include <tenon/train/callback/stop_at_loss.hpp>
 
+#include "../support/console.hpp"
 #include "../train/callback/output.hpp"
 #include "../train/small.hpp"
-#include "console.hpp"
 
 using small::Net, small::samples;
 using namespace tenon;

@@ -10,9 +10,9 @@
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 
+#include "../support/console.hpp"
 #include "../support/models.hpp"
 #include "../train/small.hpp"
-#include "console.hpp"
 
 using small::Net, small::samples;
 using namespace tenon;

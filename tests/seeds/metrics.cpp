@@ -7,9 +7,9 @@
 #include <tenon/nn/metric/metric_set.hpp>
 #include <tenon/train/callback/time_monitor.hpp>
 
+#include "../support/console.hpp"
 #include "../train/callback/output.hpp"
 #include "../train/small.hpp"
-#include "console.hpp"
 
 using small::Net, small::samples;
 using namespace tenon;

@@ -5,7 +5,7 @@
 #include <regex>
 #include <string>
 
-#include "../support/shared.hpp"
+#include "shared.hpp"
 
 namespace support {
 
