@@ -10,8 +10,8 @@
 using namespace tenon;
 
 namespace {
-/// The height of the feature map of an image of 28 x 28 pixels.
-template <Pair kernel, nn::Conv2dConfig config>
+/// The height of the feature map of an image of 28 x 28 pixels; the kernel is an int parameter of a template.
+template <int kernel, nn::Conv2dConfig config>
 long height_of() {
   nn::Conv2d<1, 4, kernel, config> conv;
   const auto map = conv(Tensor<float, Shape<dyn, 1, 28, 28>>::full(1, 2));
