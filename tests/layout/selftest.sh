@@ -1,6 +1,6 @@
 #!/bin/sh
-# The layout and wording checks must fail on what they forbid: a small tree in the current folder passes, then one
-# mistake at a time is put in, and the check has to name it.
+# The checks of layout, wording, and the founding documents must fail on what they forbid: a small tree in the current
+# folder passes, then one mistake at a time is put in, and the check has to name it.
 set -u
 tests=$(cd "$(dirname "$0")/.." && pwd)
 faults=0
@@ -112,5 +112,28 @@ fi
 
 tree; printf '// T%s: all\n' ODO >>tree/include/tenon/core/a.hpp
 bad wording/unfinished.sh "unfinished work" "core/a.hpp:3:"
+# A page of documents with a row each, and a test; the sed commands are the mistakes.
+page() {
+  tree; mkdir -p tree/tests/seeds
+  for n in 0 1 2 3 4; do
+    printf '## Document 00%d (9 lines): a\n\n| Lines | About | Answer |\n|---|---|---|\n' $n
+    printf '| 1-8 | a | `tests/seeds/a.cpp`: b c<br>not built yet (d) |\n| 9 | e | nothing to test |\n'
+  done >tree/tests/seeds/README.md
+  printf 'TEST_CASE(\n    "b c") {\n}\n' >tree/tests/seeds/a.cpp
+  [ $# -eq 0 ] || sed -i "$1" tree/tests/seeds/README.md
+}
+page; good seeds/check.sh "a row for each line"
+page '6d'; bad seeds/check.sh "a document without its end" "Document 000 has 9 lines, its rows end with line 8"
+page '5s/1-8/1-7/'; bad seeds/check.sh "a gap" "README.md:6: line 8 of Document 000 comes next, not 9"
+page '5s/1-8/2-8/'; bad seeds/check.sh "a late begin" "line 1 of Document 000 comes next, not 2-8"
+page '6s/nothing to test/later/'; bad seeds/check.sh "another answer" "README.md:6: no answer: later"
+page '6s/nothing to test/not built yet/'; bad seeds/check.sh "an answer without reason" "no answer: not built yet"
+page '6s/nothing to test//'; bad seeds/check.sh "no answer" "README.md:6: no answer"
+page '5s/a.cpp/z.cpp/'; bad seeds/check.sh "a test that is not there" "there is no tests/seeds/z.cpp"
+page '5s/b c/b/'; bad seeds/check.sh "a case that is not there" 'tests/seeds/a.cpp has no case "b"'
+page '/^## Document 004/,$d'; bad seeds/check.sh "four documents" "there are five documents, not 4"
+page; echo 'TEST_CASE("new") {}' >>tree/tests/seeds/a.cpp
+bad seeds/check.sh "a case without a row" 'names the case "new"'
+
 [ $faults -eq 0 ] && echo "The checks accept what is right and refuse what is wrong."
 exit $faults

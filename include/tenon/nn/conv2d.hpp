@@ -19,6 +19,9 @@ struct Conv2dConfig {
   bool has_bias = false;
   ConvAlgorithm algorithm = ConvAlgorithm::direct;
   constexpr int channels_per_group(int channels) const { return groups > 0 ? channels / groups : channels; }
+  /// The inputs of an element of the result: a default bias is drawn within 1 / sqrt of it. A function of the kernel's
+  /// type: to g++ 12 a kernel that is an int parameter of the user's template is an int in default arguments.
+  constexpr int fan_in(int channels, Pair kernel) const { return channels_per_group(channels) * kernel.h * kernel.w; }
   constexpr Conv2dOptions options() const { return {stride, pad_mode, padding, dilation, groups, algorithm}; }
 };
 
@@ -30,7 +33,7 @@ struct Conv2dConfig {
 ///             1 / sqrt(In / groups kh kw) by default
 /// source      MindSpore nn.Conv2d
 template <int In, int Out, Pair kernel, Conv2dConfig config = Conv2dConfig{}, auto weight_init = default_weight,
-          auto bias_init = DefaultBias{float(config.channels_per_group(In) * kernel.h * kernel.w)}>
+          auto bias_init = DefaultBias{float(config.fan_in(In, kernel))}>
 struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
   static_assert(In > 0 && Out > 0 && kernel.h > 0 && kernel.w > 0, "Conv2d<In, Out, kernel> needs positive sizes");
   static constexpr bool known_pad_mode =

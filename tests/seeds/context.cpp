@@ -1,0 +1,135 @@
+// The founding documents' settings in C++: modes, the switch between them, devices, and an operator in graph mode.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/core/tensor/compare.hpp>
+#include <tenon/nn/conv2d.hpp>
+#include <tenon/ops/reshape.hpp>
+
+#include "../train/small.hpp"
+
+using namespace tenon;
+
+namespace {
+/// Writes down what a user who looks into construct sees.
+struct Looked : nn::Cell<Looked> {
+  nn::Dense<2, 2> fc;
+  static inline std::vector<float> seen{};
+  constexpr auto construct(auto x) const {
+    const auto y = fc(x);
+    if (!std::is_constant_evaluated())
+      if constexpr (requires { y.values(); }) seen.push_back(y.values()[0]);
+    return y * 2;
+  }
+};
+struct Expand : nn::Cell<Expand> {
+  constexpr auto construct(auto x) const { return ops::expand_dims<0>(x); }
+};
+std::string refused(const ContextChange& change) {
+  try {
+    set_context(change);
+  } catch (const ValueError& error) {
+    return error.what();
+  }
+  return "";
+}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("the mode is selected; without a selection it is graph mode") {
+  CHECK(get_context().mode == Mode::graph);
+  const ContextScope scope({});
+  set_context({.mode = Mode::pynative});
+  CHECK(get_context("mode") == "pynative");
+  set_context({.mode = Mode::graph});
+  CHECK(get_context("mode") == "graph");
+}
+
+TEST_CASE("a convolution runs in graph mode, the mode is switched, it runs again") {
+  const ContextScope scope({});
+  set_context({.mode = Mode::graph, .device_target = "CPU"});
+  const nn::Conv2d<3, 4, 3, nn::Conv2dConfig{}, nn::default_weight, nn::Zero{}> conv;
+  const auto input_data = Tensor<float, Shape<1, 3, 5, 5>>::full(1);
+  const auto graph = conv(input_data);
+  set_context({.mode = Mode::pynative});
+  const auto pynative = conv(input_data);
+  set_context({.mode = Mode::graph});
+  CHECK(bit_equal(graph, pynative));
+  CHECK(bit_equal(graph, conv(input_data)));
+  CHECK(shape_text(graph.view().shape()) == "[1, 4, 5, 5]");
+  double sum = 0;  // an inner pixel of ones is the sum of its channel's weights
+  for (const float w : conv.weight.values().first(27)) sum += double(w);
+  CHECK(graph.data()[12] == doctest::Approx(sum));
+}
+
+TEST_CASE("a device that is not there is refused by its name, and nothing has changed") {
+  const ContextScope scope({});
+  const std::string ascend = refused({.device_target = "Ascend", .device_id = 6});
+  CHECK(has(ascend, "'Ascend'"));
+  CHECK(has(ascend, "'CPU'"));
+  CHECK(get_context().device_target == "CPU");
+  CHECK(get_context().device_id == 0);
+  CHECK(has(refused({.device_target = "GPU"}), "'GPU'"));
+  CHECK(has(refused({.device_target = "NPU"}), "'CPU', 'GPU', 'Ascend'"));
+}
+
+TEST_CASE("a device id is 0 to 4095, and has no effect on the CPU") {
+  const ContextScope scope({});
+  Expand expand;
+  const Tensor x{{2, 2}, {2, 2}};
+  const auto before = expand(x);
+  for (const int id : {0, 6, 4095}) {
+    set_context({.device_id = id});
+    CHECK(get_context().device_id == id);
+    CHECK(bit_equal(expand(x), before));
+  }
+  for (const int id : {-1, 4096}) CHECK(has(refused({.device_id = id}), "0 .. 4095"));
+}
+
+TEST_CASE("expand_dims in graph mode: what was wrong is the device's name, not the mode") {
+  const ContextScope scope({});
+  const std::string error = refused({.mode = Mode::pynative, .device_target = "ascend"});
+  CHECK(has(error, "'ascend'"));
+  CHECK(has(error, "Did you mean 'Ascend'?"));
+  CHECK(get_context().mode == Mode::graph);
+  const Tensor input_tensor({{2.0f, 2.0f}, {2.0f, 2.0f}});
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode});
+    for (const auto& output : {ops::expand_dims<0>(input_tensor), Expand{}(input_tensor)}) {
+      CHECK(shape_text(output.view().shape()) == "[1, 2, 2]");
+      for (const float element : output.values()) CHECK(element == 2);
+    }
+  }
+}
+
+TEST_CASE("both modes train the same weights, and so have the same accuracy") {
+  std::string weights[2];
+  double accuracy[2];
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode, .seed = 3});
+    const auto data = small::samples(64) | dataset::batch(8);
+    small::Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                nn::Accuracy{}};
+    model.train(5, data);
+    weights[int(mode)] = small::bits(net);
+    accuracy[int(mode)] = model.eval(data)["accuracy"];
+  }
+  CHECK(weights[0] == weights[1]);
+  CHECK(accuracy[0] == accuracy[1]);
+  CHECK(accuracy[0] > 0.8);
+}
+
+TEST_CASE("construct shows its values in PyNative mode; in graph mode there is the result") {
+  const ContextScope scope({});
+  Looked net;
+  const auto x = Tensor<float, Shape<dyn, 2>>::full(1, 1);
+  set_context({.mode = Mode::graph});
+  const auto graph = net(x);
+  CHECK(Looked::seen.empty());
+  set_context({.mode = Mode::pynative});
+  const auto pynative = net(x);
+  REQUIRE(Looked::seen.size() == 1);
+  CHECK(Looked::seen[0] * 2 == pynative.data()[0]);
+  CHECK(bit_equal(graph, pynative));
+}
