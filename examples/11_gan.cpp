@@ -1,0 +1,94 @@
+// Lesson 11: a generative adversarial network: two networks, two optimizers, shared parameters.
+//
+// The generator makes points of noise, the critic tells them from points on a ring; each learns from the other.
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include <tenon/tenon.hpp>
+
+using namespace tenon;
+
+struct Generator : nn::Cell<Generator> {
+  nn::Dense<2, 32> hidden1;
+  nn::Dense<32, 32> hidden2;
+  nn::Dense<32, 2> output;
+  constexpr auto construct(auto noise) const { return output(relu(hidden2(relu(hidden1(noise))))); }
+};
+struct Critic : nn::Cell<Critic> {
+  nn::Dense<2, 32> hidden1;
+  nn::Dense<32, 32> hidden2;
+  nn::Dense<32, 1> output;
+  constexpr auto construct(auto point) const { return output(relu(hidden2(relu(hidden1(point))))); }
+};
+
+// What the critic learns: points of the ring are real, those of the generator are not.
+struct CriticLoss : nn::Cell<CriticLoss> {
+  nn::Frozen<Generator> generator;
+  Critic critic;
+  constexpr auto construct(auto real, auto noise) const {
+    return reduce_mean(softplus(-critic(real))) + reduce_mean(softplus(critic(generator(noise))));
+  }
+};
+// What the generator learns: to be taken for real.
+struct GeneratorLoss : nn::Cell<GeneratorLoss> {
+  Generator generator;
+  nn::Frozen<Critic> critic;
+  constexpr auto construct(auto noise) const { return reduce_mean(softplus(-critic(generator(noise)))); }
+};
+
+// A step for a network that returns its loss.
+constexpr auto step = [](const auto& net, auto& optimizer, const auto&... x) {
+  const auto [loss, gradients] = value_and_grad([&] { return net(x...); }, net)();
+  optimizer(gradients);
+  return loss;
+};
+
+using Points = Tensor<float, Shape<dyn, 2>>;
+constexpr long batch = 64;
+
+static Points noise(Random& random, long count) {
+  Points z = Points::empty(count);
+  for (long i = 0; i < 2 * count; ++i) z.data()[i] = random.uniform(-1, 1);
+  return z;
+}
+static Points ring(Random& random, long count) {
+  Points p = Points::empty(count);
+  for (long i = 0; i < count; ++i) {
+    const float angle = random.uniform(0, 6.2832f), radius = random.uniform(0.9f, 1.1f);
+    p.data()[2 * i] = radius * std::cos(angle), p.data()[2 * i + 1] = radius * std::sin(angle);
+  }
+  return p;
+}
+
+int main() {
+  set_context({.seed = 3});
+  CriticLoss critic_loss;
+  GeneratorLoss generator_loss;
+  share_parameters(critic_loss, generator_loss);  // each trains a part of the same parameters
+
+  OptimizerStep critic_optimizer(critic_loss, nn::Adam{.learning_rate = 2e-3, .beta1 = 0.5f});
+  OptimizerStep generator_optimizer(generator_loss, nn::Adam{.learning_rate = 1e-3, .beta1 = 0.5f});
+  const auto train_critic = jit(step, critic_loss, critic_optimizer);
+  const auto train_generator = jit(step, generator_loss, generator_optimizer);
+
+  Random random(5);
+  for (long i = 1; i <= 6000; ++i) {
+    const float c = train_critic(ring(random, batch), noise(random, batch)).item();
+    const float g = train_generator(noise(random, batch)).item();
+    if (i % 1500 == 0) std::printf("step %4ld  critic %.3f  generator %.3f\n", i, double(c), double(g));
+  }
+
+  // How far from the ring are new points, and how many eighths of it do they reach?
+  const Points points = generator_loss.generator(noise(random, 1000));
+  double distance = 0;
+  int eighths[8]{}, reached = 0;
+  for (long i = 0; i < points.n(); ++i) {
+    const double x = double(points.data()[2 * i]), y = double(points.data()[2 * i + 1]);
+    distance += std::fabs(std::hypot(x, y) - 1) / double(points.n());
+    ++eighths[int((std::atan2(y, x) + 3.14160) / 6.2832 * 8) & 7];
+  }
+  for (const int count : eighths) reached += count >= 25;
+  std::printf("new points are %.3f from the ring on average, in %d of its 8 eighths\n", distance, reached);
+  return distance < 0.25 && reached >= 7 ? 0 : 1;
+}
