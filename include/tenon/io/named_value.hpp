@@ -1,0 +1,17 @@
+// Numbers and texts with names that are saved beside parameters: the epoch, the name of an experiment.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI::io {
+
+/// `NamedValue{"epoch_num", 3}`, `{"lr", 0.125}`, `{"flag", true}`, `{"note", "first try"}`.
+struct NamedValue {
+  std::string name;
+  std::variant<std::int64_t, double, bool, std::string> value;
+};
+
+}  // namespace tenon::io
