@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include <tenon/core/config.hpp>
+#include <tenon/core/error.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -13,5 +13,11 @@ struct NamedValue {
   std::string name;
   std::variant<std::int64_t, double, bool, std::string> value;
 };
+
+/// "3", "0.125", "true", "first try".
+inline std::string text_of(const NamedValue& named) {
+  if (const bool* const flag = std::get_if<bool>(&named.value)) return *flag ? "true" : "false";
+  return std::visit([](const auto& value) { return text(value); }, named.value);
+}
 
 }  // namespace tenon::io
