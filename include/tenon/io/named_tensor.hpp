@@ -59,9 +59,8 @@ LoadReport load_tensors(const HeldTensors& file, std::span<const NamedTensor> in
 [[gnu::cold]] bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes);
 
 namespace detail {
-/// One sentence for each of the first names, with the nearest name of the other side.
-[[gnu::cold]] std::string list_unmatched(const std::vector<std::string>& names, std::string_view what,
-                                         std::string_view where, const std::vector<std::string>& others);
+/// One sentence for each of the first names that are missing or unexpected, with the nearest name of the other side.
+[[gnu::cold]] std::string unmatched_text(const LoadReport& report);
 /// Throws TypeError or ValueError if what was found is not what is needed.
 [[gnu::cold]] void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found);
 [[noreturn, gnu::cold]] void throw_foreign(const std::string& path, const ForeignTensor& tensor);
@@ -94,8 +93,8 @@ namespace detail {
     return text("is on the ", name(tensor.device.kind), "; copy it to the CPU first");
   return !tensor.data && bytes != 0 ? "has no data" : "";
 }
-TENON_INLINE std::string list_unmatched(const std::vector<std::string>& names, std::string_view what,
-                                        std::string_view where, const std::vector<std::string>& others) {
+[[gnu::cold]] inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what,
+                                                std::string_view where, const std::vector<std::string>& others) {
   constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
   std::vector<std::string> candidates;
   for (const std::string& other : others)
@@ -129,10 +128,12 @@ TENON_INLINE void throw_foreign(const std::string& path, const ForeignTensor& te
   throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path, "' has the dtype ", tensor.dtype,
                          ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
 }
+TENON_INLINE std::string unmatched_text(const LoadReport& report) {
+  return list_unmatched(report.missing, "Parameter", "in the file", report.unexpected) +
+         list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing);
+}
 [[noreturn, gnu::cold]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
-  throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.",
-                        list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
-                        list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing),
+  throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.", unmatched_text(report),
                         " Pass strict = false to load what matches.");
 }
 
