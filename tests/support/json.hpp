@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
 
 namespace support {
@@ -117,7 +118,10 @@ class JsonReader {
     std::string result;
     for (; at_ < file_.size(); ++at_) {
       if (file_[at_] == '"') return ++at_, result;
-      if (file_[at_] == '\\') {
+      if (file_.substr(at_, 2) == "\\u") {  // no pairs so far
+        tenon::io::append_utf8(result, unsigned(std::stoul(std::string(file_.substr(at_ + 2, 4)), nullptr, 16)));
+        at_ += 5;
+      } else if (file_[at_] == '\\') {
         constexpr std::string_view from = "\"\\/nt", to = "\"\\/\n\t";
         const auto which = from.find(file_.substr(++at_, 1));
         if (at_ == file_.size() || which == from.npos) fail("an unknown escape");

@@ -104,10 +104,16 @@ TEST_CASE("checkpoint: without strict, what has another shape is left out and sa
 
 TEST_CASE("checkpoint: other suffixes and missing files are refused") {
   Net net;
-  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.ckpt"),
-                       "Cannot save 'net.ckpt': the name of a checkpoint ends with '.safetensors', the format that is "
-                       "written and read here.",
+  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.pt"),
+                       "Cannot save 'net.pt': the name of a checkpoint ends with '.safetensors', or with '.ckpt' for "
+                       "MindSpore.",
                        ValueError);
+  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.ckpt"),
+                       "Cannot save 'net.ckpt': for MindSpore's checkpoints the program needs #include "
+                       "<tenon/train/ckpt.hpp>; without it the name ends with '.safetensors'.",
+                       ValueError);
+  CHECK_THROWS_AS(load_checkpoint("net.ckpt", net), ValueError);
+  CHECK_THROWS_AS(load_checkpoint("net.ckpt"), ValueError);
   CHECK_THROWS_AS(load_checkpoint(".safetensors"), ValueError);
   CHECK_THROWS_AS(load_checkpoint("there_is_no.safetensors", net), RuntimeError);
   CHECK_THROWS_AS(save_checkpoint(net, "no_such_folder/net.safetensors"), RuntimeError);

@@ -36,6 +36,16 @@ namespace tenon::inline TENON_ABI::io {
   return std::string_view::npos;
 }
 
+/// Appends the character of a code point up to U+10FFFF.
+[[gnu::cold]] inline void append_utf8(std::string& out, unsigned code) {
+  const int length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  char bytes[4];
+  for (int i = length - 1; i > 0; --i, code >>= 6) bytes[i] = static_cast<char>(0x80 | (code & 63));
+  constexpr unsigned lead[]{0, 0xc0, 0xe0, 0xf0};
+  bytes[0] = static_cast<char>(lead[length - 1] | code);
+  out.append(bytes, static_cast<std::size_t>(length));
+}
+
 /// s, which is UTF-8, as it stands between the quotes of a JSON text, with the escapes that the reference
 /// implementation writes. Byte 7f, which a terminal obeys and JSON does not escape, is escaped for messages.
 [[gnu::cold, gnu::noinline]] inline std::string json_escaped(std::string_view s, bool for_message = false) {

@@ -13,6 +13,7 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/named_tensor.hpp>
 #include <tenon/io/sorted_names.hpp>
 #if TENON_DEFINES
 #include <algorithm>
@@ -26,26 +27,6 @@ namespace tenon::inline TENON_ABI::io {
 
 static_assert(std::endian::native == std::endian::little,
               "safetensors files hold little-endian numbers, used as they lie: this machine is big-endian");
-
-/// A view of a tensor and its name, as in checkpoints and parameter lists.
-struct NamedTensor {
-  std::string name;
-  AnyTensor tensor;
-};
-
-/// A tensor of a file whose element type Tenon does not have, such as F8_E4M3: its bytes as they lie in the file.
-struct ForeignTensor {
-  std::string name;
-  std::string_view dtype;  // as the format names it
-  std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;
-};
-
-/// Names that a load left out: parameters not in the file, tensors of the file that nobody asked for, and those that
-/// have another shape or dtype in the file.
-struct LoadReport {
-  std::vector<std::string> missing, unexpected, mismatched;
-};
 
 struct SafetensorsEntry;  // io/safetensors_header.hpp
 
@@ -71,7 +52,6 @@ class Safetensors {
   const AnyTensor* find(std::string_view name) const;
 
  private:
-  [[noreturn]] void throw_foreign(const ForeignTensor& tensor) const;
   [[gnu::cold]] void add(SafetensorsEntry& entry);
   /// C++ gives no meaning to a bool with another byte than 0 or 1.
   [[gnu::cold]] void check_bools(const std::string& name, std::span<const std::byte> bytes) const;
@@ -151,12 +131,8 @@ TENON_INLINE_CONSTRUCTOR Safetensors::Safetensors(const std::string& path) {
 TENON_INLINE const AnyTensor* Safetensors::find(std::string_view name) const {
   if (const std::size_t found = index_.find(name); found != SortedNames::none) return &tensors_[found].tensor;
   for (const ForeignTensor& tensor : foreign_)
-    if (tensor.name == name) throw_foreign(tensor);
+    if (tensor.name == name) detail::throw_foreign(path_, tensor);
   return nullptr;
-}
-TENON_INLINE void Safetensors::throw_foreign(const ForeignTensor& tensor) const {
-  throw_error<TypeError>("Tensor ", printable(tensor.name), " of '", path_, "' has the dtype ", tensor.dtype,
-                         ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
 }
 
 TENON_INLINE void Safetensors::add(SafetensorsEntry& entry) {
@@ -184,33 +160,6 @@ TENON_INLINE void Safetensors::check_bools(const std::string& name, std::span<co
 
 namespace detail {
 
-[[gnu::cold]] inline void check_names_differ(std::string_view act, const std::string& path, const SortedNames& names) {
-  if (const std::string_view* twice = names.twice())
-    throw_error<ValueError>("Cannot ", act, " '", path, "': the name ", printable(*twice),
-                            " is there twice; names must be unique.");
-}
-
-/// Why a view cannot be copied from or to, "" if it can.
-[[gnu::cold]] inline std::string problem_of_view(const AnyTensor& tensor) {
-  if (tensor.rank < 0 || tensor.rank > AnyTensor::max_axes)
-    return text("has ", tensor.rank, " axes, allowed are 0 to ", AnyTensor::max_axes);
-  std::uint64_t bytes = 0;
-  if (!bytes_of_shape(tensor.shape(), safetensors_dtype(tensor.dtype).bits, bytes))
-    return text("has the impossible shape ", shape_text(tensor.shape()));
-  if (tensor.device.kind != DeviceKind::cpu)
-    return text("is on the ", name(tensor.device.kind), "; copy it to the CPU first");
-  return !tensor.data && bytes != 0 ? "has no data" : "";
-}
-
-/// Throws ValueError for a view that cannot be copied, and for a name that two of the tensors have.
-[[gnu::cold]] inline void check_tensors(std::string_view act, const std::string& path,
-                                        std::span<const NamedTensor> tensors) {
-  for (const NamedTensor& named : tensors)
-    if (const std::string problem = problem_of_view(named.tensor); !problem.empty())
-      throw_error<ValueError>("Cannot ", act, " '", path, "': tensor ", printable(named.name), " ", problem, ".");
-  check_names_differ(act, path, SortedNames(tensors));
-}
-
 [[gnu::cold, gnu::noinline]] inline void check_text(const std::string& path, std::string_view what,
                                                     std::string_view s) {
   if (const std::size_t bad = find_bad_utf8(s); bad != s.npos)
@@ -235,58 +184,6 @@ namespace detail {
     check_text(path, "metadata value", metadata[i].second);
   }
   check_names_differ("save", path, SortedNames(keys));
-}
-
-/// One sentence for each of the first names, with the nearest name of the other side.
-[[gnu::cold]] inline std::string list_unmatched(const std::vector<std::string>& names, std::string_view what,
-                                                std::string_view where, const std::vector<std::string>& others) {
-  constexpr std::size_t most = 8, most_others = 1000, longest = 100;  // bounds the search in a hostile file
-  std::vector<std::string> candidates;
-  for (const std::string& other : others)
-    if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'"))
-      candidates.push_back(other);
-  std::string result;
-  for (std::size_t i = 0; i < names.size() && i < most; ++i) {
-    const std::string& name = names[i];
-    result += text(" ", what, " ", printable(name), " is not ", where, ".",
-                   name.size() <= longest ? did_you_mean(name, candidates) : "");
-  }
-  if (names.size() > most) result += text(" So it is with ", names.size() - most, " more.");
-  return result;
-}
-
-[[gnu::cold]] inline LoadReport compare_names(const Safetensors& file, std::span<const NamedTensor> into) {
-  std::vector<std::string_view> held(file.tensors().size() + file.foreign().size());
-  std::size_t count = 0;
-  for (const NamedTensor& named : file.tensors()) held[count++] = named.name;
-  for (const ForeignTensor& tensor : file.foreign()) held[count++] = tensor.name;
-  const SortedNames asked(into), present(held);
-  LoadReport report;
-  for (const NamedTensor& needed : into)
-    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(needed.name);
-  for (const std::string_view name : held)
-    if (asked.find(name) == SortedNames::none) report.unexpected.push_back(std::string(name));
-  return report;
-}
-
-[[noreturn, gnu::cold]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
-  throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.",
-                        list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
-                        list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing),
-                        " Pass strict = false to load what matches.");
-}
-
-[[gnu::cold]] inline bool same_shape(const AnyTensor& a, const AnyTensor& b) {
-  return std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end());
-}
-[[gnu::cold]] inline void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found) {
-  if (found.dtype != needed.tensor.dtype)
-    throw_error<TypeError>("Cannot load '", path, "': tensor ", printable(needed.name), " is ", name(found.dtype),
-                           " in the file, the parameter needs ", name(needed.tensor.dtype), ".");
-  if (!same_shape(found, needed.tensor))
-    throw_error<ValueError>("Cannot load '", path, "': tensor ", printable(needed.name), " has the shape ",
-                            shape_text(found.shape()), " in the file, the parameter needs ",
-                            shape_text(needed.tensor.shape()), ".");
 }
 
 }  // namespace detail
@@ -326,27 +223,9 @@ TENON_INLINE void save_safetensors(const std::string& path, std::span<const Name
   write_file(path, std::span<const std::span<const std::byte>>(parts.get(), part));
 }
 TENON_INLINE LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict) {
-  detail::check_tensors("load", path, into);
+  check_tensors("load", path, into);
   const Safetensors file(path);
-
-  LoadReport report = detail::compare_names(file, into);
-  if (strict && !(report.missing.empty() && report.unexpected.empty())) detail::throw_unmatched(path, report);
-  if (strict)
-    for (const NamedTensor& needed : into) detail::check_match(path, needed, *file.find(needed.name));
-  for (const ForeignTensor& tensor : file.foreign())  // in the file, but of no dtype that a parameter has
-    for (const NamedTensor& needed : into)
-      if (needed.name == tensor.name) report.mismatched.push_back(needed.name);
-  const std::size_t foreign = report.mismatched.size();
-  for (const NamedTensor& needed : into) {
-    const auto begin = report.mismatched.begin(), end = begin + std::ptrdiff_t(foreign);
-    if (std::find(begin, end, needed.name) != end) continue;
-    const AnyTensor* const found = file.find(needed.name);
-    if (!found) continue;
-    if (found->dtype != needed.tensor.dtype || !detail::same_shape(*found, needed.tensor))
-      report.mismatched.push_back(needed.name);
-    else if (found->bytes() != 0) std::memcpy(needed.tensor.data, found->data, found->bytes());
-  }
-  return report;
+  return load_tensors({path, file.tensors(), file.foreign()}, into, strict);
 }
 #endif  // TENON_DEFINES
 

@@ -15,6 +15,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/escaped_text.hpp>
+#include <tenon/io/named_tensor.hpp>
 #include <tenon/io/sorted_names.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -206,15 +207,6 @@ class SafetensorsParser {
     return value;
   }
 
-  [[gnu::cold]] static void append_utf8(std::string& out, unsigned code) {
-    const int length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    char bytes[4];
-    for (int i = length - 1; i > 0; --i, code >>= 6) bytes[i] = static_cast<char>(0x80 | (code & 63));
-    constexpr unsigned lead[]{0, 0xc0, 0xe0, 0xf0};
-    bytes[0] = static_cast<char>(lead[length - 1] | code);
-    out.append(bytes, static_cast<std::size_t>(length));
-  }
-
   /// A whole number from 0 to 2^63 - 1, which is what an extent and a place in a file can be.
   [[gnu::cold, gnu::noinline]] std::uint64_t number() {
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
@@ -296,16 +288,6 @@ class SafetensorsParser {
 };
 
 }  // namespace detail
-
-/// The bytes that the shape and the dtype ask for. False if they are not whole bytes or do not fit into 63 bits.
-[[gnu::cold]] inline bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes) {
-  std::int64_t count = 1;
-  for (std::int64_t extent : shape)
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return false;
-  if (__builtin_mul_overflow(count, std::int64_t{bits}, &count) || count % 8 != 0) return false;
-  bytes = static_cast<std::uint64_t>(count) / 8;
-  return true;
-}
 
 namespace detail {
 // What is wrong with the place of a tensor's bytes, where those before it end at `covered`; "" if nothing is.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/io/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/model.hpp>
 
@@ -55,20 +56,27 @@ struct TrainingFile {
   /// Throws ValueError for numbers that no training has.
   void check(const std::string& path) const;
 };
+[[gnu::cold]] void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
+                                  const std::vector<io::NamedValue>& values);
+/// io::load_tensors of a file of either format; the values of save_training are not unexpected.
+[[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
 }  // namespace detail
 
 /// Writes all that a training is to a safetensors file, which appears complete or not at all: the parameters, the
 /// optimizer's moments and learning rate, the loss scale, the step, the random counters, and the place in the data set.
 /// A callback may call it in any hook; ModelCheckpoint does. What callbacks have counted is their own and not in it.
-/// Throws ValueError if the path does not end with ".safetensors", RuntimeError if the file cannot be written.
+/// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads.
+///
+/// values     numbers and texts to save beside it: metadata of safetensors, MindSpore's append_dict of .ckpt
+/// throws     ValueError for another suffix, RuntimeError if the file cannot be written
 template <class M>
-void save_training(M& model, const std::string& path) {
-  detail::check_checkpoint_path("save", path);
+void save_training(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
+  static_cast<void>(detail::is_ckpt_path("save", path));
   detail::TrainingFile file;
   file.take(model);
   std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
   file.add_to(all);
-  io::save_safetensors(path, all);
+  detail::write_training(path, all, values);
 }
 
 /// Makes of a Model with the same network, optimizer, and data what it was when the file was written. If that was in a
@@ -79,17 +87,17 @@ void save_training(M& model, const std::string& path) {
 ///            this Model or is damaged: then nothing has changed
 template <class M>
 void load_training(const std::string& path, M& model) {
-  detail::check_checkpoint_path("load", path);
+  static_cast<void>(detail::is_ckpt_path("load", path));
   const ParameterList list(model.network());
   detail::TrainingFile file;
   std::vector<io::NamedTensor> own;
   file.add_to(own);
-  io::load_safetensors(path, own, false);
+  detail::read_training(path, own, false);
   file.check(path);
   std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
   file.add_to(all);
   if (ParameterArena* const arena = list.arena()) arena->change();
-  io::load_safetensors(path, all, true);
+  detail::read_training(path, all, true);
   file.give(model);
 }
 /// Says in which order the arguments stand.
@@ -106,6 +114,25 @@ void load_training(M&, const std::string&) {
 
 #if TENON_DEFINES
 namespace detail {
+TENON_INLINE void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
+                                 const std::vector<io::NamedValue>& values) {
+  if (is_ckpt_path("save", path)) return ckpt_format->save(path, tensors, &values);
+  std::vector<std::pair<std::string, std::string>> metadata;
+  for (const io::NamedValue& value : values) metadata.emplace_back(value.name, io::text_of(value));
+  io::save_safetensors(path, tensors, std::move(metadata));
+}
+TENON_INLINE void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict) {
+  const bool numbers_are_tensors = is_ckpt_path("load", path);
+  read_checkpoint(path, [&](const io::HeldTensors& file) {
+    const io::SortedNames asked(into);
+    std::vector<io::NamedTensor> tensors;
+    for (const io::NamedTensor& named : file.tensors) {
+      const bool is_value = numbers_are_tensors && named.tensor.rank == 0 && named.name.find('.') == named.name.npos;
+      if (!is_value || asked.find(named.name) != io::SortedNames::none) tensors.push_back(named);
+    }
+    io::load_tensors({path, {tensors.data(), tensors.size()}, file.foreign}, into, strict);
+  });
+}
 TENON_INLINE void TrainingFile::check(const std::string& path) const {
   if (counts[0] == 0)
     throw_error<KeyError>("'", path, "' holds no training: there is no '", counts_name,

@@ -22,12 +22,18 @@
 
 namespace tenon::inline TENON_ABI {
 
+/// The format of the files of a ModelCheckpoint.
+enum class CheckpointFormat { safetensors, ckpt };
+
 /// When ModelCheckpoint saves, and which files it keeps; 0 switches a rule off.
 struct CheckpointConfig {
   long save_checkpoint_steps = 1;          // after so many steps
   double save_checkpoint_seconds = 0;      // after so much time; only without a number of steps
   long keep_checkpoint_max = 5;            // so many files stay, the last ones
   long keep_checkpoint_per_n_minutes = 0;  // of each so many minutes the first file stays; only without a maximum
+  CheckpointFormat format = CheckpointFormat::safetensors;  // ckpt: MindSpore's, with <tenon/train/ckpt.hpp>
+  // saved beside the training; "epoch_num" and "step_num" grow from the number given here, `{{"epoch_num"}}` from 0
+  std::vector<io::NamedValue> append_info{};
 };
 
 namespace detail {
@@ -41,6 +47,8 @@ class CheckpointFiles {
   bool due(long step, bool last) const;
   /// The path of the next one.
   std::string next(const RunInfo& run) const;
+  /// What is saved beside the training.
+  std::vector<io::NamedValue> values(const RunInfo& run) const;
   /// It is there: removes those that it takes the place of, which had to stay until now, for a save may fail.
   void saved(std::string path, long step);
   const std::string& latest() const { return latest_; }
@@ -59,7 +67,7 @@ class CheckpointFiles {
 }  // namespace detail
 
 /// Saves the training, with all that load_training needs to go on with it, to `<directory>/<prefix>-<epoch>_<step in
-/// epoch>.safetensors` as often as the config says, and at the end:
+/// epoch>.safetensors`, or `.ckpt`, as often as the config says, and at the end:
 ///
 ///     if (const auto file = latest_checkpoint("lenet", "ckpt")) load_training(*file, model);
 ///     model.train(10, data, ModelCheckpoint("lenet", "ckpt", {.save_checkpoint_steps = 500}));
@@ -96,7 +104,7 @@ class ModelCheckpoint {
  private:
   void save(auto& run) {
     const std::string path = files_.next(run);
-    save_training(run.model, path);
+    save_training(run.model, path, files_.values(run));
     files_.saved(path, run.cur_step_num);
     run["latest_ckpt_file"] = path;
     run["last_save_ckpt_step"] = run.cur_step_num;
@@ -133,8 +141,12 @@ struct CheckpointName {
   if (!skip(prefix)) return {};
   found.run = 0;
   if (skip("_") && !number(found.run)) return {};
-  if (!skip("-") || !number(found.epoch) || !skip("_") || !number(found.step) || name != ".safetensors") return {};
+  if (!skip("-") || !number(found.epoch) || !skip("_") || !number(found.step)) return {};
+  if (name != ".safetensors" && name != ".ckpt") return {};
   return found;
+}
+constexpr std::string_view suffix(CheckpointFormat format) {
+  return format == CheckpointFormat::ckpt ? ".ckpt" : ".safetensors";
 }
 /// Calls f(file name) for what is in a directory; false if it cannot be read.
 template <class F>
@@ -170,6 +182,7 @@ TENON_INLINE_CONSTRUCTOR CheckpointFiles::CheckpointFiles(std::string_view prefi
   if (!saves)
     logging::warning("CheckpointConfig: save_checkpoint_steps and save_checkpoint_seconds are 0: nothing is saved.");
   if (c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0) config_.keep_checkpoint_max = 1;
+  static_cast<void>(is_ckpt_path("save", text(prefix, suffix(c.format))));
   make_directory(directory_);
   CheckpointName last;
   if (!each_file(directory_, [&](std::string_view name) {
@@ -192,7 +205,17 @@ TENON_INLINE bool CheckpointFiles::due(long step, bool last) const {
                   : now() - last_time_ >= config_.save_checkpoint_seconds;
 }
 TENON_INLINE std::string CheckpointFiles::next(const RunInfo& run) const {
-  return io::join_path(directory_, text(prefix_, "-", run.cur_epoch_num, "_", run.step_in_epoch(), ".safetensors"));
+  return io::join_path(directory_,
+                       text(prefix_, "-", run.cur_epoch_num, "_", run.step_in_epoch(), suffix(config_.format)));
+}
+TENON_INLINE std::vector<io::NamedValue> CheckpointFiles::values(const RunInfo& run) const {
+  std::vector<io::NamedValue> result = config_.append_info;
+  for (io::NamedValue& named : result)
+    if (std::int64_t* const number = std::get_if<std::int64_t>(&named.value)) {
+      if (named.name == "epoch_num") *number += run.cur_epoch_num;
+      if (named.name == "step_num") *number += run.cur_step_num;
+    }
+  return result;
 }
 TENON_INLINE void CheckpointFiles::saved(std::string path, long step) {
   latest_ = path;

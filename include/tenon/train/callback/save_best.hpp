@@ -22,7 +22,7 @@ struct SaveBest {
 
   void on_train_begin(auto& run) requires requires { run.model.network(); }
   {
-    detail::check_checkpoint_path("save", path);
+    static_cast<void>(detail::is_ckpt_path("save", path));
     watched.begin("SaveBest", monitor, mode, 0);
     best_epoch = 0;
   }
