@@ -1,52 +1,68 @@
-// The few process-wide settings, with the names that MindSpore gives them.
+// The process-wide settings: reading and changing them.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include <tenon/core/context/values.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/target.hpp>
 #if TENON_DEFINES
-#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <thread>
+#include <utility>
+
+#include <tenon/core/context/keys.hpp>
+#include <tenon/core/log.hpp>
+#include <tenon/core/memory/memory_limit.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
 
-/// How a Model step, or the outermost call of a cell, runs. A bare operator is always eager.
-enum class Mode { graph, pynative };
-
-constexpr std::string_view name(Mode mode) { return mode == Mode::graph ? "graph" : "pynative"; }
-
 namespace detail {
-/// The threads that run at once, 1 if that is not known.
-int processors();
-}  // namespace detail
-
-/// The settings. A Model captures `mode` and `seed` when it is made.
-struct Context {
-  Mode mode = Mode::graph;
-  std::string device_target = "CPU";
-  int device_id = 0;
-  int num_threads = detail::processors();
-  std::uint64_t seed = 0;
-
-  /// The target of that name.
-  TargetId target() const {
-    return several_targets && device_target == OtherTarget::name ? TargetId::other : TargetId::cpu;
-  }
+/// A value, or that none was given. (std::optional would cost every program more time to compile.)
+template <class T>
+struct Asked {
+  T value{};
+  bool is_there = false;
+  constexpr Asked() = default;
+  constexpr Asked(T asked) : value(asked), is_there(true) {}
 };
+/// The same of texts, which are not kept.
+struct AskedText : Asked<std::string_view> {
+  constexpr AskedText() = default;
+  constexpr AskedText(const char* asked) : Asked(std::string_view(asked)) {}
+  constexpr AskedText(std::string_view asked) : Asked(asked) {}
+  AskedText(const std::string& asked) : Asked(std::string_view(asked)) {}
+};
+/// The same of save_graphs: 0 .. 3, or true for 2.
+struct AskedLevel : Asked<int> {
+  constexpr AskedLevel() = default;
+  constexpr AskedLevel(int asked) : Asked(asked) {}
+  constexpr AskedLevel(bool asked) : Asked(asked ? 2 : 0) {}
+};
+}  // namespace detail
 
 /// What to change; a member that is not named keeps its value: `set_context({.mode = Mode::pynative, .num_threads =
 /// 2})`.
 struct ContextChange {
-  std::optional<Mode> mode{};
-  std::optional<std::string_view> device_target{};
-  std::optional<int> device_id{};
-  std::optional<int> num_threads{};
-  std::optional<std::uint64_t> seed{};
+  detail::Asked<Mode> mode{};
+  detail::AskedText device_target{};
+  detail::Asked<int> device_id{};
+  detail::Asked<int> num_threads{};
+  detail::Asked<std::uint64_t> seed{};
+  detail::AskedText max_device_memory{};  // "2GB"
+  detail::AskedLevel save_graphs{};       // 0 .. 3, or true for 2
+  detail::AskedText save_graphs_path{};
+  detail::Asked<bool> reserve_class_name_in_scope{};
+  detail::Asked<bool> enable_dump{};
+  detail::AskedText save_dump_path{};
+  detail::AskedText print_file_path{};
+  detail::Asked<bool> enable_profiling{};
+  detail::AskedText profiling_options{};
 };
 
 namespace detail {
@@ -61,11 +77,16 @@ inline const Context& get_context() { return detail::process_context(); }
 std::string get_context(const std::string& key);
 
 /// Changes settings, for all threads: not while others compute. Nothing changes if one value is illegal.
-/// Throws ValueError that names the legal values (MindSpore 1.x behaves alike).
+/// Throws ValueError that names the legal values (MindSpore behaves alike).
 void set_context(const ContextChange& change);
 
-/// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`.
-/// Throws ValueError that quotes an unknown name or value and says what is legal.
+/// Sets one value by its MindSpore name, as a configuration file would: `set_context("mode", "graph")`. Every key of
+/// MindSpore is known (docs/context.md). What belongs to another device is ignored with a warning, as there; what has
+/// no meaning here, too. Numbers, "True" and "False" or "1" and "0" are texts. Throws TypeError for a text that is no
+/// such thing, ValueError for an unknown name or a value that is not legal, with those that are.
+///
+/// Where we depart: a setting may be changed as often as you like; MindSpore refuses a second device_id or
+/// max_device_memory.
 void set_context(const std::string& key, const std::string& value);
 
 /// Changes settings until the end of the scope; for tests and for callbacks.
@@ -117,101 +138,123 @@ namespace detail {
 TENON_INLINE int processors() {
   return int(std::thread::hardware_concurrency() ? std::thread::hardware_concurrency() : 1);
 }
-inline constexpr int last_device_id = 4095, most_threads = 1024;
 
-[[noreturn, gnu::cold]] inline void throw_unknown_context_key(std::string_view function, const std::string& key) {
-  const std::vector<std::string> keys = words("mode device_target device_id num_threads seed");
-  throw_error<ValueError>(function, ": unknown key '", key, "', legal are ", quoted_list(keys), ".",
-                          did_you_mean(key, keys));
-}
-[[gnu::cold, gnu::noinline]] inline std::uint64_t context_number(const std::string& key, const std::string& value,
-                                                                 std::uint64_t least, std::uint64_t most) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || number < least || number > most)
-    throw_error<ValueError>("set_context: ", key, " must be an integer in ", least, " .. ", most, ", got '", value,
-                            "'.");
-  return number;
+[[gnu::cold]] inline const ContextKey& context_key(std::string_view what, std::string_view name) {
+  return key_named(context_keys, std::size(context_keys), what, name);
 }
 
-[[gnu::cold]] inline ContextChange context_change(const std::string& key, const std::string& value) {
-  const auto number = [&](std::uint64_t least, std::uint64_t most) { return context_number(key, value, least, most); };
-  if (key == "mode") {
-    if (value == "graph" || value == "0") return {.mode = Mode::graph};
-    if (value == "pynative" || value == "1") return {.mode = Mode::pynative};
-    throw_error<ValueError>("set_context: unknown mode '", value, "', legal are 'graph' and 'pynative'.");
-  }
-  if (key == "device_target") return {.device_target = value};
-  if (key == "device_id") return {.device_id = int(number(0, last_device_id))};
-  if (key == "num_threads") return {.num_threads = int(number(1, most_threads))};
-  if (key == "seed") return {.seed = number(0, ~std::uint64_t{0})};
-  throw_unknown_context_key("set_context", key);
+/// Where a Context has the value of a key; nothing for fixed ones.
+struct ContextPlace {
+  int* whole = nullptr;
+  bool* flag = nullptr;
+  std::string* text = nullptr;
+};
+[[gnu::cold, gnu::noinline]] inline ContextPlace place_in(Context& c, const char* key) {
+  const auto is = [&](const char* name) { return std::strcmp(key, name) == 0; };
+  if (is("device_target")) return {.text = &c.device_target};
+  if (is("device_id")) return {.whole = &c.device_id};
+  if (is("num_threads")) return {.whole = &c.num_threads};
+  if (is("max_device_memory")) return {.text = &c.max_device_memory};
+  if (is("save_graphs")) return {.whole = &c.save_graphs};
+  if (is("save_graphs_path")) return {.text = &c.save_graphs_path};
+  if (is("reserve_class_name_in_scope")) return {.flag = &c.reserve_class_name_in_scope};
+  if (is("enable_dump")) return {.flag = &c.enable_dump};
+  if (is("save_dump_path")) return {.text = &c.save_dump_path};
+  if (is("print_file_path")) return {.text = &c.print_file_path};
+  if (is("enable_profiling")) return {.flag = &c.enable_profiling};
+  if (is("profiling_options")) return {.text = &c.profiling_options};
+  return {};
 }
 
-[[gnu::cold]] inline void check_device_target(std::string_view target) {
-  if (target == Cpu::name || target == OtherTarget::name) return;
-  if (target == "Ascend")
-    throw_error<ValueError>(
-        "set_context: device_target 'Ascend' needs Huawei's CANN toolkit, for which Tenon has no backend: use 'CPU'.");
-  if (target == "GPU") {
-#if !defined(__CUDACC__)
-    throw_error<ValueError>("set_context: device_target 'GPU' needs a program compiled by nvcc (CUDA 13 or newer), "
-                            "this one was compiled without it: use 'CPU'.");
-#else
-    throw_error<ValueError>("set_context: device_target 'GPU' needs Tenon's CUDA executor, which this version does not "
-                            "have (kernels compile, steps run on the CPU): use 'CPU'.");
-#endif
-  }
-  std::vector<std::string> known = words("CPU GPU Ascend");
-  if (several_targets) known.emplace_back(OtherTarget::name);
-  const std::string hint = did_you_mean(target, known);
-  throw_error<ValueError>(
-      "set_context: unknown device_target '", target, "', legal are ", quoted_list(known), ".",
-      hint.empty() ? " A target of kernel/<folder>/ is compiled in by -DTENON_TARGET=<folder>." : hint);
+[[gnu::cold, gnu::noinline]] inline std::string context_value(Context c, const ContextKey& key) {
+  const ContextPlace place = place_in(c, key.name);
+  if (place.whole) return std::to_string(*place.whole);
+  if (place.flag) return *place.flag ? "True" : "False";
+  if (place.text) return *place.text;
+  if (key.kind == KeyKind::mode) return std::string(name(c.mode));
+  return key.effect == KeyEffect::works ? std::to_string(c.seed) : key.usual;
+}
+
+[[gnu::cold, gnu::noinline]] inline void put(Context& c, std::string_view name, std::string_view asked) {
+  const ContextKey& key = context_key("Set", name);
+  if (is_ignored(key, c.device_target, asked)) return;
+  const std::string value = checked_value(key, asked);
+  const ContextPlace place = place_in(c, key.name);
+  c.by_call |= std::uint64_t{1} << (&key - context_keys);
+  if (place.whole) *place.whole = std::atoi(value.c_str());
+  else if (place.flag) *place.flag = value[0] == 'T';
+  else if (place.text) *place.text = value;
+  else if (key.kind == KeyKind::mode) c.mode = value[0] == 'g' ? Mode::graph : Mode::pynative;
+  else c.seed = std::strtoull(value.c_str(), nullptr, 10);
+}
+
+[[gnu::noinline]] inline void commit(const Context& c) {
+  process_context() = c;
+  ThreadPool::instance().set_threads(c.num_threads);
+  memory_limit() = static_cast<long>(bytes_of_gigabytes(c.max_device_memory));
+}
+
+/// Variables of the environment, and the keys that they are for.
+inline constexpr const char* context_variables[][2]{
+    {"DEVICE_ID", "device_id"}, {"PROFILING_MODE", "enable_profiling"}, {"PROFILING_OPTIONS", "profiling_options"}};
+
+/// What the environment says; what it says wrong is told and left.
+[[gnu::cold]] inline Context context_of_environment() {
+  Context c;
+  for (const auto& [variable, name] : context_variables)
+    if (const char* value = std::getenv(variable)) try {
+        put(c, name, value);
+      } catch (const Error& e) {
+        logging::warning("The variable ", variable, " is ignored: ", e.what());
+      }
+  c.by_environment = std::exchange(c.by_call, 0);
+  return c;
 }
 [[gnu::noinline]] TENON_INLINE Context& process_context() {
-  static Context context;
+  static Context context = context_of_environment();
   return context;
 }
 }  // namespace detail
 
 TENON_INLINE std::string get_context(const std::string& key) {
-  const Context& context = get_context();
-  if (key == "mode") return std::string(name(context.mode));
-  if (key == "device_target") return context.device_target;
-  if (key == "device_id") return text(context.device_id);
-  if (key == "num_threads") return text(context.num_threads);
-  if (key == "seed") return text(context.seed);
-  detail::throw_unknown_context_key("get_context", key);
+  return detail::context_value(get_context(), detail::context_key("Get", key));
 }
-TENON_INLINE void set_context(const ContextChange& change) {
-  Context& context = detail::process_context();
-  if (change.mode && *change.mode != Mode::graph && *change.mode != Mode::pynative)
-    throw_error<ValueError>("set_context: unknown mode ", int(*change.mode),
-                            ", legal are Mode::graph (0) and Mode::pynative (1).");
-  if (change.device_target) detail::check_device_target(*change.device_target);
-  if (change.device_id && (*change.device_id < 0 || *change.device_id > detail::last_device_id))
-    throw_error<ValueError>("set_context: device_id must be in 0 .. ", detail::last_device_id, ", got ",
-                            *change.device_id, ".");
-  if (change.num_threads && (*change.num_threads < 1 || *change.num_threads > detail::most_threads))
-    throw_error<ValueError>("set_context: num_threads must be in 1 .. ", detail::most_threads, ", got ",
-                            *change.num_threads, ".");
-  if (change.mode) context.mode = *change.mode;
-  if (change.device_target) context.device_target = *change.device_target;
-  if (change.device_id) context.device_id = *change.device_id;
-  if (change.num_threads) ThreadPool::instance().set_threads(context.num_threads = *change.num_threads);
-  if (change.seed) context.seed = *change.seed;
+[[gnu::noinline]] TENON_INLINE void set_context(const ContextChange& change) {
+  Context next = get_context();
+  const auto text = [&](const char* key, const detail::AskedText& asked) {
+    if (asked.is_there) detail::put(next, key, asked.value);
+  };
+  const auto whole = [&](const char* key, const detail::Asked<int>& asked) {
+    if (asked.is_there) detail::put(next, key, std::to_string(asked.value));
+  };
+  const auto flag = [&](const char* key, const detail::Asked<bool>& asked) {
+    if (asked.is_there) detail::put(next, key, asked.value ? "True" : "False");
+  };
+  text("device_target", change.device_target);
+  if (change.mode.is_there) whole("mode", int(change.mode.value));
+  whole("device_id", change.device_id);
+  whole("num_threads", change.num_threads);
+  if (change.seed.is_there) detail::put(next, "seed", std::to_string(change.seed.value));
+  text("max_device_memory", change.max_device_memory);
+  whole("save_graphs", change.save_graphs);
+  text("save_graphs_path", change.save_graphs_path);
+  flag("reserve_class_name_in_scope", change.reserve_class_name_in_scope);
+  flag("enable_dump", change.enable_dump);
+  text("save_dump_path", change.save_dump_path);
+  text("print_file_path", change.print_file_path);
+  flag("enable_profiling", change.enable_profiling);
+  text("profiling_options", change.profiling_options);
+  detail::commit(next);
 }
 [[gnu::noinline]] TENON_INLINE void set_context(const std::string& key, const std::string& value) {
-  set_context(detail::context_change(key, value));
+  Context next = get_context();
+  detail::put(next, key, value);
+  detail::commit(next);
 }
 TENON_INLINE_CONSTRUCTOR ContextScope::ContextScope(const ContextChange& change) : before_(get_context()) {
   set_context(change);
 }
-TENON_INLINE_CONSTRUCTOR ContextScope::~ContextScope() {
-  detail::process_context() = before_;
-  ThreadPool::instance().set_threads(before_.num_threads);
-}
+TENON_INLINE_CONSTRUCTOR ContextScope::~ContextScope() { detail::commit(before_); }
 #endif  // TENON_DEFINES
 
 }  // namespace tenon

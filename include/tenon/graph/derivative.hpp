@@ -49,13 +49,16 @@ class Derivative {
   /// A constant of the dtype of operand k.
   constexpr int constant(double value, int k = 0) { return builder_.constant(type(k).dtype, value); }
 
-  /// Adds `contribution` to the gradient of operand k. Where the operand was broadcast, it is summed to the operand's
-  /// shape.
+  /// Adds `contribution`, which has the dtype of operand k, to its gradient. Where the operand was broadcast, it is
+  /// summed to the operand's shape.
   template <class Plus = ops::Add, class Sum = ops::SumTo>
   constexpr void flows_to(int k, int contribution) {
-    const TensorType wanted = type(k);
-    if (!builder_.nodes[std::size_t(contribution)].type.same_shape(wanted))
-      contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
+    const TensorType wanted = type(k), given = builder_.nodes[std::size_t(contribution)].type;
+    if (given.dtype != wanted.dtype)
+      builder_.fail(Sentence{} << "the derivative of " << node_.op->name << " gives operand " << k
+                               << " a gradient of dtype " << name(given.dtype) << ", the operand is "
+                               << name(wanted.dtype) << ": cast it");
+    if (!given.same_shape(wanted)) contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
     sum_[k] = sum_[k] < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum_[k], contribution);
   }
   /// What this call contributes to the gradient of operand k, or -1.

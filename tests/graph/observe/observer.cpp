@@ -115,6 +115,19 @@ TEST_CASE("GPT") {
       dataset::batch(2));
 }
 
+TEST_CASE("reserve_class_name_in_scope = false leaves the classes of cells out of the names, in both modes") {
+  const auto data = images(2);
+  for (const Mode mode : {Mode::graph, Mode::pynative})
+    for (const bool classes : {true, false, true}) {
+      const ContextScope scope({.reserve_class_name_in_scope = classes});
+      support::Values values;
+      run<support::LeNet, nn::SoftmaxCrossEntropyWithLogits<>>(mode, values, data);
+      std::set<std::string> names;
+      for (const auto& seen : values.seen) names.insert(seen.name);
+      CHECK(names.count("Default/network-LeNet/conv1-Conv2d/Conv2D-op0") == classes);
+      CHECK(names.count("Default/network/conv1/Conv2D-op0") == !classes);
+    }
+}
 TEST_CASE("names are unique in a step, have the user's line, and are those of MindSpore's form") {
   support::Values values;
   const auto data = images(2);

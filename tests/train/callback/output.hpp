@@ -3,26 +3,14 @@
 #include <cstdio>
 #include <string>
 
-#include <unistd.h>
-
 #include <tenon/train/callback/callback.hpp>
 
-/// Runs f with stdout in a file, and returns what it printed.
+#include "../../support/printed.hpp"
+
+/// Runs f, and returns what it printed.
 template <class F>
 std::string printed(F f) {
-  std::fflush(stdout);
-  std::FILE* file = std::tmpfile();
-  const int before = ::dup(::fileno(stdout));
-  ::dup2(::fileno(file), ::fileno(stdout));
-  f();
-  std::fflush(stdout);
-  ::dup2(before, ::fileno(stdout));
-  ::close(before);
-  std::string result;
-  std::rewind(file);
-  for (int c; (c = std::fgetc(file)) != EOF;) result += static_cast<char>(c);
-  std::fclose(file);
-  return result;
+  return support::printed_to(stdout, f);
 }
 
 /// Events of a training of `epochs` epochs with `batches` steps, whose losses are 1/1, 1/2, 1/3, ... `wait(step)` runs

@@ -40,7 +40,8 @@ class TargetBytes {
 
  private:
   struct Free {
-    void operator()(std::byte* data) const { detail::delete_block(data, 0); }
+    std::size_t bytes;
+    void operator()(std::byte* data) const { detail::free_target_memory(data, bytes); }
   };
   std::unique_ptr<std::byte, Free> data_;
 };
@@ -64,7 +65,7 @@ TENON_INLINE_CONSTRUCTOR AlignedBytes::AlignedBytes(std::size_t bytes, const cha
   detail::prefer_large_pages(data_.get(), bytes);
 }
 TENON_INLINE_CONSTRUCTOR TargetBytes::TargetBytes(std::size_t bytes, const char* what)
-    : data_(detail::target_memory(bytes, what)) {
+    : data_(detail::target_memory(bytes, what), Free{bytes}) {
   detail::prefer_large_pages(data_.get(), bytes);
 }
 #endif  // TENON_DEFINES

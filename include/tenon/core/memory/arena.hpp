@@ -18,8 +18,9 @@ constexpr long aligned(long bytes) { return (bytes + alignment - 1) / alignment 
 namespace detail {
 /// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
 std::byte* aligned_memory(std::size_t bytes, const char* what);
-/// The same for what kernels of any target work on; delete_block(memory, 0) frees it.
+/// The same for what kernels of any target work on; free_target_memory frees it.
 std::byte* target_memory(std::size_t bytes, const char* what);
+inline void free_target_memory(std::byte* data, std::size_t bytes) { delete_block(data, 0, bytes ? bytes : 1); }
 }  // namespace detail
 
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
@@ -126,7 +127,7 @@ namespace detail {
 [[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what) try {
   return new_block(0, bytes ? bytes : 1);
 } catch (const std::bad_alloc&) {
-  throw_out_of_memory(double(bytes), what);
+  throw_no_memory(double(bytes), what);
 }
 }  // namespace detail
 
@@ -149,7 +150,7 @@ TENON_INLINE std::uint64_t ParameterArena::next_values() {
 }
 [[gnu::noinline]] TENON_INLINE void ParameterArena::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  detail::delete_block(data, 0);
+  detail::free_target_memory(data, std::size_t(bytes));
   delete this;
 }
 

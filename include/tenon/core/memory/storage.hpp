@@ -147,7 +147,11 @@ class Storage {
     return std::exchange(shelf.first, shelf.first->next);
   }
   static Block* allocate(int c);
-  static void free(Block* block) { detail::delete_block(reinterpret_cast<std::byte*>(block), sizeof(Block)); }
+  static void free(Block* block) {
+    detail::delete_block(reinterpret_cast<std::byte*>(block), sizeof(Block), class_bytes(block->size_class));
+  }
+  // Gives back what this thread keeps for its next tensors.
+  static void empty_shelves();
   // Not inlined: a program has a destructor at every other line.
   static void release(Block* block) noexcept;
   static void give(Block* block);
@@ -177,23 +181,26 @@ TENON_INLINE bool Storage::remove_reference(Block& b) {
     return b.references.store(1, std::memory_order_relaxed), true;
   return false;
 }
+[[gnu::noinline, gnu::cold]] TENON_INLINE void Storage::empty_shelves() {
+  for (Shelf& shelf : shelves_)
+    while (shelf.first) free(std::exchange(shelf.first, shelf.first->next));
+}
 struct Storage::Emptier {
   ~Emptier() {
     gone_ = true;
-    for (Shelf& shelf : shelves_) {
-      while (shelf.first) free(std::exchange(shelf.first, shelf.first->next));
-      shelf.taken = 0;
-    }
+    empty_shelves();
+    for (Shelf& shelf : shelves_) shelf.taken = 0;
   }
 };
 
 [[gnu::noinline]] TENON_INLINE Storage::Block* Storage::allocate(int c) {
-  void* memory;
-  try {
-    memory = detail::new_block(sizeof(Block), class_bytes(c));
-  } catch (const std::bad_alloc&) {
-    detail::throw_out_of_memory(double(class_bytes(c)), "the elements of a tensor");
-  }
+  void* memory = nullptr;
+  for (bool again = true; !memory; again = false) try {
+      memory = detail::new_block(sizeof(Block), class_bytes(c));
+    } catch (const std::bad_alloc&) {
+      if (!again) detail::throw_no_memory(double(class_bytes(c)), "the elements of a tensor");
+      empty_shelves();
+    }
   Block* const block = ::new (memory) Block;
   block->size_class = c;
   if (!gone_) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/memory_limit.hpp>
 #include <tenon/core/target.hpp>
 #if defined(TENON_TARGET)
 #include <pthread.h>
@@ -22,10 +23,10 @@ inline constexpr std::size_t block_alignment = 64;
 
 #if !defined(TENON_TARGET)
 /// Memory for a block of `bytes` behind a header, aligned to 64. Throws std::bad_alloc.
-inline std::byte* new_block(std::size_t header, std::size_t bytes) {
+inline std::byte* make_block(std::size_t header, std::size_t bytes) {
   return static_cast<std::byte*>(::operator new(header + bytes, std::align_val_t(block_alignment)));
 }
-inline void delete_block(std::byte* block, std::size_t) { ::operator delete(block, std::align_val_t(block_alignment)); }
+inline void remove_block(std::byte* block, std::size_t) { ::operator delete(block, std::align_val_t(block_alignment)); }
 #else
 
 /// A block as the target knows it. The host has its elements, or the target has: then nobody reads or writes them by
@@ -147,10 +148,26 @@ class TargetMemory {
 };
 
 inline std::byte* home(std::byte* data) { return TargetMemory::instance().home(data); }
-inline std::byte* new_block(std::size_t header, std::size_t bytes) {
+inline std::byte* make_block(std::size_t header, std::size_t bytes) {
   return TargetMemory::instance().make(header, bytes ? bytes : 1);
 }
-inline void delete_block(std::byte* block, std::size_t header) { TargetMemory::instance().remove(block, header); }
+inline void remove_block(std::byte* block, std::size_t header) { TargetMemory::instance().remove(block, header); }
 #endif
+
+/// The same, counted against the limit of the context.
+inline std::byte* new_block(std::size_t header, std::size_t bytes) {
+  count_memory(bytes);
+  try {
+    return make_block(header, bytes);
+  } catch (...) {
+    uncount_memory(bytes);
+    throw;
+  }
+}
+inline void delete_block(std::byte* block, std::size_t header, std::size_t bytes) {
+  if (!block) return;
+  remove_block(block, header);
+  uncount_memory(bytes);
+}
 
 }  // namespace tenon::detail

@@ -72,9 +72,10 @@ inline std::string_view unique_name(const Program& program, const Node& node, st
 }
 [[gnu::noinline]] TENON_INLINE const Operation* operations_of(const Program& program) {
   static std::mutex mutex;
-  static auto* const all = new std::unordered_map<const Program*, std::unique_ptr<Operation[]>>;
+  // with and without the classes of cells in the names
+  static auto* const all = new std::unordered_map<const Program*, std::unique_ptr<Operation[]>>[2];
   const std::lock_guard lock(mutex);
-  std::unique_ptr<Operation[]>& operations = (*all)[&program];
+  std::unique_ptr<Operation[]>& operations = all[get_context().reserve_class_name_in_scope][&program];
   if (!operations) operations = name_operations(program);
   return operations.get();
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenon/core/context.hpp>
 #include <tenon/graph/node.hpp>
 #include <tenon/graph/structure.hpp>
 #if TENON_DEFINES
@@ -27,7 +28,8 @@ struct Operation {
   /// operators has the name of the product whose block they change (`steps` counts them), else of the last one with the
   /// type of what it became, such as "Fused". Calls of one operator in one expression, such as f(x) + f(y), are
   /// numbered as the compiler takes them, which it may do in another order in a graph. Source: MindSpore's full scope
-  /// names. It stays where it is until the program ends.
+  /// names; with reserve_class_name_in_scope = false in the context without the classes of cells. It stays where it is
+  /// until the program ends.
   std::string_view name;
   std::string_view type;  // the operator: "Conv2D"
   StepPart part = StepPart::forward;
@@ -68,6 +70,7 @@ TENON_INLINE void write_scope(std::string& text, const Entry* entries, int i) {
   text += '/';
   if (entries[i].index >= 0) text += std::to_string(entries[i].index);
   else text += entries[i].name;
+  if (!get_context().reserve_class_name_in_scope) return;
   text += '-';
   text += entries[i].class_name;
 }
@@ -90,13 +93,13 @@ struct NameKey {
   const OperatorInfo* of;
   const char* type;
   int scope, number;
-  bool in_loss, sums;
+  bool in_loss, sums, classes;
   bool operator==(const NameKey&) const = default;
   struct Hash {
     std::size_t operator()(const NameKey& k) const {
       const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
       return hash_number(bits(k.type) ^ std::uint64_t(k.scope) << 32 ^ std::uint64_t(k.number) << 8 ^
-                             std::uint64_t(k.in_loss) << 1 ^ std::uint64_t(k.sums),
+                             std::uint64_t(k.in_loss) << 2 ^ std::uint64_t(k.classes) << 1 ^ std::uint64_t(k.sums),
                          bits(k.entries) ^ bits(k.of));
     }
   };
@@ -104,7 +107,9 @@ struct NameKey {
 [[gnu::noinline]] TENON_INLINE std::string_view operation_name(const Entry* entries, int scope, const Origin& origin,
                                                                std::string_view type) {
   static thread_local std::unordered_map<NameKey, std::string_view, NameKey::Hash> seen;
-  std::string_view& name = seen[{entries, origin.of, type.data(), scope, origin.number, origin.in_loss, origin.sums}];
+  const bool classes = get_context().reserve_class_name_in_scope;
+  std::string_view& name =
+      seen[{entries, origin.of, type.data(), scope, origin.number, origin.in_loss, origin.sums, classes}];
   if (name.empty()) name = make_operation_name(entries, scope, origin, type);
   return name;
 }

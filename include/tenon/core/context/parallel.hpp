@@ -1,0 +1,127 @@
+// set_auto_parallel_context and set_ps_context: the settings of trainings in several processes.
+#pragma once
+#include <string>
+
+#include <tenon/core/context/key.hpp>
+#if TENON_DEFINES
+#include <iterator>
+#endif
+
+namespace tenon::inline TENON_ABI {
+
+/// Sets a key of MindSpore's context of the same name: `set_auto_parallel_context("parallel_mode", "data_parallel")`.
+/// This version trains in one process, so a value other than the default is checked, kept, and warned about. Throws
+/// TypeError for a text that is no int, bool, list, or dict where one is needed, ValueError for an unknown key or a
+/// value that is not legal, with those that are.
+void set_auto_parallel_context(const std::string& key, const std::string& value);
+/// What was set, or the default. Throws ValueError for an unknown key.
+std::string get_auto_parallel_context(const std::string& key);
+/// Restores all defaults.
+void reset_auto_parallel_context();
+
+/// The same for parameter servers: `set_ps_context("enable_ps", "True")`.
+void set_ps_context(const std::string& key, const std::string& value);
+std::string get_ps_context(const std::string& key);
+void reset_ps_context();
+
+namespace detail {
+inline constexpr const char* one_process = "this version runs one process";
+inline constexpr ContextKey parallel_keys[]{
+    {"device_num", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process},
+    {"global_rank", KeyKind::whole, KeyEffect::kept, "0", "0 .. 4095", "", one_process},
+    {"gradients_mean", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"gradient_fp32_sync", KeyKind::flag, KeyEffect::kept, "True", "", "", one_process},
+    {"loss_repeated_mean", KeyKind::flag, KeyEffect::kept, "True", "", "", one_process},
+    {"parallel_mode", KeyKind::choice, KeyEffect::kept, "stand_alone",
+     "stand_alone data_parallel hybrid_parallel semi_auto_parallel auto_parallel", "", one_process},
+    {"auto_parallel_search_mode", KeyKind::choice, KeyEffect::kept, "dynamic_programming",
+     "dynamic_programming recursive_programming sharding_propagation", "", one_process},
+    {"search_mode", KeyKind::choice, KeyEffect::kept, "recursive_programming",
+     "dynamic_programming recursive_programming sharding_propagation", "", one_process},
+    {"parameter_broadcast", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"strategy_ckpt_load_file", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
+    {"strategy_ckpt_save_file", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
+    {"strategy_ckpt_config", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
+    {"full_batch", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"dataset_strategy", KeyKind::text, KeyEffect::kept, "data_parallel", "", "", one_process},
+    {"enable_parallel_optimizer", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"parallel_optimizer_config", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
+    {"all_reduce_fusion_config", KeyKind::indices, KeyEffect::kept, "[]", "", "", one_process},
+    {"comm_fusion", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
+    {"enable_alltoall", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"pipeline_stages", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process},
+    {"grad_accumulation_step", KeyKind::whole, KeyEffect::kept, "1", "1 .. 2147483647", "", one_process},
+};
+inline constexpr ContextKey ps_keys[]{
+    {"enable_ps", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"config_file_path", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
+    {"scheduler_manage_port", KeyKind::whole, KeyEffect::kept, "11202", "1 .. 65535", "", one_process},
+    {"enable_ssl", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"client_password", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
+    {"server_password", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
+};
+
+/// What was set of a table, by row.
+template <int rows>
+struct KeptKeys {
+  std::string value[rows];
+  bool is_set[rows]{};
+};
+KeptKeys<std::size(parallel_keys)>& kept_parallel_keys();
+KeptKeys<std::size(ps_keys)>& kept_ps_keys();
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE KeptKeys<std::size(parallel_keys)>& kept_parallel_keys() {
+  static KeptKeys<std::size(parallel_keys)> kept;
+  return kept;
+}
+[[gnu::noinline]] TENON_INLINE KeptKeys<std::size(ps_keys)>& kept_ps_keys() {
+  static KeptKeys<std::size(ps_keys)> kept;
+  return kept;
+}
+
+/// MindSpore's text for what has one of its own.
+[[gnu::cold]] inline void check_parallel_mode(const ContextKey& key, const std::string& value) {
+  if (std::string_view(key.name) == "parallel_mode" && !is_among(key.legal, value))
+    throw_error<ValueError>("Parallel mode does not support '", value, "', legal are ", quoted_list(words(key.legal)),
+                            ".", did_you_mean(value, words(key.legal)));
+}
+
+template <int rows>
+[[gnu::cold]] void keep(const ContextKey (&table)[rows], KeptKeys<rows>& kept, std::string_view what,
+                        const std::string& name, const std::string& value) {
+  const ContextKey& key = key_named(table, rows, what, name);
+  check_parallel_mode(key, value);
+  const std::string checked = checked_value(key, value);
+  is_ignored(key, "CPU", value);  // for its warning
+  kept.value[&key - table] = checked;
+  kept.is_set[&key - table] = true;
+}
+template <int rows>
+[[gnu::cold]] std::string kept_value(const ContextKey (&table)[rows], const KeptKeys<rows>& kept, std::string_view what,
+                                     const std::string& name) {
+  const ContextKey& key = key_named(table, rows, what, name);
+  return kept.is_set[&key - table] ? kept.value[&key - table] : key.usual;
+}
+#endif  // TENON_DEFINES
+}  // namespace detail
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void set_auto_parallel_context(const std::string& key, const std::string& value) {
+  detail::keep(detail::parallel_keys, detail::kept_parallel_keys(), "Set auto parallel", key, value);
+}
+[[gnu::noinline]] TENON_INLINE std::string get_auto_parallel_context(const std::string& key) {
+  return detail::kept_value(detail::parallel_keys, detail::kept_parallel_keys(), "Get auto parallel", key);
+}
+[[gnu::noinline]] TENON_INLINE void reset_auto_parallel_context() { detail::kept_parallel_keys() = {}; }
+
+[[gnu::noinline]] TENON_INLINE void set_ps_context(const std::string& key, const std::string& value) {
+  detail::keep(detail::ps_keys, detail::kept_ps_keys(), "Set PS", key, value);
+}
+[[gnu::noinline]] TENON_INLINE std::string get_ps_context(const std::string& key) {
+  return detail::kept_value(detail::ps_keys, detail::kept_ps_keys(), "Get PS", key);
+}
+[[gnu::noinline]] TENON_INLINE void reset_ps_context() { detail::kept_ps_keys() = {}; }
+#endif  // TENON_DEFINES
+
+}  // namespace tenon

@@ -1,0 +1,73 @@
+// print_context: what is in force, and who said so.
+#pragma once
+#include <cstdio>
+#include <string>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/context/parallel.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A table of all settings that do something or were set: key, value, and whether it is the default, or of the
+/// environment, or of a call. Passwords are not shown.
+std::string context_text();
+
+/// Prints it.
+void print_context(std::FILE* to = stdout);
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::cold]] inline std::string table_line(std::string_view key, std::string_view value, std::string_view from) {
+  constexpr std::size_t key_width = 28, value_width = 15;
+  std::string line("  ");
+  line += key;
+  line.resize(std::max(line.size() + 1, 2 + key_width), ' ');
+  line += value.empty() ? std::string_view("''") : value;
+  line.resize(std::max(line.size() + 1, 2 + key_width + value_width), ' ');
+  return line.append(from) + '\n';
+}
+template <int rows>
+[[gnu::cold]] std::string kept_lines(const ContextKey (&table)[rows], const KeptKeys<rows>& kept,
+                                     std::string_view title, std::string_view caller) {
+  std::string lines;
+  for (int i = 0; i < rows; ++i) {
+    if (!kept.is_set[i]) continue;
+    const bool secret = std::string_view(table[i].name).ends_with("password");
+    lines += table_line(table[i].name, secret ? "***" : kept.value[i], caller);
+  }
+  return lines.empty() ? lines : text(title, " (does nothing: this version trains in one process)\n", lines);
+}
+[[gnu::cold]] inline std::string origin_of(int row, const ContextKey& key) {
+  const Context& c = get_context();
+  if (c.by_call >> row & 1) return "set_context";
+  if (!(c.by_environment >> row & 1)) return "default";
+  for (const auto& [variable, name] : context_variables)
+    if (std::string_view(name) == key.name) return text("environment, ", variable);
+  return "environment";
+}
+}  // namespace detail
+
+[[gnu::noinline]] TENON_INLINE std::string context_text() {
+  std::string works("Context\n"), kept, always;
+  for (int row = 0; row < int(std::size(detail::context_keys)); ++row) {
+    const detail::ContextKey& key = detail::context_keys[row];
+    const std::string line =
+        detail::table_line(key.name, detail::context_value(get_context(), key), detail::origin_of(row, key));
+    if (key.effect == detail::KeyEffect::works) works += line;
+    else if (key.effect == detail::KeyEffect::kept && !line.ends_with(" default\n")) kept += line;
+    else if (key.effect == detail::KeyEffect::always) always += detail::table_line(key.name, key.usual, "always");
+  }
+  if (!kept.empty()) kept = text("Context (does nothing in this version)\n", kept);
+  return text(
+      works, always, kept,
+      detail::kept_lines(detail::parallel_keys, detail::kept_parallel_keys(), "Auto parallel context",
+                         "set_auto_parallel_context"),
+      detail::kept_lines(detail::ps_keys, detail::kept_ps_keys(), "Parameter server context", "set_ps_context"));
+}
+TENON_INLINE void print_context(std::FILE* to) {
+  std::fputs(context_text().c_str(), to);
+  std::fflush(to);
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon

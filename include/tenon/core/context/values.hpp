@@ -1,0 +1,47 @@
+// Context: the process-wide settings, with the names that MindSpore gives them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <tenon/core/target.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// How a Model step, or the outermost call of a cell, runs. A bare operator is always eager.
+enum class Mode { graph, pynative };
+
+constexpr std::string_view name(Mode mode) { return mode == Mode::graph ? "graph" : "pynative"; }
+
+namespace detail {
+/// The threads that run at once, 1 if that is not known.
+int processors();
+}  // namespace detail
+
+/// The settings. A Model captures `mode` and `seed` when it is made. docs/context.md says what each of them does.
+struct Context {
+  Mode mode = Mode::graph;
+  std::string device_target = "CPU";
+  int device_id = 0;
+  int num_threads = detail::processors();
+  std::uint64_t seed = 0;
+  std::string max_device_memory = "1024GB";
+  int save_graphs = 0;
+  std::string save_graphs_path = ".";
+  bool reserve_class_name_in_scope = true;
+  bool enable_dump = false;
+  std::string save_dump_path = ".";
+  std::string print_file_path{};
+  bool enable_profiling = false;
+  std::string profiling_options = "training_trace";
+
+  /// The target of that name.
+  TargetId target() const {
+    return several_targets && device_target == OtherTarget::name ? TargetId::other : TargetId::cpu;
+  }
+
+  // Who has set the keys, for print_context(): bit k is row k of the table of core/context/keys.hpp.
+  std::uint64_t by_call = 0, by_environment = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,79 @@
+// max_device_memory: what is counted, what is refused and how, and that all is as before afterwards.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/storage.hpp>
+
+using namespace tenon;
+
+namespace {
+constexpr std::size_t mb = 1 << 20;
+long in_use() { return detail::memory_in_use(); }
+}  // namespace
+
+TEST_CASE("blocks count from their making until the system has them back") {
+  const long before = in_use();
+  std::thread([before] {
+    {
+      const Storage a(3 * mb), b(mb);
+      CHECK(in_use() == before + long(4 * mb));
+    }
+    CHECK(in_use() == before + long(4 * mb));  // kept for the next tensors
+    const Storage again(3 * mb);
+    CHECK(in_use() == before + long(4 * mb));
+  }).join();
+  CHECK(in_use() == before);
+  {
+    const TargetBytes scratch(5 * mb);
+    TargetBytes moved;
+    CHECK(in_use() == before + long(5 * mb));
+    moved = TargetBytes(2 * mb);
+    CHECK(in_use() == before + long(7 * mb));
+    moved = TargetBytes();
+    CHECK(in_use() == before + long(5 * mb));
+  }
+  ParameterArena* const arena = ParameterArena::make(nullptr, 0, long(6 * mb));
+  arena->retain();
+  CHECK(in_use() == before + long(6 * mb));
+  arena->release();
+  CHECK(in_use() == before);
+}
+
+TEST_CASE("what the limit has no room for is an OutOfMemory that names it") {
+  std::thread([] {                                                // it gives its blocks back when it ends
+    const ContextScope scope({.max_device_memory = "0.0625GB"});  // 64 MiB
+    const long before = in_use();
+    const Storage kept(40 * mb);
+    CHECK_THROWS_WITH_AS(
+        Storage(32 * mb),
+        "Out of memory: 33.6 MB were asked for the elements of a tensor, 41.9 MB are in use, and "
+        "max_device_memory allows 67.1 MB. Take a smaller batch or network, free memory first, or raise "
+        "max_device_memory.",
+        OutOfMemory);
+    CHECK_THROWS_WITH_AS(
+        TargetBytes(32 * mb, "a step"),
+        "Out of memory: 33.6 MB were asked for a step, 41.9 MB are in use, and max_device_memory allows "
+        "67.1 MB. Take a smaller batch or network, free memory first, or raise max_device_memory.",
+        OutOfMemory);
+    CHECK_THROWS_AS(ParameterArena::make(nullptr, 0, long(32 * mb)), OutOfMemory);
+    CHECK(in_use() == before + long(40 * mb));
+    const Storage fits(24 * mb);
+    CHECK(in_use() == before + long(64 * mb));
+  })
+      .join();
+}
+
+TEST_CASE("before it says no, a thread gives back the blocks that it keeps") {
+  std::thread([] {
+    const ContextScope scope({.max_device_memory = "0.0625GB"});
+    for (const std::size_t size : {40, 48, 56, 64}) {
+      CAPTURE(size);
+      CHECK_NOTHROW(Storage(size * mb));
+    }
+  }).join();
+}
