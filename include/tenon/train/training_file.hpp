@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,29 @@ struct TrainingFile {
   }
   /// Throws ValueError for numbers that no training has.
   void check(const std::string& path) const;
+};
+/// A training at one moment, in memory of its own: it may go on while this is written.
+class TrainingCopy {
+ public:
+  template <class M>
+  explicit TrainingCopy(M& model) {
+    file_.take(model);
+    tensors_ = TrainingFile::tensors(model);
+    for (io::NamedTensor& named : tensors_) {
+      AlignedBytes& copy = bytes_.emplace_back(named.tensor.bytes(), "a copy of a training");
+      std::memcpy(copy.data(), named.tensor.data, named.tensor.bytes());
+      named.tensor.data = copy.data();
+    }
+    file_.add_to(tensors_);
+  }
+  TrainingCopy(const TrainingCopy&) = delete;
+  TrainingCopy& operator=(const TrainingCopy&) = delete;
+  const std::vector<io::NamedTensor>& tensors() const { return tensors_; }
+
+ private:
+  TrainingFile file_;
+  std::vector<io::NamedTensor> tensors_;
+  std::vector<AlignedBytes> bytes_;
 };
 [[gnu::cold]] void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
                                   const std::vector<io::NamedValue>& values);

@@ -116,3 +116,32 @@ TEST_CASE("a folder that is gone while it trains is an error, and the parameters
                        RuntimeError);
   CHECK(model.global_step() == 3);
 }
+TEST_CASE("in the background: the same files with the same bytes, and the last one counts when it is there") {
+  std::string bytes[2];
+  for (const bool background : {false, true}) {
+    const Folder folder;
+    const std::string latest = train(ModelCheckpoint(
+        "m", folder.path.string(), {.save_checkpoint_steps = 2, .keep_checkpoint_max = 3, .async_save = background}));
+    CHECK(folder.files() == Names{"m-1_4.safetensors", "m-2_2.safetensors", "m-2_4.safetensors"});
+    CHECK(fs::path(latest).filename() == "m-2_4.safetensors");
+    std::ifstream file(latest, std::ios::binary);
+    bytes[background].assign(std::istreambuf_iterator<char>(file), {});
+  }
+  CHECK(bytes[0].size() > 1000);
+  CHECK(bytes[0] == bytes[1]);
+}
+TEST_CASE("what fails in the background is thrown by the next save, or at the end") {
+  for (const long steps : {1L, 4L}) {
+    const Folder folder;
+    Net net;
+    Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+    ModelCheckpoint checkpoint("m", folder.path.string(), {.save_checkpoint_steps = steps, .async_save = true});
+    LambdaCallback gone{.on_train_step_begin = [&](const RunInfo& run) {
+      if (run.cur_step_num == 1) fs::remove_all(folder.path);
+    }};
+    CHECK_THROWS_WITH_AS(model.train(1, four_steps(), checkpoint, gone), doctest::Contains("Cannot create a file"),
+                         RuntimeError);
+    CHECK(checkpoint.latest_ckpt_file_name().empty());
+    CHECK(model.global_step() == (steps == 1 ? 2 : 4));
+  }
+}

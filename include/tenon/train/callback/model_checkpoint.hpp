@@ -1,10 +1,12 @@
 // ModelCheckpoint: saves a training while it runs, and keeps the last few files.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <tenon/train/background_writer.hpp>
 #include <tenon/train/callback/run_info.hpp>
 #include <tenon/train/training_file.hpp>
 #if TENON_DEFINES
@@ -32,6 +34,7 @@ struct CheckpointConfig {
   long keep_checkpoint_max = 5;            // so many files stay, the last ones
   long keep_checkpoint_per_n_minutes = 0;  // of each so many minutes the first file stays; only without a maximum
   CheckpointFormat format = CheckpointFormat::safetensors;  // ckpt: MindSpore's, with <tenon/train/ckpt.hpp>
+  bool async_save = false;                                  // written while the training goes on, from a copy in memory
   // saved beside the training; "epoch_num" and "step_num" grow from the number given here, `{{"epoch_num"}}` from 0
   std::vector<io::NamedValue> append_info{};
 };
@@ -49,9 +52,12 @@ class CheckpointFiles {
   std::string next(const RunInfo& run) const;
   /// What is saved beside the training.
   std::vector<io::NamedValue> values(const RunInfo& run) const;
+  /// One is on its way.
+  void begun(long step);
   /// It is there: removes those that it takes the place of, which had to stay until now, for a save may fail.
-  void saved(std::string path, long step);
+  void saved(std::string path);
   const std::string& latest() const { return latest_; }
+  bool in_background() const { return config_.async_save; }
 
  private:
   void remove(const std::string& path) const;
@@ -74,7 +80,9 @@ class CheckpointFiles {
 ///
 /// A directory that is not there is made. If it has files of that prefix, the prefix becomes `<prefix>_1`, or one more
 /// than the largest number there, so that no run writes over another's files or removes them. The path of the last file
-/// is in latest_ckpt_file_name(), and for other callbacks in run["latest_ckpt_file"].
+/// is in latest_ckpt_file_name(), and for other callbacks in run["latest_ckpt_file"]. With async_save a file is written
+/// by another thread, from a copy of the training, and counts as the last one when it is there; the next save and the
+/// end of the training wait for it, and say if it could not be written.
 ///
 /// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
 ///             if the directory cannot be made, read, or written
@@ -99,18 +107,39 @@ class ModelCheckpoint {
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
     if (files_.due(run.cur_step_num, true)) save(run);
+    finish(run);
   }
 
  private:
   void save(auto& run) {
-    const std::string path = files_.next(run);
-    save_training(run.model, path, files_.values(run));
-    files_.saved(path, run.cur_step_num);
-    run["latest_ckpt_file"] = path;
-    run["last_save_ckpt_step"] = run.cur_step_num;
+    finish(run);
+    on_its_way_ = files_.next(run);
+    step_ = run.cur_step_num;
+    files_.begun(step_);
+    if (!files_.in_background()) {
+      save_training(run.model, on_its_way_, files_.values(run));
+      return saved(run);
+    }
+    if (!writer_) writer_ = std::make_shared<detail::BackgroundWriter>();
+    writer_->start([copy = std::make_shared<const detail::TrainingCopy>(run.model), path = on_its_way_,
+                    values = files_.values(run)] { detail::write_training(path, copy->tensors(), values); });
+  }
+  // Waits for the file on its way, if there is one.
+  void finish(RunInfo& run) {
+    if (!writer_ || !writer_->busy()) return;
+    writer_->finish();
+    saved(run);
+  }
+  void saved(RunInfo& run) {
+    files_.saved(on_its_way_);
+    run["latest_ckpt_file"] = on_its_way_;
+    run["last_save_ckpt_step"] = step_;
   }
 
   detail::CheckpointFiles files_;
+  std::string on_its_way_;
+  long step_ = 0;
+  std::shared_ptr<detail::BackgroundWriter> writer_;  // shared: callbacks may be copied before a training
 };
 
 /// The file that a ModelCheckpoint of this prefix wrote last, of whichever run: the one with the largest number behind
@@ -217,9 +246,9 @@ TENON_INLINE std::vector<io::NamedValue> CheckpointFiles::values(const RunInfo& 
     }
   return result;
 }
-TENON_INLINE void CheckpointFiles::saved(std::string path, long step) {
+TENON_INLINE void CheckpointFiles::begun(long step) { last_step_ = step, last_time_ = now(); }
+TENON_INLINE void CheckpointFiles::saved(std::string path) {
   latest_ = path;
-  last_step_ = step, last_time_ = now();
   if (config_.keep_checkpoint_max > 0) {
     for (; long(kept_.size()) >= config_.keep_checkpoint_max; kept_.erase(kept_.begin())) remove(kept_.front());
   } else if (last_time_ - window_ >= 60.0 * double(config_.keep_checkpoint_per_n_minutes)) {
