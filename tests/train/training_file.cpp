@@ -1,13 +1,10 @@
-// A training that is saved, loaded, and gone on with: the same bits as one that was never stopped, also when it is
-// killed.
+// A training that is saved, loaded, and gone on with: the same bits as one that was never stopped.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <tenon/nn/dropout.hpp>
@@ -15,8 +12,6 @@
 #include <tenon/train/amp.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 
-#include "../support/sanitized.hpp"
-#include "../support/skip.hpp"
 #include "small.hpp"
 
 using namespace small;
@@ -158,40 +153,4 @@ TEST_CASE("what is no training of this model is refused, and nothing has changed
   CHECK_THROWS_AS(load_training(folder / "cut.safetensors", model), RuntimeError);
   CHECK(bits(net) == before);
   CHECK(model.global_step() == 0);
-}
-
-TEST_CASE("killed at any time, and resumed: the same bits") {
-  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
-  set_context({.mode = Mode::graph, .seed = 11});
-  const long epochs = 40;
-  const std::string expected = whole(epochs);
-  Random random(3);
-  for (int round = 0; round < 6; ++round) {
-    const Folder folder;
-    int kills = 0;
-    std::string result;
-    while (result.empty() && kills < 200) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        Dropped net;
-        Trained model(net, {}, adam());
-        if (const auto file = latest_checkpoint("run", folder.path.string())) load_training(*file, model);
-        model.train(
-            epochs, data(),
-            ModelCheckpoint("run", folder.path.string(), {.save_checkpoint_steps = 3, .keep_checkpoint_max = 2}));
-        std::ofstream(folder / "result.tmp", std::ios::binary) << bits(net);
-        fs::rename(folder / "result.tmp", folder / "result");
-        ::_exit(0);
-      }
-      ::usleep(useconds_t(2000 + random.below(30000)));
-      ::kill(child, SIGKILL);
-      int status = 0;
-      ::waitpid(child, &status, 0);
-      kills += WIFSIGNALED(status);
-      if (std::ifstream in(folder / "result", std::ios::binary); in)
-        result.assign(std::istreambuf_iterator<char>(in), {});
-    }
-    CAPTURE(kills);
-    CHECK(result == expected);
-  }
 }
