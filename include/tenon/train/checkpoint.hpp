@@ -24,7 +24,6 @@ inline constinit const CkptFormat* ckpt_format = nullptr;
 
 /// Whether a path's suffix says ".ckpt", not ".safetensors". Throws ValueError for others, and without that header.
 [[gnu::cold]] bool is_ckpt_path(std::string_view act, const std::string& path);
-[[gnu::cold]] void write_checkpoint(const std::string& path, std::span<const io::NamedTensor> tensors);
 /// Hands the tensors of a file of either format to use().
 [[gnu::cold]] void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use);
 /// io::load_tensors of a file; an optimizer's state is not unexpected.
@@ -48,12 +47,16 @@ std::vector<io::NamedTensor> named_parameters(const Net& net) {
   return result;
 }
 
+/// Writes tensors under their names, such as those of another framework's model: `{{"fc1.weight", w.view()}, ...}`. The
+/// format is as below. Throws ValueError for names that are there twice or that the format cannot hold, and as below.
+[[gnu::cold]] void save_checkpoint(std::span<const io::NamedTensor> tensors, const std::string& path);
+
 /// Writes all parameters of a network to a safetensors file, which appears complete or not at all. With
 /// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint of MindSpore.
 /// Throws ValueError for another suffix, RuntimeError if the file cannot be written.
 template <AnyCell Net>
 [[gnu::noinline]] void save_checkpoint(const Net& net, const std::string& path) {
-  detail::write_checkpoint(path, detail::named_parameters_of(ParameterList(net)));
+  save_checkpoint(detail::named_parameters_of(ParameterList(net)), path);
 }
 
 /// Says in which order the arguments stand.
@@ -112,10 +115,6 @@ TENON_INLINE bool is_ckpt_path(std::string_view act, const std::string& path) {
                             "it the name ends with '.safetensors'.");
   return true;
 }
-TENON_INLINE void write_checkpoint(const std::string& path, std::span<const io::NamedTensor> tensors) {
-  if (is_ckpt_path("save", path)) ckpt_format->save(path, tensors, nullptr);
-  else io::save_safetensors(path, tensors);
-}
 TENON_INLINE void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use) {
   if (is_ckpt_path("load", path)) return ckpt_format->read(path, use);
   const io::Safetensors file(path);
@@ -145,6 +144,10 @@ TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterLis
 }
 }  // namespace detail
 
+TENON_INLINE void save_checkpoint(std::span<const io::NamedTensor> tensors, const std::string& path) {
+  if (detail::is_ckpt_path("save", path)) detail::ckpt_format->save(path, tensors, nullptr);
+  else io::save_safetensors(path, tensors);
+}
 [[gnu::noinline]] TENON_INLINE io::Safetensors load_checkpoint(const std::string& path) {
   if (detail::is_ckpt_path("load", path))
     throw_error<ValueError>("Cannot load '", path,
