@@ -155,18 +155,18 @@ TENON_INLINE void ThreadPool::run(int parts, Work work, void* context) {
     if (items > 0) f(long{0}, items);
     return;
   }
-  struct Context {
+  struct Job {
     FunctionRef<long, long> f;
     long items;
     int parts;
-  } context{f, items, parts};
+  } all{f, items, parts};
   ThreadPool::instance().run(
       parts,
       [](void* c, int part) {
-        const auto& job = *static_cast<const Context*>(c);
+        const auto& job = *static_cast<const Job*>(c);
         job.f(job.items * part / job.parts, job.items * (part + 1) / job.parts);
       },
-      &context);
+      &all);
 }
 #endif  // TENON_DEFINES
 

@@ -1,11 +1,9 @@
 // set_auto_parallel_context and set_ps_context: the settings of trainings in several processes.
 #pragma once
+#include <iterator>
 #include <string>
 
 #include <tenon/core/context/key.hpp>
-#if TENON_DEFINES
-#include <iterator>
-#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -62,7 +60,7 @@ inline constexpr ContextKey ps_keys[]{
 };
 
 /// What was set of a table, by row.
-template <int rows>
+template <std::size_t rows>
 struct KeptKeys {
   std::string value[rows];
   bool is_set[rows]{};
@@ -87,20 +85,20 @@ KeptKeys<std::size(ps_keys)>& kept_ps_keys();
                             ".", did_you_mean(value, words(key.legal)));
 }
 
-template <int rows>
+template <std::size_t rows>
 [[gnu::cold]] void keep(const ContextKey (&table)[rows], KeptKeys<rows>& kept, std::string_view what,
                         const std::string& name, const std::string& value) {
-  const ContextKey& key = key_named(table, rows, what, name);
+  const ContextKey& key = key_named(table, int(rows), what, name);
   check_parallel_mode(key, value);
   const std::string checked = checked_value(key, value);
   is_ignored(key, "CPU", value);  // for its warning
   kept.value[&key - table] = checked;
   kept.is_set[&key - table] = true;
 }
-template <int rows>
+template <std::size_t rows>
 [[gnu::cold]] std::string kept_value(const ContextKey (&table)[rows], const KeptKeys<rows>& kept, std::string_view what,
                                      const std::string& name) {
-  const ContextKey& key = key_named(table, rows, what, name);
+  const ContextKey& key = key_named(table, int(rows), what, name);
   return kept.is_set[&key - table] ? kept.value[&key - table] : key.usual;
 }
 #endif  // TENON_DEFINES

@@ -26,11 +26,11 @@ namespace detail {
   line.resize(std::max(line.size() + 1, 2 + key_width + value_width), ' ');
   return line.append(from) + '\n';
 }
-template <int rows>
+template <std::size_t rows>
 [[gnu::cold]] std::string kept_lines(const ContextKey (&table)[rows], const KeptKeys<rows>& kept,
                                      std::string_view title, std::string_view caller) {
   std::string lines;
-  for (int i = 0; i < rows; ++i) {
+  for (std::size_t i = 0; i < rows; ++i) {
     if (!kept.is_set[i]) continue;
     const bool secret = std::string_view(table[i].name).ends_with("password");
     lines += table_line(table[i].name, secret ? "***" : kept.value[i], caller);

@@ -127,7 +127,7 @@ namespace detail {
 [[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what) try {
   return new_block(0, bytes ? bytes : 1);
 } catch (const std::bad_alloc&) {
-  throw_no_memory(double(bytes), what);
+  refuse_memory(double(bytes), what);
 }
 }  // namespace detail
 

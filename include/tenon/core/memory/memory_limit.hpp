@@ -19,7 +19,7 @@ void count_memory(std::size_t bytes);
 inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(bytes), std::memory_order_relaxed); }
 
 /// Throws OutOfMemory for `bytes` that could not be had: it names the limit if that is the reason.
-[[noreturn, gnu::cold]] void throw_no_memory(double bytes, std::string_view what);
+[[noreturn, gnu::cold]] void refuse_memory(double bytes, std::string_view what);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_limit() {
@@ -35,7 +35,7 @@ inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(b
   uncount_memory(bytes);
   throw std::bad_alloc();
 }
-[[gnu::noinline]] TENON_INLINE void throw_no_memory(double bytes, std::string_view what) {
+[[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what) {
   const long limit = memory_limit(), used = memory_in_use();
   if (double(used) + bytes <= double(limit)) throw_out_of_memory(bytes, what);
   throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what, ", ",

@@ -198,7 +198,7 @@ struct Storage::Emptier {
   for (bool again = true; !memory; again = false) try {
       memory = detail::new_block(sizeof(Block), class_bytes(c));
     } catch (const std::bad_alloc&) {
-      if (!again) detail::throw_no_memory(double(class_bytes(c)), "the elements of a tensor");
+      if (!again) detail::refuse_memory(double(class_bytes(c)), "the elements of a tensor");
       empty_shelves();
     }
   Block* const block = ::new (memory) Block;

@@ -1,127 +1,173 @@
 // Shows how far a training is.
 #pragma once
 #include <cstdio>
+#include <string>
 
 #include <tenon/train/callback/callback.hpp>
+#include <tenon/train/callback/progress_view.hpp>
 #if TENON_DEFINES
 #include <algorithm>
-#include <string>
+#include <cstdlib>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <tenon/core/float/real_text.hpp>
 #include <tenon/train/clock.hpp>
+#include <tenon/train/eval_result.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
 
-/// On a terminal a bar per epoch, redrawn at most ten times a second:
-///   epoch 2/10 [========>         ]  893/1875  1.73 ms/step  ETA 0:27  loss 0.0931
-/// Elsewhere, as in a log file, one line per epoch:
-///   epoch 2/10: 1875 steps, 1.73 ms/step, 3.2 s, loss 0.0512
+/// On a terminal a row per epoch, and below it a line that is redrawn at most ten times a second:
 ///
-/// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace. The bar
-/// is as long as the terminal has room for, up to 20; a line never wraps. Evaluations show nothing.
+///     epoch     time  ms/step     loss            eval_loss  accuracy
+///         1    3.2 s     1.73   0.3172  █▅▃▂▂▁▁▁     0.2101    0.9312
+///   epoch 2/10 ━━━━━━━━━━━━────────────  893/1875  1.73 ms/step  ETA 0:27  loss 0.0931  █▆▄▃▂▂▁▁
+///
+/// Elsewhere, as in a log file, one line per epoch:
+///
+///   epoch 2/10: 1875 steps, 1.73 ms/step, 3.2 s, loss 0.0512, eval_loss 0.0710, accuracy 0.9713
+///
+/// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace, without
+/// evaluations. Curves are the losses of the epoch in a row, of the training in the line below, which never wraps.
+///
+/// It writes to stdout, where LossMonitor and TimeMonitor write, so that their lines stay in order. Colors follow
+/// NO_COLOR and TERM, blocks LC_ALL, LC_CTYPE, and LANG, the width that of the terminal, else COLUMNS, else 80.
 class ProgressBar {
  public:
   explicit ProgressBar(std::FILE* to = stdout);
 
+  void on_train_begin(RunInfo&);
   void epoch_begin(RunInfo&);
   void step_end(RunInfo& run);
   void epoch_end(RunInfo& run);
 
  private:
   double mean_loss() const { return steps_ ? losses_ / static_cast<double>(steps_) : 0; }
-  double milliseconds_per_step(const RunInfo& run, double now) const;
+  double milliseconds_per_step() const;
   int columns() const;
-  void draw(const RunInfo& run, double now);
+  void draw(const RunInfo& run);
+  void show(const std::string& line, bool stays);
+  void show_row(const RunInfo& run);
 
   std::FILE* to_;
-  bool terminal_;
-  double start_ = 0, drawn_ = 0, losses_ = 0;
+  bool terminal_, escapes_;
+  detail::ProgressStyle style_;
+  double start_ = 0, last_ = 0, drawn_ = 0, losses_ = 0;
   long steps_ = 0;
+  int shown_ = 0;  // columns of the line that is redrawn
+  std::string head_{};
+  detail::LossCurve training_{}, epoch_{};
 };
 
 #if TENON_DEFINES
 namespace detail {
 inline constexpr double progress_period = 0.1;  // seconds between two drawings
-inline constexpr int longest_bar = 20, shortest_bar = 4;
 
-[[gnu::cold]] inline std::string bar(long done, long total, int length) {
-  if (length < shortest_bar) return {};
-  std::string marks(std::size_t(length), ' ');
-  const std::size_t filled = std::size_t(done * length / total);
-  std::fill_n(marks.begin(), filled, '=');
-  if (done < total) marks[filled] = '>';
-  return " [" + marks + "]";
+/// A variable of the environment, "" if it is not set.
+[[gnu::cold, gnu::noinline]] inline std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
-[[gnu::cold]] inline std::string duration(long seconds) {
-  char shown[32];
-  if (seconds >= 3600)
-    std::snprintf(shown, sizeof shown, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
-  else std::snprintf(shown, sizeof shown, "%ld:%02ld", seconds / 60, seconds % 60);
-  return shown;
+/// By the locale that the user has chosen; the program may not have asked for it.
+[[gnu::cold, gnu::noinline]] inline bool has_utf8() {
+  std::string locale;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (locale.empty()) locale = lower_case(variable(name));
+  return locale.find("utf-8") != locale.npos || locale.find("utf8") != locale.npos;
 }
 }  // namespace detail
 
-TENON_INLINE_CONSTRUCTOR ProgressBar::ProgressBar(std::FILE* to) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {}
+TENON_INLINE_CONSTRUCTOR ProgressBar::ProgressBar(std::FILE* to) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {
+  const std::string kind = detail::variable("TERM");
+  escapes_ = !kind.empty() && kind.compare("dumb") != 0;
+  style_ = {.utf8 = detail::has_utf8(), .color = escapes_ && detail::variable("NO_COLOR").empty()};
+}
 
+TENON_INLINE void ProgressBar::on_train_begin(RunInfo&) {
+  head_.clear();
+  training_ = {};
+}
 TENON_INLINE void ProgressBar::epoch_begin(RunInfo&) {
-  start_ = detail::now();
+  start_ = last_ = detail::now();
   drawn_ = start_ - detail::progress_period;
   losses_ = 0;
   steps_ = 0;
+  epoch_ = {};
 }
 TENON_INLINE void ProgressBar::step_end(RunInfo& run) {
-  if (!run.training) return;
-  losses_ += run.loss();
-  ++steps_;
-  if (!terminal_) return;
+  if (!run.training && !run.in_fit) return;
   const double now = detail::now();
-  if (now - drawn_ < detail::progress_period) return;
+  if (run.training) {
+    const double loss = run.loss();
+    losses_ += loss;
+    training_.add(loss), epoch_.add(loss);
+    ++steps_;
+    last_ = now;
+  }
+  if (!terminal_ || now - drawn_ < detail::progress_period) return;
   drawn_ = now;
-  draw(run, now);
+  draw(run);
 }
 TENON_INLINE void ProgressBar::epoch_end(RunInfo& run) {
-  const double now = detail::now();
-  if (terminal_) {
-    draw(run, now);
-    std::fputc('\n', to_);
-  } else {
-    std::fprintf(to_, "epoch %ld/%ld: %ld steps, %s ms/step, %s s, loss %s\n", run.cur_epoch_num, run.epoch_num,
-                 run.step_in_epoch(), detail::in_fixed_digits(milliseconds_per_step(run, now), 2).c_str(),
-                 detail::in_fixed_digits(now - start_, 1).c_str(), detail::in_fixed_digits(mean_loss(), 4).c_str());
-  }
+  if (terminal_) return show_row(run);
+  std::string line = text("epoch ", run.cur_epoch_num, "/", run.epoch_num, ": ", steps_, " steps, ",
+                          detail::progress_pace(milliseconds_per_step()), ", ", detail::epoch_duration(last_ - start_),
+                          ", loss ", detail::progress_number(mean_loss()));
+  if (run.eval_results)
+    for (const auto& [name, value] : *run.eval_results)
+      line.append(", ").append(name).append(" ").append(detail::progress_number(value));
+  std::fputs((line + '\n').c_str(), to_);
   std::fflush(to_);
 }
 
-TENON_INLINE double ProgressBar::milliseconds_per_step(const RunInfo& run, double now) const {
-  return (now - start_) * 1000 / static_cast<double>(std::max(run.step_in_epoch(), 1L));
+TENON_INLINE double ProgressBar::milliseconds_per_step() const {
+  return (last_ - start_) * 1000 / static_cast<double>(std::max(steps_, 1L));
 }
 
 // Asked for each drawing: a window may change its size.
 TENON_INLINE int ProgressBar::columns() const {
   winsize size{};
-  return ::ioctl(::fileno(to_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (::ioctl(::fileno(to_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const int said = std::atoi(detail::variable("COLUMNS").c_str());
+  return said > 0 ? said : 80;
 }
-[[gnu::cold]] TENON_INLINE void ProgressBar::draw(const RunInfo& run, double now) {
-  const long done = run.step_in_epoch(), total = std::max(run.batch_num, 1L);
-  const double pace = milliseconds_per_step(run, now);
-  const long left = (run.epoch_num - run.cur_epoch_num) * total + total - done;
-  const std::string eta = detail::duration(static_cast<long>(pace * static_cast<double>(left) / 1000 + 0.5));
-  char before[64], steps[64];
-  std::snprintf(before, sizeof before, "epoch %ld/%ld", run.cur_epoch_num, run.epoch_num);
-  std::snprintf(steps, sizeof steps, " %4ld/%ld  ", done, total);
-  const std::string behind = steps + detail::in_fixed_digits(pace, 2) + " ms/step  ETA " + eta + "  loss " +
-                             detail::in_fixed_digits(mean_loss(), 4);
-  // A full last column would make some terminals wrap, and "\x1b[K", which clears what a longer line has left, take a
-  // letter.
-  const int room = columns() - 1, taken = static_cast<int>(std::char_traits<char>::length(before) + behind.size()) + 3;
-  std::string line = before + detail::bar(done, total, std::min(detail::longest_bar, room - taken)) + behind;
-  line.resize(std::min(line.size(), std::size_t(std::max(room, 0))));
-  std::fprintf(to_, "\r%s\x1b[K", line.c_str());
+[[gnu::cold]] TENON_INLINE void ProgressBar::draw(const RunInfo& run) {
+  style_.columns = columns();
+  detail::ProgressNow now{.epoch = run.cur_epoch_num,
+                          .epochs = run.epoch_num,
+                          .step = run.step_in_epoch(),
+                          .steps = run.batch_num,
+                          .milliseconds = milliseconds_per_step(),
+                          .loss = mean_loss(),
+                          .evaluating = !run.training};
+  const long left = (now.epochs - now.epoch) * now.steps + now.steps - now.step;
+  now.seconds_left = static_cast<long>(now.milliseconds * static_cast<double>(left) / 1000 + 0.5);
+  show(detail::progress_line(now, training_, style_), false);
+}
+[[gnu::cold]] TENON_INLINE void ProgressBar::show(const std::string& line, bool stays) {
+  const int width = detail::shown_width(line);
+  // what a longer line has left
+  const std::string rest = escapes_ ? "\x1b[K" : std::string(std::size_t(std::max(shown_ - width, 0)), ' ');
+  std::fputs(text("\r", line, rest, stays ? "\n" : "").c_str(), to_);
   std::fflush(to_);
+  shown_ = stays ? 0 : width;
+}
+[[gnu::cold]] TENON_INLINE void ProgressBar::show_row(const RunInfo& run) {
+  constexpr int curve_cells = 8;
+  std::string head, row, curve = detail::sparkline(epoch_, curve_cells, style_.utf8);
+  curve.append(std::size_t(curve_cells - detail::shown_width(curve)), ' ');
+  detail::add_column(head, row, "epoch", std::to_string(run.cur_epoch_num), 3);
+  detail::add_column(head, row, "time", detail::epoch_duration(last_ - start_));
+  detail::add_column(head, row, "ms/step", detail::in_fixed_digits(milliseconds_per_step(), 2));
+  detail::add_column(head, row, "loss", detail::progress_number(mean_loss()));
+  detail::add_column(head, row, "", curve);
+  if (run.eval_results)
+    for (const auto& [name, value] : *run.eval_results)
+      detail::add_column(head, row, name, detail::progress_number(value));
+  // an epoch without an evaluation has no numbers for the last columns
+  if (head.size() > head_.size()) show(style_.color ? text("\x1b[1m", head, "\x1b[0m") : head, true), head_ = head;
+  show(row, true);
 }
 #endif  // TENON_DEFINES
 
