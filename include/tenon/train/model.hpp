@@ -296,12 +296,12 @@ class Model {
     evaluating_.refuse_others("Model.train");
     runner_.bind();
     Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
-    run.in_fit = bool(evaluate);
-    run.epoch_num = epochs;
-    const detail::Running running(progress_);
-    run.cur_step_num = progress_.run_steps;
+    run.in_fit = bool(evaluate), run.epoch_num = epochs;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
+    const detail::Running running(progress_, list);
+    run.cur_step_num = progress_.run_steps, run.resumed_loss = progress_.loss;
     list.template tell<detail::Begin>();
+    list.load_states(progress_.states);
     while (progress_.epochs < run.epoch_num) {
       run.cur_epoch_num = progress_.epochs + 1;
       const double start = detail::now();

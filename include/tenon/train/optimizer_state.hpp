@@ -14,9 +14,9 @@ namespace tenon::inline TENON_ABI::detail {
 #if TENON_DEFINES
 TENON_INLINE bool is_optimizer_state(const io::NamedTensor& tensor, const io::SortedNames& names) {
   // the slot_names of nn/optim, and what MindSpore's optimizers have besides
-  constexpr std::string_view slots =
-      " accum accum_update adam_m adam_v ax_ exp_avg exp_avg_sq exp_avg_sq_col exp_avg_sq_row lamb_m lamb_v linear "
-      "mean_grad mean_square moment moment1 moment2 moments prev stat step_size vhat ";
+  constexpr std::string_view slots = " accum accum_update accumulated adam_m adam_v ax_ exp_avg exp_avg_sq "
+                                     "exp_avg_sq_col exp_avg_sq_row lamb_m lamb_v linear "
+                                     "mean_grad mean_square moment moment1 moment2 moments prev stat step_size vhat ";
   constexpr std::string_view numbers =
       " beta1_power beta2_power current_iterator_step epoch_num global_step last_overflow_iterator_step learning_rate "
       "loss_scale momentum scale_sense step_num weight_decay ";
@@ -24,7 +24,7 @@ TENON_INLINE bool is_optimizer_state(const io::NamedTensor& tensor, const io::So
     return word.find(' ') == word.npos && list.find(text(" ", word, " ")) != list.npos;
   };
   const std::string_view name = tensor.name;
-  if (name == "tenon.training" || name == "tenon.numbers") return true;
+  if (name.starts_with("tenon.")) return true;
   const std::size_t dot = name.find('.');
   if (dot == name.npos) return tensor.tensor.count() == 1 && one_of(numbers, name);
   return one_of(slots, name.substr(0, dot)) && names.find(name.substr(dot + 1)) != io::SortedNames::none;

@@ -1,6 +1,6 @@
 // Progress: where a training is, so that a checkpoint can say it and another run can go on from there.
 #pragma once
-#include <tenon/core/config.hpp>
+#include <tenon/train/callback/callback_state.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -14,6 +14,11 @@ struct Progress {
   bool running = false;
   bool resumed = false;  // the next run goes on where these numbers are
 
+  double loss = 0;          // of the last step before it was resumed
+  CallbackStates states{};  // that a file had, for the callbacks of the next run
+  void (*collect)(const void* callbacks, CallbackStates&) = nullptr;  // of this run's callbacks
+  const void* callbacks = nullptr;
+
   void step() { ++steps, ++run_steps; }
   void end_epoch() { ++dataset_epoch, ++epochs, steps = 0; }
 };
@@ -21,13 +26,21 @@ struct Progress {
 /// A run from its begin to its end, however it ends.
 class Running {
  public:
-  explicit Running(Progress& progress) : progress_(progress) {
+  template <class Callbacks>
+  Running(Progress& progress, const Callbacks& callbacks) : progress_(progress) {
     if (!progress.resumed) progress.epochs = progress.steps = progress.run_steps = 0;
     progress.resumed = false, progress.running = true;
+    if constexpr (Callbacks::any_state) {
+      progress.callbacks = &callbacks;
+      progress.collect = [](const void* list, CallbackStates& states) {
+        static_cast<const Callbacks*>(list)->save_states(states);
+      };
+    }
   }
   ~Running() {
     if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
-    progress_.steps = 0, progress_.running = false;
+    progress_.steps = 0, progress_.running = false, progress_.collect = nullptr;
+    progress_.states.clear();
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;

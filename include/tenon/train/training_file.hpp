@@ -20,8 +20,9 @@ struct TrainingFile {
 
   // version, seed and step of random numbers, then Progress
   std::array<std::int64_t, 8> counts{};
-  // of the loss scale, then the optimizer's learning rate, below 0 where that is no number
-  std::array<double, 6> numbers{};
+  // of the loss scale, then the optimizer's learning rate, below 0 where that is no number, and the last loss
+  std::array<double, 7> numbers{};
+  CallbackStates states{};
 
   template <class M>
   static std::vector<io::NamedTensor> tensors(M& model) {
@@ -33,6 +34,10 @@ struct TrainingFile {
     const auto count = std::int64_t(counts.size()), number = std::int64_t(numbers.size());
     all.push_back({std::string(counts_name), AnyTensor(Dtype::int64, {&count, 1}, counts.data())});
     all.push_back({std::string(numbers_name), AnyTensor(Dtype::float64, {&number, 1}, numbers.data())});
+    for (auto& [name, bytes] : states) {
+      const auto size = std::int64_t(bytes.size());
+      all.push_back({name, AnyTensor(Dtype::uint8, {&size, 1}, bytes.data())});
+    }
   }
   template <class M>
   void take(M& model) {
@@ -45,12 +50,18 @@ struct TrainingFile {
     std::copy(scale.begin(), scale.end(), numbers.begin());
     const auto& rate = model.optimizer_.learning_rate;
     numbers[5] = rate.is_number() ? double(rate.at(0)) : -1.0;
+    const auto losses = model.train_outputs_.views();
+    numbers[6] = losses.empty() ? p.loss : mean_of(losses[0]);
+    if (p.collect) p.collect(p.callbacks, states);
   }
   template <class M>
   void give(M& model) const {
     std::uint64_t* const random = model.runner_.state().random();
     random[0] = std::uint64_t(counts[1]), random[1] = std::uint64_t(counts[2]);
-    model.progress_ = {counts[3], counts[4], counts[5], counts[6], false, counts[7] != 0};
+    Progress& p = model.progress_;
+    p.dataset_epoch = counts[3], p.epochs = counts[4], p.steps = counts[5], p.run_steps = counts[6];
+    p.running = false, p.resumed = counts[7] != 0, p.states = states;
+    p.loss = numbers[6];
     model.runner_.loss_scale().take(numbers.data());
     if (numbers[5] >= 0 && model.optimizer_.learning_rate.is_number()) model.optimizer_.learning_rate = numbers[5];
   }
@@ -84,11 +95,14 @@ class TrainingCopy {
                                   const std::vector<io::NamedValue>& values);
 /// io::load_tensors of a file of either format; the values of save_training are not unexpected.
 [[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
+/// What callbacks had counted when a file was written. Throws ValueError for what no callback has counted.
+[[gnu::cold]] CallbackStates read_callback_states(const std::string& path);
 }  // namespace detail
 
 /// Writes all that a training is to a safetensors file, which appears complete or not at all: the parameters, the
-/// optimizer's moments and learning rate, the loss scale, the step, the random counters, and the place in the data set.
-/// A callback may call it in any hook; ModelCheckpoint does. What callbacks have counted is their own and not in it.
+/// optimizer's moments and learning rate, the loss scale, the step, the random counters, the place in the data set, and
+/// what callbacks of the run have counted, if they have a state (train/callback/callback_state.hpp). A callback may
+/// call it in any hook; ModelCheckpoint does.
 /// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads.
 ///
 /// values     numbers and texts to save beside it: metadata of safetensors, MindSpore's append_dict of .ckpt
@@ -118,6 +132,7 @@ void load_training(const std::string& path, M& model) {
   file.add_to(own);
   detail::read_training(path, own, false);
   file.check(path);
+  file.states = detail::read_callback_states(path);
   std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
   file.add_to(all);
   if (ParameterArena* const arena = list.arena()) arena->change();
@@ -157,6 +172,15 @@ TENON_INLINE void read_training(const std::string& path, std::span<const io::Nam
     io::load_tensors({path, {tensors.data(), tensors.size()}, file.foreign}, into, strict);
   });
 }
+TENON_INLINE CallbackStates read_callback_states(const std::string& path) {
+  CallbackStates states;
+  read_checkpoint(path, [&](const io::HeldTensors& file) {
+    for (const io::NamedTensor& named : file.tensors)
+      if (named.name.starts_with(callback_state_prefix) && named.tensor.dtype == Dtype::uint8)
+        states.emplace_back(named.name, std::string(static_cast<const char*>(named.tensor.data), named.tensor.bytes()));
+  });
+  return states;
+}
 TENON_INLINE void TrainingFile::check(const std::string& path) const {
   if (counts[0] == 0)
     throw_error<KeyError>("'", path, "' holds no training: there is no '", counts_name,
@@ -166,7 +190,7 @@ TENON_INLINE void TrainingFile::check(const std::string& path) const {
                             version, ".");
   for (std::size_t i = 2; i < counts.size(); ++i)
     if (counts[i] < 0) throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its training is negative.");
-  for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
+  for (std::size_t i = 0; i < 5; ++i)
     if (!(numbers[i] >= 0 && numbers[i] <= 0x1p62))
       throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its loss scale is ", numbers[i], ".");
 }

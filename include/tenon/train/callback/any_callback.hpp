@@ -33,6 +33,10 @@ class AnyCallback {
     held_->tell(E::number, run);
   }
 
+  /// The class of the held callback, if that has a state for training files.
+  std::string_view held_name() const { return held_->name(); }
+  void state(CallbackState& state) { held_->state(state); }
+
   /// The held callback if it is a C, else null: to read what a callback of a list has collected.
   template <class C>
   C* get() {
@@ -44,12 +48,21 @@ class AnyCallback {
   struct Hooks {
     virtual ~Hooks() = default;
     virtual void tell(int event, RunInfo&) = 0;
+    virtual std::string_view name() const = 0;
+    virtual void state(CallbackState&) = 0;
   };
   template <class C>
   struct Holder final : Hooks {
     C callback;
     explicit Holder(C c) : callback(std::move(c)) {}
     void tell(int event, RunInfo& run) override { hear(event, run, detail::Events{}); }
+    std::string_view name() const override {
+      if constexpr (detail::KeepsState<C>) return class_name<C>();
+      else return {};
+    }
+    void state([[maybe_unused]] CallbackState& state) override {
+      if constexpr (detail::KeepsState<C>) callback.state(state);
+    }
 
    private:
     template <class... E>

@@ -1,11 +1,15 @@
 // Callbacks: classes that have one or more hooks, methods found by their presence. Observers are taken, too.
 #pragma once
 #include <memory>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <tenon/core/spread.hpp>
+#include <tenon/core/text/type_name.hpp>
 #include <tenon/graph/observe/observer.hpp>
+#include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/callback/events.hpp>
 #include <tenon/train/callback/run_info.hpp>
 
@@ -55,6 +59,12 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
+template <class C, class Run>
+constexpr bool may_keep_state() {
+  if constexpr (CallbackRange<C, Run>) return KeepsState<typename C::value_type>;
+  else return KeepsState<C>;
+}
+
 /// Tells all callbacks, in the order in which they were given.
 template <class Run, class... C>
 struct CallbackList {
@@ -66,13 +76,56 @@ struct CallbackList {
 
   template <class E>
   void tell() {
-    if constexpr (sizeof...(C) == 0) return;
+    each([&](auto& c) { detail::tell<E>(c, run); });
+  }
+
+  static constexpr bool any_state = (may_keep_state<C, Run>() || ...);
+  void save_states(CallbackStates& states) const {
+    each_state([&](std::string name, auto& callback) {
+      CallbackState state;
+      callback.state(state);
+      states.emplace_back(std::move(name), state.bytes());
+    });
+  }
+  void load_states(const CallbackStates& states) const {
+    if (states.empty()) return;
+    each_state([&](const std::string& name, auto& callback) {
+      for (const auto& [known, bytes] : states)
+        if (known == name) {
+          CallbackState state(bytes);
+          callback.state(state);
+        }
+    });
+  }
+
+ private:
+  template <class F>
+  void each(F f) const {
     const auto one = [&](auto& c) {
       if constexpr (CallbackRange<std::remove_reference_t<decltype(c)>, Run>) {
-        for (auto& each : c) detail::tell<E>(each, run);
-      } else detail::tell<E>(c, run);
+        for (auto& element : c) f(element);
+      } else f(c);
     };
     detail::spread([&](auto&... c) { (one(c), ...); }, callbacks);
+  }
+  // Calls f(name, callback): the class, and for further ones of it their number.
+  template <class F>
+  void each_state(F f) const {
+    std::vector<std::string> before;
+    each([&]<class T>(T& callback) {
+      if constexpr (KeepsState<T>) {
+        std::string name(callback_state_prefix);
+        if constexpr (requires { callback.held_name(); }) {
+          if (callback.held_name().empty()) return;
+          name += callback.held_name();
+        } else name += class_name<std::remove_const_t<T>>();
+        long number = 1;
+        for (const std::string& other : before) number += other == name;
+        before.push_back(name);
+        if (number > 1) name += text(".", number);
+        f(std::move(name), callback);
+      }
+    });
   }
 };
 }  // namespace detail

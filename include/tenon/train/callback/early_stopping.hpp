@@ -59,6 +59,10 @@ struct EarlyStopping {
     if constexpr (requires { run.model.network(); })
       if (!best_weights.empty()) best_weights.restore(run.model.network());
   }
+  void state(CallbackState& state) {
+    watched.state(state), best_weights.state(state);
+    state(wait), state(best_epoch);
+  }
 
  private:
   void take_weights(auto& run) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/callback/run_info.hpp>
 #include <tenon/train/eval_result.hpp>
 
@@ -22,6 +23,13 @@ struct History {
     if (!run.eval_results) return;
     for (const auto& [name, value] : *run.eval_results)
       if (name != "eval_loss") history[name].push_back(value);
+  }
+  void state(CallbackState& state) {
+    std::vector<std::string> names;
+    std::vector<std::vector<double>> values;
+    for (const auto& [name, list] : history) names.push_back(name), values.push_back(list);
+    state(epoch), state(names), state(values);
+    for (std::size_t i = 0; i < names.size() && i < values.size(); ++i) history[names[i]] = values[i];
   }
 };
 

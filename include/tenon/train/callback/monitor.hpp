@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/callback/run_info.hpp>
 #include <tenon/train/eval_result.hpp>
 #if TENON_DEFINES
@@ -37,6 +38,7 @@ class Monitor {
     return improved;
   }
   double best() const { return best_; }
+  void state(CallbackState& state) { state(best_); }
 
  private:
   std::string_view caller_;

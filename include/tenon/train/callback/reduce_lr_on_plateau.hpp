@@ -51,6 +51,10 @@ struct ReduceLROnPlateau {
     if (watched.improves(*value)) wait = 0;
     else if (!rests && ++wait >= patience) reduce(run);
   }
+  void state(CallbackState& state) {
+    watched.state(state);
+    state(wait), state(resting);
+  }
 
  private:
   void reduce(auto& run) {

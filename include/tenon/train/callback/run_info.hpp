@@ -58,6 +58,7 @@ struct RunInfo {
   long cur_step_num = 0;   // steps since the run began, over all epochs
   // of the last step: in training the losses, in evaluation losses and prediction
   std::span<const AnyTensor> net_outputs{};
+  double resumed_loss = 0;                     // the loss of a resumed run before its first step
   double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
   const EvalResult* metrics = nullptr;         // in the last hooks of an evaluation
   // of the evaluation that fit() has made for this epoch, with "eval_loss"; only in epoch_end
@@ -70,7 +71,7 @@ struct RunInfo {
   /// Step within the epoch.
   long step_in_epoch() const { return batch_num && cur_step_num ? (cur_step_num - 1) % batch_num + 1 : 0; }
   /// The first output as a number: the loss of the step (the mean over it if it has more elements).
-  double loss() const { return net_outputs.empty() ? 0 : mean_of(net_outputs[0]); }
+  double loss() const { return net_outputs.empty() ? resumed_loss : mean_of(net_outputs[0]); }
   /// The columns of the current batch, valid until the step ends; none before the first. MindSpore's
   /// train_dataset_element and eval_dataset_element.
   std::vector<AnyTensor> dataset_element() const { return row ? columns_of(row) : std::vector<AnyTensor>{}; }

@@ -33,6 +33,10 @@ struct SaveBest {
     best_epoch = run.cur_epoch_num;
     save_checkpoint(run.model.network(), path);
   }
+  void state(CallbackState& state) {
+    watched.state(state);
+    state(best_epoch);
+  }
 };
 
 }  // namespace tenon

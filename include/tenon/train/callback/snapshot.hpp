@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/checkpoint.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -29,6 +30,7 @@ class Snapshot {
     for (std::size_t i = 0; i < parameters.size() && i < values_.size(); ++i)
       std::memcpy(parameters[i].tensor.data, values_[i].data(), values_[i].size());
   }
+  void state(CallbackState& state) { state(values_); }
 
  private:
   std::vector<std::vector<std::byte>> values_;

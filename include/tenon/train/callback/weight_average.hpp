@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/checkpoint.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -20,6 +21,7 @@ class WeightAverage {
   /// Writes the averages to the network and keeps its own parameters, or gives those back.
   void exchange(std::span<const io::NamedTensor> parameters);
   bool exchanged() const { return exchanged_; }
+  void state(CallbackState& state) { state(values_); }
 
  private:
   std::vector<std::vector<double>> values_;
@@ -71,6 +73,7 @@ struct ExponentialMovingAverage {
   {
     exchange(run, false);
   }
+  void state(CallbackState& state) { average.state(state); }
 
  private:
   void exchange(auto& run, bool back) {
@@ -102,6 +105,10 @@ struct StochasticWeightAverage {
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
     if (count > 0) detail::with_parameters(run.model.network(), [&](auto parameters) { average.exchange(parameters); });
+  }
+  void state(CallbackState& state) {
+    average.state(state);
+    state(count);
   }
 };
 

@@ -1,0 +1,70 @@
+// What callbacks have counted so far, for training files.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/error.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Saves what a callback has counted, or loads it: the same function does both. A callback that a resumed training
+/// needs as it was has
+///
+///     void state(CallbackState& state) { state(best), state(wait), state(values); }
+///
+/// with numbers, texts, and vectors of them. It is called when the training is saved, and by the run that goes on with
+/// it, behind on_train_begin.
+class CallbackState {
+ public:
+  /// To save.
+  CallbackState() = default;
+  /// To load what bytes() were. Throws ValueError where they end too early.
+  explicit CallbackState(std::string bytes) : bytes_(std::move(bytes)), loads_(true) {}
+
+  template <class T>
+  void operator()(T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) number(&value, sizeof value);
+    else {
+      std::uint64_t count = value.size();
+      (*this)(count);
+      if (loads_) {
+        check(count);  // each element takes a byte or more
+        value.resize(std::size_t(count));
+      }
+      for (auto& one : value) (*this)(one);
+    }
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void number(void* value, std::size_t size) {
+    if (!loads_) return static_cast<void>(bytes_.append(static_cast<const char*>(value), size));
+    check(size);
+    std::memcpy(value, bytes_.data() + at_, size);
+    at_ += size;
+  }
+  void check(std::uint64_t needed) const {
+    if (needed > bytes_.size() - at_)
+      throw_error<ValueError>("What a callback had counted, ", bytes_.size(),
+                              " bytes of a training file, ends early: it "
+                              "is damaged, or of another version of the callback.");
+  }
+
+  std::string bytes_;
+  std::size_t at_ = 0;
+  bool loads_ = false;
+};
+
+namespace detail {
+template <class C>
+concept KeepsState = requires(C& callback, CallbackState& state) { callback.state(state); };
+/// States of callbacks under the names that they have in files.
+using CallbackStates = std::vector<std::pair<std::string, std::string>>;
+inline constexpr std::string_view callback_state_prefix = "tenon.callback.";
+}  // namespace detail
+
+}  // namespace tenon
