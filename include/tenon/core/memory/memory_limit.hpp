@@ -8,6 +8,8 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
+inline constexpr long no_memory_limit = __LONG_MAX__;
+
 /// In bytes.
 std::atomic<long>& memory_limit();
 /// What is in use, blocks that threads keep for their next tensors among it.
@@ -23,7 +25,7 @@ inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(b
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_limit() {
-  static constinit std::atomic<long> limit{1024L << 30};
+  static constinit std::atomic<long> limit{no_memory_limit};
   return limit;
 }
 [[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_in_use() {
