@@ -2,13 +2,14 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <new>
 
 #include <tenon/core/error.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
-inline constexpr long no_memory_limit = __LONG_MAX__;
+inline constexpr long no_memory_limit = std::numeric_limits<long>::max();
 
 /// In bytes.
 std::atomic<long>& memory_limit();
