@@ -40,7 +40,8 @@ inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(b
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what) {
   const long limit = memory_limit(), used = memory_in_use();
-  if (double(used) + bytes <= double(limit)) throw_out_of_memory(bytes, what);
+  constexpr double most_waste = 1.25;  // blocks are up to a quarter larger than what is asked for
+  if (double(used) + bytes * most_waste <= double(limit)) throw_out_of_memory(bytes, what);
   throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what, ", ",
                            memory_text(double(used)), " are in use, and max_device_memory allows ",
                            memory_text(double(limit)),
