@@ -67,7 +67,7 @@ TEST_CASE("a scope restores all settings, the pool's threads and the limit of me
   const Folder folder;
   const Context before = get_context();
   const long limit = detail::memory_limit();
-  CHECK(limit == 1024L << 30);
+  CHECK(limit == detail::no_memory_limit);
   const std::string warnings = warned([&] {
     const ContextScope scope({.mode = Mode::pynative,
                               .device_id = 3,
@@ -221,7 +221,9 @@ TEST_CASE("max_device_memory: MindSpore's pattern") {
                                     {"2.GB", 2L << 30},
                                     {"0.5GB", 1L << 29},
                                     {"10.25GB", 41L << 28},
-                                    {"1024GB", 1024L << 30}}) {
+                                    {"1023GB", 1023L << 30},
+                                    {"1024GB", detail::no_memory_limit},
+                                    {"99999999999999999999GB", detail::no_memory_limit}}) {
     set_context("max_device_memory", value);
     CHECK(get_context().max_device_memory == value);
     CHECK(detail::memory_limit() == bytes);

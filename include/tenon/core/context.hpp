@@ -191,7 +191,8 @@ struct ContextPlace {
 [[gnu::noinline]] inline void commit(const Context& c) {
   process_context() = c;
   ThreadPool::instance().set_threads(c.num_threads);
-  memory_limit() = static_cast<long>(bytes_of_gigabytes(c.max_device_memory));
+  const double limit = bytes_of_gigabytes(c.max_device_memory);
+  memory_limit() = limit < 1024. * (1 << 30) ? static_cast<long>(limit) : no_memory_limit;
 }
 
 /// Variables of the environment, and the keys that they are for.

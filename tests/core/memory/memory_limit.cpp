@@ -8,6 +8,7 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/storage.hpp>
+#include <tenon/tenon.hpp>
 
 using namespace tenon;
 
@@ -74,6 +75,32 @@ TEST_CASE("before it says no, a thread gives back the blocks that it keeps") {
     for (const std::size_t size : {40, 48, 56, 64}) {
       CAPTURE(size);
       CHECK_NOTHROW(Storage(size * mb));
+    }
+  }).join();
+}
+
+TEST_CASE("tensors and graphs say what they were, and go on when there is room") {
+  std::thread([] {
+    nn::Dense<256, 256> dense;
+    dense.init_parameters();
+    const auto x = Tensor<float, Shape<dyn, 256>>::zeros(20000), small = Tensor<float, Shape<dyn, 256>>::zeros(10);
+    const std::string limit = text((in_use() + long(4 * mb)) / double(1 << 30), "GB");
+    const ContextScope scope({.max_device_memory = limit});
+    const auto told = [](auto f) -> std::string {
+      try {
+        f();
+      } catch (const OutOfMemory& e) {
+        return e.what();
+      }
+      return "nothing was thrown";
+    };
+    const std::string tensor = told([] { static_cast<void>(Tensor<float, Shape<dyn, 256>>::zeros(20000)); });
+    CHECK(tensor.starts_with("Out of memory: 20.5 MB were asked for a tensor float32 [n,256] of batch size 20000, "));
+    CHECK(tensor.find(" are in use, and max_device_memory allows ") != tensor.npos);
+    for (const Mode mode : {Mode::graph, Mode::pynative}) {
+      const ContextScope in_mode({.mode = mode});
+      CHECK(told([&] { static_cast<void>(dense(x)); }).find("max_device_memory allows ") != std::string::npos);
+      CHECK(dense(small).values().size() == 10 * 256);
     }
   }).join();
 }

@@ -15,7 +15,8 @@ inline constexpr ContextKey context_keys[]{
     {"seed", KeyKind::whole, KeyEffect::works, "0", "0 .. 18446744073709551615", "",
      "of initial values, dropout, and the order of data"},
     {"max_device_memory", KeyKind::gigabytes, KeyEffect::works, "1024GB", "", "",
-     "what tensors, parameters, and scratch memory may take together (1GB is 2^30 bytes); more is an OutOfMemory"},
+     "what tensors, parameters, and scratch memory may take together; more is an OutOfMemory. 1GB is 2^30 bytes, "
+     "1024GB and more are no limit"},
     {"save_graphs", KeyKind::level, KeyEffect::kept, "0", "0 .. 3", "", "this version writes no graphs"},
     {"save_graphs_path", KeyKind::folder, KeyEffect::kept, ".", "", "",
      "this version writes no graphs; the folder is made"},

@@ -2,11 +2,14 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <new>
 
 #include <tenon/core/error.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
+
+inline constexpr long no_memory_limit = std::numeric_limits<long>::max();
 
 /// In bytes.
 std::atomic<long>& memory_limit();
@@ -23,7 +26,7 @@ inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(b
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_limit() {
-  static constinit std::atomic<long> limit{1024L << 30};
+  static constinit std::atomic<long> limit{no_memory_limit};
   return limit;
 }
 [[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_in_use() {
@@ -37,7 +40,8 @@ inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(b
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what) {
   const long limit = memory_limit(), used = memory_in_use();
-  if (double(used) + bytes <= double(limit)) throw_out_of_memory(bytes, what);
+  constexpr double most_waste = 1.25;  // blocks are up to a quarter larger than what is asked for
+  if (double(used) + bytes * most_waste <= double(limit)) throw_out_of_memory(bytes, what);
   throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what, ", ",
                            memory_text(double(used)), " are in use, and max_device_memory allows ",
                            memory_text(double(limit)),

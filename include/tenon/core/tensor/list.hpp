@@ -59,8 +59,8 @@ TENON_INLINE std::string type_text(const TensorType& type) {
                           ", it must not be negative.");
 }
 [[gnu::noinline]] TENON_INLINE void throw_no_memory(const TensorType& type, long n) {
-  throw_out_of_memory(double(type.bytes(1)) * double(type.batched() ? n : 1),
-                      text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
+  refuse_memory(double(type.bytes(1)) * double(type.batched() ? n : 1),
+                text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
 }
 [[gnu::noinline]] TENON_INLINE void check_large_batch(const TensorType& type, long n) {
   if (type.batched() && double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);

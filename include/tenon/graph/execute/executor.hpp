@@ -235,7 +235,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
 }
 [[gnu::noinline]] TENON_INLINE void Executor::throw_no_scratch(double bytes, long n) {
-  detail::throw_out_of_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
+  detail::refuse_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
 }
 [[gnu::noinline]] TENON_INLINE void Executor::resolve(long n, int threads) {
   n_ = -1;
