@@ -1,7 +1,7 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
-# itself, or tenon::xtensor, which a program links that includes <tenon/core/xtensor.hpp>.
-set(tenon_components zlib xtensor)
+# itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl.
+set(tenon_components zlib xtensor protozero openssl)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -33,6 +33,31 @@ function(tenon_find_component name scope)
           "$<$<AND:${new_clang}>:-fno-relaxed-template-template-args>"
           "$<$<AND:${new_clang}>:-Wno-deprecated-no-relaxed-template-template-args>")
       endif()
+    endif()
+  elseif(name STREQUAL "protozero")
+    # it brings no package of its own; Conan makes one
+    find_package(protozero QUIET ${scope})
+    if(NOT TARGET protozero::protozero AND NOT CMAKE_DISABLE_FIND_PACKAGE_protozero)
+      find_path(TENON_PROTOZERO_INCLUDE protozero/pbf_reader.hpp)
+    endif()
+    if(NOT TARGET protozero::protozero AND NOT TENON_PROTOZERO_INCLUDE)
+      string(CONCAT missing "tenon's component `protozero` needs protozero, which is not found here: install it (on "
+        "Debian: apt-get install libprotozero-dev), or leave the component out and do without MindSpore's .ckpt files.")
+    elseif(NOT TARGET tenon::protozero)
+      add_library(tenon::protozero INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::protozero INTERFACE tenon::tenon "$<TARGET_NAME_IF_EXISTS:protozero::protozero>")
+      if(TENON_PROTOZERO_INCLUDE)
+        target_include_directories(tenon::protozero SYSTEM INTERFACE "${TENON_PROTOZERO_INCLUDE}")
+      endif()
+    endif()
+  elseif(name STREQUAL "openssl")
+    find_package(OpenSSL QUIET ${scope})
+    if(NOT OPENSSL_FOUND)
+      string(CONCAT missing "tenon's component `openssl` needs OpenSSL, which is not found here: install it (on "
+        "Debian: apt-get install libssl-dev), or leave the component out and do without encrypted .ckpt files.")
+    elseif(NOT TARGET tenon::openssl)
+      add_library(tenon::openssl INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::openssl INTERFACE tenon::tenon OpenSSL::Crypto)
     endif()
   else()
     list(JOIN tenon_components ", " known)

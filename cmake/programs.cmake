@@ -5,6 +5,7 @@
 #   // flags: -mavx2 -mfma    compile options of this file, after all others
 #   // label: long serial     long: only with `test.sh --long`; serial: nothing else runs beside it
 #   // only: x86_64           processors for which it is built (others skip it)
+#   // link: openssl          an optional library (optional.cmake), where it is found
 #   // run: --epochs 1        an example's arguments when it runs as a test
 #   // run: no                an example that is built, but not run
 #   // headers: yes           it looks at internals, which only headers have: no preset gives it the compiled part
@@ -72,6 +73,11 @@ function(tenon_program target path)
   get_filename_component(name "${path}" NAME)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE tenon_program)
+  tenon_directive(components "${ARGV2}" link)
+  foreach(component IN LISTS components)
+    tenon_find_component(${component} GLOBAL)
+    target_link_libraries(${target} PRIVATE "$<TARGET_NAME_IF_EXISTS:tenon::${component}>")
+  endforeach()
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
   if(TENON_COMPILED_PROGRAMS)

@@ -18,8 +18,9 @@ class Tenon(ConanFile):
     topics = ("deep-learning", "neural-network", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"zlib": [True, False], "xtensor": [True, False]}  # as the components of find_package(tenon)
-    default_options = {"zlib": True, "xtensor": False}
+    # as the components of find_package(tenon)
+    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl")}
+    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False}
     no_copy_source = True
 
     def _checkout(self):
@@ -38,6 +39,10 @@ class Tenon(ConanFile):
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True)
         if self.options.xtensor:
             self.requires("xtensor/[>=0.24 <1]", transitive_headers=True)
+        if self.options.protozero:
+            self.requires("protozero/[>=1.7 <2]", transitive_headers=True)
+        if self.options.openssl:
+            self.requires("openssl/[>=3 <4]", transitive_headers=True)
 
     def package_id(self):
         self.info.clear()  # the same files for everybody

@@ -42,10 +42,14 @@ refused() {
 }
 no_zlib=-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
 no_xtensor=-DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON
-refused 'tenon has no component `teleport`. Its components: zlib, xtensor.' -DCOMPONENTS=teleport
+refused 'tenon has no component `teleport`. Its components: zlib, xtensor, protozero, openssl.' -DCOMPONENTS=teleport
 refused "tenon's component \`zlib\` needs zlib, which is not found here: install it" -DCOMPONENTS=zlib $no_zlib
 refused "tenon's component \`xtensor\` needs xtensor, which is not found here: install it" -DCOMPONENTS=xtensor \
   $no_xtensor
+refused "tenon's component \`protozero\` needs protozero, which is not found here: install it" -DCOMPONENTS=protozero \
+  -DCMAKE_DISABLE_FIND_PACKAGE_protozero=ON
+refused "tenon's component \`openssl\` needs OpenSSL, which is not found here: install it" -DCOMPONENTS=openssl \
+  -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
 if [ "$way" = find_package ]; then
   for version in 0.0 0.2 1.0 0.1.99; do
     refused 'compatible with requested version' -DVERSION=$version

@@ -56,4 +56,37 @@ END_OF_SCRIPT
 cmp theirs.ckpt ours.ckpt || fail "the bytes differ"
 ./rewrite checked.ckpt again.ckpt || fail "Tenon does not read a checkpoint with a checksum"
 "$python" ours.py >log 2>&1 || { cat log; fail "MindSpore does not read what Tenon wrote"; }
+
+cat >encrypt.cpp <<'END_OF_PROGRAM'
+// Decrypts what MindSpore encrypted, and encrypts it again with each cipher.
+#include <tenon/io/ckpt_encryption.hpp>
+int main() {
+  using namespace tenon;
+  const std::string key = "0123456789abcdef";
+  for (int cipher = 0; cipher < 3; ++cipher) {
+    const std::string number = std::to_string(cipher);
+    const io::Ckpt file = io::read_encrypted_ckpt("theirs" + number + ".ckpt", key);
+    io::save_encrypted_ckpt("ours" + number + ".ckpt", file.tensors(), key, io::CkptCipher(cipher));
+  }
+}
+END_OF_PROGRAM
+cat >encrypted.py <<'END_OF_SCRIPT'
+import sys, numpy as np, mindspore as ms
+key, modes = b"0123456789abcdef", ["AES-GCM", "AES-CBC", "SM4-CBC"]
+value = np.arange(20 << 20, dtype="float32")  # more than one block
+for number, mode in enumerate(modes):
+    if sys.argv[1] == "write":
+        data = [{"name": "w", "data": ms.Tensor(value)}]
+        ms.save_checkpoint(data, f"theirs{number}.ckpt", enc_key=key, enc_mode=mode)
+    else:
+        read = ms.load_checkpoint(f"ours{number}.ckpt", dec_key=key, dec_mode=mode)
+        assert (read["w"].asnumpy() == value).all(), mode
+END_OF_SCRIPT
+if "$compiler" -std=c++20 -O1 -I"$include" encrypt.cpp -o encrypt -lcrypto 2>log; then
+  "$python" encrypted.py write >log 2>&1 || { cat log; fail "MindSpore does not encrypt"; }
+  ./encrypt || fail "Tenon does not decrypt and encrypt"
+  "$python" encrypted.py read >log 2>&1 || { cat log; fail "MindSpore does not decrypt what Tenon encrypted"; }
+else
+  echo "SKIPPED: OpenSSL is not installed, encrypted checkpoints were not exchanged"
+fi
 echo "MindSpore and Tenon read each other's checkpoints."

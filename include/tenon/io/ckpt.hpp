@@ -192,22 +192,25 @@ inline std::string_view without_ckpt_checksum(std::string_view file, const std::
   return file;
 }
 
-/// The bytes with which a block of an encrypted checkpoint begins, and what it is encrypted with.
-inline constexpr std::pair<std::string_view, std::string_view> ckpt_ciphers[]{
-    {"\xd8\x5e\x3a\x7f", "AES-GCM"}, {"\xd9\x5e\x3a\x7f", "AES-CBC"}, {"\xda\x5e\x3a\x7f", "SM4-CBC"}};
+/// An encrypted checkpoint begins with a byte of d8 to da and these.
+inline constexpr std::string_view ckpt_magic_end = "\x5e\x3a\x7f";
+inline constexpr std::string_view ckpt_cipher_names[]{"AES-GCM", "AES-CBC", "SM4-CBC"};
 
-inline void check_ckpt_is_plain(std::string_view file, const std::string& path) {
-  for (const auto& [magic, cipher] : ckpt_ciphers)
-    if (file.starts_with(magic))
-      throw_error<RuntimeError>("Cannot read '", path, "': it is encrypted with ", cipher,
-                                ". Read it with its key: <tenon/io/ckpt_encryption.hpp> has decrypt_ckpt(path, key).");
+/// Which of the ciphers it is encrypted with, or -1.
+inline int ckpt_cipher_of(std::string_view file) {
+  if (file.size() < 4 || file.substr(1, 3) != ckpt_magic_end) return -1;
+  const int which = static_cast<unsigned char>(file[0]) - 0xd8;
+  return which >= 0 && which < 3 ? which : -1;
 }
 
 }  // namespace detail
 
 inline Ckpt::Ckpt(std::string_view file, const std::string& path) {
   if (file.empty()) throw_bad_ckpt(path, "it is empty");
-  detail::check_ckpt_is_plain(file, path);
+  if (const int cipher = detail::ckpt_cipher_of(file); cipher >= 0)
+    throw_error<RuntimeError>(
+        "Cannot read '", path, "': it is encrypted with ", detail::ckpt_cipher_names[cipher],
+        ". Read it with its key: <tenon/io/ckpt_encryption.hpp> has read_encrypted_ckpt(path, key).");
   const std::vector<detail::CkptEntry> entries =
       detail::read_ckpt_entries(detail::without_ckpt_checksum(file, path), path);
   if (entries.empty()) throw_bad_ckpt(path, "it holds no tensor");
@@ -236,9 +239,40 @@ inline Ckpt::Ckpt(std::string_view file, const std::string& path) {
 
 namespace detail {
 
+inline void check_ckpt_text(const std::string& path, std::string_view what, std::string_view s) {
+  if (find_bad_utf8(s) != s.npos)
+    throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8.");
+}
+
+inline void check_ckpt_before_save(const std::string& path, std::span<const NamedTensor> tensors,
+                                   const std::vector<NamedValue>& values) {
+  if (tensors.empty() && values.empty()) throw_error<ValueError>("Cannot save '", path, "': there is nothing to save.");
+  std::vector<std::string_view> names;
+  for (const NamedTensor& named : tensors) names.push_back(named.name);
+  for (const NamedValue& named : values) names.push_back(named.name);
+  for (const std::string_view name : names) {
+    if (name.empty()) throw_error<ValueError>("Cannot save '", path, "': an entry has an empty name; give it one.");
+    if (name.find('\0') != name.npos)
+      throw_error<ValueError>("Cannot save '", path, "': the name ", printable(name), " has a zero byte.");
+    check_ckpt_text(path, "name", name);
+  }
+  check_tensors("save", path, tensors);
+  check_names_differ("save", path, SortedNames(names));
+  for (const NamedValue& named : values)
+    if (const auto* const said = std::get_if<std::string>(&named.value)) check_ckpt_text(path, "text", *said);
+}
+
 /// The parts of a file: heads of messages, which it owns, and contents, which others own.
 class CkptWriter {
  public:
+  CkptWriter(const std::string& path, std::span<const NamedTensor> tensors, const std::vector<NamedValue>& values) {
+    check_ckpt_before_save(path, tensors, values);
+    for (const NamedTensor& tensor : tensors) add(tensor);
+    for (const NamedValue& value : values) std::visit([&](const auto& v) { add(value.name, v); }, value.value);
+  }
+  std::span<const std::span<const std::byte>> parts() const { return {parts_.data(), parts_.size()}; }
+
+ private:
   void add(std::string_view name, std::string_view type, std::span<const std::int64_t> shape,
            std::span<const std::byte> content) {
     do {
@@ -253,12 +287,6 @@ class CkptWriter {
     const AnyTensor& tensor = named.tensor;
     add(named.name, title(tensor.dtype), tensor.shape(), {static_cast<const std::byte*>(tensor.data), tensor.bytes()});
   }
-  void add(const NamedValue& named) {
-    std::visit([&](const auto& value) { add(named.name, value); }, named.value);
-  }
-  std::span<const std::span<const std::byte>> parts() const { return {parts_.data(), parts_.size()}; }
-
- private:
   /// A part of the file that the writer owns.
   std::span<const std::byte> keep(const void* bytes, std::size_t count) {
     return std::as_bytes(std::span(heads_.emplace_back(static_cast<const char*>(bytes), count)));
@@ -287,38 +315,11 @@ class CkptWriter {
   std::vector<std::span<const std::byte>> parts_;
 };
 
-inline void check_ckpt_text(const std::string& path, std::string_view what, std::string_view s) {
-  if (find_bad_utf8(s) != s.npos)
-    throw_error<ValueError>("Cannot save '", path, "': the ", what, " ", printable(s), " is not UTF-8.");
-}
-
-inline void check_ckpt_before_save(const std::string& path, std::span<const NamedTensor> tensors,
-                                   const std::vector<NamedValue>& values) {
-  if (tensors.empty() && values.empty()) throw_error<ValueError>("Cannot save '", path, "': there is nothing to save.");
-  std::vector<std::string_view> names;
-  for (const NamedTensor& named : tensors) names.push_back(named.name);
-  for (const NamedValue& named : values) names.push_back(named.name);
-  for (const std::string_view name : names) {
-    if (name.empty()) throw_error<ValueError>("Cannot save '", path, "': an entry has an empty name; give it one.");
-    if (name.find('\0') != name.npos)
-      throw_error<ValueError>("Cannot save '", path, "': the name ", printable(name), " has a zero byte.");
-    check_ckpt_text(path, "name", name);
-  }
-  check_tensors("save", path, tensors);
-  check_names_differ("save", path, SortedNames(names));
-  for (const NamedValue& named : values)
-    if (const auto* const said = std::get_if<std::string>(&named.value)) check_ckpt_text(path, "text", *said);
-}
-
 }  // namespace detail
 
 inline void save_ckpt(const std::string& path, std::span<const NamedTensor> tensors,
                       const std::vector<NamedValue>& values) {
-  detail::check_ckpt_before_save(path, tensors, values);
-  detail::CkptWriter writer;
-  for (const NamedTensor& tensor : tensors) writer.add(tensor);
-  for (const NamedValue& value : values) writer.add(value);
-  write_file(path, writer.parts());
+  write_file(path, detail::CkptWriter(path, tensors, values).parts());
 }
 
 inline LoadReport load_ckpt(const std::string& path, std::span<const NamedTensor> into, bool strict) {

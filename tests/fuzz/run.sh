@@ -1,0 +1,30 @@
+#!/bin/sh
+# libFuzzer on the readers of files with all sanitizers, from the files in tests and in $TENON_SHARED: `run.sh
+# [seconds [compiler]]`. A file that breaks a reader stays in the current folder as crash-*. Exit status 77: clang, its
+# fuzzer, or protozero is not installed.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+seconds=${1:-5} compiler=${2:-clang++-19}
+flags='-std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' >probe.cpp
+# shellcheck disable=SC2086  # several words
+"$compiler" $flags probe.cpp -o probe >/dev/null 2>&1 || { echo "SKIPPED: $compiler has no fuzzer here"; exit 77; }
+echo '#include <protozero/pbf_reader.hpp>' | "$compiler" -E -x c++ - >/dev/null 2>&1 ||
+  { echo "SKIPPED: protozero is not installed"; exit 77; }
+zlib=
+echo '#include <zlib.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 && zlib='-DTENON_WITH_ZLIB=1 -lz'
+# shellcheck disable=SC2086
+"$compiler" $flags -I"$root/include" "$root/tests/fuzz/readers.cpp" -o readers $zlib ||
+  { echo "FAILED: the fuzzer does not compile"; exit 1; }
+
+mkdir -p corpus
+golden=${TENON_SHARED:-none}/golden
+find "$golden/ckpt" "$golden/npz" "$golden/npy" -size -4k -type f 2>/dev/null | while read -r file; do
+  cp -f "$file" "corpus/$(echo "$file" | tr / _)" && chmod u+w "corpus/$(echo "$file" | tr / _)"
+done
+./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 corpus >log 2>&1 || {
+  tail -n 60 log
+  echo "FAILED: a reader breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+  exit 1
+}
+echo "$(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s, each read or refused."
