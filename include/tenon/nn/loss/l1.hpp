@@ -18,5 +18,8 @@ struct L1Loss : Cell<L1Loss<reduction>> {
     return reduced<reduction>(ops::abs(ops::sub(prediction, target)));
   }
 };
+/// MindSpore's other name.
+template <Reduction reduction = Reduction::mean>
+using MAELoss = L1Loss<reduction>;
 
 }  // namespace tenon::nn
