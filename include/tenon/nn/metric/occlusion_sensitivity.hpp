@@ -25,7 +25,7 @@ struct OcclusionSensitivityOptions {
 /// By how much the score of a class falls when a part of one input is covered, for each place of the part.
 ///
 /// x       [1, ...] of any floating dtype, with a dynamic batch axis: a tensor that the model takes
-/// model   anything that can be called with x and gives scores [n, classes]: a network, or a lambda around model.predict
+/// model   anything that can be called with x and gives scores [n, classes]: a network, a lambda around model.predict
 /// eval()  a number per place, row-major: of the input's elements, or of the box; of the last update alone
 /// throws  ValueError for more than one input, a class that the model has no score for, and options out of range;
 ///         RuntimeError if there was no update
