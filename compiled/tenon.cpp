@@ -3,3 +3,4 @@
 // flags (docs/consuming.md).
 #define TENON_COMPILED_PART
 #include <tenon/tenon.hpp>
+#include <tenon/train/callbacks.hpp>
