@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::io {
 /// `NamedValue{"epoch_num", 3}`, `{"lr", 0.125}`, `{"flag", true}`, `{"note", "first try"}`.
 struct NamedValue {
   std::string name;
-  std::variant<std::int64_t, double, bool, std::string> value;
+  std::variant<std::int64_t, double, bool, std::string> value{};
 };
 
 /// "3", "0.125", "true", "first try".
