@@ -6,14 +6,29 @@
 #include <tenon/dataset/column.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
+#include <tenon/train/model_options.hpp>
 #include <tenon/train/progress.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// RunInfo and the model itself, to evaluate or save it, to read or change its optimizer.
+namespace detail {
+template <class M>
+struct LossOf;
+template <template <class, class, class, ModelOptions, class...> class M, class Net, class Loss, class Optimizer,
+          ModelOptions options, class... Parts>
+struct LossOf<M<Net, Loss, Optimizer, options, Parts...>> {
+  using type = Loss;
+};
+}  // namespace detail
+
+/// RunInfo and the model itself, to evaluate or save it, to read or change its optimizer. The methods are what
+/// MindSpore's cb_params call network, optimizer, and loss_fn; train_network and eval_network are the network, too.
 template <class M>
 struct Run : RunInfo {
   M& model;
+  auto& network() const { return model.network(); }
+  auto& optimizer() const { return model.optimizer(); }
+  const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;
   }

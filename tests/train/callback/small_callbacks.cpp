@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/train/callback/any_callback.hpp>
+#include <tenon/train/callback/early_stopping.hpp>
 #include <tenon/train/callback/history.hpp>
 #include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/learning_rate_scheduler.hpp>
@@ -63,6 +64,34 @@ TEST_CASE("fit: how often it evaluates, and what plain hooks hear of it") {
   model.train(1, ten(), alone);
   CHECK(plain.events == alone.events);
   CHECK(list[0].get<Recorder>()->events == alone.events);
+}
+
+namespace {
+struct Sees {
+  const Net* network = nullptr;
+  float rate = 0;
+  bool loss = false;
+  void on_train_begin(auto& run) {
+    network = &run.network();
+    rate = run.optimizer().learning_rate.at(0);
+    loss = std::is_same_v<decltype(run.loss_fn()), const nn::SoftmaxCrossEntropyWithLogits<>&>;
+    CHECK(run.parallel_mode == "stand_alone");
+    CHECK(run.device_number == 1);
+  }
+};
+}  // namespace
+TEST_CASE("a list of callbacks that see the Model, and its parts under MindSpore's names") {
+  set_context({.mode = Mode::graph, .seed = 5});
+  Net net;
+  Judged model(net, {}, fast(), {});
+  std::vector<AnyCallbackOf<decltype(model)>> list;
+  list.push_back(Sees{});
+  list.push_back(EarlyStopping{.monitor = "accuracy", .patience = 1, .restore_best_weights = true});
+  model.fit(3, ten(), ten(), list);
+  CHECK(list[0].get<Sees>()->network == &net);
+  CHECK(list[0].get<Sees>()->rate == fast().learning_rate.at(0));
+  CHECK(list[0].get<Sees>()->loss);
+  CHECK(list[1].get<EarlyStopping>()->best_epoch > 0);
 }
 
 TEST_CASE("fit trains the same bits as train with an evaluation between") {

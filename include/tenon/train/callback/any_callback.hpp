@@ -5,31 +5,32 @@
 
 #include <tenon/core/text/report.hpp>
 #include <tenon/train/callback/callback.hpp>
+#include <tenon/train/run.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// Holds any callback whose hooks take `RunInfo&` (or `auto&`): `std::vector<AnyCallback> list{LossMonitor{100},
-/// TimeMonitor{}}; model.train(10, data, list);`
+/// Holds any callback: `std::vector<AnyCallback> list{LossMonitor{100}, TimeMonitor{}}; model.train(10, data, list);`
 ///
-/// The hooks see a RunInfo, not the Model: a callback that evaluates or saves keeps a reference to it. The held object
-/// is a copy, or the moved-in original; copies of an AnyCallback share it. A class without a hook, or with one that
-/// cannot be called, is a compile error.
-class AnyCallback {
+/// The hooks see an R: a RunInfo, or the Run of one type of Models, for callbacks that evaluate, save, or steer. The
+/// held object is a copy, or the moved-in original; copies of an AnyCallback share it. A class without a hook, or with
+/// one that cannot be called, is a compile error.
+template <class R>
+class BasicAnyCallback {
  public:
   template <class C>
-  requires(!std::is_same_v<std::remove_cvref_t<C>, AnyCallback>)
-  AnyCallback(C callback) {
+  requires(!std::is_same_v<std::remove_cvref_t<C>, BasicAnyCallback>)
+  BasicAnyCallback(C callback) {
     constexpr bool is_observer = Observer<C>;
     static_assert(!is_observer, "an observer is given to train() by itself, not as an AnyCallback");
-    if constexpr (detail::CheckedCallback<C, RunInfo>::ok) held_ = std::make_shared<Holder<C>>(std::move(callback));
+    if constexpr (detail::CheckedCallback<C, R>::ok) held_ = std::make_shared<Holder<C>>(std::move(callback));
     else {
-      using Wrong = Mistake<detail::CheckedCallback<C, RunInfo>>;
+      using Wrong = Mistake<detail::CheckedCallback<C, R>>;
       static_cast<void>(Wrong::corrected);
     }
   }
 
   template <class E>
-  void tell(RunInfo& run) {
+  void tell(R& run) {
     held_->tell(E::number, run);
   }
 
@@ -47,7 +48,7 @@ class AnyCallback {
  private:
   struct Hooks {
     virtual ~Hooks() = default;
-    virtual void tell(int event, RunInfo&) = 0;
+    virtual void tell(int event, R&) = 0;
     virtual std::string_view name() const = 0;
     virtual void state(CallbackState&) = 0;
   };
@@ -55,7 +56,7 @@ class AnyCallback {
   struct Holder final : Hooks {
     C callback;
     explicit Holder(C c) : callback(std::move(c)) {}
-    void tell(int event, RunInfo& run) override { hear(event, run, detail::Events{}); }
+    void tell(int event, R& run) override { hear(event, run, detail::Events{}); }
     std::string_view name() const override {
       if constexpr (detail::KeepsState<C>) return class_name<C>();
       else return {};
@@ -66,12 +67,18 @@ class AnyCallback {
 
    private:
     template <class... E>
-    void hear(int event, RunInfo& run, std::tuple<E...>) {
+    void hear(int event, R& run, std::tuple<E...>) {
       static_cast<void>(((event == E::number && (detail::tell<E>(callback, run), true)) || ...));
     }
   };
 
   std::shared_ptr<Hooks> held_;
 };
+
+/// For any Model; its callbacks see a RunInfo.
+using AnyCallback = BasicAnyCallback<RunInfo>;
+/// For Models of one type; its callbacks see the Model, too: `std::vector<AnyCallbackOf<decltype(model)>> list`.
+template <class M>
+using AnyCallbackOf = BasicAnyCallback<Run<M>>;
 
 }  // namespace tenon

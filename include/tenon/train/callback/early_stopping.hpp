@@ -69,7 +69,7 @@ struct EarlyStopping {
     if constexpr (requires { run.model.network(); }) best_weights.take(run.model.network());
     else
       throw_error<ValueError>("EarlyStopping: restore_best_weights needs the Model: give the callback to fit() itself, "
-                              "not as an AnyCallback.");
+                              "or in a list of AnyCallbackOf<decltype(model)>.");
   }
 };
 

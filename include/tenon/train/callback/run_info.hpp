@@ -67,6 +67,10 @@ struct RunInfo {
   // a gradient of the last step was infinite or NaN, so that it updated nothing
   bool overflow = false;
 
+  // of MindSpore's cb_params: there is one process, and one device
+  static constexpr std::string_view parallel_mode = "stand_alone";
+  static constexpr int device_number = 1;
+
   RunInfo& original_args() { return *this; }
   /// Step within the epoch.
   long step_in_epoch() const { return batch_num && cur_step_num ? (cur_step_num - 1) % batch_num + 1 : 0; }
