@@ -1,7 +1,11 @@
-// Every reader of files, fed by libFuzzer: it may refuse the bytes with an error of Tenon's, and nothing else.
+// Every reader of files, fed by libFuzzer: it may refuse the bytes with an error of Tenon's, and nothing else. Which one
+// says the environment's TENON_READER, from 0 on.
+#include <cstdlib>
+
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/npz.hpp>
 #include <tenon/io/safetensors_header.hpp>
+#include <tenon/train/callback/callback_state.hpp>
 
 using namespace tenon;
 
@@ -11,6 +15,7 @@ void refuse_or_read(Act act) {
   try {
     act();
   } catch (const RuntimeError&) {
+  } catch (const ValueError&) {
   }
 }
 /// No tensor has more bytes than a file may have.
@@ -23,9 +28,20 @@ void check(std::span<const io::NamedTensor> tensors, std::size_t most) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
   constexpr std::size_t limit = 1 << 20;
   const std::string_view file(reinterpret_cast<const char*>(bytes), count);
-  refuse_or_read([&] { check(io::Ckpt(file, "f").tensors(), count); });
-  refuse_or_read([&] { check(io::Npz(file, "f", limit).tensors(), limit); });
-  refuse_or_read([&] { io::parse_npy_header(file, "f"); });
-  refuse_or_read([&] { io::parse_safetensors_header(file, 8, "f"); });
+  static const int reader = std::atoi(std::getenv("TENON_READER"));
+  refuse_or_read([&] {
+    switch (reader) {
+      case 0: return check(io::Ckpt(file, "f").tensors(), count);
+      case 1: return check(io::Npz(file, "f", limit).tensors(), limit);
+      case 2: return static_cast<void>(io::parse_npy_header(file, "f"));
+      case 3: return static_cast<void>(io::parse_safetensors_header(file, 8, "f"));
+      default: {
+        std::vector<std::vector<double>> values;
+        std::vector<std::string> names;
+        CallbackState state{std::string(file)};
+        state(values), state(names);
+      }
+    }
+  });
   return 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # libFuzzer on the readers of files with all sanitizers, from the files in tests and in $TENON_SHARED: `run.sh
-# [seconds [compiler]]`. A file that breaks a reader stays in the current folder as crash-*. Exit status 77: clang, its
-# fuzzer, or protozero is not installed.
+# [seconds for each reader [compiler]]`. A file that breaks a reader stays in the current folder as crash-*. Exit status
+# 77: clang, its fuzzer, or protozero is not installed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-5} compiler=${2:-clang++-19}
@@ -22,9 +22,12 @@ golden=${TENON_SHARED:-none}/golden
 find "$golden/ckpt" "$golden/npz" "$golden/npy" -size -4k -type f 2>/dev/null | while read -r file; do
   cp -f "$file" "corpus/$(echo "$file" | tr / _)" && chmod u+w "corpus/$(echo "$file" | tr / _)"
 done
-./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 corpus >log 2>&1 || {
-  tail -n 60 log
-  echo "FAILED: a reader breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
-  exit 1
-}
-echo "$(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s, each read or refused."
+for reader in 0 1 2 3 4; do
+  TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
+    corpus >log 2>&1 || {
+    tail -n 60 log
+    echo "FAILED: reader $reader breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+    exit 1
+  }
+  echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+done

@@ -32,7 +32,7 @@ class CallbackState {
       std::uint64_t count = value.size();
       (*this)(count);
       if (loads_) {
-        check(count);  // each element takes a byte or more
+        check(count, smallest<typename T::value_type>);
         value.resize(std::size_t(count));
       }
       for (auto& one : value) (*this)(one);
@@ -41,14 +41,18 @@ class CallbackState {
   const std::string& bytes() const { return bytes_; }
 
  private:
+  // The bytes that an element takes at least: itself, or the number of its own elements.
+  template <class T>
+  static constexpr std::uint64_t smallest = std::is_arithmetic_v<T> || std::is_enum_v<T> ? sizeof(T) : 8;
+
   void number(void* value, std::size_t size) {
     if (!loads_) return static_cast<void>(bytes_.append(static_cast<const char*>(value), size));
-    check(size);
+    check(1, size);
     std::memcpy(value, bytes_.data() + at_, size);
     at_ += size;
   }
-  void check(std::uint64_t needed) const {
-    if (needed > bytes_.size() - at_)
+  void check(std::uint64_t count, std::uint64_t each) const {
+    if (count > (bytes_.size() - at_) / each)
       throw_error<ValueError>("What a callback had counted, ", bytes_.size(),
                               " bytes of a training file, ends early: it "
                               "is damaged, or of another version of the callback.");
