@@ -1,5 +1,5 @@
-// Every reader of files, fed by libFuzzer: it may refuse the bytes with an error of Tenon's, and nothing else. Which one
-// says the environment's TENON_READER, from 0 on.
+// Every reader of files, fed by libFuzzer: it may refuse the bytes with an error of Tenon's, and nothing else. The
+// environment's TENON_READER says which one, from 0 on.
 #include <cstdlib>
 
 #include <tenon/io/ckpt.hpp>
