@@ -1,11 +1,19 @@
-// The founding documents' settings in C++: modes, the switch between them, devices, and an operator in graph mode.
+// The founding documents' settings in C++: modes, the switch between them, devices, an operator in graph mode, several
+// processes, and looking into a program.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tenon/core/context/parallel.hpp>
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/nn/conv2d.hpp>
 #include <tenon/ops/reshape.hpp>
 
+#include "../support/printed.hpp"
 #include "../train/small.hpp"
 
 using namespace tenon;
@@ -132,4 +140,63 @@ TEST_CASE("construct shows its values in PyNative mode; in graph mode there is t
   REQUIRE(Looked::seen.size() == 1);
   CHECK(Looked::seen[0] * 2 == pynative.data()[0]);
   CHECK(bit_equal(graph, pynative));
+}
+
+namespace {
+constexpr int id_seen = 42, id_ignored = 43;
+/// How a program ends that has the variable DEVICE_ID: this one, once more, with the case below alone.
+int run_with_device_id(const char* id) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("DEVICE_ID", id, 1);
+    ::execl("/proc/self/exe", "context", "--no-skip", "--test-case=what a program sees of DEVICE_ID", nullptr);
+    ::_exit(127);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+/// What is told when something is kept that does nothing here.
+template <class F>
+std::string told(F f) {
+  return support::printed_to(stderr, f);
+}
+}  // namespace
+
+TEST_CASE("what a program sees of DEVICE_ID" * doctest::skip()) {
+  const char* const id = std::getenv("DEVICE_ID");
+  if (!id) return;
+  const bool by_environment = get_context("device_id") == id;
+  set_context({.device_id = 5});  // a call counts more
+  std::_Exit(get_context().device_id != 5 ? 1 : by_environment ? id_seen : id_ignored);
+}
+
+TEST_CASE("DEVICE_ID in the environment is the device_id of a program that does not set it") {
+  for (const char* id : {"0", "2", "4095"}) CHECK(run_with_device_id(id) == id_seen);
+  CHECK(run_with_device_id("4096") == id_ignored);
+}
+
+TEST_CASE("set_auto_parallel_context and set_ps_context come before the network, and are told to do nothing here") {
+  CHECK(has(told([] { set_ps_context("enable_ps", "True"); }), "'enable_ps' is kept and does nothing"));
+  CHECK(
+      has(told([] { set_auto_parallel_context("parallel_mode", "data_parallel"); }), "this version runs one process"));
+  CHECK(get_ps_context("enable_ps") == "True");
+  CHECK(get_auto_parallel_context("parallel_mode") == "data_parallel");
+  small::Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
+  model.train(1, small::ten());  // in one process
+  reset_auto_parallel_context();
+  reset_ps_context();
+  CHECK(get_ps_context("enable_ps") == "False");
+}
+
+TEST_CASE("profiles and saved graphs are asked for in the document's words, kept, and told to do nothing yet") {
+  const ContextScope scope({});
+  const std::string options = R"({"result_path":"output","training_trace":"on"})";
+  const std::string profiling = told([&] { set_context({.enable_profiling = true, .profiling_options = options}); });
+  CHECK(has(profiling, "'enable_profiling' is kept and does nothing: this version has no profiler"));
+  CHECK(get_context("enable_profiling") == "True");
+  CHECK(get_context("profiling_options") == options);
+  CHECK(has(told([] { set_context({.save_graphs = true}); }), "'save_graphs' is kept and does nothing"));
+  CHECK(get_context("save_graphs") == "2");
 }

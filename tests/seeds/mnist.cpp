@@ -6,6 +6,9 @@
 #include <regex>
 
 #include <tenon/tenon.hpp>
+#if __has_include(<protozero/pbf_reader.hpp>)
+#include <tenon/train/ckpt.hpp>
+#endif
 
 #include "../support/models.hpp"
 #include "../support/shared.hpp"
@@ -15,6 +18,13 @@ using namespace tenon;
 using support::LeNet;
 
 namespace {
+// The document's file is MindSpore's, for which protozero is needed.
+#if __has_include(<protozero/pbf_reader.hpp>)
+const std::string suffix = ".ckpt";
+#else
+const std::string suffix = ".safetensors";
+#endif
+
 /// Document 002. There the Model is an argument, too; here the run knows it.
 template <class Data>
 struct SaveCallback {
@@ -25,7 +35,7 @@ struct SaveCallback {
     const EvalResult result = run_context.model.eval(eval_dataset);
     if (result["accuracy"] > acc) {
       acc = result["accuracy"];
-      const std::string file_name = text(acc, ".safetensors");
+      const std::string file_name = text(acc, suffix);
       save_checkpoint(run_context.model.network(), file_name);
       std::printf("Save the maximum accuracy checkpoint,the accuracy is %s\n", text(acc).c_str());
     }
@@ -53,12 +63,12 @@ void save_the_best(const auto& train, const auto& test) {
     last = found[1];
     CHECK(std::stod(last) > best);
     best = std::stod(last);
-    CHECK(std::filesystem::exists(last + ".safetensors"));
+    CHECK(std::filesystem::exists(last + suffix));
   }
   CHECK(rest.empty());
   CHECK(best > 0.5);
   LeNet loaded;
-  load_checkpoint(last + ".safetensors", loaded);
+  load_checkpoint(last + suffix, loaded);
   CHECK(model_of(loaded).eval(ds_eval)["accuracy"] == doctest::Approx(best).epsilon(1e-5));
 }
 }  // namespace

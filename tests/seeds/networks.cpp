@@ -37,3 +37,20 @@ TEST_CASE("memory: a step needs less with a smaller batch, which is known before
   static_assert(plan_of(model, data).bytes(32) < plan_of(model, data).bytes(256));
   CHECK(plan_of(model, data).bytes(32) > 32 * long(sizeof(float)) * 8);
 }
+
+TEST_CASE("memory: what is too large for the limit is told with its size, and the next one fits") {
+  const auto told = [](auto f) -> std::string {
+    try {
+      f();
+    } catch (const OutOfMemory& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  const ContextScope scope({.max_device_memory = "8GB"});
+  using Large = Tensor<float, Shape<640, 1024, 80, 81>>;  // the document's: more than 15 GB
+  const std::string error = told([] { static_cast<void>(Large::zeros()); });
+  CHECK(error.starts_with("Out of memory: 17 GB were asked for a tensor float32 [640,1024,80,81], "));
+  CHECK(error.find("max_device_memory allows 8.59 GB. Take a smaller batch or network") != error.npos);
+  CHECK(Tensor<float, Shape<64, 81>>::zeros().values().size() == 64 * 81);
+}

@@ -1,5 +1,6 @@
-// Schedules of the learning rate that MindSpore does not have, and how an optimizer takes any of them. The others are
-// compared with MindSpore's numbers in tests/golden/lr_schedules.cpp.
+// Schedules of the learning rate that MindSpore does not have, and how an optimizer takes any of them. They are
+// compared with PyTorch's numbers in tests/train/steering_numbers.cpp, the others with MindSpore's in
+// tests/golden/lr_schedules.cpp.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

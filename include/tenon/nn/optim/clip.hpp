@@ -42,7 +42,8 @@ struct ClipByGlobalNorm : O {
 template <class O>
 ClipByGlobalNorm(O, float) -> ClipByGlobalNorm<O>;
 
-/// The same for the gradient of each parameter by itself. Source: MindSpore clip_by_norm.
+/// The same for the gradient of each parameter by itself. Source: MindSpore nn.ClipByNorm (its ops.clip_by_norm
+/// scales a list by the norm of all).
 template <Optimizer O>
 struct ClipByNorm : O {
   float max_norm;
