@@ -21,7 +21,7 @@ constexpr auto clip_by_value(const Operand auto& x, const OperandOrScalar auto& 
 }
 
 /// x, scaled down to the norm clip_norm if its norm √(Σ x²) is larger: x · clip_norm / max(norm, clip_norm).
-/// Source: MindSpore ops.clip_by_norm.
+/// Source: MindSpore nn.ClipByNorm (its ops.clip_by_norm takes the norm of a whole list).
 constexpr auto clip_by_norm(const Operand auto& x, const OperandOrScalar auto& clip_norm,
                             std::source_location at = std::source_location::current()) {
   const auto norm = sqrt(reduce_sum(square(x, at), at), at);
