@@ -1,7 +1,7 @@
 #!/bin/sh
 # What each file keeps: `files.sh [project root]`. A header begins with a comment that says what it is for, has #pragma
 # once, and ends within 400 lines (or stands in long_files.txt with a reason); no file names a folder of somebody's
-# machine.
+# machine; no test has the name of a folder.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 list=$root/tests/layout/long_files.txt
@@ -57,3 +57,13 @@ if [ -n "$found" ]; then
   exit 1
 fi
 echo "No file names a folder of one machine."
+
+# A program is built under the path of its source: it cannot have the name of a folder there.
+clash=$(find tests -name '*.cpp' | while read -r source; do
+  if [ -d "${source%.cpp}" ]; then echo "$source: ${source%.cpp}/ is a folder; move the test into it"; fi
+done)
+if [ -n "$clash" ]; then
+  echo "$clash"
+  echo "FAILED: the programs of these tests could not be written."
+  exit 1
+fi

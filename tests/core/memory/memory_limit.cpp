@@ -38,7 +38,7 @@ TEST_CASE("blocks count from their making until the system has them back") {
     moved = TargetBytes();
     CHECK(in_use() == before + long(5 * mb));
   }
-  ParameterArena* const arena = ParameterArena::make(nullptr, 0, long(6 * mb));
+  ParameterArena* const arena = ParameterArena::make(0, long(6 * mb));
   arena->retain();
   CHECK(in_use() == before + long(6 * mb));
   arena->release();

@@ -13,7 +13,7 @@
 
 #include <tenon/core/context.hpp>
 
-#include "../support/printed.hpp"
+#include "../../support/printed.hpp"
 
 using namespace tenon;
 
@@ -217,13 +217,13 @@ TEST_CASE("save_graphs: a level, or True for 2") {
 
 TEST_CASE("max_device_memory: MindSpore's pattern") {
   const ContextScope scope({});
-  for (const auto [value, bytes] : {std::pair{"1GB", 1L << 30},
-                                    {"2.GB", 2L << 30},
-                                    {"0.5GB", 1L << 29},
-                                    {"10.25GB", 41L << 28},
-                                    {"1023GB", 1023L << 30},
-                                    {"1024GB", detail::no_memory_limit},
-                                    {"99999999999999999999GB", detail::no_memory_limit}}) {
+  for (const auto& [value, bytes] : {std::pair{"1GB", 1L << 30},
+                                     {"2.GB", 2L << 30},
+                                     {"0.5GB", 1L << 29},
+                                     {"10.25GB", 41L << 28},
+                                     {"1023GB", 1023L << 30},
+                                     {"1024GB", detail::no_memory_limit},
+                                     {"99999999999999999999GB", detail::no_memory_limit}}) {
     set_context("max_device_memory", value);
     CHECK(get_context().max_device_memory == value);
     CHECK(detail::memory_limit() == bytes);
