@@ -149,6 +149,13 @@ TEST_CASE("what is no training of this model is refused, and nothing has changed
     std::ifstream in(folder / "run.safetensors", std::ios::binary);
     file.assign(std::istreambuf_iterator<char>(in), {});
   }
+  {
+    Dropped own;
+    Model momentum(own, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+    save_training(momentum, folder / "momentum.safetensors");
+    CHECK_THROWS_WITH_AS(load_training(folder / "momentum.safetensors", model),
+                         doctest::Contains("holds a training of another network or optimizer"), KeyError);
+  }
   std::ofstream(folder / "cut.safetensors", std::ios::binary) << file.substr(0, file.size() - 100);
   CHECK_THROWS_AS(load_training(folder / "cut.safetensors", model), RuntimeError);
   CHECK(bits(net) == before);

@@ -194,4 +194,21 @@ auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
   return JitStep<F, Net, Optimizer>(optimizer);
 }
 
+namespace detail {
+template <class... A>
+struct WrongJitStep {
+  static constexpr Sentence sentence =
+      Sentence{}
+      << "jit(step, net, optimizer) takes one network and an OptimizerStep of the whole of it; to train a part, "
+         "make a network that holds the others as nn::Frozen, and share_parameters with it "
+         "(examples/11_gan.cpp)";
+};
+}  // namespace detail
+/// Says what jit takes.
+template <class F, class A, class... More>
+auto jit(F, A&&, More&&...) {
+  using Wrong = Mistake<detail::WrongJitStep<F, std::remove_cvref_t<A>, std::remove_cvref_t<More>...>>;
+  return Wrong::corrected;
+}
+
 }  // namespace tenon

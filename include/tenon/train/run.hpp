@@ -1,9 +1,11 @@
 // Run: what callbacks get of a run of a Model; its steps, and what is checked about it.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include <tenon/core/function_ref.hpp>
 #include <tenon/dataset/column.hpp>
+#include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>
 #include <tenon/train/model_options.hpp>
@@ -28,6 +30,13 @@ struct Run : RunInfo {
   M& model;
   auto& network() const { return model.network(); }
   auto& optimizer() const { return model.optimizer(); }
+  /// Of the update of this step, or the next one: the optimizer's, not that of a group.
+  float learning_rate() const requires requires(M& m) { m.optimizer().learning_rate.at(0L); }
+  {
+    const auto& o = model.optimizer();
+    const long step = std::max(model.global_step() - 1, 0L);
+    return o.learning_rate.at(step / nn::detail::batches_of(o));
+  }
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;

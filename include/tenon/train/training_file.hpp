@@ -169,7 +169,13 @@ TENON_INLINE void read_training(const std::string& path, std::span<const io::Nam
       const bool is_value = numbers_are_tensors && named.tensor.rank == 0 && named.name.find('.') == named.name.npos;
       if (!is_value || asked.find(named.name) != io::SortedNames::none) tensors.push_back(named);
     }
-    io::load_tensors({path, {tensors.data(), tensors.size()}, file.foreign}, into, strict);
+    const io::HeldTensors held{path, {tensors.data(), tensors.size()}, file.foreign};
+    if (strict)
+      if (const io::LoadReport report = io::detail::compare_names(held, into);
+          !report.missing.empty() || !report.unexpected.empty())
+        throw_error<KeyError>("'", path, "' holds a training of another network or optimizer.",
+                              io::detail::unmatched_text(report));
+    io::load_tensors(held, into, strict);
   });
 }
 TENON_INLINE CallbackStates read_callback_states(const std::string& path) {

@@ -61,7 +61,7 @@ TEST_CASE("what the limit has no room for is an OutOfMemory that names it") {
         "Out of memory: 33.6 MB were asked for a step, 41.9 MB are in use, and max_device_memory allows "
         "67.1 MB. Take a smaller batch or network, free memory first, or raise max_device_memory.",
         OutOfMemory);
-    CHECK_THROWS_AS(ParameterArena::make(nullptr, 0, long(32 * mb)), OutOfMemory);
+    CHECK_THROWS_AS(ParameterArena::make(0, long(32 * mb)), OutOfMemory);
     CHECK(in_use() == before + long(40 * mb));
     const Storage fits(24 * mb);
     CHECK(in_use() == before + long(64 * mb));

@@ -126,6 +126,8 @@ TEST_CASE("groups: what does not fit the network is refused when the Model is ma
       "Momentum: 'fc1.wieght' in group 0 matches no trainable parameter of the network. Did you mean 'fc1.weight'?",
       KeyError);
   CHECK_THROWS_AS(make({{.params = {"conv*"}}}), KeyError);
+  CHECK_THROWS_WITH_AS(make({{.params = {"bias"}}}),
+                       "Momentum: 'bias' in group 0 is no parameter's whole name. Did you mean '*.bias'?", KeyError);
   CHECK_THROWS_WITH_AS(make({{.params = {"fc1.*"}}, {.params = {"*.bias"}}}),
                        "Momentum: parameter 'fc1.bias' is in the groups 0 and 1; it may be in one.", RuntimeError);
   CHECK_THROWS_AS(make({{.params = {}}}), ValueError);

@@ -75,7 +75,7 @@ TEST_CASE("early stopping: what it refuses, and a number that is not there") {
                   ValueError);
   CHECK_THROWS_AS(play_values(*std::make_unique<EarlyStopping>(EarlyStopping{.min_delta = NAN}), run, "x", {}),
                   ValueError);
-  CHECK(epochs({.monitor = "acuracy"}, "accuracy", {1, 1, 1}) == 3);
+  CHECK(epochs({.monitor = "acuracy", .mode = MonitorMode::max}, "accuracy", {1, 1, 1}) == 3);
 }
 TEST_CASE("early stopping: the best weights come back, in both modes") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
@@ -85,7 +85,8 @@ TEST_CASE("early stopping: the best weights come back, in both modes") {
     Keep keep{weights};
     Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, Score> scored(
         net, {}, {.learning_rate = 0.3f, .momentum = 0.9f}, {});
-    EarlyStopping stop{.monitor = "score", .patience = 2, .verbose = true, .restore_best_weights = true};
+    EarlyStopping stop{
+        .monitor = "score", .patience = 2, .verbose = true, .mode = MonitorMode::max, .restore_best_weights = true};
     const std::string output = printed([&] { scored.fit(9, ten(), ten(), stop, keep); });
     CHECK(output == "Epoch 00005: early stopping\n");
     CHECK(stop.best_epoch == 3);

@@ -94,6 +94,21 @@ TEST_CASE("a list of callbacks that see the Model, and its parts under MindSpore
   CHECK(list[1].get<EarlyStopping>()->best_epoch > 0);
 }
 
+TEST_CASE("what is better: known of MindSpore's metrics, also behind val_, and asked of others") {
+  const auto begin = [](const char* name) {
+    detail::Monitor monitor;
+    monitor.begin("SaveBest", name, MonitorMode::automatic, 0);
+    return monitor.better(1, 2);
+  };
+  for (const char* less : {"loss", "eval_loss", "val_mae", "mse", "root_mean_square_distance"}) CHECK(begin(less));
+  for (const char* more : {"accuracy", "val_accuracy", "balanced_accuracy", "F1", "top_5_accuracy"})
+    CHECK_FALSE(begin(more));
+  CHECK_THROWS_WITH_AS(begin("doubt"),
+                       "SaveBest: whether less or more 'doubt' is better cannot be told by its name: add .mode = "
+                       "MonitorMode::min or MonitorMode::max.",
+                       ValueError);
+}
+
 TEST_CASE("fit trains the same bits as train with an evaluation between") {
   std::string weights[2];
   for (int way = 0; way < 2; ++way) {

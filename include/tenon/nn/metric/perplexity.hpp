@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// exp(-mean of log p), where p is the probability of the label, at least 1e-10. Places with ignore_label do not count:
 /// `Perplexity{0}`.
 ///
-/// prediction  [..., C] probabilities, any floating-point dtype
+/// prediction  [..., C] probabilities (of logits, their softmax), any floating-point dtype
 /// label       [...] class numbers; a batch may have them as one axis
 /// source      MindSpore nn.Perplexity
 class Perplexity {
@@ -19,8 +19,8 @@ class Perplexity {
   explicit Perplexity(std::optional<long> ignore_label = {}) : ignored_(ignore_label) {}
 
   void clear() { sum_ = 0, count_ = 0; }
-  /// Throws ValueError for shapes that do not fit, and for a label that is none of the classes; nothing is counted
-  /// then.
+  /// Throws ValueError for shapes that do not fit, for a label that is none of the classes, and where it meets a number
+  /// that is no probability, which MindSpore counts; nothing is counted then.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     const std::int64_t places = label.count(), classes = prediction.rank ? prediction.extent[prediction.rank - 1] : 0;
     if (classes < 1 || prediction.count() != places * classes || !is_floating(prediction.dtype))
@@ -36,6 +36,9 @@ class Perplexity {
         throw_error<ValueError>("Perplexity got the label ", wanted, " at place ", static_cast<long>(i),
                                 ", the classes are 0 to ", static_cast<long>(classes - 1), ".");
       const double p = detail::element(prediction, i * classes + static_cast<std::int64_t>(wanted));
+      if (p < 0 || p > 1.001)  // rounded in 16 bits
+        throw_error<ValueError>("Perplexity needs probabilities, and got ", p, " at place ", static_cast<long>(i),
+                                ": of logits give it the softmax.");
       sum -= std::log(p < 1e-10 ? 1e-10 : p);
       ++count;
     }

@@ -114,9 +114,14 @@ TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::strin
     rule = g + first_group;
     found = true;
   }
-  if (!found)
-    throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g,
-                          " matches no trainable parameter of the network.", did_you_mean(pattern, names));
+  if (found) return;
+  const std::string anywhere = "*." + pattern;
+  for (const std::string& name : names)
+    if (matches(anywhere, name))
+      throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g,
+                            " is no parameter's whole name. Did you mean '", anywhere, "'?");
+  throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g, " matches no trainable parameter of the network.",
+                        did_you_mean(pattern, names));
 }
 #endif  // TENON_DEFINES
 

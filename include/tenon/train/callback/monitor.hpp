@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/callback/run_info.hpp>
@@ -16,15 +17,16 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Which way a monitored number gets better. automatic: losses, errors, and distances are the better the smaller, all
-/// others the larger.
+/// Which way a monitored number gets better. automatic: losses, errors, and distances are the better the smaller, other
+/// metrics that there are the larger; names of yours need one of the others.
 enum class MonitorMode { automatic, min, max };
 
 namespace detail {
 /// The best value of a monitored number so far.
 class Monitor {
  public:
-  /// caller: for messages. Throws ValueError for a min_delta that is negative or not finite.
+  /// caller: for messages. Throws ValueError for a min_delta that is negative or not finite, and if neither name nor
+  /// mode say whether less is better.
   void begin(std::string_view caller, const std::string& name, MonitorMode mode, double min_delta);
   /// The number in this epoch_end: a result of the evaluation by fit(), or, for "loss", the loss of the last step if
   /// there was none. Says once in a warning if there is no such number.
@@ -48,21 +50,32 @@ class Monitor {
 };
 
 #if TENON_DEFINES
+/// What MonitorMode::automatic makes of a name, by MindSpore's list. Of all others more is better there; here of the
+/// metrics that there are, and who monitors another name has to say.
+[[gnu::cold]] TENON_INLINE bool less_is_better(std::string_view caller, std::string_view name) {
+  constexpr std::string_view smaller =
+      "loss mae mse perplexity hausdorff_distance mean_surface_distance root_mean_square_distance error rmse";
+  constexpr std::string_view larger =
+      "accuracy acc precision recall F1 f1 fbeta dice auc roc topk top_k top_1_accuracy top_5_accuracy bleu_score "
+      "cosine_similarity multilabel_accuracy multilabel_precision multilabel_recall";
+  std::string_view plain = name;
+  for (const std::string_view before : {"eval_", "val_", "valid_", "test_", "train_"})
+    if (plain.starts_with(before)) plain.remove_prefix(before.size());
+  std::vector<std::string> known = words(smaller);
+  if (std::find(known.begin(), known.end(), plain) != known.end()) return true;
+  for (std::string& one : words(larger)) {
+    if (one == plain || plain.ends_with("accuracy")) return false;
+    known.push_back(std::move(one));
+  }
+  throw_error<ValueError>(caller, ": whether less or more '", name,
+                          "' is better cannot be told by its name: add .mode = MonitorMode::min or MonitorMode::max.",
+                          did_you_mean(name, known));
+}
 TENON_INLINE void Monitor::begin(std::string_view caller, const std::string& name, MonitorMode mode, double min_delta) {
-  // MindSpore's list, with and without the prefix of fit's evaluation
-  constexpr std::string_view smaller[]{"loss",
-                                       "eval_loss",
-                                       "mae",
-                                       "mse",
-                                       "perplexity",
-                                       "hausdorff_distance",
-                                       "mean_surface_distance",
-                                       "root_mean_square_distance"};
   if (!(min_delta >= 0 && min_delta <= std::numeric_limits<double>::max()))
     throw_error<ValueError>(caller, ": min_delta must be a finite number, 0 or more, got ", min_delta, ".");
   caller_ = caller, name_ = name, min_delta_ = min_delta, warned_ = false;
-  less_ = mode == MonitorMode::automatic ? std::find(std::begin(smaller), std::end(smaller), name) != std::end(smaller)
-                                         : mode == MonitorMode::min;
+  less_ = mode == MonitorMode::automatic ? less_is_better(caller, name) : mode == MonitorMode::min;
   best_ = less_ ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
 }
 TENON_INLINE std::optional<double> Monitor::value(const RunInfo& run) {
@@ -70,8 +83,11 @@ TENON_INLINE std::optional<double> Monitor::value(const RunInfo& run) {
     if (const double* found = run.eval_results->find(name_)) return *found;
   if (!run.in_fit && name_ == "loss") return run.loss();
   if (!warned_ && (run.eval_results || !run.in_fit)) {
+    std::vector<std::string> names;
+    if (run.eval_results)
+      for (const auto& [known, value] : *run.eval_results) names.push_back(known);
     logging::warning(caller_, ": there is no '", name_, "' to monitor at the end of epoch ", run.cur_epoch_num,
-                     run.in_fit ? ": name a metric of the Model, or \"eval_loss\"."
+                     run.in_fit ? text(", the evaluation gives ", quoted_list(names), ".", did_you_mean(name_, names))
                                 : ": evaluate with model.fit(epochs, data, valid, ...), or monitor \"loss\".");
     warned_ = true;
   }
