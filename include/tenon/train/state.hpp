@@ -167,7 +167,7 @@ std::vector<io::NamedTensor> named_state(const TrainState& state) {
         const Entry* table = Structure<Net>::table.entry;
         const TensorType type = Layout::slot_type(s, table[e].dims);
         if (!Layout::table.numbers[e] || type.count(1) == 0) continue;
-        result.push_back({text(Optimizer::slot_names[s], ".", parameter_name(table, e)),
+        result.push_back({text(Optimizer::slot_names[std::size_t(s)], ".", parameter_name(table, e)),
                           AnyTensor(type, 1, state.data() + Layout::table.slot[e][s])});
       }
   return result;

@@ -20,7 +20,7 @@ struct AccumulateGradients : O {
   static constexpr bool accumulates = true;
   static constexpr int slots = O::slots + 1, sum_slot = O::slots;
   static constexpr auto slot_names = [] {
-    std::array<std::string_view, slots> names{};
+    std::array<std::string_view, std::size_t(slots)> names{};
     for (int s = 0; s < O::slots; ++s) names[std::size_t(s)] = O::slot_names[std::size_t(s)];
     names.back() = "accumulated";
     return names;
