@@ -133,9 +133,8 @@ class JitStep {
       check_members(net);
       const ParameterList parameters(net);
       parameters.bind();
-      constexpr auto outputs = std::make_integer_sequence<int, Graph::graph.outputs>{};
-      if (get_context().mode == Mode::pynative || detail::every_value_observed()) return plain<Graph>(outputs, x...);
-      return run<Graph>(outputs, parameters, x...);
+      if (get_context().mode == Mode::pynative || detail::every_value_observed()) return plain<Graph>(x...);
+      return run<Graph>(parameters, x...);
     }
   }
 
@@ -145,8 +144,10 @@ class JitStep {
     if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
     else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
   }
-  template <class Graph, class Outputs, class... X>
-  auto run(Outputs outputs, const ParameterList& parameters, const X&... x) const {
+  template <class Graph>
+  using Outputs = std::make_integer_sequence<int, Graph::graph.outputs>;
+  template <class Graph, class... X>
+  auto run(const ParameterList& parameters, const X&... x) const {
     OptimizerStep<Net, Optimizer>& o = *optimizer_;
     if (ParameterArena* const arena = parameters.arena()) arena->change();
     detail::write_numbers<Net, false>(o.state_, o.rules_, o.optimizer_);
@@ -155,12 +156,12 @@ class JitStep {
     const void* inputs[]{x.data()..., nullptr};
     executor.run(inputs, n);
     o.state_.advance();
-    return as_result<Graph>(outputs, executor, n);
+    return as_result<Graph>(Outputs<Graph>(), executor, n);
   }
   // Operator by operator, with the random numbers of the graph.
-  template <class Graph, class Outputs, class... X>
-  auto plain(Outputs outputs, const X&... x) const {
-    using Result = decltype(as_result<Graph>(outputs, std::declval<const Executor&>(), 1));
+  template <class Graph, class... X>
+  auto plain(const X&... x) const {
+    using Result = decltype(as_result<Graph>(Outputs<Graph>(), std::declval<const Executor&>(), 1));
     const FlushDenormals flush;
     const eager::RootScope root(*optimizer_->net_, true, optimizer_->state_.random(), detail::draws_of<Graph>());
     const Net& net = *optimizer_->net_;
