@@ -98,7 +98,7 @@ TEST_CASE("gradients may be changed on their way") {
   CHECK(looped<Net>(Mode::graph, half, doubled) == expected);
   CHECK(looped<Net>(Mode::pynative, half, doubled) == expected);
 }
-TEST_CASE("frozen parameters stay, and have no gradient in PyNative mode") {
+TEST_CASE("frozen parameters stay until they are trained again") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     set_context({.mode = mode, .seed = 4});
     Net net;

@@ -186,11 +186,6 @@ struct Cell {
   }
   template <class... X>
   auto run_outermost(const std::source_location& at, const X&... x) const;
-  template <class Graph, int... K>
-  static auto results_of(const Executor& executor, long n, std::integer_sequence<int, K...>) {
-    if constexpr (sizeof...(K) == 1) return tenon::detail::output_tensor<Graph, 0>(executor, n);
-    else return std::tuple(tenon::detail::output_tensor<Graph, K>(executor, n)...);
-  }
   // By name, so that construct may also take auto&.
   template <class... X>
   auto run_inside(const X&... x) const {
@@ -233,7 +228,7 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
                     parameters.values());
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);
-      return results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});
+      return tenon::detail::results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});
     } else {
       // the trace is one of an evaluation
       return run_by_operators(training, training ? std::span<const Draw>() : tenon::detail::draws_of<Graph>(), x...);

@@ -62,6 +62,13 @@ auto output_tensor(const Executor& executor, long n) {
     return result;
   }(std::make_integer_sequence<int, type.rank>{});
 }
+
+/// All outputs of a run: a tensor, or a tuple of them.
+template <class Graph, int... K>
+auto results_of(const Executor& executor, long n, std::integer_sequence<int, K...>) {
+  if constexpr (sizeof...(K) == 1) return output_tensor<Graph, 0>(executor, n);
+  else return std::tuple(output_tensor<Graph, K>(executor, n)...);
+}
 }  // namespace detail
 
 /// A compiled function: call it with tensors. Made by jit().
@@ -97,11 +104,6 @@ struct Jit {
     }
     return run<Graph>(outputs, x...);
   }
-  template <class Graph, int... K>
-  static auto as_result(std::integer_sequence<int, K...>, const Executor& executor, long n) {
-    if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
-    else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
-  }
   template <class Graph, int... K, class... X>
   static auto run(std::integer_sequence<int, K...> outputs, const X&... x) {
     Executor& executor = executor_here<Graph>();
@@ -110,11 +112,11 @@ struct Jit {
       executor.bind(nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
     const void* inputs[]{x.data()...};
     executor.run(inputs, n);
-    return as_result<Graph>(outputs, executor, n);
+    return detail::results_of<Graph>(executor, n, outputs);
   }
   template <class Graph, class Outputs, class... X>
   static auto plain(Outputs outputs, const X&... x) {
-    using Result = decltype(as_result<Graph>(outputs, std::declval<const Executor&>(), 1));
+    using Result = decltype(detail::results_of<Graph>(std::declval<const Executor&>(), 1, outputs));
     return Result(detail::flat(F{}(x...)));
   }
 };

@@ -105,8 +105,8 @@ class TracedGradients {
     });
     return result;
   }
-  /// The node of the gradient of an entry, -1 if there is none.
-  constexpr int node(int entry) const { return nodes_[std::size_t(entry)]; }
+  /// The node of the gradient of each entry, -1 where there is none.
+  constexpr const std::vector<int>& nodes() const { return nodes_; }
   constexpr Builder& builder() const { return *builder_; }
 
  private:

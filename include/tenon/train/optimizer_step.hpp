@@ -84,9 +84,7 @@ class TracedOptimizerStep {
     Builder& b = gradients.builder();
     if (called_) return b.fail(Sentence{} << "the step calls its optimizer twice: one step is one update");
     called_ = true;
-    std::vector<EntryGradient> all;
-    for (int e = 0; e < Structure<Net>::count; ++e)
-      if (gradients.node(e) >= 0) all.push_back({e, b.parameter_node(e), gradients.node(e)});
+    std::vector<EntryGradient> all = gradients_of<Net>(b, gradients.nodes());
     append_updates<Net, Optimizer, false>(b, all);
   }
   constexpr void operator()(const BrokenGradients&) {}
@@ -139,11 +137,6 @@ class JitStep {
   }
 
  private:
-  template <class Graph, int... K>
-  static auto as_result(std::integer_sequence<int, K...>, const Executor& executor, long n) {
-    if constexpr (sizeof...(K) == 1) return detail::output_tensor<Graph, 0>(executor, n);
-    else return std::tuple(detail::output_tensor<Graph, K>(executor, n)...);
-  }
   template <class Graph>
   using Outputs = std::make_integer_sequence<int, Graph::graph.outputs>;
   template <class Graph, class... X>
@@ -156,12 +149,12 @@ class JitStep {
     const void* inputs[]{x.data()..., nullptr};
     executor.run(inputs, n);
     o.state_.advance();
-    return as_result<Graph>(Outputs<Graph>(), executor, n);
+    return detail::results_of<Graph>(executor, n, Outputs<Graph>());
   }
   // Operator by operator, with the random numbers of the graph.
   template <class Graph, class... X>
   auto plain(const X&... x) const {
-    using Result = decltype(as_result<Graph>(Outputs<Graph>(), std::declval<const Executor&>(), 1));
+    using Result = decltype(detail::results_of<Graph>(std::declval<const Executor&>(), 1, Outputs<Graph>()));
     const FlushDenormals flush;
     const eager::RootScope root(*optimizer_->net_, true, optimizer_->state_.random(), detail::draws_of<Graph>());
     const Net& net = *optimizer_->net_;

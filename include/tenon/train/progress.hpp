@@ -40,7 +40,7 @@ class Running {
   ~Running() {
     if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
     progress_.steps = 0, progress_.running = false, progress_.collect = nullptr;
-    progress_.states.clear();
+    progress_.states.clear(), progress_.loss = 0;
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;

@@ -88,7 +88,8 @@ TEST_CASE("progress view: the line, as wide as there is room") {
   now.loss = 0.0931;
   const auto ascii = [&](int columns) { return progress_line(now, curve, {.columns = columns}); };
   CHECK(progress_line(now, curve, {.columns = 120, .utf8 = true}) ==
-        "epoch 2/10 ━━━━━━──────────────────  25/100  1.73 ms/step  ETA 0:27  loss 0.0931  █▇▆▅▄▃▂▁");
+        "epoch 2/10 ━━━━━━──────────────────  25/100  1.73 ms/step  "
+        "ETA 0:27  loss 0.0931  █▇▆▅▄▃▂▁");
   CHECK(ascii(120) == "epoch 2/10 [=====>                ]  25/100  1.73 ms/step  ETA 0:27  loss 0.0931  @#*+=-:.");
   CHECK(ascii(80) == "epoch 2/10 [==>        ]  25/100  1.73 ms/step  ETA 0:27  loss 0.0931  @#*+=-:.");
   CHECK(ascii(75) == "epoch 2/10 [==>       ]  25/100  1.73 ms/step  ETA 0:27  loss 0.0931  @*-.");

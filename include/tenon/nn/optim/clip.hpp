@@ -22,10 +22,10 @@ inline constexpr Clipping clipping_of<O> = O::clipping;
 /// An optimizer that scales all gradients of a step by one factor if the norm of all of them together is larger than
 /// max_norm: `nn::ClipByGlobalNorm{nn::Adam{.learning_rate = 1e-3}, 1.0f}`.
 ///
-///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all parameters that require a gradient, in double
+///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all parameters that require a gradient
 ///
-/// The norm is that of gradients whose loss scale is divided out, without weight decay. A NaN or an infinity in a
-/// gradient is not hidden. A Model throws ValueError unless max_norm is above 0.
+/// The norm, in double, is that of gradients whose loss scale is divided out, without weight decay. A NaN or an
+/// infinity in a gradient is not hidden. A Model throws ValueError unless max_norm is above 0.
 /// Source: Pascanu et al., arXiv 1211.5063; MindSpore clip_by_global_norm (PyTorch's clip_grad_norm_ adds 1e-6 to the
 /// norm).
 template <Optimizer O>

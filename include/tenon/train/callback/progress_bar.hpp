@@ -22,7 +22,7 @@ namespace tenon::inline TENON_ABI {
 ///
 ///     epoch     time  ms/step     loss            eval_loss  accuracy
 ///         1    3.2 s     1.73   0.3172  █▅▃▂▂▁▁▁     0.2101    0.9312
-///   epoch 2/10 ━━━━━━━━━━━━────────────  893/1875  1.73 ms/step  ETA 0:27  loss 0.0931  █▆▄▃▂▂▁▁
+///   epoch 2/10 ━━━━────  893/1875  1.73 ms/step  ETA 0:27  loss 0.0931  █▆▄▃▂▂▁▁
 ///
 /// Elsewhere, as in a log file, one line per epoch:
 ///
