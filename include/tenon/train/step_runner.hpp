@@ -147,7 +147,9 @@ class StepRunner {
       : net_(&net),
         mode_(mode),
         target_(get_context().target()),
-        state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed),
+        state_(check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
+                                     StateLayout<Net, Optimizer>::table.bytes),
+               get_context().seed),
         scale_(scale),
         rules_(make_rules(optimizer)) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
