@@ -18,14 +18,14 @@ namespace tenon::inline TENON_ABI::detail {
 
 #if TENON_DEFINES
 /// Of values that have one place in turn the first one.
-TENON_INLINE const void* first_at(const Program& program, int id) {
+[[gnu::cold]] TENON_INLINE const void* first_at(const Program& program, int id) {
   const BufferPlace& place = program.place[id];
   const BufferPlace* first = program.place;
   while (first->region != place.region || first->offset != place.offset || first->lift != place.lift) ++first;
   return first;
 }
 /// " in network.conv1 float32 [n,6,28,28] (net.cpp:12)", of a node.
-[[gnu::noinline]] TENON_INLINE std::string node_text(const Program& program, const Node& node) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::string node_text(const Program& program, const Node& node) {
   return text(program.entries ? " in " + cell_path(program.entries, node.scope) : "", " ", type_text(node.type),
               place_text(node.location));
 }
