@@ -284,6 +284,7 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
       if (gradient.data) replay(r, gradient);
     }
   } catch (const OutOfMemory& error) {
+    memory_->values.clear();
     refuse_gradient(error, memory_->records[std::size_t(order[at])]);
   }
 }

@@ -83,7 +83,8 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
   };
   const double limit = number(files.limit), no_limit = std::numeric_limits<double>::infinity();
   if (!(limit < 0x1p60)) return no_limit;  // version 1 says 2^63, version 2 "max"
-  double room = limit - std::min(number(files.usage), limit);
+  const double usage = number(files.usage);
+  double room = usage < no_limit ? std::max(0.0, limit - usage) : limit;
   const double swap_room = number(files.swap_limit), swap_used = number(files.swap_usage);
   if (swap_used < no_limit)
     swap = std::min(swap, std::max(0.0, swap_room - swap_used - (files.swap_with_memory ? room : 0)));

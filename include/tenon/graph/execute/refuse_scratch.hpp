@@ -16,6 +16,9 @@ namespace tenon::inline TENON_ABI::detail {
 [[gnu::cold]] std::string fitting_batch(long least, long n, double (*bytes)(const void* context, long batch),
                                         const void* context);
 
+/// The smallest batch that a program takes.
+[[gnu::cold]] long least_batch(const Program& program);
+
 #if TENON_DEFINES
 /// Of values that have one place in turn the first one.
 [[gnu::cold]] TENON_INLINE const void* first_at(const Program& program, int id) {
@@ -71,6 +74,13 @@ namespace tenon::inline TENON_ABI::detail {
   return text(" A batch size of ", fits, " fits.");
 }
 
+[[gnu::noinline]] TENON_INLINE long least_batch(const Program& program) {
+  long least = 1;
+  for (int i = 0; i < program.instructions; ++i)
+    if (const LeastBatch* const needed = program.instruction[i].kernel->least_batch; needed && needed->n > least)
+      least = needed->n;
+  return least;
+}
 [[gnu::noinline]] TENON_INLINE void refuse_scratch(const Program& program, long n, int threads) {
   struct Context {
     const Program& program;
@@ -81,14 +91,10 @@ namespace tenon::inline TENON_ABI::detail {
     const double about = asked.many_bytes(batch, on);
     return about > double(Storage::max_bytes) ? about : double(asked.bytes(batch, on));
   };
-  long least = 1;
-  for (int i = 0; i < program.instructions; ++i)
-    if (const LeastBatch* needed = program.instruction[i].kernel->least_batch; needed && needed->n > least)
-      least = needed->n;
   MemoryOwners owners;
   if (bytes(&context, n) < double(Storage::max_bytes)) add_owners(owners, program, n, threads);
   refuse_memory(bytes(&context, n), text("the values between the operators of a graph for a batch of ", n),
-                owners.sentence() + fitting_batch(least, n, bytes, &context));
+                owners.sentence() + fitting_batch(least_batch(program), n, bytes, &context));
 }
 #endif  // TENON_DEFINES
 
