@@ -19,7 +19,8 @@ namespace tenon::inline TENON_ABI::detail {
     owners.add_parameters(frame.entries, frame.entry_count);
     where = " in " + cell_path(frame.entries, std::max(frame.entry(), 0));
   }
-  refuse_memory(error, text(" It was ", call.name, where, place_text(frame.place(at)), ".", owners.sentence()));
+  refuse_memory(error,
+                text(" The operator is ", call.name, where, place_text(frame.place(at)), ".", owners.sentence()));
 }
 #endif  // TENON_DEFINES
 
@@ -49,8 +50,8 @@ namespace tenon::inline TENON_ABI::eager {
   if (r.at.entries) where = " in " + tenon::detail::cell_path(r.at.entries, r.at.scope);
   where += tenon::detail::place_text(r.at.location);
 #endif
-  tenon::detail::refuse_memory(error,
-                               text(" It was the gradient of ", r.rule->op->name, where, ".", owners.sentence()));
+  tenon::detail::refuse_memory(
+      error, text(" It is a part of the gradient of ", r.rule->op->name, where, ".", owners.sentence()));
 }
 }  // namespace tenon::eager
 #endif  // TENON_DEFINES

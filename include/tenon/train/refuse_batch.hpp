@@ -7,41 +7,48 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Bytes of all values that a step computes, as if none was let go before its end. Images count twice: an operator may
-/// want them in another layout (core/nchw16n.hpp).
+/// Bytes of all values that a step computes, as if none was let go before its end: per sample, of images, of the rest.
+struct ValuesOfStep {
+  long per_sample = 0, images = 0, fixed = 0;
+};
 template <class Graph>
-constexpr ScratchSize values_of_step() {
-  ScratchSize all;
+constexpr ValuesOfStep values_of_step() {
+  ValuesOfStep all;
   for (int id = 0; id < Graph::captured.count; ++id) {
     const Node& node = Graph::captured[id];
     if (node.op->leaf || node.op->view || node.op->effect) continue;
-    (node.type.batched() ? all.per_sample : all.fixed) += aligned(node.type.bytes(1)) * (is_image(node.type) ? 2 : 1);
+    long& sum = !node.type.batched() ? all.fixed : is_image(node.type) ? all.images : all.per_sample;
+    sum += aligned(node.type.bytes(1));
   }
   return all;
 }
 
 /// Throws OutOfMemory again, with a batch size below n that is sure to fit: which one just does depends on when
 /// construct lets its tensors go. `program`: the same step as a graph.
-[[noreturn, gnu::cold]] void refuse_batch(const OutOfMemory& error, const Program& program, const ScratchSize& values,
+[[noreturn, gnu::cold]] void refuse_batch(const OutOfMemory& error, const Program& program, const ValuesOfStep& values,
                                           long n);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE void refuse_batch(const OutOfMemory& error, const Program& program,
-                                                 const ScratchSize& values, long n) {
+                                                 const ValuesOfStep& values, long n) {
   struct Context {
     const Program& program;
-    const ScratchSize& values;
+    const ValuesOfStep& values;
     int threads;
   } const context{program, values, ThreadPool::instance().threads()};
   Storage::give_back_kept();
   const auto bytes = [](const void* of, long batch) {
     const auto& [graph, all, threads] = *static_cast<const Context*>(of);
-    constexpr double most_waste = 1.25;  // of blocks; kernels alone may need more scratch than fused ones
-    return most_waste * (double(all.per_sample) * double(whole_blocks(batch)) + double(all.fixed)) +
+    // Blocks of memory are up to a quarter larger than what is in them. An operator may want images in another layout,
+    // too (core/nchw16n.hpp). A kernel alone may need a larger workspace than a fused one.
+    return 1.25 * (double(all.per_sample) * double(batch) + 2 * double(all.images) * double(whole_blocks(batch)) +
+                   double(all.fixed)) +
            2.0 * threads * double(graph.workspace(batch));
   };
-  std::string fits = fitting_batch(least_batch(program), n, bytes, &context);
-  refuse_memory(error, fits);
+  // The least that is sure to fit is not the least that fits.
+  const long least = least_batch(program);
+  if (bytes(&context, least) > free_memory()) throw error;
+  refuse_memory(error, fitting_batch(least, n, bytes, &context));
 }
 #endif  // TENON_DEFINES
 

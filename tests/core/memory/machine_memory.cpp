@@ -137,6 +137,7 @@ TEST_CASE("memory that the machine has not is refused before it is touched, a sm
 
 TEST_CASE("small blocks are looked after, too: each time that much more is in use") {
   const System system;
+  Storage::give_back_kept();
   system.machine(400 << 10);
   Storage block[64];
   int made = 0;
