@@ -35,10 +35,14 @@ struct KeyError : Error {
 struct RuntimeError : Error {
   using Error::Error;
 };
-/// Memory that could not be had. The message says how much, and for what. What the request was a part of has not
-/// happened; a smaller one can follow.
+/// Memory that could not be had. The message says how much and for what, how much is free, and, where a network asked
+/// for it, who has the most, and which batch size fits. What the request was a part of has not happened; a smaller one
+/// can follow.
 struct OutOfMemory : RuntimeError {
   using RuntimeError::RuntimeError;
+  OutOfMemory(const std::string& message, std::size_t end) : RuntimeError(message), details_end(end) {}
+  /// Where in the message more can be said, in front of what to do next.
+  std::size_t details_end = std::string::npos;
 };
 
 namespace detail {
@@ -139,8 +143,6 @@ template <class E, class... Parts>
 namespace detail {
 /// "12.3 GB": three digits and a unit, of a number of bytes that may be beyond all integers.
 [[gnu::cold]] std::string memory_text(double bytes);
-/// `what` as in "a tensor float32 [n,3] of batch size 5".
-[[noreturn, gnu::cold]] void throw_out_of_memory(double bytes, std::string_view what);
 }  // namespace detail
 
 /// Number of single-character edits that turn a into b (Levenshtein).
@@ -193,10 +195,6 @@ template <class T>
   for (; bytes >= 999.5 && unit < 6; ++unit) bytes /= 1000;
   const double rounds = unit == 0 || bytes >= 99.95 ? 1 : bytes >= 9.995 ? 10 : 100;
   return text(double(static_cast<long long>(bytes * rounds + 0.5)) / rounds, units[unit]);
-}
-[[gnu::noinline]] TENON_INLINE void throw_out_of_memory(double bytes, std::string_view what) {
-  throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what,
-                           ". Take a smaller batch or network, or free memory first.");
 }
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 #include <tenon/eager/frame.hpp>
 #include <tenon/eager/inner.hpp>
 #include <tenon/eager/observed.hpp>
+#include <tenon/eager/refuse_call.hpp>
 #include <tenon/graph/traced.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -255,10 +256,17 @@ constexpr int batched_operand() {
 template <class I>
 [[gnu::always_inline]] inline void run_eager([[maybe_unused]] const Location& at, const EagerOperand* operand,
                                              std::uint64_t immediate, Storage& result, TapeVariable& variable) {
-  if constexpr (observable)
-    if (Observation* const innermost = observation())
-      return run_observed(*innermost, eager_runner<I>(), eager_info<I>, at, operand, immediate, result, variable);
-  eager_runner<I>()(eager_info<I>, operand, immediate, result, variable);
+  try {
+    if constexpr (observable)
+      if (Observation* const innermost = observation())
+        return run_observed(*innermost, eager_runner<I>(), eager_info<I>, at, operand, immediate, result, variable);
+    eager_runner<I>()(eager_info<I>, operand, immediate, result, variable);
+  } catch (const OutOfMemory& error) {
+    // a copy, so that nothing is written down for a call that succeeds
+    Location place;
+    place.file = at.file, place.line = at.line;
+    refuse_call(error, eager_info<I>, place);
+  }
 }
 // A function of its own, so that the result is made where the caller wants it.
 template <class I, class Result>

@@ -69,15 +69,11 @@ class CellScope {
 
  private:
   friend struct Frame;
-  static constexpr auto location_of([[maybe_unused]] const std::source_location& at) {
-    if constexpr (observable) return Location(at);
-    else return NoConfig{};
-  }
   Frame& frame_;
   const void* cell_;  // around this one, as all that follows
   std::uint64_t type_, calls_;
   const CellScope* outer_;
-  [[no_unique_address]] std::conditional_t<observable, Location, NoConfig> at_;
+  std::source_location at_;
 };
 
 inline int Frame::entry() const {
@@ -93,13 +89,9 @@ inline int Frame::entry() const {
 
 inline Location Frame::place(const Location& at) const {
   if (tenon::detail::is_foreign(at)) return at;
-  const auto look = [](const auto* around) -> Location {
-    if constexpr (observable)
-      for (; around; around = around->outer_)
-        if (tenon::detail::is_foreign(around->at_)) return around->at_;
-    return {};
-  };
-  return look(scope);
+  for (const CellScope* around = scope; around; around = around->outer_)
+    if (tenon::detail::is_foreign(around->at_)) return around->at_;
+  return {};
 }
 
 /// What runs in its scope belongs to the loss of a Model. In a trace Builder::in_loss says so.
@@ -184,7 +176,7 @@ class RootScope {
       type_(frame_.cell_type),
       calls_(frame_.calls),
       outer_(frame_.scope),
-      at_(location_of(at)) {
+      at_(at) {
   frame_.scope = this;
   frame_.cell = cell;
   frame_.cell_type = type;

@@ -4,6 +4,7 @@
 
 #include <tenon/eager/layout.hpp>
 #include <tenon/eager/tape_memory.hpp>
+#include <tenon/graph/memory_owners.hpp>
 #include <tenon/graph/parameter.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
@@ -139,6 +140,8 @@ class Tape {
   /// Address of the gradient of a parameter for kernels, null if there is none; detail::home() of it is for the host.
   void* gradient_data(const ParameterHandle& p) const;
   void* gradient_data(int entry) const;
+  /// Adds the tensors that the records keep for their derivatives.
+  [[gnu::cold]] void add_owners(tenon::detail::MemoryOwners& owners) const;
 
  private:
   using Record = TapeMemory::Record;
@@ -164,6 +167,7 @@ class Tape {
     return v < 0 ? -1 : memory_->variables[std::size_t(v)].record;
   }
   void run_backward(int root, Value seed);
+  [[noreturn, gnu::cold]] void refuse_gradient(const OutOfMemory& error, const Record& r) const;
   // Runs one derivative rule and adds its results to the gradients of the operands.
   void replay(const Record& r, const Value& gradient);
   template <class At>
@@ -272,10 +276,16 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
   const std::vector<int>& order = memory_->order.from(
       last.record, memory_->records.size(), [&](int id) { return memory_->records[std::size_t(id)].rule->operands; },
       [&](int id, int k) { return record_before(id, k); });
-  for (std::size_t at = order.size(); at-- > 0;) {
-    const Record& r = memory_->records[std::size_t(order[at])];
-    const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
-    if (gradient.data) replay(r, gradient);
+  std::size_t at = order.size();
+  try {
+    while (at-- > 0) {
+      const Record& r = memory_->records[std::size_t(order[at])];
+      const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
+      if (gradient.data) replay(r, gradient);
+    }
+  } catch (const OutOfMemory& error) {
+    memory_->values.clear();
+    refuse_gradient(error, memory_->records[std::size_t(order[at])]);
   }
 }
 TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {

@@ -6,6 +6,7 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/graph/execute/executor.hpp>
+#include <tenon/graph/memory_owners.hpp>
 #include <tenon/graph/parameter.hpp>
 #if TENON_DEFINES
 #include <algorithm>
@@ -116,6 +117,8 @@ class ParameterList {
   // draws.
   template <class Fill>
   void bind_to_new(Fill fill) const;
+  // Throws OutOfMemory that names the largest parameters.
+  [[gnu::cold]] ParameterArena* make_arena() const;
 
   const Entry* table_;
   int count_;
@@ -125,6 +128,11 @@ class ParameterList {
 
 namespace detail {
 void freeze(Executor& executor, const ParameterList& parameters, unsigned version);
+
+/// Throws OutOfMemory, before any of it is taken, if there is no room for the parameters of a network, unless they are
+/// there, and for the `state_bytes` of its optimizer. `state`: where in them that of each entry begins, 0: it has none.
+/// Returns state_bytes.
+[[gnu::cold]] long check_training_memory(const ParameterList& parameters, const long* state, long state_bytes);
 }  // namespace detail
 
 /// Tells an executor which parameters are frozen, if that changed since it was told last: otherwise it costs one
@@ -188,9 +196,16 @@ TENON_INLINE bool ParameterList::lies_together() const {
       return false;
   return true;
 }
+[[gnu::noinline]] TENON_INLINE ParameterArena* ParameterList::make_arena() const try {
+  return ParameterArena::make(count_, bytes_);
+} catch (const OutOfMemory& error) {
+  detail::MemoryOwners owners;
+  owners.add_parameters(table_, count_);
+  detail::refuse_memory(error, owners.sentence());
+}
 template <class Fill>
 void ParameterList::bind_to_new(Fill fill) const {
-  ParameterArena* fresh = ParameterArena::make(count_, bytes_);
+  ParameterArena* fresh = make_arena();
   fresh->retain();
   for (int i = 0; i < count_; ++i) {
     if (!table_[i].parameter) continue;
@@ -280,6 +295,21 @@ TENON_INLINE void freeze(Executor& executor, const ParameterList& parameters, un
   for (int i = 0; i < parameters.entries(); ++i)
     frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
   executor.freeze(frozen.get(), version);
+}
+[[gnu::noinline]] TENON_INLINE long check_training_memory(const ParameterList& parameters, const long* state,
+                                                          long state_bytes) {
+  const long bytes = state_bytes + (parameters.arena() ? 0 : parameters.bytes());
+  if (memory_fits(bytes)) return state_bytes;
+  MemoryOwners owners;
+  const Entry* const table = parameters.table();
+  owners.add_parameters(table, parameters.entries());
+  for (int e = parameters.entries(), end = 0; e-- > 0;) {
+    if (!state[e]) continue;
+    const double its = double((end ? state[end] : state_bytes) - state[e]);
+    if (end = e; owners.wants(its, &state[e]))
+      owners.add(its, &state[e], text("optimizer state of ", parameter_name(table, e)));
+  }
+  refuse_memory(double(bytes), "the parameters of a network and the state of its optimizer", owners.sentence());
 }
 }  // namespace detail
 #endif  // TENON_DEFINES

@@ -27,7 +27,9 @@ class OptimizerStep {
   OptimizerStep(Net& net, Optimizer optimizer)
       : net_(&net),
         optimizer_(std::move(optimizer)),
-        state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed),
+        state_(detail::check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
+                                             StateLayout<Net, Optimizer>::table.bytes),
+               get_context().seed),
         rules_(optimizer_, Structure<Net>::table.entry, Structure<Net>::count) {
     check_exact_rounding();
     detail::fill_state<Net>(state_, optimizer_);

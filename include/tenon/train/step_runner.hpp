@@ -11,6 +11,7 @@
 #include <tenon/train/labels.hpp>
 #include <tenon/train/loss_scale.hpp>
 #include <tenon/train/model_options.hpp>
+#include <tenon/train/refuse_batch.hpp>
 #include <tenon/train/step_outputs.hpp>
 #include <tenon/train/update_numbers.hpp>
 
@@ -148,7 +149,9 @@ class StepRunner {
       : net_(&net),
         mode_(mode),
         target_(get_context().target()),
-        state_(StateLayout<Net, Optimizer>::table.bytes, get_context().seed),
+        state_(check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
+                                     StateLayout<Net, Optimizer>::table.bytes),
+               get_context().seed),
         scale_(scale),
         rules_(make_rules(optimizer)) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
@@ -253,7 +256,7 @@ class StepRunner {
     if constexpr (by_operators)
       if (mode_here() == Mode::pynative) {
         bind();
-        pynative_predict(results, x...);
+        pynative_predict(results, n, x...);
       }
     if constexpr (options.graph)
       if (mode_here() == Mode::graph) {
@@ -317,8 +320,14 @@ class StepRunner {
       f(inner(row.template get<int(I)>())...);
     }(std::index_sequence_for<C...>());
   }
+  // An OutOfMemory of a step operator by operator says which batch would fit, where there is a plan.
+  template <class Graph>
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_by_operators(const OutOfMemory& error, long n) {
+    if constexpr (options.graph && Graph::ok) refuse_batch(error, program_here<Graph>(), values_of_step<Graph>(), n);
+    else throw;
+  }
   template <class... C, class List>
-  void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {
+  void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) try {
     const FlushDenormals flush;
     const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
     tape_.clear();
@@ -336,13 +345,16 @@ class StepRunner {
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
     run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
+  } catch (const OutOfMemory& error) {
+    tape_.clear();
+    refuse_by_operators<TrainGraph<C...>>(error, row.n);
   }
   template <class T, class S>
   Tensor<T, S> scaled_one(const Tensor<T, S>&) const {
     return Tensor<T, S>::full(static_cast<T>(state_.loss_scale()));
   }
   template <class... C, class List>
-  void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) {
+  void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) try {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random(), draws_of<EvalGraph<C...>>());
@@ -351,6 +363,8 @@ class StepRunner {
       if constexpr (std::is_same_v<Loss, NoLoss>) outputs.keep(prediction);
       else outputs.keep(loss_of<Loss>(prediction, x...), prediction);
     });
+  } catch (const OutOfMemory& error) {
+    refuse_by_operators<EvalGraph<C...>>(error, row.n);
   }
   template <class T, class S>
   static void copy_results(void* const*& results, const Tensor<T, S>& value) {
@@ -362,11 +376,13 @@ class StepRunner {
     spread([&](const auto&... v) { (copy_results(results, v), ...); }, values);
   }
   template <class... X>
-  void pynative_predict(void* const* results, const X&... x) const {
+  void pynative_predict(void* const* results, long n, const X&... x) const try {
     const FlushDenormals flush;
     const eager::NoGrad no_grad;
     const eager::RootScope root(*net_, false, state_.random(), draws_of<PredictGraph<X...>>());
     copy_results(results, predicted<Net, NoLoss, precision>(*net_, inner(x)...));
+  } catch (const OutOfMemory& error) {
+    refuse_by_operators<PredictGraph<X...>>(error, n);
   }
 
   Net* net_;

@@ -31,10 +31,9 @@ TEST_CASE("more than a process can address is OutOfMemory that says for what" * 
   AlignedBytes memory(8);
   std::byte* const at = memory.data();
   CHECK_THROWS_WITH_AS(memory = AlignedBytes(std::size_t{1} << 47, "the tensors of a file"),
-                       "Out of memory: 141 TB were asked for the tensors of a file. Take a smaller batch or network, "
-                       "or free memory first.",
+                       doctest::Contains("Out of memory: 141 TB were asked for the tensors of a file, "),
                        tenon::OutOfMemory);
   CHECK(memory.data() == at);
   CHECK_THROWS_WITH_AS(tenon::ParameterArena::make(0, 1L << 47),
-                       doctest::Contains("141 TB were asked for the parameters of a network."), tenon::OutOfMemory);
+                       doctest::Contains("141 TB were asked for the parameters of a network, "), tenon::OutOfMemory);
 }

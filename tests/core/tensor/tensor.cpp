@@ -156,11 +156,11 @@ TEST_CASE("what does not fit into memory is OutOfMemory that says how much and f
   using Rows = Tensor<float, Shape<dyn, 1024>>;
   if (!support::sanitized) {  // 2^47 bytes are beyond all that a process can address
     CHECK_THROWS_WITH_AS(Rows::empty(1L << 35),
-                         "Out of memory: 141 TB were asked for a tensor float32 [n,1024] of batch size 34359738368. "
-                         "Take a smaller batch or network, or free memory first.",
+                         doctest::Contains("Out of memory: 141 TB were asked for a tensor float32 [n,1024] of batch "
+                                           "size 34359738368, "),
                          OutOfMemory);
     CHECK_THROWS_WITH_AS((Tensor<std::int8_t, Shape<32768, 65536, 65536>>::empty()),
-                         doctest::Contains("141 TB were asked for a tensor int8 [32768,65536,65536]."), OutOfMemory);
+                         doctest::Contains("141 TB were asked for a tensor int8 [32768,65536,65536], "), OutOfMemory);
   }
   CHECK_THROWS_WITH_AS(Rows::empty(std::numeric_limits<long>::max()),
                        doctest::Contains("37779 EB were asked for a tensor float32 [n,1024] of batch size 92233720"),

@@ -122,7 +122,7 @@ namespace detail {
 [[gnu::noinline]] TENON_INLINE std::byte* aligned_memory(std::size_t bytes, const char* what) try {
   return static_cast<std::byte*>(::operator new(bytes ? bytes : 1, std::align_val_t(alignment)));
 } catch (const std::bad_alloc&) {
-  throw_out_of_memory(double(bytes), what);
+  refuse_memory(double(bytes), what);
 }
 [[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what) try {
   return new_block(0, bytes ? bytes : 1);

@@ -6,6 +6,10 @@
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/machine_memory.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#endif
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -16,13 +20,23 @@ std::atomic<long>& memory_limit();
 /// What is in use, blocks that threads keep for their next tensors among it.
 std::atomic<long>& memory_in_use();
 
-/// Counts a block that is about to be made; throws std::bad_alloc if the limit has no room for it.
+/// Counts a block that is about to be made; throws std::bad_alloc if the limit, or what the machine has left, has no
+/// room for it: a system may promise memory that it does not have, and end the process that touches it. The machine is
+/// asked for large blocks, and each time that much more is in use.
 void count_memory(std::size_t bytes);
 /// The same for one that is gone.
 inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(bytes), std::memory_order_relaxed); }
 
-/// Throws OutOfMemory for `bytes` that could not be had: it names the limit if that is the reason.
-[[noreturn, gnu::cold]] void refuse_memory(double bytes, std::string_view what);
+/// Whether count_memory() would take so many. The machine is asked about as rarely.
+bool memory_fits(long bytes);
+/// Room for one block more, in bytes.
+[[gnu::cold]] double free_memory();
+
+/// Throws OutOfMemory for `bytes` that could not be had: how many were asked for, how many are free, why not more, and
+/// how many the peak would be. `details`: sentences about what else is known, "" or with a blank in front.
+[[noreturn, gnu::cold]] void refuse_memory(double bytes, std::string_view what, std::string_view details = {});
+/// The same error again, with more details.
+[[noreturn, gnu::cold]] void refuse_memory(const OutOfMemory& error, std::string_view details);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_limit() {
@@ -33,19 +47,57 @@ inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(b
   static constinit std::atomic<long> bytes{0};
   return bytes;
 }
+/// Less than this is in use by a program that never asks the machine.
+inline constexpr long little_memory = 64 << 20;
+/// What may be in use before the machine is asked again.
+TENON_INLINE std::atomic<long>& memory_known_to_be_there() {
+  static constinit std::atomic<long> bytes{little_memory};
+  return bytes;
+}
+/// Asks the machine whether there are so many bytes, after which `total` would be in use.
+[[gnu::cold, gnu::noinline]] TENON_INLINE bool machine_has(long bytes, long total) {
+  const double left = machine_memory().bytes - double(bytes);
+  // An eighth of what is left then: the fewer there are, the more often it is asked.
+  if (left >= 0) memory_known_to_be_there() = total + long(std::min(left / 8, 0x1p60));
+  return left >= 0;
+}
+TENON_INLINE bool has_memory(long bytes, long total) {
+  return total <= memory_limit() &&
+         ((total <= memory_known_to_be_there() && bytes < little_memory) || machine_has(bytes, total));
+}
+[[gnu::noinline]] TENON_INLINE bool memory_fits(long bytes) {
+  return has_memory(bytes, memory_in_use().load(std::memory_order_relaxed) + bytes);
+}
 [[gnu::noinline]] TENON_INLINE void count_memory(std::size_t bytes) {
-  if (memory_in_use().fetch_add(long(bytes), std::memory_order_relaxed) + long(bytes) <= memory_limit()) return;
+  if (has_memory(long(bytes), memory_in_use().fetch_add(long(bytes), std::memory_order_relaxed) + long(bytes))) return;
   uncount_memory(bytes);
   throw std::bad_alloc();
 }
-[[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what) {
-  const long limit = memory_limit(), used = memory_in_use();
-  constexpr double most_waste = 1.25;  // blocks are up to a quarter larger than what is asked for
-  if (double(used) + bytes * most_waste <= double(limit)) throw_out_of_memory(bytes, what);
-  throw_error<OutOfMemory>("Out of memory: ", memory_text(bytes), " were asked for ", what, ", ",
-                           memory_text(double(used)), " are in use, and max_device_memory allows ",
-                           memory_text(double(limit)),
-                           ". Take a smaller batch or network, free memory first, or raise max_device_memory.");
+[[gnu::noinline]] TENON_INLINE double free_memory() {
+  return std::max(0.0, std::min(double(memory_limit()) - double(memory_in_use()), machine_memory().bytes));
+}
+[[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what, std::string_view details) {
+  const double limit = double(memory_limit()), used = double(memory_in_use());
+  const MachineMemory machine = machine_memory();
+  const bool limited = limit - used <= machine.bytes && limit < double(no_memory_limit);
+  const double left = std::max(0.0, limited ? limit - used : machine.bytes);
+  std::string message = text("Out of memory: ", memory_text(bytes), " were asked for ", what);
+  if (left < 0x1p60) message += text(", ", memory_text(left), " are free (");
+  else message += " (";
+  if (limited) message += text("max_device_memory allows ", memory_text(limit), ", ");
+  else if (bytes <= left) message += "the system did not give them, ";
+  else
+    message += machine.of_group ? "all that its control group leaves to this process, " : "all that this machine has, ";
+  message += text(memory_text(used), " are in use), and the peak would be ", memory_text(used + bytes), ".", details);
+  const std::size_t end = message.size();
+  message += text(" Take a smaller batch or network, ",
+                  limited ? "free memory first, or raise max_device_memory." : "or free memory first.");
+  throw OutOfMemory(message, end);
+}
+[[gnu::noinline]] TENON_INLINE void refuse_memory(const OutOfMemory& error, std::string_view details) {
+  std::string message = error.what();
+  const std::size_t at = std::min(error.details_end, message.size());
+  throw OutOfMemory(message.insert(at, details), at + details.size());
 }
 #endif  // TENON_DEFINES
 

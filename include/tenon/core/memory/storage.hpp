@@ -27,6 +27,8 @@ class Storage {
   /// The class of sizes to which a number of bytes belongs: known beforehand, it saves a call a few steps.
   enum class SizeClass : int {};
   static constexpr SizeClass class_of(std::size_t bytes) { return SizeClass{size_class(bytes)}; }
+  /// Bytes of a block of that class: up to a quarter more.
+  static std::size_t bytes_of(SizeClass c) { return class_bytes(int(c)); }
   explicit Storage(SizeClass c) : block_(take(int(c))), data_(begin_of(block_)) {}
   /// Makes a block, of one that has none: without the moves of an assignment.
   void make(SizeClass c) {
@@ -94,6 +96,8 @@ class Storage {
       rows = std::exchange(converted.block_, nullptr);
     return begin_of(rows);
   }
+  /// Gives the system the blocks that this thread keeps for its next tensors.
+  static void give_back_kept() { empty_shelves(); }
   bool unique() const { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
 
  private:
@@ -150,8 +154,7 @@ class Storage {
   static void free(Block* block) {
     detail::delete_block(reinterpret_cast<std::byte*>(block), sizeof(Block), class_bytes(block->size_class));
   }
-  // Gives back what this thread keeps for its next tensors.
-  static void empty_shelves();
+  [[gnu::cold]] static void empty_shelves();
   // Not inlined: a program has a destructor at every other line.
   static void release(Block* block) noexcept;
   static void give(Block* block);
@@ -181,7 +184,7 @@ TENON_INLINE bool Storage::remove_reference(Block& b) {
     return b.references.store(1, std::memory_order_relaxed), true;
   return false;
 }
-[[gnu::noinline, gnu::cold]] TENON_INLINE void Storage::empty_shelves() {
+[[gnu::noinline]] TENON_INLINE void Storage::empty_shelves() {
   for (Shelf& shelf : shelves_)
     while (shelf.first) free(std::exchange(shelf.first, shelf.first->next));
 }

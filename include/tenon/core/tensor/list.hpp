@@ -59,8 +59,10 @@ TENON_INLINE std::string type_text(const TensorType& type) {
                           ", it must not be negative.");
 }
 [[gnu::noinline]] TENON_INLINE void throw_no_memory(const TensorType& type, long n) {
-  refuse_memory(double(type.bytes(1)) * double(type.batched() ? n : 1),
-                text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
+  double bytes = double(type.bytes(1)) * double(type.batched() ? n : 1);
+  if (bytes <= free_memory() && bytes < double(Storage::max_bytes))  // it is the rest of its block that does not fit
+    bytes = double(Storage::bytes_of(Storage::class_of(std::size_t(bytes))));
+  refuse_memory(bytes, text("a tensor ", type_text(type), type.batched() ? text(" of batch size ", n) : std::string()));
 }
 [[gnu::noinline]] TENON_INLINE void check_large_batch(const TensorType& type, long n) {
   if (type.batched() && double(type.bytes(1)) * double(n) > double(Storage::max_bytes)) throw_no_memory(type, n);

@@ -10,6 +10,7 @@
 #include <tenon/graph/active.hpp>
 #include <tenon/graph/execute/kept.hpp>
 #include <tenon/graph/execute/launch_there.hpp>
+#include <tenon/graph/execute/refuse_scratch.hpp>
 #include <tenon/graph/execute/tile_sums.hpp>
 #include <tenon/graph/indices.hpp>
 #include <tenon/graph/observe/graph_observer.hpp>
@@ -150,7 +151,6 @@ class Executor {
            (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
   }
   [[gnu::cold]] void reserve(long n, int threads);
-  [[noreturn, gnu::cold]] static void throw_no_scratch(double bytes, long n);
   [[gnu::cold]] void resolve(long n, int threads);
   // Makes what is kept, if it is time for it, and tells the instructions.
   [[gnu::cold]] void keep();
@@ -221,21 +221,20 @@ class Executor {
                         detail::home(r.arguments.buffer[range.operand + 1]), n_);
 }
 TENON_INLINE void Executor::reserve(long n, int threads) {
-  const double about = program_->many_bytes(n, threads);
-  if (about > double(Storage::max_bytes)) throw_no_scratch(about, n);
+  if (program_->many_bytes(n, threads) > double(Storage::max_bytes)) detail::refuse_scratch(*program_, n, threads);
   const long needed = program_->bytes(n, threads);
-  if (needed > capacity_ || !scratch_.address()) try {
+  for (bool again = true; needed > capacity_ || !scratch_.address(); again = false) try {
       scratch_ = TargetBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
       capacity_ = needed;
     } catch (const OutOfMemory&) {
-      throw_no_scratch(double(needed), n);
+      if (!again) detail::refuse_scratch(*program_, n, threads);
+      scratch_ = {};  // of a smaller batch
+      capacity_ = 0;
+      Storage::give_back_kept();
     }
   base_[int(Region::sample)] = scratch_.address() + program_->floor;
   base_[int(Region::fixed)] = scratch_.address();
   base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
-}
-[[gnu::noinline]] TENON_INLINE void Executor::throw_no_scratch(double bytes, long n) {
-  detail::refuse_memory(bytes, text("the values between the operators of a graph for a batch of ", n));
 }
 [[gnu::noinline]] TENON_INLINE void Executor::resolve(long n, int threads) {
   n_ = -1;

@@ -6,7 +6,7 @@
 #include <tenon/core/context.hpp>
 #include <tenon/graph/node.hpp>
 #include <tenon/graph/structure.hpp>
-#if TENON_DEFINES
+#if TENON_DEFINES && defined(TENON_OBSERVE)
 #include <mutex>
 #include <unordered_map>
 #endif
@@ -57,7 +57,7 @@ constexpr StepPart part_of(const Entry* entries, int scope, const Origin& origin
   return entries && entries[scope].parameter ? StepPart::optimizer : StepPart::forward;
 }
 
-#if TENON_DEFINES
+#if TENON_DEFINES && defined(TENON_OBSERVE)
 /// A text that lives as long as the program, the same one for equal contents.
 TENON_INLINE std::string_view interned(std::string text) {
   static std::mutex mutex;

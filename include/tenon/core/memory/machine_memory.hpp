@@ -1,0 +1,137 @@
+// How much memory the machine, and the control group of the process, still have.
+#pragma once
+#include <atomic>
+
+#include <tenon/core/config.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#endif
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// The folder of proc/ and sys/: "/", but for tests.
+std::atomic<const char*>& system_root();
+
+/// Bytes that the process can touch before the system ends a process for it.
+struct MachineMemory {
+  double bytes;
+  bool of_group;  // it is the control group that has no more, as in a container
+};
+/// Read from the system: some 50 us. What it does not say is no limit: then bytes is infinite. What files occupy in
+/// memory, and swap space, count as free.
+[[gnu::cold]] MachineMemory machine_memory();
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE std::atomic<const char*>& system_root() {
+  static constinit std::atomic<const char*> root{"/"};
+  return root;
+}
+
+// C strings: a compiler takes less time for them.
+using SystemText = char[1 << 13];
+
+/// The begin of a file of the system, which is that of the texts in a row; "" if there is none.
+[[gnu::cold, gnu::noinline]] TENON_INLINE void read_system(SystemText& text, const char* mount, const char* group,
+                                                           const char* name) {
+  std::snprintf(text, sizeof text, "%s%s%s%s", system_root().load(), mount, group, name);
+  std::FILE* const file = std::fopen(text, "rb");
+  text[file ? std::fread(text, 1, sizeof text - 1, file) : 0] = 0;
+  if (file) std::fclose(file);
+}
+/// The number at `at`, or behind a word at the begin of a line; infinite if there is none.
+[[gnu::cold, gnu::noinline]] TENON_INLINE double number_at(const char* at) {
+  char* end = nullptr;
+  const double number = at ? std::strtod(at, &end) : 0;
+  return end == at ? std::numeric_limits<double>::infinity() : number;
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE double number_behind(const char* word, const char* text) {
+  const std::size_t length = std::strlen(word);
+  for (const char* line = text; line; line = std::strchr(line, '\n'), line += line != nullptr)
+    if (std::strncmp(line, word, length) == 0) return number_at(line + length);
+  return std::numeric_limits<double>::infinity();
+}
+
+/// The files of one version of control groups.
+struct GroupFiles {
+  const char *limit, *usage, *swap_limit, *swap_usage, *cached[3];
+  bool swap_with_memory;  // the limit of swap space is one of both together
+};
+inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
+                                           "/memory.usage_in_bytes",
+                                           "/memory.memsw.limit_in_bytes",
+                                           "/memory.memsw.usage_in_bytes",
+                                           {"total_inactive_file ", "total_active_file ", "-"},
+                                           true},
+                                          {"/memory.max",
+                                           "/memory.current",
+                                           "/memory.swap.max",
+                                           "/memory.swap.current",
+                                           {"inactive_file ", "active_file ", "slab_reclaimable "},
+                                           false}};
+
+/// What one control group still allows, with so much swap space.
+[[gnu::cold, gnu::noinline]] TENON_INLINE double group_memory(const char* mount, const char* group,
+                                                              const GroupFiles& files, double swap) {
+  SystemText text;
+  const auto number = [&](const char* name) {
+    read_system(text, mount, group, name);
+    return number_at(text);
+  };
+  const double limit = number(files.limit), no_limit = std::numeric_limits<double>::infinity();
+  if (!(limit < 0x1p60)) return no_limit;  // version 1 says 2^63, version 2 "max"
+  const double usage = number(files.usage);
+  double room = usage < no_limit ? std::max(0.0, limit - usage) : limit;
+  const double swap_room = number(files.swap_limit), swap_used = number(files.swap_usage);
+  if (swap_used < no_limit)
+    swap = std::min(swap, std::max(0.0, swap_room - swap_used - (files.swap_with_memory ? room : 0)));
+  read_system(text, mount, group, "/memory.stat");
+  for (const char* const name : files.cached)
+    if (const double cached = number_behind(name, text); cached < no_limit) room += cached;
+  return std::min(room, limit) + swap;
+}
+/// The control group of the process, "" if it is the first one or not known. `controllers`: what stands in its line of
+/// /proc/self/cgroup, which is "4:memory:/path", and "0::/path" in version 2.
+[[gnu::cold, gnu::noinline]] TENON_INLINE void find_group(SystemText& text, const char* controllers) {
+  read_system(text, "proc/self/cgroup", "", "");
+  for (char* line = text; line; line = std::strchr(line, '\n'), line += line != nullptr) {
+    const char* const found = std::strstr(line, controllers);
+    char* const path = std::strchr(line, '/');
+    if (!found || !path || found > path) continue;
+    char* const end = std::strchr(path, '\n');
+    if (end) *end = 0;
+    // outside of what a container sees
+    if (std::strstr(path, "/..")) break;
+    std::memmove(text, path, std::strlen(path) + 1);
+    return;
+  }
+  text[0] = 0;
+}
+
+[[gnu::noinline]] TENON_INLINE MachineMemory machine_memory() {
+  SystemText text;
+  read_system(text, "proc/meminfo", "", "");
+  double swap = number_behind("SwapFree:", text) * 1024;
+  if (!(swap < 0x1p60)) swap = 0;
+  MachineMemory least{number_behind("MemAvailable:", text) * 1024 + swap, false};
+  constexpr const char* mounts[]{"sys/fs/cgroup/memory", "sys/fs/cgroup", "sys/fs/cgroup/unified"};
+  for (const char* const mount : mounts) {
+    const bool version_2 = mount != mounts[0];
+    // From its own group up to the first one, which bounds all below it. In a container the path may be one outside,
+    // and only the first one is there.
+    find_group(text, version_2 ? "0::" : "memory");
+    for (char* end = text;; *end = 0) {
+      const double room = group_memory(mount, text, group_files[version_2], swap);
+      if (room < least.bytes) least = {room, true};
+      end = std::strrchr(text, '/');
+      if (!end) break;
+    }
+  }
+  return least;
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::detail
