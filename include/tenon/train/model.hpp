@@ -111,6 +111,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_run("Model.train", epochs, data.size());
+      detail::show_data(data, callbacks...);
       auto rows = data.open();
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
@@ -152,6 +153,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_size("Model.eval", data.size());
+      detail::show_data(data, callbacks...);
       auto rows = data.open();
       rows.start(0);
       run_evaluation<typename Data::columns>(
@@ -189,6 +191,7 @@ class Model {
     } else {
       detail::check_run("Model.fit", epochs, data.size());
       detail::check_size("Model.fit", valid.size());
+      detail::show_data(data, callbacks...);
       auto rows = data.open();
       auto valid_rows = valid.open();
       EvalResult result;
@@ -297,6 +300,7 @@ class Model {
     runner_.bind();
     Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
     run.in_fit = bool(evaluate), run.epoch_num = epochs;
+    run.program = runner_.train_program(Columns{});
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     const detail::Running running(progress_, list);
     run.cur_step_num = progress_.run_steps, run.resumed_loss = progress_.loss;

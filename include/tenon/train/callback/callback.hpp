@@ -59,6 +59,15 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
+/// Tells the callbacks that have a method take_data(const auto& data) of the data set, before a run begins.
+template <class Data, class... C>
+void show_data([[maybe_unused]] const Data& data, [[maybe_unused]] C&... callbacks) {
+  const auto show = [&](auto& c) {
+    if constexpr (requires { c.take_data(data); }) c.take_data(data);
+  };
+  (show(callbacks), ...);
+}
+
 template <class C, class Run>
 constexpr bool may_keep_state() {
   if constexpr (CallbackRange<C, Run>) return KeepsState<typename C::value_type>;
