@@ -43,8 +43,8 @@ function(tenon_find_component name scope)
     endif()
     if(NOT TARGET protozero::protozero AND NOT TENON_PROTOZERO_INCLUDE)
       string(CONCAT missing "tenon's component `protozero` needs protozero, which is not found here: install it (on "
-        "Debian: apt-get install libprotozero-dev), or leave the component out and do without MindSpore's .ckpt files and "
-        "summaries.")
+        "Debian: apt-get install libprotozero-dev), or leave the component out and do without MindSpore's .ckpt files "
+        "and summaries.")
     elseif(NOT TARGET tenon::protozero)
       add_library(tenon::protozero INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::protozero INTERFACE tenon::tenon "$<TARGET_NAME_IF_EXISTS:protozero::protozero>")

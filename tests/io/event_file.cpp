@@ -177,7 +177,7 @@ TEST_CASE("event files: hostile ones are refused with a sentence, and little mem
       {with_value(tag + field(8, varint(1, 0) + varint(2, 99))), "the element type 99"},
       {with_value(tag + field(9, field(1, ""))), "a bucket of a histogram has no border"},
       {with_value(tag + field(9, "\x0a\xff\xff\xff\xff\x0f")), "a field announces 4294967295 bytes, 0 are left"},
-      {with_value(tag + "\x4b"), "there is a group"},
+      {with_value(tag + "\x4b"), "no field of a protobuf message"},
       {with_value(tag + "\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "no field of a protobuf message"},
       {with_value(tag + "\x1d\x01"), "ends behind the end"},
   };

@@ -1,4 +1,4 @@
-// SummaryRecord: plugins, names and modes of files, filters, sizes; a disk that is full, a folder that is gone; threads.
+// SummaryRecord: plugins, names and modes of files, filters, sizes; a full disk, a folder that is gone; threads.
 // link: protozero png
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../dataset/support.hpp"

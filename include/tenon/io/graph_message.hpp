@@ -17,17 +17,23 @@ namespace tenon::inline TENON_ABI::io {
 // TensorFlow: GraphDef { repeated NodeDef node = 1; } NodeDef { name = 1; op = 2; repeated input = 3; map attr = 5; }
 
 namespace detail {
+/// repeated { size = 1; } of a number that the format has. Also the empty one is written: that is a shape, too.
+inline std::string shape_message(const EventGraph::Value& value, unsigned number) {
+  std::string message;
+  protozero::pbf_writer shape(message);
+  for (const std::int64_t extent : value.shape) {
+    protozero::pbf_writer dimension(shape, number);
+    dimension.add_int64(1, extent);
+  }
+  return message;
+}
 inline void add_mindspore_type(protozero::pbf_writer& message, unsigned number, const EventGraph::Value& value) {
   constexpr int tensor_type = 14;
   protozero::pbf_writer type(message, number);
   type.add_enum(1, tensor_type);
   protozero::pbf_writer tensor(type, 2);
   tensor.add_enum(1, mindspore_dtype(value.dtype));
-  protozero::pbf_writer shape(tensor, 2);
-  for (const std::int64_t extent : value.shape) {
-    protozero::pbf_writer dimension(shape, 1);
-    dimension.add_int64(1, extent);
-  }
+  tensor.add_message(2, shape_message(value, 1));
 }
 inline void add_mindspore_node(protozero::pbf_writer& graph, const EventGraph::Node& node) {
   constexpr int data_edge = 0;
@@ -56,11 +62,7 @@ inline void add_tensorboard_node(protozero::pbf_writer& graph, const std::string
   entry.add_string(1, "_output_shapes");
   protozero::pbf_writer value(entry, 2);
   protozero::pbf_writer list(value, 1);
-  protozero::pbf_writer shape(list, 7);
-  for (const std::int64_t extent : output.shape) {
-    protozero::pbf_writer dimension(shape, 2);
-    dimension.add_int64(1, extent);
-  }
+  list.add_message(7, shape_message(output, 2));
 }
 }  // namespace detail
 

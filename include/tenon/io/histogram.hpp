@@ -134,8 +134,8 @@ inline Histogram histogram_of(const AnyTensor& t) {
   return h;
 }
 
-/// TensorBoard's histogram: the limits grow by a tenth, from 1e-12 to 1e20, on both sides of zero. Empty buckets at both
-/// ends are left out, but for one in front.
+/// TensorBoard's histogram: the limits grow by a tenth, from 1e-12 to 1e20, on both sides of zero. Empty buckets at
+/// both ends are left out, but for one in front.
 ///
 /// t           any shape and dtype, on the CPU
 /// source      the histograms of TensorFlow and of PyTorch's SummaryWriter, which refuse elements that are not finite

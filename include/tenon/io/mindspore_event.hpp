@@ -13,7 +13,8 @@ namespace tenon::inline TENON_ABI::io {
 
 // Event { wall_time = 1; step = 2; oneof { version = 3; GraphProto graph_def = 4; Summary summary = 5; } }
 // Summary { repeated Value value = 1; }
-// Value { tag = 1; oneof { float scalar_value = 3; Image image = 4; TensorProto tensor = 8; Histogram histogram = 9; } }
+// Value { tag = 1;
+//         oneof { float scalar_value = 3; Image image = 4; TensorProto tensor = 8; Histogram histogram = 9; } }
 // Histogram { repeated Bucket { left = 1; width = 2; count = 3; } buckets = 1; nan_count = 2; pos_inf_count = 3;
 //             neg_inf_count = 4; max = 5; min = 6; sum = 7; count = 8; }
 // TensorProto { repeated int64 dims = 1; DataType data_type = 2; repeated float float_data = 3; }

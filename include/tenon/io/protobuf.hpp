@@ -101,7 +101,7 @@ class Message {
         field.content = {view.data(), view.size()};
         return;
       }
-      default: throw BadMessage{"there is a group, which no newer writer makes", field.at};
+      default: throw BadMessage{"there is no field of a protobuf message", field.at};
     }
   }
   /// protozero takes the lower 32 bits of a length.

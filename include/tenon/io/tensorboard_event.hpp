@@ -168,7 +168,7 @@ inline void add_tensorboard_shape(protozero::pbf_writer& tensor, const std::vect
   protozero::pbf_writer message(tensor, 2);
   for (const std::int64_t extent : shape) {
     protozero::pbf_writer axis(message, 2);
-    if (extent != 0) axis.add_int64(1, extent);
+    axis.add_int64(1, extent);
   }
 }
 inline void add_plugin(protozero::pbf_writer& value, std::string_view name) {

@@ -51,12 +51,13 @@ struct SummaryRecordConfig {
 ///             with _lineage instead of the suffix; mode 0600, 0400 when closed. TensorBoard:
 ///             <file_prefix>.out.tfevents.<seconds>.<host>.<process>.<number><file_suffix>, in which lineage is text.
 ///             They are made by the first record; a second of another run is left to it
-/// trouble     a full disk, a folder that is gone, or max_file_size: one warning, and no more records (io/event_writer.hpp)
+/// trouble     a full disk, a folder that is gone, or max_file_size: one warning, and no more records
+///             (io/event_writer.hpp)
 /// throws      ValueError for a prefix or suffix with other characters than letters, digits, '_', '-', '.';
 ///             RuntimeError if the folder cannot be made
 /// source      MindSpore SummaryRecord of 2.10. There only one may exist at a time; here the last one made that is open
-///             gets what summary operators see. Values of one tag in one step: the last one stays, which 2.10 says, too.
-///             Several threads may add values and record
+///             gets what summary operators see. Of several values of one tag in one step the last one stays, as 2.10
+///             says. Several threads may add values and record
 class SummaryRecord {
  public:
   explicit SummaryRecord(const std::string& log_dir, const SummaryRecordConfig& config = {});
