@@ -108,15 +108,15 @@ events = list(messages("mindspore/events*_MS", summary_pb2.Event))
 assert events[0].version == "MindSpore.Event:1"
 graph = next(event.graph_def for event in events if event.HasField("graph_def"))
 assert any(node.full_name.startswith("Default/network-Net/conv-Conv2d/") for node in graph.node)
-known = {node.name for node in graph.node} | {one.name for one in graph.parameters} | {one.key for one in graph.const_vals}
+known = {one.name for one in graph.node} | {one.name for one in graph.parameters} | {one.key for one in graph.const_vals}
 assert all(input.name in known for node in graph.node for input in node.input)
-losses = [(event.step, value.scalar_value) for event in events for value in event.summary.value if value.tag == "loss/auto"]
-assert [step for step, _ in losses] == [1, 2, 4, 6, 8], losses
-weights = [value.histogram for event in events for value in event.summary.value if value.tag == "conv.weight/auto"]
+values = [(event.step, value) for event in events for value in event.summary.value]
+assert [step for step, value in values if value.tag == "loss/auto"] == [1, 2, 4, 6, 8], values
+weights = [value.histogram for _, value in values if value.tag == "conv.weight/auto"]
 assert all(h.count == 108 == sum(bucket.count for bucket in h.buckets) and len(h.buckets) == 11 for h in weights)
 lineage = list(messages("mindspore/events*_lineage", lineage_pb2.LineageEvent))
 kinds = [one.WhichOneof("what") for one in lineage]
-assert kinds == ["dataset_graph", "user_defined_info", "evaluation_lineage", "evaluation_lineage", "train_lineage"], kinds
+assert kinds == ["dataset_graph", "user_defined_info"] + 2 * ["evaluation_lineage"] + ["train_lineage"], kinds
 training = lineage[-1].train_lineage
 assert training.hyper_parameters.optimizer == "Momentum" and training.train_dataset.train_dataset_size == 20, training
 assert lineage[0].dataset_graph.parameter.mapInt["batch_size"] == 5
