@@ -9,7 +9,6 @@
 #include <string>
 
 #include <tenon/core/context.hpp>
-#include <tenon/core/log.hpp>
 #include <tenon/core/tensor/print.hpp>
 #endif
 
@@ -109,21 +108,10 @@ constexpr void print(const X& first, const V&... more) {
 }
 
 #if TENON_DEFINES
-namespace detail {
-/// True if the values went to the context's file.
-[[gnu::noinline, gnu::cold]] inline bool printed_to_file(std::span<const TextOrTensor> values) {
-  const std::string path = get_context().print_file_path;
-  if (path.empty()) return false;
-  if (PrintSink* const sink = print_sink.load(std::memory_order_acquire)) return sink(values);
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true))
-    logging::warning("print_file_path is '", path, "', but this program does not include ",
-                     "<tenon/debug/print_file.hpp>: what it prints goes to the screen.");
-  return false;
-}
-}  // namespace detail
 [[gnu::noinline, gnu::cold]] TENON_INLINE void Print::tell(std::span<const TextOrTensor> values) {
-  if (detail::printed_to_file(values)) return;
+  // without a sink set_context has said that the path does nothing
+  if (PrintSink* const sink = print_sink.load(std::memory_order_acquire))
+    if (!get_context().print_file_path.empty() && sink(values)) return;
   std::string lines;
   for (const TextOrTensor& value : values) {
     if (value.is_tensor) lines += to_string(value.tensor);
