@@ -1,0 +1,110 @@
+// The fields of protobuf messages from a file that nobody vouches for. Needs protozero.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#if __has_include(<protozero/pbf_reader.hpp>)
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+#else
+#error "this part of Tenon needs protozero. On Debian: apt-get install libprotozero-dev"
+#endif
+
+#include <tenon/core/error.hpp>
+
+namespace tenon::inline TENON_ABI::io {
+
+/// A field of a message.
+struct ProtobufField {
+  unsigned number = 0;
+  bool has_bytes = false;
+  std::uint64_t whole = 0;  // of a number
+  std::string_view bytes{};
+  std::size_t place = 0;  // where it begins in the file, for messages
+};
+
+/// Walks through the fields of messages. Nothing is copied, and no length is believed before the bytes are there.
+class ProtobufFields {
+ public:
+  /// Throws an error that says why the bytes are no such file.
+  using Refuse = void(const std::string& path, const std::string& reason);
+
+  /// Path and bytes of the file outlive this object.
+  ProtobufFields(std::string_view file, const std::string& path, Refuse& refuse)
+      : file_(file), path_(path), refuse_(refuse) {}
+
+  static protozero::pbf_reader message(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+  /// Steps to the next field of a message; false at its end.
+  bool next(protozero::pbf_reader& message, ProtobufField& field) const {
+    field = {.place = static_cast<std::size_t>(message.data().data() - file_.data())};
+    try {
+      if (!message.next()) return false;
+      field.number = message.tag();
+      switch (message.wire_type()) {
+        case protozero::pbf_wire_type::varint: field.whole = message.get_uint64(); return true;
+        case protozero::pbf_wire_type::length_delimited: {
+          field.has_bytes = true;
+          check_length(message, field);
+          const protozero::data_view view = message.get_view();
+          field.bytes = {view.data(), view.size()};
+          return true;
+        }
+        default: message.skip(); return true;
+      }
+    } catch (const protozero::end_of_buffer_exception&) {
+      fail(field.place, "a field ends behind the end of what holds it; the file was cut off or damaged");
+    } catch (const protozero::exception& error) {
+      fail(field.place, "there is no field of a protobuf message (", error.what(), ")");
+    }
+  }
+  /// f(number) for the numbers of a repeated field: one per field, or, as newer writers may, all in one. `what` says for
+  /// an error which field it is.
+  template <class F, class... What>
+  void each_number(const ProtobufField& field, F f, const What&... what) const {
+    if (!field.has_bytes) return f(field.whole);
+    const char* at = field.bytes.data();
+    for (const char* const end = at + field.bytes.size(); at != end;) {
+      std::uint64_t number = 0;
+      try {
+        number = protozero::decode_varint(&at, end);
+      } catch (const protozero::exception& error) {
+        fail(field.place, what..., " is none (", error.what(), ")");
+      }
+      f(number);
+    }
+  }
+  std::string_view bytes_of(const ProtobufField& field, std::string_view what) const {
+    if (!field.has_bytes) fail(field.place, what, " is no field with bytes");
+    return field.bytes;
+  }
+  /// The same of a field that a message has at most once.
+  void take_once(std::string_view& into, const ProtobufField& field, std::string_view what) const {
+    if (into.data()) fail(field.place, what, " is there twice");
+    into = bytes_of(field, what);
+  }
+  template <class... Reason>
+  [[noreturn]] void fail(std::size_t place, const Reason&... reason) const {
+    refuse_(path_, text(reason..., ", at byte ", place));
+    __builtin_unreachable();
+  }
+
+ private:
+  /// protozero takes the lower 32 bits of a length.
+  void check_length(const protozero::pbf_reader& message, const ProtobufField& field) const {
+    const protozero::data_view rest = message.data();
+    const char* at = rest.data();
+    const char* const end = at + rest.size();
+    const std::uint64_t length = protozero::decode_varint(&at, end);
+    if (length > static_cast<std::uint64_t>(end - at))
+      fail(field.place, "a field announces ", length, " bytes, ", end - at, " are left");
+  }
+
+  std::string_view file_;
+  const std::string& path_;
+  Refuse& refuse_;
+};
+
+}  // namespace tenon::io
