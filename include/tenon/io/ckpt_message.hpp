@@ -47,7 +47,7 @@ class CkptParser {
   template <class F>
   void each(F f) const {
     ProtobufField field;
-    for (protozero::pbf_reader checkpoint = fields_.message(file_); fields_.next(checkpoint, field);)
+    for (Message checkpoint = fields_.message(file_); fields_.next(checkpoint, field);)
       if (field.number == 1) f(value(field));
   }
 
@@ -57,7 +57,7 @@ class CkptParser {
     result.place = outer.place;
     std::string_view tensor;
     ProtobufField field;
-    for (protozero::pbf_reader value = fields_.message(fields_.bytes_of(outer, "an entry"));
+    for (Message value = fields_.message(fields_.bytes_of(outer, "an entry"));
          fields_.next(value, field);) {
       if (field.number == 1) fields_.take_once(result.name, field, "the name of an entry");
       else if (field.number == 2) fields_.take_once(tensor, field, "the tensor of an entry");
@@ -67,7 +67,7 @@ class CkptParser {
     if (find_bad_utf8(result.name) != result.name.npos || result.name.find('\0') != result.name.npos)
       fields_.fail(outer.place, "the name ", printable(result.name), " is not UTF-8 without zero bytes");
     if (!tensor.data()) fields_.fail(outer.place, "entry ", printable(result.name), " has no tensor");
-    for (protozero::pbf_reader parts = fields_.message(tensor); fields_.next(parts, field);) {
+    for (Message parts = fields_.message(tensor); fields_.next(parts, field);) {
       if (field.number == 1)
         fields_.each_number(
             field, [&](std::uint64_t extent) { add_extent(result, extent, field.place); }, "the shape of entry ",

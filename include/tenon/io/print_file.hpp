@@ -72,7 +72,7 @@ class PrintParser {
   std::vector<TextOrTensor> values() const {
     std::vector<TextOrTensor> result;
     ProtobufField field;
-    for (protozero::pbf_reader print = fields_.message(file_); fields_.next(print, field);) {
+    for (Message print = fields_.message(file_); fields_.next(print, field);) {
       if (field.number != 1) fields_.fail(field.place, "a print has a field of the number ", field.number);
       result.push_back(value(field));
     }
@@ -84,7 +84,7 @@ class PrintParser {
     TextOrTensor result;
     ProtobufField field;
     bool any = false;
-    for (protozero::pbf_reader value = fields_.message(fields_.bytes_of(outer, "a value")); fields_.next(value, field);
+    for (Message value = fields_.message(fields_.bytes_of(outer, "a value")); fields_.next(value, field);
          any = true) {
       if (any || field.number < 1 || field.number > 2)
         fields_.fail(field.place, "a value is more or less than one text or one tensor");
@@ -101,7 +101,7 @@ class PrintParser {
     AnyTensor result;
     std::string_view type, content;
     ProtobufField field;
-    for (protozero::pbf_reader parts = fields_.message(bytes); fields_.next(parts, field);) {
+    for (Message parts = fields_.message(bytes); fields_.next(parts, field);) {
       if (field.number == 1)
         fields_.each_number(
             field, [&](std::uint64_t extent) { add_extent(result, extent, field.place); }, "a tensor's shape");

@@ -5,14 +5,7 @@
 #include <string>
 #include <string_view>
 
-#if __has_include(<protozero/pbf_reader.hpp>)
-#include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
-#else
-#error "this part of Tenon needs protozero. On Debian: apt-get install libprotozero-dev"
-#endif
-
-#include <tenon/core/error.hpp>
+#include <tenon/io/protobuf.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -35,30 +28,22 @@ class ProtobufFields {
   ProtobufFields(std::string_view file, const std::string& path, Refuse& refuse)
       : file_(file), path_(path), refuse_(refuse) {}
 
-  static protozero::pbf_reader message(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+  static Message message(std::string_view bytes) { return Message(bytes); }
 
   /// Steps to the next field of a message; false at its end.
-  bool next(protozero::pbf_reader& message, ProtobufField& field) const {
-    field = {.place = static_cast<std::size_t>(message.data().data() - file_.data())};
+  bool next(Message& message, ProtobufField& field) const {
+    MessageField found;
     try {
-      if (!message.next()) return false;
-      field.number = message.tag();
-      switch (message.wire_type()) {
-        case protozero::pbf_wire_type::varint: field.whole = message.get_uint64(); return true;
-        case protozero::pbf_wire_type::length_delimited: {
-          field.has_bytes = true;
-          check_length(message, field);
-          const protozero::data_view view = message.get_view();
-          field.bytes = {view.data(), view.size()};
-          return true;
-        }
-        default: message.skip(); return true;
-      }
-    } catch (const protozero::end_of_buffer_exception&) {
-      fail(field.place, "a field ends behind the end of what holds it; the file was cut off or damaged");
-    } catch (const protozero::exception& error) {
-      fail(field.place, "there is no field of a protobuf message (", error.what(), ")");
+      if (!message.next(found)) return false;
+    } catch (const BadMessage& bad) {
+      fail(place_of(bad.at), bad.reason);
     }
+    field = {.number = found.number,
+             .has_bytes = found.kind == MessageField::Kind::bytes,
+             .whole = found.whole,
+             .bytes = found.content,
+             .place = place_of(found.at)};
+    return true;
   }
   /// f(number) for the numbers of a repeated field: one per field, or, as newer writers may, all in one. `what` says for
   /// an error which field it is.
@@ -92,15 +77,7 @@ class ProtobufFields {
   }
 
  private:
-  /// protozero takes the lower 32 bits of a length.
-  void check_length(const protozero::pbf_reader& message, const ProtobufField& field) const {
-    const protozero::data_view rest = message.data();
-    const char* at = rest.data();
-    const char* const end = at + rest.size();
-    const std::uint64_t length = protozero::decode_varint(&at, end);
-    if (length > static_cast<std::uint64_t>(end - at))
-      fail(field.place, "a field announces ", length, " bytes, ", end - at, " are left");
-  }
+  std::size_t place_of(const char* at) const { return static_cast<std::size_t>(at - file_.data()); }
 
   std::string_view file_;
   const std::string& path_;

@@ -24,10 +24,15 @@
 #include <tenon/io/lineage_text.hpp>
 #include <tenon/io/mindspore_event.hpp>
 #include <tenon/io/tensorboard_event.hpp>
+#include <tenon/ops/summary_sink.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 using SummaryFormat = io::EventFormat;
+
+namespace detail {
+class OpenSummaryRecords;
+}
 
 struct SummaryRecordConfig {
   std::string file_prefix = "events";
@@ -63,7 +68,7 @@ class SummaryRecord {
   explicit SummaryRecord(const std::string& log_dir, const SummaryRecordConfig& config = {});
   SummaryRecord(const SummaryRecord&) = delete;
   SummaryRecord& operator=(const SummaryRecord&) = delete;
-  ~SummaryRecord() { close(); }
+  ~SummaryRecord();
 
   /// Keeps a value for the next record(). A copy is made. Throws ValueError for a plugin that there is not, an empty
   /// name, or a tensor that is none for this plugin; TypeError for a value of another plugin; RuntimeError for an image
@@ -90,7 +95,9 @@ class SummaryRecord {
 
   /// "train" or "eval"; in the latter values of summary operators are not recorded. Throws ValueError for others.
   void set_mode(std::string_view mode);
-  bool takes_operators() const { return mode_is_train_ && !closed_; }
+  /// Whether what summary operators see is taken, in mode "train": a program that records few steps says false in front
+  /// of the others, and saves the copies.
+  void take_operators(bool wanted) { wants_operators_ = wanted; }
 
   /// The path of the file of values, where it is or will be.
   std::string log_dir() const;
@@ -103,6 +110,12 @@ class SummaryRecord {
     std::size_t group = 0;  // the place of the first one of its plugin
   };
   using Filter = std::function<bool(std::string_view)>;
+  // The last value that a summary operator has seen under a name: a copy.
+  struct Seen {
+    std::string plugin, name;
+    AnyTensor tensor;
+    std::vector<std::byte> bytes;
+  };
 
   // Throws unless the plugin is `asked`, the one for such a value.
   static void check_plugin(std::string_view plugin, std::string_view asked);
@@ -118,12 +131,17 @@ class SummaryRecord {
     else add(plugin, {std::string(name.empty() ? plugin : name), io::lineage_text(lineage)});
   }
   bool write(const io::Event& event);
+  friend class detail::OpenSummaryRecords;
+  bool takes_operators() const { return mode_is_train_ && wants_operators_ && !closed_; }
+  void see(std::string_view plugin, std::string_view name, const AnyTensor& value);
+  void add_seen();
 
   SummaryFormat format_;
   mutable std::mutex mutex_;
   std::vector<Pending> pending_;
+  std::vector<Seen> seen_;
   io::EventWriter values_, lineage_;
-  std::atomic<bool> mode_is_train_{true}, closed_{false};
+  std::atomic<bool> mode_is_train_{true}, wants_operators_{true}, closed_{false};
 };
 
 namespace detail {
@@ -159,6 +177,35 @@ inline io::EventWriterConfig summary_writer(const SummaryRecordConfig& config) {
   else result.mode = 0666;
   return result;
 }
+/// The records of the program that are open. The last one gets what summary operators see.
+class OpenSummaryRecords {
+ public:
+  static OpenSummaryRecords& of_program() {
+    static auto* const records = new OpenSummaryRecords;  // records may outlive statics
+    return *records;
+  }
+  void add(SummaryRecord* record) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(record);
+    ops::summary_sink.store(&see, std::memory_order_release);
+  }
+  void remove(SummaryRecord* record) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(std::remove(all_.begin(), all_.end(), record), all_.end());
+    if (all_.empty()) ops::summary_sink.store(nullptr, std::memory_order_release);
+  }
+
+ private:
+  static void see(std::string_view plugin, std::string_view name, const AnyTensor& value) {
+    OpenSummaryRecords& records = of_program();
+    const std::lock_guard lock(records.mutex_);
+    for (auto record = records.all_.rbegin(); record != records.all_.rend(); ++record)
+      if (!(*record)->closed_) return (*record)->see(plugin, name, value);
+  }
+
+  std::mutex mutex_;
+  std::vector<SummaryRecord*> all_;
+};
 inline constexpr const char* summary_plugins =
     "scalar image tensor histogram graph train_lineage eval_lineage dataset_graph custom_lineage_data";
 }  // namespace detail
@@ -168,6 +215,11 @@ inline SummaryRecord::SummaryRecord(const std::string& log_dir, const SummaryRec
       values_(detail::summary_file(log_dir, config, false), detail::summary_writer(config)),
       lineage_(detail::summary_file(log_dir, config, true), detail::summary_writer(config)) {
   detail::make_summary_directory(log_dir);
+  detail::OpenSummaryRecords::of_program().add(this);
+}
+inline SummaryRecord::~SummaryRecord() {
+  detail::OpenSummaryRecords::of_program().remove(this);
+  close();
 }
 
 inline void SummaryRecord::check_plugin(std::string_view plugin, std::string_view asked) {
@@ -254,7 +306,35 @@ inline void SummaryRecord::push(Pending pending) {
   pending_.push_back(std::move(pending));
 }
 
+inline void SummaryRecord::see(std::string_view plugin, std::string_view name, const AnyTensor& value) {
+  if (!takes_operators()) return;
+  const std::lock_guard lock(mutex_);
+  auto seen = std::find_if(seen_.begin(), seen_.end(),
+                           [&](const Seen& one) { return one.name == name && one.plugin == plugin; });
+  if (seen == seen_.end()) seen = seen_.insert(seen_.end(), {std::string(plugin), std::string(name), {}, {}});
+  const auto* const bytes = static_cast<const std::byte*>(value.data);
+  seen->bytes.assign(bytes, bytes + value.bytes());
+  seen->tensor = value;
+}
+inline void SummaryRecord::add_seen() {
+  std::vector<Seen> seen;
+  {
+    const std::lock_guard lock(mutex_);
+    seen.swap(seen_);
+  }
+  for (Seen& one : seen) {
+    one.tensor.data = one.bytes.data();
+    if (one.plugin == "image" && !io::has_png) {
+      static std::atomic<bool> told{false};
+      if (!told.exchange(true))
+        logging::warning("The images of image_summary are not recorded: this program was built without libpng (CMake: ",
+                         "tenon::png).");
+    } else add_value(one.plugin, one.name, one.tensor);
+  }
+}
+
 inline bool SummaryRecord::record(std::int64_t step, const Filter& plugin_filter) {
+  if (takes_operators()) add_seen();
   const std::lock_guard lock(mutex_);
   if (closed_) {
     logging::error("SummaryRecord.record: the record is closed, step ", step, " is not in it.");
@@ -302,6 +382,7 @@ inline void SummaryRecord::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   pending_.clear();
+  seen_.clear();
   values_.close();
   lineage_.close();
 }

@@ -5,6 +5,7 @@
 
 #if __has_include(<protozero/pbf_reader.hpp>)
 #include <tenon/io/event_file.hpp>
+#include <tenon/ops/summary.hpp>
 #include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
@@ -56,7 +57,7 @@ std::string shown(std::string_view message) {
   }
   return result;
 }
-auto make_model(Net& net) {
+auto make_model(auto& net) {
   return Model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.125f, .momentum = 0.9f},
                nn::Accuracy{}};
 }
@@ -193,6 +194,50 @@ TEST_CASE("summary collector: a checkpoint of the same run is in its lineage") {
   const io::Event* const training = find(lineage, io::EventContent::train_lineage);
   REQUIRE(training);
   CHECK(has(training->message, text("{\"ckpt\": \"", fs::canonical(folder.path).string(), "/net-1_3.safetensors\"}")));
+}
+namespace {
+struct Looked : nn::Cell<Looked> {
+  nn::Dense<3, 8> fc1;
+  nn::Dense<8, 2> fc2;
+  constexpr auto construct(auto x) const {
+    auto a = relu(fc1(x));
+    scalar_summary("mean", reduce_mean(a));
+    histogram_summary("fc1.weight", value_in(x, fc1.weight));
+    tensor_summary("a", a);
+    return fc2(a);
+  }
+};
+}  // namespace
+
+TEST_CASE("summary operators: both modes record the same, and the weights keep their bits") {
+  std::string files[2], parameters[3];
+  for (const int run : {0, 1, 2}) {
+    const ContextScope scope({.mode = run == 1 ? Mode::pynative : Mode::graph, .seed = 5});
+    const Folder folder;
+    Looked net;
+    auto model = make_model(net);
+    if (run == 2) model.fit(2, ten(), ten());
+    else
+      model.fit(2, ten(), ten(),
+                SummaryCollector(folder.path, {.collect_freq = 4,
+                                               .collect_specified_data = {.collect_metric = true},
+                                               .keep_default_action = false,
+                                               .collect_tensor_freq = 3}));
+    parameters[run] = bits(net);
+    if (run == 2) continue;
+    const io::EventFile file(path_of(folder.path, "_MS"));
+    CHECK(tags(file) == std::vector<std::string>{"1 loss/auto", "1 mean", "1 fc1.weight", "1 a", "3 a", "4 loss/auto",
+                                                 "4 mean", "4 fc1.weight", "6 a"});
+    for (const io::Event& event : file.events())
+      for (const io::EventValue& value : event.values) {
+        io::Event one;
+        one.step = event.step, one.values = {value};
+        files[run] += io::mindspore_event_message(one);
+      }
+  }
+  CHECK(files[0] == files[1]);
+  CHECK(parameters[0] == parameters[1]);
+  CHECK(parameters[0] == parameters[2]);
 }
 #else
 TEST_CASE("train/callback/summary_collector") { support::say_skipped("protozero is not installed"); }

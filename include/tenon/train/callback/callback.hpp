@@ -59,13 +59,14 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
-/// Tells the callbacks that have a method take_data(const auto& data) of the data set, before a run begins.
+/// The rows of a data set, of which callbacks hear that have a method take_data(const auto& data).
 template <class Data, class... C>
-void show_data([[maybe_unused]] const Data& data, [[maybe_unused]] C&... callbacks) {
-  const auto show = [&](auto& c) {
-    if constexpr (requires { c.take_data(data); }) c.take_data(data);
+auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
+  [[maybe_unused]] const auto show = [&](auto& callback) {
+    if constexpr (requires { callback.take_data(data); }) callback.take_data(data);
   };
   (show(callbacks), ...);
+  return data.open();
 }
 
 template <class C, class Run>

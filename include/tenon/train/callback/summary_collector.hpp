@@ -105,19 +105,21 @@ class SummaryCollector {
     begun_ = false, batch_size_ = 0;
     tensors_ = detail::tensor_steps(run.epoch_num * run.batch_num, config_.collect_freq, config_.collect_tensor_freq);
   }
+  void on_train_step_begin(RunInfo& run) {
+    if (record_) record_->take_operators(wants_values(run.cur_step_num) || wants_tensors(run.cur_step_num));
+  }
   void on_train_step_end(auto& run) requires requires { run.model.network(); }
   {
     if (!record_) return;
-    if (!begun_) record_once(run);
     const long step = run.cur_step_num;
-    const bool values = !begun_ || step % config_.collect_freq == 0, tensors = !begun_ || tensors_.has(step);
-    begun_ = true;
-    if (!values && !tensors) return;
-    add_input(run);
-    if (wants(config_.collect_specified_data.collect_metric) && !run.net_outputs.empty())
-      record_->add_value("scalar", "loss/auto", run.loss());
-    add_parameters(run);
-    record_->record(step, [&](std::string_view plugin) { return plugin == "tensor" ? tensors : values; });
+    const bool values = wants_values(step), tensors = wants_tensors(step);
+    if (values || tensors) {
+      if (!begun_) add_first(run);
+      begun_ = true;
+      if (values) add_values(run);
+      record_->record(step, [&](std::string_view plugin) { return plugin == "tensor" ? tensors : values; });
+    }
+    record_->take_operators(false);  // of evaluations between steps
   }
   void on_train_epoch_end(RunInfo&) {
     if (record_) record_->flush();
@@ -168,19 +170,26 @@ class SummaryCollector {
     const std::vector<AnyTensor> columns = run.dataset_element();
     return columns.empty() || columns[0].rank == 0 ? 1 : long(columns[0].extent[0]);
   }
-  void record_once(const RunInfo& run) {
+  bool wants_values(long step) const { return !begun_ || step % config_.collect_freq == 0; }
+  bool wants_tensors(long step) const { return !begun_ || tensors_.has(step); }
+
+  void add_first(const RunInfo& run) {
     batch_size_ = batch_size_of(run);
     if (wants(config_.collect_specified_data.collect_graph)) {
       if (run.program) record_->add_value("graph", "train_network/auto", event_graph(*run.program));
       else logging::warning("SummaryCollector: this Model has no compiled graph, so that none is recorded.");
     }
     if (dataset_) record_->add_value("dataset_graph", "train_dataset", *dataset_);
-    record_->record(run.cur_step_num,
-                    [](std::string_view plugin) { return plugin == "graph" || plugin == "dataset_graph"; });
     if (!config_.custom_lineage_data.empty() && !custom_recorded_)
       record_->add_value("custom_lineage_data", "custom_lineage_data",
                          detail::custom_lineage(config_.custom_lineage_data));
     custom_recorded_ = true;
+  }
+  void add_values(auto& run) {
+    add_input(run);
+    if (wants(config_.collect_specified_data.collect_metric) && !run.net_outputs.empty())
+      record_->add_value("scalar", "loss/auto", run.loss());
+    add_parameters(run);
   }
   void add_input(const RunInfo& run) {
     if (!wants(config_.collect_specified_data.collect_input_data) || no_images_) return;
