@@ -15,7 +15,7 @@ void see(std::string_view plugin, std::string_view name, const AnyTensor& value)
 }  // namespace
 
 struct Looks : nn::Cell<Looks> {
-  nn::Conv2d<1, 3, 1, nn::Conv2dConfig{}, One{}> conv;
+  nn::Conv2d<1, 3, 1, nn::Conv2dConfig{}, nn::One{}> conv;
   constexpr auto construct(auto x) const {
     auto y = conv(x);
     image_summary("picture", y);

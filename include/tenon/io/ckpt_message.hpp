@@ -57,8 +57,7 @@ class CkptParser {
     result.place = outer.place;
     std::string_view tensor;
     ProtobufField field;
-    for (Message value = fields_.message(fields_.bytes_of(outer, "an entry"));
-         fields_.next(value, field);) {
+    for (Message value = fields_.message(fields_.bytes_of(outer, "an entry")); fields_.next(value, field);) {
       if (field.number == 1) fields_.take_once(result.name, field, "the name of an entry");
       else if (field.number == 2) fields_.take_once(tensor, field, "the tensor of an entry");
       else if (field.number == 3) fields_.fail(field.place, "an entry is a MapParameter, which Tenon does not read");

@@ -41,6 +41,8 @@ class EventWriter {
   std::string path() const { return name_.path(); }
   bool begun() const { return file_.valid(); }
   bool stopped() const { return stopped_; }
+  /// Whether the system is the reason, which a second file would meet, too.
+  bool failed() const { return failed_; }
 
   /// Adds a record. False if it is not in the file.
   bool write(std::string_view message);
@@ -58,7 +60,7 @@ class EventWriter {
   EventWriterConfig config_;
   FileHandle file_{-1};
   std::int64_t size_ = 0;
-  bool stopped_ = false;
+  bool stopped_ = false, failed_ = false;
 };
 
 inline bool EventWriter::write(std::string_view message) {
@@ -99,7 +101,8 @@ inline bool EventWriter::has_room(std::size_t bytes) {
   constexpr std::uint64_t times = 32;  // as MindSpore
   struct statvfs disk{};
   if (::statvfs(path().c_str(), &disk) != 0) return stop_by_system("find");
-  if (std::uint64_t{disk.f_bavail} * disk.f_frsize < bytes * times) return stop("the disk is nearly full");
+  if (std::uint64_t{disk.f_bavail} * disk.f_frsize < bytes * times)
+    return failed_ = true, stop("the disk is nearly full");
   if (!config_.max_file_size || std::int64_t(bytes) <= *config_.max_file_size - size_) return true;
   return stop(text("max_file_size allows ", *config_.max_file_size, " bytes, ", size_,
                    " are there, and the next record ", "has ", bytes));
@@ -114,6 +117,7 @@ inline bool EventWriter::stop_by_system(std::string_view act) {
   const std::string reason = std::strerror(errno);
   if (file_.valid()) [[maybe_unused]]
     const int ignored = ::ftruncate(file_.get(), size_);  // a part of a record
+  failed_ = true;
   return stop(text("the system could not ", act, " it (", reason, ")"));
 }
 

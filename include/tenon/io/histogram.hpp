@@ -112,6 +112,7 @@ inline const std::vector<double>& tensorboard_limits() {
 inline Histogram histogram_of(const AnyTensor& t) {
   Histogram h;
   std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(t.count()));
   detail::each_element(t, [&](double value) {
     ++h.count;
     if (std::isfinite(value)) values.push_back(value);

@@ -84,8 +84,7 @@ class PrintParser {
     TextOrTensor result;
     ProtobufField field;
     bool any = false;
-    for (Message value = fields_.message(fields_.bytes_of(outer, "a value")); fields_.next(value, field);
-         any = true) {
+    for (Message value = fields_.message(fields_.bytes_of(outer, "a value")); fields_.next(value, field); any = true) {
       if (any || field.number < 1 || field.number > 2)
         fields_.fail(field.place, "a value is more or less than one text or one tensor");
       result.is_tensor = field.number == 2;

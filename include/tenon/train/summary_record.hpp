@@ -19,16 +19,14 @@
 #include <tenon/core/tensor.hpp>
 #include <tenon/io/event_writer.hpp>
 #include <tenon/io/graph_message.hpp>
-#include <tenon/io/image_grid.hpp>
 #include <tenon/io/lineage_message.hpp>
 #include <tenon/io/lineage_text.hpp>
 #include <tenon/io/mindspore_event.hpp>
 #include <tenon/io/tensorboard_event.hpp>
 #include <tenon/ops/summary_sink.hpp>
+#include <tenon/train/summary_value.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-using SummaryFormat = io::EventFormat;
 
 namespace detail {
 class OpenSummaryRecords;
@@ -117,16 +115,13 @@ class SummaryRecord {
     std::vector<std::byte> bytes;
   };
 
-  // Throws unless the plugin is `asked`, the one for such a value.
-  static void check_plugin(std::string_view plugin, std::string_view asked);
-  io::EventValue::Value value_of(std::string_view plugin, std::string_view name, const AnyTensor& tensor) const;
   void add(std::string_view plugin, io::EventValue value);
   void add(std::string_view plugin, io::EventContent content, std::string message);
   void push(Pending pending);
   template <class Lineage>
   void add_lineage(std::string_view plugin, std::string_view asked, io::EventContent content, std::string_view name,
                    const Lineage& lineage) {
-    check_plugin(plugin, asked);
+    detail::check_summary_plugin(plugin, asked);
     if (format_ == SummaryFormat::mindspore) add(plugin, content, io::lineage_message(lineage));
     else add(plugin, {std::string(name.empty() ? plugin : name), io::lineage_text(lineage)});
   }
@@ -206,8 +201,6 @@ class OpenSummaryRecords {
   std::mutex mutex_;
   std::vector<SummaryRecord*> all_;
 };
-inline constexpr const char* summary_plugins =
-    "scalar image tensor histogram graph train_lineage eval_lineage dataset_graph custom_lineage_data";
 }  // namespace detail
 
 inline SummaryRecord::SummaryRecord(const std::string& log_dir, const SummaryRecordConfig& config)
@@ -222,50 +215,15 @@ inline SummaryRecord::~SummaryRecord() {
   close();
 }
 
-inline void SummaryRecord::check_plugin(std::string_view plugin, std::string_view asked) {
-  if (plugin == asked) return;
-  const std::vector<std::string> known = tenon::detail::words(detail::summary_plugins);
-  if (std::find(known.begin(), known.end(), plugin) == known.end())
-    throw_error<ValueError>("SummaryRecord.add_value: there is no plugin '", plugin, "', there are ",
-                            quoted_list(known), ".", did_you_mean(plugin, known));
-  throw_error<TypeError>("SummaryRecord.add_value: the plugin '", plugin, "' does not take a value of '", asked, "'.");
-}
-inline io::EventValue::Value SummaryRecord::value_of(std::string_view plugin, std::string_view name,
-                                                     const AnyTensor& tensor) const {
-  const auto refuse = [&](std::string_view wanted) {
-    throw_error<ValueError>("SummaryRecord.add_value: '", name, "' is a tensor ", shape_text(tensor.shape()), ", a ",
-                            plugin, " is ", wanted, ".");
-  };
-  if (tensor.device.kind != DeviceKind::cpu || (!tensor.data && tensor.count() > 0)) refuse("one in memory of the CPU");
-  if (plugin == "scalar") {
-    if (tensor.count() != 1) refuse("a number, or a tensor of one element");
-    float scalar = 0;
-    io::detail::each_element(tensor, [&](double element) { scalar = static_cast<float>(element); });
-    return scalar;
-  }
-  if (plugin == "image") {
-    const io::Pixels pixels = io::image_grid(tensor);
-    return io::EventImage{pixels.height, pixels.width, pixels.channels, io::encode_png(pixels)};
-  }
-  if (plugin != "tensor" && plugin != "histogram") check_plugin(plugin, "tensor");
-  if (tensor.rank == 0) refuse("a tensor of at least one axis; record a scalar");
-  if (plugin == "histogram") {
-    if (format_ == SummaryFormat::mindspore) return io::histogram_of(tensor);
-    return io::without_empty_runs(io::limit_histogram_of(tensor));
-  }
-  io::EventTensor copy{tensor.dtype, {tensor.shape().begin(), tensor.shape().end()}, {}};
-  io::detail::each_element(tensor, [&](double element) { copy.elements.push_back(static_cast<float>(element)); });
-  return copy;
-}
 inline void SummaryRecord::add_value(std::string_view plugin, std::string_view name, const AnyTensor& value) {
   if (name.empty()) throw_error<ValueError>("SummaryRecord.add_value: the name of a ", plugin, " is empty.");
-  add(plugin, {std::string(name), value_of(plugin, name, value)});
+  add(plugin, {std::string(name), detail::summary_value(format_, plugin, name, value)});
 }
 inline void SummaryRecord::add_value(std::string_view plugin, std::string_view name, double value) {
   add_value(plugin, name, AnyTensor(Dtype::float64, {}, &value));
 }
 inline void SummaryRecord::add_value(std::string_view plugin, std::string_view, const io::EventGraph& value) {
-  check_plugin(plugin, "graph");
+  detail::check_summary_plugin(plugin, "graph");
   add(plugin, io::EventContent::graph,
       format_ == SummaryFormat::mindspore ? io::mindspore_graph_message(value) : io::tensorboard_graph_message(value));
 }
@@ -360,6 +318,7 @@ inline bool SummaryRecord::record(std::int64_t step, const Filter& plugin_filter
   return (values.values.empty() || write(values)) && written;
 }
 inline bool SummaryRecord::write(const io::Event& event) {
+  if (values_.failed() || lineage_.failed()) return false;
   const bool lineage = event.content != io::EventContent::values && event.content != io::EventContent::graph;
   if (lineage) return lineage_.write(io::mindspore_event_message(event));
   const auto message = [this](const io::Event& one) {

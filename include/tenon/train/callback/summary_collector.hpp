@@ -215,7 +215,8 @@ class SummaryCollector {
     const std::optional<std::string>& pattern = config_.collect_specified_data.histogram_regular;
     if (!pattern && !config_.keep_default_action) return;
     const bool chosen = pattern && !pattern->empty();
-    const std::regex expression(chosen ? *pattern : std::string());
+    std::optional<std::regex> expression;
+    if (chosen) expression.emplace(*pattern);
     constexpr int first_ones = 5;
     int count = 0;
     const ParameterList list(run.model.network());
@@ -224,7 +225,7 @@ class SummaryCollector {
       if (!entry.parameter || !entry.trainable || !list.handle(e).requires_grad()) continue;
       const std::string name = parameter_name(list.table(), e);
       const bool taken =
-          chosen ? std::regex_search(name, expression, std::regex_constants::match_continuous) : count++ < first_ones;
+          chosen ? std::regex_search(name, *expression, std::regex_constants::match_continuous) : count++ < first_ones;
       if (!taken) continue;
       AnyTensor values(entry.dims, 1, list.handle(e).values_at());
       if (values.rank == 0) values = AnyTensor(values.dtype, std::vector<std::int64_t>{1}, values.data);
