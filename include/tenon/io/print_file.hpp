@@ -48,8 +48,8 @@ class PrintFile {
 /// PrintFile does.
 inline PrintFile parse_print(const std::string& path) { return PrintFile(path); }
 
-/// The bytes that one print adds to a file. Tensors are on the CPU. What is not UTF-8 in a text, which the format cannot
-/// hold, becomes U+FFFD.
+/// The bytes that one print adds to a file. Tensors are on the CPU. What is not UTF-8 in a text, which the format
+/// cannot hold, becomes U+FFFD.
 std::string print_message(std::span<const TextOrTensor> values);
 
 namespace detail {

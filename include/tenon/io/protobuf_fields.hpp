@@ -60,8 +60,8 @@ class ProtobufFields {
       fail(field.place, "there is no field of a protobuf message (", error.what(), ")");
     }
   }
-  /// f(number) for the numbers of a repeated field: one per field, or, as newer writers may, all in one. `what` says for
-  /// an error which field it is.
+  /// f(number) for the numbers of a repeated field: one per field, or, as newer writers may, all in one. `what` says
+  /// for an error which field it is.
   template <class F, class... What>
   void each_number(const ProtobufField& field, F f, const What&... what) const {
     if (!field.has_bytes) return f(field.whole);
