@@ -5,6 +5,7 @@
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/event_file.hpp>
 #include <tenon/io/npz.hpp>
+#include <tenon/io/print_file.hpp>
 #include <tenon/io/safetensors_header.hpp>
 #include <tenon/train/callback/callback_state.hpp>
 
@@ -52,7 +53,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 1: return check(io::Npz(file, "f", limit).tensors(), limit);
       case 2: return static_cast<void>(io::parse_npy_header(file, "f"));
       case 3: return static_cast<void>(io::parse_safetensors_header(file, 8, "f"));
-      case 4: return read_events(file);
+      case 5: {
+        const io::PrintFile prints(file, "f");
+        for (const TextOrTensor& value : prints.values())
+          if ((value.is_tensor ? value.tensor.bytes() : value.text.size()) > count) __builtin_trap();
+        return;
+      }
+      case 6: return read_events(file);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

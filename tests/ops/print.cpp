@@ -215,6 +215,26 @@ TEST_CASE("frozen layers are printed, too; a batch of one; evaluation") {
   CHECK(lines_with(printed([&] { model.predict(Tensor<float, Shape<dyn, 1, 8, 8>>::full(1, 1)); }), "scores") == 1);
 }
 
+struct Tiles : nn::Cell<Tiles> {
+  nn::Conv2d<1, 8, 3> conv1;
+  nn::Conv2d<8, 8, 3> conv2;
+  nn::Conv2d<8, 8, 3> conv3;
+  constexpr auto construct(auto x) const {
+    auto a = max_pool2d<2>(relu(conv3(relu(conv2(relu(conv1(x)))))));
+    print("pooled", a);
+    print("input", x);
+    return relu(a * 2.0f);
+  }
+};
+TEST_CASE("a graph that runs tile by tile prints whole batches in the order of the source") {
+  using Graph = Compiled<detail::Forward<Tiles, TypeKey<Dtype::float32, dyn, 1, 8, 8>>>;
+  static_assert(Graph::group_choice.count > 0);
+  const auto x = Tensor<float, Shape<dyn, 1, 8, 8>>::full(1, 48);
+  const std::string text = printed_in_both([&] { Tiles{}(x); });
+  CHECK(text.starts_with("pooled\nTensor(shape=[48, 8, 4, 4], dtype=Float32, value=\n"));
+  CHECK(text.find("\ninput\nTensor(shape=[48, 1, 8, 8], dtype=Float32, value=\n[[[[ 1.0") != text.npos);
+}
+
 TEST_CASE("gradients pass by") {
   const auto f = [](auto x) {
     auto y = x * x;

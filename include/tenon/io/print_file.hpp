@@ -48,8 +48,8 @@ class PrintFile {
 /// PrintFile does.
 inline PrintFile parse_print(const std::string& path) { return PrintFile(path); }
 
-/// The bytes that one print adds to a file. Tensors are on the CPU; a text that is not UTF-8, which the format cannot
-/// hold, is written with escapes.
+/// The bytes that one print adds to a file. Tensors are on the CPU. What is not UTF-8 in a text, which the format
+/// cannot hold, becomes U+FFFD.
 std::string print_message(std::span<const TextOrTensor> values);
 
 namespace detail {
@@ -157,14 +157,24 @@ inline PrintFile::PrintFile(std::string_view file, const std::string& path) {
   }
 }
 
+namespace detail {
+inline std::string as_utf8(std::string_view text) {
+  std::string result;
+  for (std::size_t bad; (bad = find_bad_utf8(text)) != text.npos; text.remove_prefix(bad + 1)) {
+    result += text.substr(0, bad);
+    append_utf8(result, 0xfffd);
+  }
+  return result += text;
+}
+}  // namespace detail
+
 inline std::string print_message(std::span<const TextOrTensor> values) {
   std::string print;
   for (const TextOrTensor& value : values) {
     protozero::pbf_writer message(print);
     protozero::pbf_writer desc(message, 1);
     if (!value.is_tensor) {
-      if (find_bad_utf8(value.text) == value.text.npos) desc.add_string(1, value.text.data(), value.text.size());
-      else desc.add_string(1, printable(value.text));
+      desc.add_string(1, detail::as_utf8(value.text));
       continue;
     }
     const AnyTensor& x = value.tensor;

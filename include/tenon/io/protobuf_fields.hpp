@@ -45,8 +45,8 @@ class ProtobufFields {
              .place = place_of(found.at)};
     return true;
   }
-  /// f(number) for the numbers of a repeated field: one per field, or, as newer writers may, all in one. `what` says for
-  /// an error which field it is.
+  /// f(number) for the numbers of a repeated field: one per field, or, as newer writers may, all in one. `what` says
+  /// for an error which field it is.
   template <class F, class... What>
   void each_number(const ProtobufField& field, F f, const What&... what) const {
     if (!field.has_bytes) return f(field.whole);

@@ -39,8 +39,9 @@ class HostText {
 };
 
 namespace detail {
-/// Calls `tell` with what the bytes of a HostText and the operands of a kernel call say.
-void tell_host(void (*tell)(std::span<const TextOrTensor>), const TensorType* types, const Arguments& a);
+using HostListener = void(std::span<const TextOrTensor> values);
+/// Calls `listener` with what the bytes of a HostText and the operands of a kernel call say.
+void tell_host(HostListener* listener, const TensorType* types, const Arguments& a);
 }  // namespace detail
 
 namespace ops {
@@ -79,7 +80,8 @@ template <class Target, class Op>
 requires(Op::host_effect)
 struct Kernel<Target, Op> : Op {};
 
-/// Calls Op, which tells the host of `text` and the operands: adds a node to the graph that is traced, or tells at once.
+/// Calls Op, which tells the host of `text` and the operands: adds a node to the graph that is traced, or tells at
+/// once.
 ///
 /// context    an operand that is no parameter: it says which of both
 /// operands   as many as the text says, at most 6: tensors of one batch, parameters
@@ -105,8 +107,8 @@ constexpr void call_on_host(const Location& at, [[maybe_unused]] const Context& 
 
 #if TENON_DEFINES
 namespace detail {
-[[gnu::noinline, gnu::cold]] TENON_INLINE void tell_host(void (*tell)(std::span<const TextOrTensor>),
-                                                         const TensorType* types, const Arguments& a) {
+[[gnu::noinline, gnu::cold]] TENON_INLINE void tell_host(HostListener* listener, const TensorType* types,
+                                                         const Arguments& a) {
   std::vector<TextOrTensor> values;
   int operands = 0;
   for (const char* at = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(a.immediate)); *at;) {
@@ -122,7 +124,7 @@ namespace detail {
     values.push_back(value);
   }
   const KeepDenormals as_they_are;
-  tell({values.data(), values.size()});
+  listener({values.data(), values.size()});
 }
 }  // namespace detail
 #endif

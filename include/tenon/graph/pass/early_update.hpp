@@ -42,9 +42,9 @@ constexpr EarliestPlaces<N> earliest_places(const Graph<N>& graph) {
 }
 }  // namespace detail
 
-/// Moves every effect but those on the host right behind the last node that it must follow, leaves to the front. On deep networks this
-/// shrinks the memory of gradients 10 to 37 times. All other nodes keep their order, and so do effects at one place.
-/// O(nodes).
+/// Moves every effect but those on the host right behind the last node that it must follow, leaves to the front. On
+/// deep networks this shrinks the memory of gradients 10 to 37 times. All other nodes keep their order, and so do
+/// effects at one place. O(nodes).
 template <int N>
 constexpr Graph<N> early_update(const Graph<N>& graph) {
   const detail::EarliestPlaces<N> places = detail::earliest_places(graph);
