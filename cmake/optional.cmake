@@ -1,7 +1,8 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
-# itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl.
-set(tenon_components zlib xtensor protozero openssl)
+# itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
+# tenon::png.
+set(tenon_components zlib xtensor protozero openssl png)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -42,7 +43,8 @@ function(tenon_find_component name scope)
     endif()
     if(NOT TARGET protozero::protozero AND NOT TENON_PROTOZERO_INCLUDE)
       string(CONCAT missing "tenon's component `protozero` needs protozero, which is not found here: install it (on "
-        "Debian: apt-get install libprotozero-dev), or leave the component out and do without MindSpore's .ckpt files.")
+        "Debian: apt-get install libprotozero-dev), or leave the component out and do without MindSpore's .ckpt files "
+        "and summaries.")
     elseif(NOT TARGET tenon::protozero)
       add_library(tenon::protozero INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::protozero INTERFACE tenon::tenon "$<TARGET_NAME_IF_EXISTS:protozero::protozero>")
@@ -58,6 +60,16 @@ function(tenon_find_component name scope)
     elseif(NOT TARGET tenon::openssl)
       add_library(tenon::openssl INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::openssl INTERFACE tenon::tenon OpenSSL::Crypto)
+    endif()
+  elseif(name STREQUAL "png")
+    find_package(PNG QUIET ${scope})
+    if(NOT PNG_FOUND)
+      string(CONCAT missing "tenon's component `png` needs libpng, which is not found here: install it (on Debian: "
+        "apt-get install libpng-dev), or leave the component out and do without images in summaries.")
+    elseif(NOT TARGET tenon::png)
+      add_library(tenon::png INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::png INTERFACE tenon::tenon PNG::PNG)
+      target_compile_definitions(tenon::png INTERFACE TENON_WITH_PNG=1)
     endif()
   else()
     list(JOIN tenon_components ", " known)

@@ -9,6 +9,7 @@ has() {
     doctest-dev) echo '#include <doctest/doctest.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     zlib1g-dev) echo '#include <zlib.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libprotozero-dev) echo '#include <protozero/pbf_reader.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libpng-dev) echo '#include <png.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null ;;
     *) command -v "$1" >/dev/null ;;

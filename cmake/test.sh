@@ -14,8 +14,8 @@ sh cmake/test.sh --list            the names of the tests
      --preset asan                 another build: release (the usual one), debug, asan, tsan, clang, compiled
      --march x86-64-v2             for another instruction set than this machine's
 
-On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, protozero, OpenSSL, time,
-gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and
+On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, protozero, OpenSSL, libpng,
+time, gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and
 CTEST_PARALLEL_LEVEL limit the cores that are used.
 END
 }
@@ -82,7 +82,7 @@ if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/
   echo '#if !__has_include(<xtensor/xadapt.hpp>) && !__has_include(<xtensor/containers/xadapt.hpp>)
 #error
 #endif' | g++ -E -x c++ - >/dev/null 2>&1 || extra=libxtensor-dev
-  for package in libprotozero-dev libssl-dev; do has $package || extra="$extra $package"; done
+  for package in libprotozero-dev libssl-dev libpng-dev; do has $package || extra="$extra $package"; done
   [ -x /usr/bin/time ] || extra="$extra time"
   command -v gdb >/dev/null || extra="$extra gdb"
 fi

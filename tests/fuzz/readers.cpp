@@ -3,7 +3,9 @@
 #include <cstdlib>
 
 #include <tenon/io/ckpt.hpp>
+#include <tenon/io/event_file.hpp>
 #include <tenon/io/npz.hpp>
+#include <tenon/io/print_file.hpp>
 #include <tenon/io/safetensors_header.hpp>
 #include <tenon/train/callback/callback_state.hpp>
 
@@ -23,6 +25,22 @@ void check(std::span<const io::NamedTensor> tensors, std::size_t most) {
   for (const io::NamedTensor& named : tensors)
     if (named.tensor.bytes() > most) __builtin_trap();
 }
+/// The file itself, and, as no fuzzer finds a checksum, its bytes as the messages of records.
+void read_events(std::string_view file) {
+  try {
+    io::EventFile(file, "f");
+  } catch (const RuntimeError&) {
+  }
+  const std::string begin = io::tf_record(std::string("\x09\0\0\0\0\0\0\0\0\x1a\x11MindSpore.Event:1", 28));
+  try {
+    io::EventFile(begin + io::tf_record(file), "f");
+  } catch (const RuntimeError&) {
+  }
+  io::EventFile(io::tf_record(std::string("\x1a\x0d"
+                                          "brain.Event:2")) +
+                    io::tf_record(file),
+                "f");
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
@@ -35,6 +53,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 1: return check(io::Npz(file, "f", limit).tensors(), limit);
       case 2: return static_cast<void>(io::parse_npy_header(file, "f"));
       case 3: return static_cast<void>(io::parse_safetensors_header(file, 8, "f"));
+      case 5: {
+        const io::PrintFile prints(file, "f");
+        for (const TextOrTensor& value : prints.values())
+          if ((value.is_tensor ? value.tensor.bytes() : value.text.size()) > count) __builtin_trap();
+        return;
+      }
+      case 6: return read_events(file);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

@@ -8,3 +8,6 @@ or compile it with -DTENON_OBSERVE"
 #define TENON_OBSERVE
 #endif
 #include <tenon/tenon.hpp>
+#if __has_include(<protozero/pbf_writer.hpp>)
+#include <tenon/debug/print_file.hpp>
+#endif

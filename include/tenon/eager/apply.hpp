@@ -218,11 +218,16 @@ constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V
 
 template <class I>
 constexpr EagerInfo describe_eager() {
-  EagerInfo call{I::Op::name,    nullptr,
-                 nullptr,        {},
-                 I::result_type, Storage::class_of(std::size_t(I::result_type.bytes(1))),
-                 I::types.count, I::Op::effect,
-                 I::Op::nchw16n};
+  EagerInfo call{.name = I::Op::name,
+                 .kernel = nullptr,
+                 .rule = nullptr,
+                 .single = {},
+                 .result = I::result_type,
+                 .size = Storage::class_of(std::size_t(I::result_type.bytes(1))),
+                 .operands = I::types.count,
+                 .effect = I::Op::effect,
+                 .host_effect = I::Op::host_effect,
+                 .nchw16n = I::Op::nchw16n};
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);

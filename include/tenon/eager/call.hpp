@@ -55,7 +55,8 @@ struct EagerInfo {
   TensorType result;
   Storage::SizeClass size;  // of a result without a batch
   int operands;
-  bool effect;  // the kernel changes operand 0 and has no result
+  bool effect;       // the kernel changes operand 0 and has no result
+  bool host_effect;  // it changes nothing
   Nchw16n nchw16n;
   long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
   [[no_unique_address]] std::conditional_t<several_targets || observable, const OperandTypes*, NoConfig> types{};
@@ -196,12 +197,13 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
 }
 // What is written may be a parameter.
 inline void begin_effect(const EagerInfo& call, const EagerOperand* operand) {
+  if (call.host_effect) return;
   for (int k = 0; k < call.operands; ++k)
     if (operand[k].parameter) operand[k].parameter->change();
 }
 inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unused]] const Arguments& a) {
 #if defined(TENON_TARGET)
-  if (!computes_there()) return false;
+  if (!computes_there() || call.host_effect) return false;
   long bytes[max_operands + 1]{call.result.bytes(a.n)};
   for (int k = 0; k < call.operands; ++k) bytes[k + 1] = call.types->type[k].bytes(a.n);
   launch_there(kernel_there(call.name, call.kernel), a, bytes, call.effect);

@@ -102,6 +102,7 @@ struct OperatorInfo {
   int id = 0;                // operator_id
   bool leaf = false;         // a value that comes from outside: input, parameter, state, constant
   bool effect = false;       // writes operand 0 (and others it documents) in place; never merged, never dropped
+  bool host_effect = false;  // an effect that writes none but tells the host of them (ops/host_effect.hpp), in order
   bool view = false;         // the result is operand 0 under another shape, no kernel runs
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
@@ -210,9 +211,9 @@ struct Operator {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = detail::RegisteredOperator<Op>::id;
-  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
-                        update = false, per_sample = false, tile_sums = false, tile_chains = false, cheap = false,
-                        in_place = false;
+  static constexpr bool leaf = false, effect = false, host_effect = false, view = false, elementwise = false,
+                        epilogue = false, update = false, per_sample = false, tile_sums = false, tile_chains = false,
+                        cheap = false, in_place = false;
   static constexpr Nchw16n nchw16n = Nchw16n::never;
   static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
     return detail::images_only(result, operand, operands);
@@ -271,6 +272,7 @@ constexpr OperatorInfo make_operator_info() {
   info.id = Op::id;
   info.leaf = Op::leaf;
   info.effect = Op::effect;
+  info.host_effect = Op::host_effect;
   info.view = Op::view;
   info.elementwise = Op::elementwise;
   info.epilogue = Op::epilogue;

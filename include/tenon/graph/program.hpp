@@ -64,6 +64,7 @@ struct Program {
   int kept_operands = 0;
   // of each node: whether it is NCHW16n if the batch fills the blocks
   [[no_unique_address]] std::conditional_t<observable, const bool*, NoConfig> in_blocks{};
+  const char* texts = nullptr;  // of the effects on the host, whose `immediate` says where theirs begins
 
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }

@@ -17,6 +17,7 @@
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/ckpt_message.hpp>
 #include <tenon/io/crc32.hpp>
+#include <tenon/io/dtype_title.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/named_tensor.hpp>
 #include <tenon/io/named_value.hpp>
@@ -81,17 +82,6 @@ LoadReport load_ckpt(const std::string& path, std::span<const NamedTensor> into,
 
 namespace detail {
 
-/// The dtype that a checkpoint calls so; MindSpore before 2.0 read Uint8 and wrote UInt8.
-inline bool ckpt_dtype(std::string_view type, Dtype& dtype) {
-  for (int k = 0; k <= int(Dtype::float64); ++k) {
-    dtype = static_cast<Dtype>(k);
-    if (type == title(dtype)) return true;
-    if (type.starts_with("Uint") && title(dtype).starts_with("UI") && type.substr(4) == title(dtype).substr(4))
-      return true;
-  }
-  return false;
-}
-
 /// A tensor or text of a file: one message, or several whose contents are joined.
 struct CkptEntry {
   CkptMessage first;
@@ -149,7 +139,7 @@ inline std::string read_ckpt_text(const CkptEntry& entry, const std::string& pat
 inline AnyTensor ckpt_tensor(const CkptEntry& entry, const std::string& path) {
   const CkptMessage& first = entry.first;
   AnyTensor tensor;
-  if (!ckpt_dtype(first.type, tensor.dtype))
+  if (!dtype_of_title(first.type, tensor.dtype))
     throw_bad_ckpt(
         path, text(ckpt_entry_name(first), " has the type ", printable(first.type), ", which Tenon does not have"));
   tensor.rank = int(first.rank);

@@ -58,14 +58,14 @@ struct Compiled {
     int nodes;
     Sentence error;
     bool asks_values;
-    int draws;
+    int draws, text_bytes;
   };
   static constexpr Summary summarize() {
     Builder b = Source::trace();
     if (int(b.outputs.size()) > max_outputs)
       b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size())
                         << ": return fewer values");
-    return {int(b.nodes.size()), b.error, b.asks_values, int(b.draws.size())};
+    return {int(b.nodes.size()), b.error, b.asks_values, int(b.draws.size()), int(b.texts.size())};
   }
   static constexpr Summary summary = summarize();
 #if defined(TENON_TARGET)
@@ -92,6 +92,16 @@ struct Compiled {
     return made;
   }
   static constexpr auto draws = make_draws();
+  /// The texts of effects on the host.
+  static constexpr auto make_texts() {
+    std::array<char, std::size_t(summary.text_bytes)> made{};
+    if constexpr (summary.text_bytes > 0) {
+      const Builder b = Source::trace();
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = b.texts[i];
+    }
+    return made;
+  }
+  static constexpr auto texts = make_texts();
 
   static constexpr Graph<N> capture() {
     const Builder b = Source::trace();
@@ -223,7 +233,8 @@ struct Compiled {
                                    target_id<Target>,
                                    kept.operand,
                                    kept.count,
-                                   find_blocks()};
+                                   find_blocks(),
+                                   texts.data()};
 };
 
 /// The table of a graph for the target on which this thread computes.

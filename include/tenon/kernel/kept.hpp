@@ -58,7 +58,7 @@ constexpr KeptKernels<int(sizeof...(K))> kept_kernels(std::index_sequence<K...>)
 template <int N>
 constexpr bool has_effects(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id)
-    if (graph[id].op->effect) return true;
+    if (graph[id].op->effect && !graph[id].op->host_effect) return true;
   return false;
 }
 /// The operands that Tag, a Compiled graph, keeps.

@@ -25,9 +25,10 @@ class Unrolled {
       if (Graph::kernels.of[id] >= 0 && graph[id].type.count(1) > most_elements) return true;
     return false;
   }
-  static constexpr bool has_guards() {
+  // Guarded instructions, and effects on the host, are the executor's.
+  static constexpr bool needs_executor() {
     for (int id = 0; id < graph.count; ++id)
-      if (is<ops::Guard>(graph[id])) return true;
+      if (is<ops::Guard>(graph[id]) || graph[id].op->host_effect) return true;
     return false;
   }
   template <int... Kernel>
@@ -36,7 +37,7 @@ class Unrolled {
   }
   // What needs no kernel is asked first: most graphs are large.
   static constexpr bool decide() {
-    if constexpr (has_guards() || Graph::choice.conversions > 0 || graph.count > most_nodes ||
+    if constexpr (needs_executor() || Graph::choice.conversions > 0 || graph.count > most_nodes ||
                   Graph::plan.bytes(1) > unrolled_bytes || has_large())
       return false;
     else return !has_workspace(std::make_integer_sequence<int, Graph::kernels.count>());

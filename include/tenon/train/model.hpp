@@ -111,7 +111,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_run("Model.train", epochs, data.size());
-      auto rows = data.open();
+      auto rows = detail::opened(data, callbacks...);
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
           [&](const auto*& row) { row = rows.next(); }, {}, callbacks...);
@@ -152,7 +152,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_size("Model.eval", data.size());
-      auto rows = data.open();
+      auto rows = detail::opened(data, callbacks...);
       rows.start(0);
       run_evaluation<typename Data::columns>(
           result, data.size(), [&](const auto*& row) { row = rows.next(); }, nullptr, callbacks...);
@@ -189,7 +189,7 @@ class Model {
     } else {
       detail::check_run("Model.fit", epochs, data.size());
       detail::check_size("Model.fit", valid.size());
-      auto rows = data.open();
+      auto rows = detail::opened(data, callbacks...);
       auto valid_rows = valid.open();
       EvalResult result;
       run_epochs<typename Data::columns>(
@@ -296,7 +296,7 @@ class Model {
     evaluating_.refuse_others("Model.train");
     runner_.bind();
     Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
-    run.in_fit = bool(evaluate), run.epoch_num = epochs;
+    run.in_fit = bool(evaluate), run.epoch_num = epochs, run.program = runner_.train_program(Columns{});
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     const detail::Running running(progress_, list);
     run.cur_step_num = progress_.run_steps, run.resumed_loss = progress_.loss;

@@ -207,6 +207,13 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
+  /// The compiled step for rows of such columns; null where steps run operator by operator alone.
+  template <class... C>
+  const Program* train_program(dataset::Columns<C...>) const {
+    const StepTarget scope(target_);
+    if constexpr (options.graph) return &program_here<TrainGraph<C...>>();
+    else return nullptr;
+  }
   /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size. Several threads may
   /// do that at the same time.
   template <class... X>

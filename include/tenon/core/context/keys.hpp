@@ -26,9 +26,11 @@ inline constexpr ContextKey context_keys[]{
     {"enable_dump", KeyKind::flag, KeyEffect::works, "False", "", "",
      "writes the values of every operation to files; MINDSPORE_DUMP_CONFIG says more", Tool::dump},
     {"save_dump_path", KeyKind::folder, KeyEffect::works, ".", "", "", "where; the folder is made", Tool::dump},
-    {"print_file_path", KeyKind::file, KeyEffect::kept, "", "", "",
-     "this version prints to the screen alone. A file that is there stays: '.' and the seconds since 1970 are added to "
-     "the name"},
+    {"print_file_path", KeyKind::file, KeyEffect::works, "", "", "",
+     "what print() prints goes to the file, io::parse_print() reads it. A file that is there stays: '.' and the "
+     "seconds "
+     "since 1970 are added to the name",
+     Tool::print_file},
     {"enable_profiling", KeyKind::flag, KeyEffect::works, "False", "", "",
      "measures every operation, and writes tables and a timeline when the program ends", Tool::profiler},
     {"profiling_options", KeyKind::profiling, KeyEffect::works, "training_trace", "", "",

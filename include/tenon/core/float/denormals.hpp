@@ -24,6 +24,7 @@ class FlushDenormals {
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 
  private:
+  friend class KeepDenormals;
 #if defined(__x86_64__)
   using Word = unsigned;
   static constexpr Word flush = 0x8040;  // flush-to-zero and denormals-are-zero
@@ -46,6 +47,19 @@ class FlushDenormals {
 #endif
   static inline constinit thread_local int depth_ = 0;  // scopes open on this thread
   Word before_ = flush;
+};
+
+/// Takes denormals as they are on this thread until the end of the scope, also inside of FlushDenormals: for what shows
+/// values instead of computing with them.
+class KeepDenormals {
+ public:
+  KeepDenormals() { FlushDenormals::write(before_ & ~FlushDenormals::flush); }
+  ~KeepDenormals() { FlushDenormals::write(before_); }
+  KeepDenormals(const KeepDenormals&) = delete;
+  KeepDenormals& operator=(const KeepDenormals&) = delete;
+
+ private:
+  const FlushDenormals::Word before_ = FlushDenormals::read();
 };
 
 }  // namespace tenon

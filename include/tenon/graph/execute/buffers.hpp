@@ -22,10 +22,11 @@ constexpr Buffers<N> buffers_of(const Graph<N>& graph) {
 }
 
 /// True if the node may change the buffer of operand k: an effect writes operand 0, and training states such as
-/// moments.
+/// moments. One on the host writes nothing.
 template <int N>
 constexpr bool writes(const Graph<N>& graph, const Buffers<N>& buffers, const Node& node, int k) {
-  return node.op->effect && (k == 0 || is<ops::StateLeaf>(graph[buffers.owner[node.operand[k]]]));
+  return node.op->effect && !node.op->host_effect &&
+         (k == 0 || is<ops::StateLeaf>(graph[buffers.owner[node.operand[k]]]));
 }
 
 }  // namespace tenon

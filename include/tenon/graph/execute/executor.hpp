@@ -256,6 +256,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     r.instruction = &instruction;
     r.arguments.n = n;
     r.arguments.immediate = instruction.immediate;
+    if (program_->node[instruction.node].op->host_effect)
+      r.arguments.immediate += reinterpret_cast<std::uintptr_t>(program_->texts);
     r.arguments.workspace = workspace;
     r.conditional = instruction.guarded || instruction.kernel->indices;
     for (int k = 0; k < instruction.buffers; ++k)

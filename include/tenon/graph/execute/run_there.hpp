@@ -21,7 +21,8 @@ namespace tenon::inline TENON_ABI {
           when(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
     };
     tell([&](const auto& observer) { observer.before(node, a); });
-    detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect);
+    if (node.op->host_effect) detail::bring_home(a), r.instruction->kernel->run(a, 0, 1);
+    else detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect);
     tell([&](const auto& observer) { observer.after(node, a); });
   }
 }

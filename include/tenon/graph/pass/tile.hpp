@@ -98,7 +98,7 @@ class GroupFinder {
   }
   // True if a node for the whole batch has to run behind the group.
   constexpr bool waits(int id) const {
-    if (needs_behind(id)) return true;
+    if (needs_behind(id) || (graph_[id].op->host_effect && told_behind_ > begin_)) return true;
     for (int k = 0; k < graph_[id].operands; ++k)
       if (in_group(graph_[id].operand[k]) ||
           (writes(graph_, buffers_, graph_[id], k) && read_[buffers_.owner[graph_[id].operand[k]]] > begin_))
@@ -107,6 +107,7 @@ class GroupFinder {
   }
   constexpr void note(int id) {
     if (part(id) == GroupPart::before) return;
+    if (graph_[id].op->host_effect) told_behind_ = id + 1;
     for (int k = 0; k < graph_[id].operands; ++k) {
       const int owner = buffers_.owner[graph_[id].operand[k]];
       read_[owner] = id + 1;
@@ -140,6 +141,7 @@ class GroupFinder {
   const Buffers<N> buffers_;
   GroupChoice<N> choice_{};
   int begin_ = 0;
+  int told_behind_ = 0;    // 1 + the last effect on the host behind the group: later ones wait, too
   int last_use_[N + 1]{};  // of each buffer
   // of each buffer, 1 + the last node of the group or behind it that does so
   int read_[N + 1]{}, written_[N + 1]{}, used_behind_[N + 1]{};

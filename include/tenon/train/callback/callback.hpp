@@ -59,6 +59,16 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
+/// The rows of a data set, of which callbacks hear that have a method take_data(const auto& data).
+template <class Data, class... C>
+auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
+  [[maybe_unused]] const auto show = [&](auto& callback) {
+    if constexpr (requires { callback.take_data(data); }) callback.take_data(data);
+  };
+  (show(callbacks), ...);
+  return data.open();
+}
+
 template <class C, class Run>
 constexpr bool may_keep_state() {
   if constexpr (CallbackRange<C, Run>) return KeepsState<typename C::value_type>;

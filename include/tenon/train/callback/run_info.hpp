@@ -15,6 +15,7 @@
 namespace tenon::inline TENON_ABI {
 
 class EvalResult;  // train/eval_result.hpp
+struct Program;    // graph/program.hpp
 
 /// A value of any type that callbacks tell each other, empty until one is assigned. (std::any would cost every program
 /// more time to compile.)
@@ -100,6 +101,8 @@ struct RunInfo {
     return nullptr;
   }
 
+  // The compiled step of a training; null in an evaluation, and in a program without graphs.
+  const Program* program = nullptr;
   // The current row of the data set, and how it is looked at.
   const void* row = nullptr;
   std::vector<AnyTensor> (*columns_of)(const void* row) = nullptr;

@@ -1,0 +1,104 @@
+// Prints of a program that includes this go to the file of the context's print_file_path. Needs protozero.
+#pragma once
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/log.hpp>
+#include <tenon/io/print_file.hpp>
+#include <tenon/ops/print.hpp>
+
+namespace tenon::inline TENON_ABI::debug {
+
+/// Appends what is printed to the file of print_file_path; io::parse_print() reads it. The file is made with the first
+/// print, and grows by whole prints, so that it is good at any time. Its mode is 0400 from close() on, which also the
+/// end of the program and a print to another path do.
+///
+/// If it cannot be written any more (no space, not permitted, removed, there already) there is one warning, and what is
+/// printed goes to the screen until the path changes. Nothing half-written stays, and the training goes on.
+class PrintFileWriter {
+ public:
+  ~PrintFileWriter() { end(); }
+  /// That of the program.
+  static PrintFileWriter& instance() {
+    static PrintFileWriter writer;
+    return writer;
+  }
+
+  /// False if the values are to go to the screen.
+  bool write(std::span<const TextOrTensor> values) {
+    const std::lock_guard lock(mutex_);
+    const std::string& path = get_context().print_file_path;
+    if (path != path_) open(path);
+    if (!file_.valid()) return false;
+    struct stat status;
+    if (::fstat(file_.get(), &status) != 0 || status.st_nlink == 0) return give_up("it was removed");
+    if (append(io::print_message(values))) return true;
+    const int reason = errno;
+    return ::ftruncate(file_.get(), good_bytes_) == 0 ? give_up(std::strerror(reason))
+                                                      : give_up("it could not be written, and ends in a part of one");
+  }
+  /// Ends the file; the next print to its path finds that it is there.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    end();
+    path_.clear();
+  }
+
+ private:
+  PrintFileWriter() = default;
+  void end() {
+    if (!file_.valid()) return;
+    ::fchmod(file_.get(), 0400);
+    file_ = io::FileHandle(-1);
+  }
+  void open(const std::string& path) {
+    end();
+    path_ = path;
+    good_bytes_ = 0;
+    file_ = io::FileHandle(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+    if (!file_.valid()) give_up(std::strerror(errno));
+  }
+  bool append(std::string_view bytes) {
+    const long end = good_bytes_ + long(bytes.size());
+    while (!bytes.empty()) {
+      const ::ssize_t count = ::write(file_.get(), bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    good_bytes_ = end;
+    return true;
+  }
+  bool give_up(const std::string& reason) {
+    end();
+    logging::warning("Cannot print to '", path_, "': ", reason, ". What is printed goes to the screen from here on.");
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::string path_;
+  io::FileHandle file_{-1};
+  long good_bytes_ = 0;
+};
+
+/// Ends the file of print_file_path, so that it can be read as one that nobody changes any more.
+inline void close_print_file() { PrintFileWriter::instance().close(); }
+
+namespace detail {
+/// Before main().
+struct PrintsToFile : tenon::detail::HasTool {
+  PrintsToFile() : HasTool(tenon::detail::Tool::print_file) { ops::print_sink.store(write); }
+  static bool write(std::span<const TextOrTensor> values) { return PrintFileWriter::instance().write(values); }
+};
+inline const PrintsToFile prints_to_file;
+}  // namespace detail
+
+}  // namespace tenon::debug

@@ -1,0 +1,126 @@
+// print: shows texts and tensors from inside of construct. A header of its own: tenon.hpp does not include it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+
+#include <tenon/ops/host_effect.hpp>
+#if TENON_DEFINES
+#include <cstdio>
+#include <string>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/tensor/print.hpp>
+#endif
+
+namespace tenon::inline TENON_ABI::ops {
+
+/// Where prints go while the context has a print_file_path: set by <tenon/debug/print_file.hpp>. False: to the screen,
+/// for a reason that it has told.
+using PrintSink = bool(std::span<const TextOrTensor> values);
+inline constinit std::atomic<PrintSink*> print_sink{nullptr};
+
+/// Writes each text and each tensor on a line of its own. Not for users: see print().
+struct Print : HostEffect<Print, "Print"> {
+  static void tell(std::span<const TextOrTensor> values);
+};
+
+namespace detail {
+/// A text among the arguments of print, with the place of the call.
+struct TextAt {
+  std::string_view text;
+  std::source_location at;
+  template <class Text>
+  requires std::is_convertible_v<const Text&, std::string_view>
+  constexpr TextAt(const Text& begin, std::source_location call = std::source_location::current())
+      : text(begin), at(call) {}
+};
+
+template <class V>
+inline constexpr bool is_text = std::is_convertible_v<const V&, std::string_view>;
+
+/// The first argument that a mode can be told from.
+template <class V, class... More>
+constexpr const auto& context_among(const V& v, const More&... more) {
+  if constexpr (tenon::detail::is_traced<V> || tenon::detail::is_tensor<V> || is_broken<V> || sizeof...(More) == 0)
+    return v;
+  else return context_among(more...);
+}
+
+/// One call for each tensor, with the texts in front of it; behind the last one stand those that are left.
+template <class... V>
+constexpr void print_all(const Location& at, const V&... values) {
+  static_assert(((is_text<V> || Operand<V>) && ...), "print takes texts and tensors; write a number into a text");
+  constexpr bool any = ((tenon::detail::is_traced<V> || tenon::detail::is_tensor<V> || is_broken<V>) || ...);
+  static_assert(any,
+                "print needs a tensor among its arguments, or it has no place in a graph: print(\"here\", x); bring a "
+                "parameter in by value_in(x, parameter)");
+  if constexpr (any && !(is_broken<V> || ...)) {
+    const auto& context = context_among(values...);
+    int operands = int((!is_text<V> + ...));
+    HostText text;
+    const auto add_rest = [&](std::size_t from) {
+      std::size_t place = 0;
+      (
+          [&] {
+            if constexpr (is_text<V>)
+              if (place > from) text.text(values);
+            ++place;
+          }(),
+          ...);
+    };
+    std::size_t place = 0;
+    (
+        [&] {
+          if constexpr (is_text<V>) {
+            if (operands) text.text(values);
+          } else {
+            text.operand();
+            if (--operands == 0) add_rest(place);
+            call_on_host<Print>(at, context, text, values);
+            text = {};
+          }
+          ++place;
+        }(),
+        ...);
+  }
+}
+}  // namespace detail
+
+/// Prints texts and tensors, each on a line of its own, when the program comes to it: `print("conv1", a);` as a
+/// statement of construct, in both modes, in training and evaluation.
+///
+/// arguments   texts and tensors in any order, at least one tensor, by which a graph knows of the call; a parameter
+///             beside it. Texts are known when a graph is traced: literals, or what constant evaluation makes of them
+/// result      none; gradients pass by, and all values and weights keep their bits
+/// dtypes      all; a tensor as in to_string(x, TensorForm::print)
+/// where       standard output, or the file of the context's print_file_path (debug/print_file.hpp)
+/// order       that of the source. A graph prints a whole batch where the source does, also where it runs tile by tile
+/// source      MindSpore's Print of 1.1. As there in a graph, elements stand apart by blanks, here in both modes (in
+///             PyNative MindSpore prints as Python does); a number without axes has shape and dtype, empty tensors and
+///             bfloat16 are printed, which 2.10 does not. A text alone is refused
+template <class... V>
+constexpr void print(const detail::TextAt& first, const V&... more) {
+  detail::print_all(Location(first.at), first.text, more...);
+}
+template <Operand X, class... V>
+constexpr void print(const X& first, const V&... more) {
+  detail::print_all(Location(), first, more...);
+}
+
+#if TENON_DEFINES
+[[gnu::noinline, gnu::cold]] TENON_INLINE void Print::tell(std::span<const TextOrTensor> values) {
+  // without a sink set_context has said that the path does nothing
+  if (PrintSink* const sink = print_sink.load(std::memory_order_acquire))
+    if (!get_context().print_file_path.empty() && sink(values)) return;
+  std::string lines;
+  for (const TextOrTensor& value : values) {
+    if (value.is_tensor) lines += to_string(value.tensor);
+    else lines += value.text;
+    lines += '\n';
+  }
+  std::fwrite(lines.data(), 1, lines.size(), stdout);
+  std::fflush(stdout);
+}
+#endif
+
+}  // namespace tenon::ops

@@ -1,0 +1,130 @@
+// print_file_path: what a network prints goes to a file, and to the screen when the file cannot take it.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include <sys/resource.h>
+
+#include "../support/printed.hpp"
+#include "../support/skip.hpp"
+
+#if __has_include(<protozero/pbf_reader.hpp>)
+#include <tenon/debug/print_file.hpp>
+#include <tenon/tenon.hpp>
+
+using namespace tenon;
+
+struct Printing : nn::Cell<Printing> {
+  constexpr auto construct(auto x) const {
+    print("x", x, "its square", x * x);
+    return x;
+  }
+};
+namespace {
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("tenon_prints_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string operator/(const std::string& name) const { return path / name; }
+};
+const Tensor<float, Shape<2>> x{2.0f, 3.0f};
+const std::string on_screen = "x\nTensor(shape=[2], dtype=Float32, value=[ 2.00000000e+00  3.00000000e+00])\n"
+                              "its square\nTensor(shape=[2], dtype=Float32, value=[ 4.00000000e+00  9.00000000e+00])\n";
+
+std::string printed(const Tensor<float, Shape<2>>& value = x) {
+  return support::printed_to(stdout, [&] { Printing{}(value); });
+}
+/// What parse_print makes of a file, as it would be on the screen.
+std::string text_of(const std::string& path) {
+  std::string all;
+  const io::PrintFile file = io::parse_print(path);
+  for (const TextOrTensor& value : file.values())
+    all += (value.is_tensor ? to_string(value.tensor) : std::string(value.text)) + "\n";
+  return all;
+}
+auto mode_of(const std::string& path) { return unsigned(std::filesystem::status(path).permissions()); }
+/// The text of the one warning of f.
+template <class F>
+std::string warning(F f) {
+  const std::string line = support::printed_to(stderr, f);
+  CHECK(std::count(line.begin(), line.end(), '\n') == 1);
+  const auto at = line.find("] Cannot print");
+  return at == line.npos ? line : line.substr(at + 2);
+}
+}  // namespace
+
+TEST_CASE("both modes print to the file; it is good at any time, and read-only when it is closed") {
+  const Folder folder;
+  {
+    const ContextScope scope({.mode = Mode::graph, .print_file_path = folder / "prints"});
+    CHECK(printed() == "");
+    CHECK(text_of(folder / "prints") == on_screen);
+    CHECK(mode_of(folder / "prints") == 0600);
+    set_context({.mode = Mode::pynative});
+    CHECK(printed() == "");
+  }
+  CHECK(printed() == on_screen);
+  debug::close_print_file();
+  CHECK(mode_of(folder / "prints") == 0400);
+  CHECK(text_of(folder / "prints") == on_screen + on_screen);
+}
+TEST_CASE("another path is another file; one that is there stays") {
+  const Folder folder;
+  const ContextScope scope({.print_file_path = folder / "a"});
+  CHECK(printed() == "");
+  set_context({.print_file_path = folder / "b"});
+  CHECK(printed() == "");
+  CHECK(mode_of(folder / "a") == 0400);
+  debug::close_print_file();
+  std::string shown;
+  CHECK(warning([&] { shown = printed() + printed(); }) ==
+        "Cannot print to '" + folder / "b" + "': File exists. What is printed goes to the screen from here on.\n");
+  CHECK(shown == on_screen + on_screen);
+  CHECK(text_of(folder / "b") == on_screen);
+}
+TEST_CASE("a full disk: one warning, and nothing half-written") {
+  const Folder folder;
+  const ContextScope scope({.print_file_path = folder / "full"});
+  print("more bytes than the test's output has, which the limit holds for, too", Tensor<float, Shape<2000>>::zeros());
+  const std::string good = text_of(folder / "full");
+  const auto size = std::filesystem::file_size(folder / "full");
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  std::string said, shown;
+  rlimit small = before;
+  small.rlim_cur = size + 10;
+  said = support::printed_to(stderr, [&] {
+    shown = support::printed_to(stdout, [&] {
+      REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+      print("a text of more than ten bytes", x);
+      REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+      Printing{}(x);
+    });
+  });
+  std::signal(SIGXFSZ, old);
+  CHECK(said.ends_with("] Cannot print to '" + folder / "full" +
+                       "': File too large. What is printed goes to the screen from here on.\n"));
+  CHECK(shown == "a text of more than ten bytes\nTensor(shape=[2], dtype=Float32, value=[ 2.00000000e+00  "
+                 "3.00000000e+00])\n" +
+                     on_screen);
+  CHECK(std::filesystem::file_size(folder / "full") == size);
+  CHECK(text_of(folder / "full") == good);
+  CHECK(mode_of(folder / "full") == 0400);
+}
+TEST_CASE("a file that was removed") {
+  const Folder folder;
+  const ContextScope scope({.print_file_path = folder / "removed"});
+  CHECK(printed() == "");
+  std::filesystem::remove(folder / "removed");
+  std::string shown;
+  CHECK(warning([&] { shown = printed() + printed(); }) ==
+        "Cannot print to '" + folder / "removed" +
+            "': it was removed. What is printed goes to the screen from here on.\n");
+  CHECK(shown == on_screen + on_screen);
+}
+#else
+TEST_CASE("protozero") { support::say_skipped("protozero is not installed, print files were not tested"); }
+#endif
