@@ -12,64 +12,37 @@
 
 namespace tenon::inline TENON_ABI::debug {
 
-/// The watcher behind MINDSPORE_DUMP_CONFIG, whose file is read at the first step, once per process, and behind
-/// set_context({.enable_dump = true, .save_dump_path = folder}), which dumps everything. The variable goes first.
-/// While neither is there, nobody watches, and a step costs what it costs without this header.
-class DumpTool {
+namespace detail {
+[[gnu::cold]] inline const char* dump_config_file() {
+  const char* const path = std::getenv("MINDSPORE_DUMP_CONFIG");
+  return path && *path ? path : nullptr;
+}
+
+/// The dump of a file that the environment names, which is read at the first step and once per process, or else that of
+/// the context.
+class ChosenDump {
  public:
   static constexpr bool every_value = true;
 
-  static DumpTool& instance() {
-    static DumpTool tool;
-    return tool;
-  }
-  DumpTool() = default;
-  DumpTool(const DumpTool&) = delete;
-  DumpTool& operator=(const DumpTool&) = delete;
-  ~DumpTool() { watch(false); }
-
-  /// Watches from now on if a dump is asked for.
-  static void look_at_environment() {
-    if (config_file()) instance().watch(true);
-  }
-  static void look_at_settings() {
-    if (!config_file()) instance().watch(get_context().enable_dump);
-  }
-
-  // What the exception of a configuration that is wrong ends is the step.
-  bool begin_step(const NetworkStep& step) {
-    DataDump* dump = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      dump = chosen();
-    }
-    return dump->begin_step(step);
-  }
+  // An exception for a wrong configuration ends the step.
+  bool begin_step(const NetworkStep& step) { return chosen().begin_step(step); }
   void end_step(const NetworkStep& step) { dump_->end_step(step); }
   void before(const Operation&) {}
   void after(const Operation& operation, std::span<const AnyTensor> operands, std::span<const AnyTensor> results) {
     dump_->after(operation, operands, results);
   }
+  void finish() {
+    if (dump_) dump_->finish();
+  }
 
  private:
-  static const char* config_file() {
-    const char* const path = std::getenv("MINDSPORE_DUMP_CONFIG");
-    return path && *path ? path : nullptr;
-  }
-  [[gnu::cold]] void watch(bool wanted) {
-    if (wanted == bool(watching_)) {
-    } else if (wanted) watching_ = std::make_unique<Watching<DumpTool>>(*this);
-    else {
-      watching_.reset();
-      if (dump_) dump_->finish();
-    }
-  }
-  [[gnu::cold]] DataDump* chosen() {
-    if (const char* const file = config_file()) {
+  [[gnu::cold]] DataDump& chosen() {
+    const std::lock_guard lock(mutex_);
+    if (const char* const file = dump_config_file()) {
       if (!dump_) dump_ = from_file(file);
     } else if (const std::string& folder = get_context().save_dump_path; !dump_ || dump_->config().path != folder)
       dump_ = std::make_unique<DataDump>(dump_everything(folder));
-    return dump_.get();
+    return *dump_;
   }
   [[gnu::cold]] static std::unique_ptr<DataDump> from_file(const char* file) {
     auto dump = std::make_unique<DataDump>(read_dump_config(file));
@@ -81,7 +54,46 @@ class DumpTool {
 
   std::mutex mutex_;
   std::unique_ptr<DataDump> dump_;
-  std::unique_ptr<Watching<DumpTool>> watching_;
+};
+}  // namespace detail
+
+/// What stands behind MINDSPORE_DUMP_CONFIG, and behind set_context({.enable_dump = true, .save_dump_path = folder}),
+/// which dumps everything; the variable goes first. While neither is there, nobody watches, and a step costs what it
+/// costs without this header. At the end of the program it waits for all files.
+class DumpTool {
+ public:
+  /// Before main().
+  [[gnu::cold]] static void look_at_environment() {
+    if (detail::dump_config_file()) instance().watch(true);
+  }
+  /// After set_context.
+  [[gnu::cold]] static void look_at_settings() {
+    if (detail::dump_config_file()) return;
+    const bool wanted = get_context().enable_dump;
+    if (wanted || made()) instance().watch(wanted);
+  }
+
+ private:
+  static bool& made() {
+    static constinit bool made = false;
+    return made;
+  }
+  [[gnu::cold]] static DumpTool& instance() {
+    made() = true;
+    static DumpTool tool;
+    return tool;
+  }
+  [[gnu::cold]] void watch(bool wanted) {
+    if (wanted == bool(watching_)) return;
+    if (wanted) watching_ = std::make_unique<Watching<detail::ChosenDump>>(dump_);
+    else {
+      watching_.reset();
+      dump_.finish();
+    }
+  }
+
+  detail::ChosenDump dump_;
+  std::unique_ptr<Watching<detail::ChosenDump>> watching_;  // ends before the dump
 };
 
 inline const tenon::detail::HasTool has_dump = [] {

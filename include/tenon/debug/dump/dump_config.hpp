@@ -55,7 +55,7 @@ namespace detail {
 class DumpSection {
  public:
   DumpSection(const io::Json& object, std::string_view name) : object_(object), name_(name) {
-    if (!object.is(io::Json::Kind::object)) fail("should be an object");
+    if (!object.is(io::Json::Kind::object)) refuse(name, "an object, but got ", shown(object));
   }
 
   const io::Json* find(std::string_view key) const { return object_.find(key); }
@@ -101,8 +101,6 @@ class DumpSection {
   }
 
  private:
-  void fail(std::string_view what) const { refuse(name_, what); }
-
   const io::Json& object_;
   std::string_view name_;
 };
@@ -167,10 +165,12 @@ class DumpSection {
     config.saved = saved_data_of(DumpSection::string(*saved, "saved_data"));
   if (const io::Json* const mode = common.find("op_debug_mode"))
     config.only_overflow = DumpSection::whole(*mode, "op_debug_mode", 3) != 0;
-  if (const io::Json* const format = common.find("file_format"))
-    if (const std::string& word = DumpSection::string(*format, "file_format"); word == "bin")
-      logging::warning("Dump: file_format \"bin\" is Ascend's; files are \"npy\" here.");
-    else if (word != "npy") DumpSection::refuse("file_format", "\"npy\" or \"bin\", but got ", io::printable(word));
+  if (const io::Json* const format = common.find("file_format")) {
+    const std::string& word = DumpSection::string(*format, "file_format");
+    if (word != "npy" && word != "bin")
+      DumpSection::refuse("file_format", "\"npy\" or \"bin\", but got ", io::printable(word));
+    if (word == "bin") logging::warning("Dump: file_format \"bin\" is Ascend's; files are \"npy\" here.");
+  }
 }
 /// Which of the two ways is on: the synchronous one goes before the other, and is meant where neither is named.
 [[gnu::cold]] inline void read_ways(const io::Json& root, DumpConfig& config) {

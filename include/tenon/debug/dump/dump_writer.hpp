@@ -135,13 +135,14 @@ class DumpWriter {
 
 inline DumpWriter::~DumpWriter() {
   if (!thread_.joinable()) return;
-  if (process_ != ::getpid()) return thread_.detach();
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  if (process_ == ::getpid()) {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  } else thread_.detach();
 }
 inline void DumpWriter::write(std::string path, std::string head, std::span<const std::byte> body) {
   if (failed()) return;
