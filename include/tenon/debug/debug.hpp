@@ -7,6 +7,7 @@ or compile it with -DTENON_OBSERVE"
 #endif
 #define TENON_OBSERVE
 #endif
+#include <tenon/debug/dump.hpp>
 #include <tenon/tenon.hpp>
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <tenon/debug/print_file.hpp>

@@ -238,8 +238,8 @@ class StepRunner {
   NetworkStep step(StepKind kind, long number, long n) const {
     if constexpr (!observable) return {};
     else if constexpr (options.graph) {
-      return {class_name<Net>(), &state_, kind, mode_, number, n, &program_here<Graph>()};
-    } else return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr};
+      return {class_name<Net>(), &state_, kind, mode_, number, n, &program_here<Graph>(), NetworkParts(*net_)};
+    } else return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr, NetworkParts(*net_)};
   }
   static auto make_rules(const Optimizer& optimizer) {
     if constexpr (std::is_same_v<Optimizer, NoOptimizer>) return NoOptimizer{};

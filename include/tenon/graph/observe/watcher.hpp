@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
@@ -24,6 +25,28 @@ constexpr std::string_view name(StepKind kind) {
                                      : "call";
 }
 
+/// The cells and parameters of a network, and where they are.
+struct NetworkParts {
+  const Entry* entry = nullptr;  // Structure<Net>::table; entry 0 is the network
+  int count = 0;
+  const std::byte* network = nullptr;
+
+  NetworkParts() = default;
+  template <class Net>
+  explicit NetworkParts(const Net& net)
+      : entry(Structure<Net>::table.entry),
+        count(Structure<Net>::count),
+        network(reinterpret_cast<const std::byte*>(&net)) {}
+
+  const std::byte* address(int i) const {
+    return network + (static_cast<const std::byte*>(entry[i].address) - static_cast<const std::byte*>(entry->address));
+  }
+  /// The elements of entry i, which is a parameter; without data before it is bound.
+  AnyTensor values(int i) const {
+    return AnyTensor(entry[i].dims, 1, reinterpret_cast<const ParameterHandle*>(address(i))->values_at());
+  }
+};
+
 /// A step of a network while it runs.
 struct NetworkStep {
   std::string_view network;     // its class: "LeNet"
@@ -33,6 +56,7 @@ struct NetworkStep {
   long number = 0;                   // of a training: steps of its Model before this one; else of those of this kind
   long n = 1;                        // the batch size
   const Program* program = nullptr;  // what graph mode runs, also if this step runs operator by operator
+  NetworkParts parts{};
 };
 
 /// Who watches steps, from all threads that run some:

@@ -1,0 +1,104 @@
+// The dump that the environment or set_context switches on: this header in a program, and no line of its source.
+#pragma once
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/context/tools.hpp>
+#include <tenon/debug/dump/data_dump.hpp>
+
+namespace tenon::inline TENON_ABI::debug {
+
+namespace detail {
+[[gnu::cold]] inline const char* dump_config_file() {
+  const char* const path = std::getenv("MINDSPORE_DUMP_CONFIG");
+  return path && *path ? path : nullptr;
+}
+
+/// The dump of a file that the environment names, which is read at the first step and once per process, or else that of
+/// the context.
+class ChosenDump {
+ public:
+  static constexpr bool every_value = true;
+
+  // An exception for a wrong configuration ends the step.
+  bool begin_step(const NetworkStep& step) { return chosen().begin_step(step); }
+  void end_step(const NetworkStep& step) { dump_->end_step(step); }
+  void before(const Operation&) {}
+  void after(const Operation& operation, std::span<const AnyTensor> operands, std::span<const AnyTensor> results) {
+    dump_->after(operation, operands, results);
+  }
+  void finish() {
+    if (dump_) dump_->finish();
+  }
+
+ private:
+  [[gnu::cold]] DataDump& chosen() {
+    const std::lock_guard lock(mutex_);
+    if (const char* const file = dump_config_file()) {
+      if (!dump_) dump_ = from_file(file);
+    } else if (const std::string& folder = get_context().save_dump_path; !dump_ || dump_->config().path != folder)
+      dump_ = std::make_unique<DataDump>(dump_everything(folder));
+    return *dump_;
+  }
+  [[gnu::cold]] static std::unique_ptr<DataDump> from_file(const char* file) {
+    auto dump = std::make_unique<DataDump>(read_dump_config(file));
+    if (!dump->config().enabled)
+      logging::warning("MINDSPORE_DUMP_CONFIG: neither e2e_dump_settings nor async_dump_settings of ", file,
+                       " is enabled, so nothing is dumped.");
+    return dump;
+  }
+
+  std::mutex mutex_;
+  std::unique_ptr<DataDump> dump_;
+};
+}  // namespace detail
+
+/// What stands behind MINDSPORE_DUMP_CONFIG, and behind set_context({.enable_dump = true, .save_dump_path = folder}),
+/// which dumps everything; the variable goes first. While neither is there, nobody watches, and a step costs what it
+/// costs without this header. At the end of the program it waits for all files.
+class DumpTool {
+ public:
+  /// Before main().
+  [[gnu::cold]] static void look_at_environment() {
+    if (detail::dump_config_file()) instance().watch(true);
+  }
+  /// After set_context.
+  [[gnu::cold]] static void look_at_settings() {
+    if (detail::dump_config_file()) return;
+    const bool wanted = get_context().enable_dump;
+    if (wanted || made()) instance().watch(wanted);
+  }
+
+ private:
+  static bool& made() {
+    static constinit bool made = false;
+    return made;
+  }
+  [[gnu::cold]] static DumpTool& instance() {
+    made() = true;
+    static DumpTool tool;
+    return tool;
+  }
+  [[gnu::cold]] void watch(bool wanted) {
+    if (wanted == bool(watching_)) return;
+    if (wanted) watching_ = std::make_unique<Watching<detail::ChosenDump>>(dump_);
+    else {
+      watching_.reset();
+      dump_.finish();
+    }
+  }
+
+  detail::ChosenDump dump_;
+  std::unique_ptr<Watching<detail::ChosenDump>> watching_;  // ends before the dump
+};
+
+inline const tenon::detail::HasTool has_dump = [] {
+  DumpTool::look_at_environment();
+  return tenon::detail::HasTool(tenon::detail::Tool::dump, &DumpTool::look_at_settings);
+}();
+
+}  // namespace tenon::debug
