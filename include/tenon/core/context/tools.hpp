@@ -16,8 +16,17 @@ inline std::uint32_t& tools_here() {
   return bits;
 }
 inline bool is_here(Tool tool) { return tool == Tool::none || tools_here() >> int(tool) & 1; }
+/// What a tool does when settings have changed, null for nothing.
+using SettingsChanged = void (*)();
+inline SettingsChanged& when_settings_change(Tool tool) {
+  static constinit SettingsChanged of[int(Tool::log_files) + 1]{};
+  return of[int(tool)];
+}
 struct HasTool {
-  explicit HasTool(Tool tool) { tools_here() |= std::uint32_t{1} << int(tool); }
+  explicit HasTool(Tool tool, SettingsChanged settings_changed = nullptr) {
+    tools_here() |= std::uint32_t{1} << int(tool);
+    when_settings_change(tool) = settings_changed;
+  }
 };
 
 }  // namespace tenon::detail
