@@ -193,8 +193,8 @@ struct ContextPlace {
   ThreadPool::instance().set_threads(c.num_threads);
   const double limit = bytes_of_gigabytes(c.max_device_memory);
   memory_limit() = limit < 1024. * (1 << 30) ? static_cast<long>(limit) : no_memory_limit;
-  for (int tool = 0; tools_here() >> tool; ++tool)
-    if (const auto told = when_settings_change(Tool(tool))) told();
+  for (const ToolListener changed : tool_listeners())
+    if (changed) changed();
 }
 
 /// Variables of the environment, and the keys that they are for.

@@ -7,4 +7,5 @@ or compile it with -DTENON_OBSERVE"
 #endif
 #define TENON_OBSERVE
 #endif
+#include <tenon/debug/profiler/profiler_switch.hpp>
 #include <tenon/tenon.hpp>

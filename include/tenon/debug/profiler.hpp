@@ -60,7 +60,10 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 class Profiler {
  public:
   /// Throws RuntimeError if there is another one that has not been analysed yet, ValueError for an illegal option.
-  explicit Profiler(const ProfilerOptions& options = {});
+  explicit Profiler(const ProfilerOptions& options = {}) : Profiler(options, false) {}
+  /// One that another one may replace: that of the setting enable_profiling.
+  struct GivesWay {};
+  Profiler(const ProfilerOptions& options, GivesWay) : Profiler(options, true) {}
   ~Profiler() {
     watching_.reset();
     release();
@@ -86,19 +89,26 @@ class Profiler {
   std::string text() const { return profile_text(profile(), measured_peak()); }
   /// The folder of the files.
   const std::string& folder() const { return folder_; }
+  bool gave_way() const { return gave_way_; }
+  bool has_seen_nothing() const;
 
   void before(const Operation& operation) { recorders_.before(operation); }
   void after(const Operation& operation) { recorders_.after(operation); }
 
  private:
+  Profiler(const ProfilerOptions& options, bool gives_way);
   static std::atomic<Profiler*>& current() {
     static constinit std::atomic<Profiler*> profiler{nullptr};
     return profiler;
   }
   void claim() {
     Profiler* other = nullptr;
-    if (!current().compare_exchange_strong(other, this) && other != this)
-      throw_error<RuntimeError>("Do not init twice in the profiler.");
+    if (current().compare_exchange_strong(other, this) || other == this) return;
+    if (!other->gives_way_) throw_error<RuntimeError>("Do not init twice in the profiler.");
+    logging::warning("The program's own Profiler takes the place of that of the setting 'enable_profiling'.");
+    other->watching_.reset();
+    other->gave_way_ = true;
+    current() = this;
   }
   void release() {
     Profiler* own = this;
@@ -110,18 +120,19 @@ class Profiler {
 
   ProfilerOptions options_;
   std::string folder_;
-  bool has_warned_ = false;
+  bool gives_way_ = false, gave_way_ = false, has_warned_ = false;
   TickRate rate_;
   Ticks begin_ = ticks_now();
   mutable detail::Recorders recorders_;
   std::optional<Watching<detail::Recorders>> watching_;
 };
 
-inline Profiler::Profiler(const ProfilerOptions& options)
-    : options_(options), recorders_(detail::event_limit(options), options.op_time) {
+inline Profiler::Profiler(const ProfilerOptions& options, bool gives_way)
+    : options_(options), gives_way_(gives_way), recorders_(detail::event_limit(options), options.op_time) {
   io::check_path(options.output_path);
   if (options.timeline_limit < 0)
-    throw_error<ValueError>("Profiler: timeline_limit must be a number of megabytes, got ", options.timeline_limit, ".");
+    throw_error<ValueError>("Profiler: timeline_limit must be a number of megabytes, got ", options.timeline_limit,
+                            ".");
   claim();
   folder_ = io::join_path(options.output_path, "profiler");
   find_folder();
@@ -141,6 +152,13 @@ inline Profile Profiler::profile() const {
   detail::ProfileSum sum(begin_, rate_.seconds_per_tick());
   recorders_.each([&](const detail::ThreadRecorder& thread) { sum.add(thread); });
   return sum.finish();
+}
+inline bool Profiler::has_seen_nothing() const {
+  bool nothing = true;
+  recorders_.each([&](const detail::ThreadRecorder& thread) {
+    nothing &= thread.records().empty() && thread.groups().size() == 1;
+  });
+  return nothing;
 }
 inline std::string Profiler::finish() {
   const Profile measured = profile();

@@ -175,7 +175,8 @@ class StepRunner {
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
                                RunInfo& run, StepOutputs& outputs) {
     const StepTarget scope(target_);
-    const StepWatch watch(step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n, run.data_seconds));
+    const StepWatch watch(
+        step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n).after_waiting(run.data_seconds));
     check_members(*net_);  // a callback may have changed one
     check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
@@ -196,7 +197,8 @@ class StepRunner {
   [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
                               StepOutputs& outputs) {
     const StepTarget scope(target_);
-    const StepWatch watch(step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n, run.data_seconds));
+    const StepWatch watch(
+        step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n).after_waiting(run.data_seconds));
     check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (by_operators)
@@ -225,11 +227,11 @@ class StepRunner {
  private:
   // What watchers are told.
   template <class Graph>
-  NetworkStep step(StepKind kind, long number, long n, [[maybe_unused]] double waited = 0) const {
+  NetworkStep step(StepKind kind, long number, long n) const {
     if constexpr (!observable) return {};
     else if constexpr (options.graph) {
-      return {class_name<Net>(), &state_, kind, mode_, number, n, &program_here<Graph>(), waited};
-    } else return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr, waited};
+      return {class_name<Net>(), &state_, kind, mode_, number, n, &program_here<Graph>()};
+    } else return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr};
   }
   static auto make_rules(const Optimizer& optimizer) {
     if constexpr (std::is_same_v<Optimizer, NoOptimizer>) return NoOptimizer{};

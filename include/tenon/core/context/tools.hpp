@@ -15,17 +15,18 @@ inline std::uint32_t& tools_here() {
   static constinit std::uint32_t bits = 0;
   return bits;
 }
-inline bool is_here(Tool tool) { return tool == Tool::none || tools_here() >> int(tool) & 1; }
-/// What a tool does when settings have changed, null for nothing.
-using SettingsChanged = void (*)();
-inline SettingsChanged& when_settings_change(Tool tool) {
-  static constinit SettingsChanged of[int(Tool::log_files) + 1]{};
-  return of[int(tool)];
+/// What tool k does when settings have changed, null for nothing.
+using ToolListener = void (*)();
+inline ToolListener (&tool_listeners())[8] {
+  static constinit ToolListener all[8]{};
+  return all;
 }
+inline bool is_here(Tool tool) { return tool == Tool::none || tools_here() >> int(tool) & 1; }
 struct HasTool {
-  explicit HasTool(Tool tool, SettingsChanged settings_changed = nullptr) {
+  /// `changed` is called when settings have changed, before the call that did it returns.
+  explicit HasTool(Tool tool, ToolListener changed = nullptr) {
     tools_here() |= std::uint32_t{1} << int(tool);
-    when_settings_change(tool) = settings_changed;
+    tool_listeners()[int(tool)] = changed;
   }
 };
 

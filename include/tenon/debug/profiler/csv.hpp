@@ -69,16 +69,16 @@ inline std::string op_detail_csv(const Profile& profile, const PeakRates& peak, 
       "pid,part,place,runs,GFLOP/s,GB/s,share_of_peak,peak\n";
   for (const auto& [o, threads] : rows) {
     const double flops = detail::per(o.flops, o.seconds), bytes = detail::per(o.bytes, o.seconds);
-    const detail::PeakShare near = detail::peak_share(peak, threads, o.operation.result.dtype == Dtype::float64, flops,
-                                                      bytes, detail::per(o.bytes, double(o.runs)));
-    all += text("Host,", detail::csv_field(o.operation.type), ",",
-                detail::csv_field(detail::last_part(o.operation.name)), ",", detail::csv_field(o.operation.name), ",",
-                o.calls, ",", fixed(o.seconds * 1e3, 6), ",", fixed(detail::per(o.seconds * 1e3, double(o.calls)), 6),
-                ",", fixed(detail::per(o.seconds, all_seconds), 6), ",",
-                o.operation.name.starts_with("Gradients") ? "Gradients" : "Default", ",", process, ",",
-                name(o.operation.part), ",", detail::csv_field(detail::place_text(o.operation.location, true)), ",",
-                o.runs, ",", fixed(flops * 1e-9, 3), ",", fixed(bytes * 1e-9, 3), ",", fixed(near.share, 4), ",",
-                near.of, "\n");
+    const detail::PeakShare near =
+        detail::peak_share(peak, threads, o.operation.result.dtype == Dtype::float64, o.operation.op->flops ? flops : 0,
+                           bytes, detail::per(o.bytes, double(o.runs)));
+    all += text(
+        "Host,", detail::csv_field(o.operation.type), ",", detail::csv_field(detail::last_part(o.operation.name)), ",",
+        detail::csv_field(o.operation.name), ",", o.calls, ",", fixed(o.seconds * 1e3, 6), ",",
+        fixed(detail::per(o.seconds * 1e3, double(o.calls)), 6), ",", fixed(detail::per(o.seconds, all_seconds), 6),
+        ",", o.operation.name.starts_with("Gradients") ? "Gradients" : "Default", ",", process, ",",
+        name(o.operation.part), ",", detail::csv_field(detail::place_text(o.operation.location, true)), ",", o.runs,
+        ",", fixed(flops * 1e-9, 3), ",", fixed(bytes * 1e-9, 3), ",", fixed(near.share, 4), ",", near.of, "\n");
   }
   return all;
 }
@@ -100,8 +100,7 @@ inline std::string op_timestamp_text(const Profile& profile) {
 /// it has ended. The last row is the mean without the first step, which is MindSpore's rule, too.
 inline std::string step_trace_csv(const Profile& profile) {
   constexpr int columns = 8;
-  std::string all =
-      "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail\n";
+  std::string all = "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail\n";
   double sum[columns]{};
   long steps = 0;
   const auto row = [&](const std::string& number, const double* values) {
@@ -135,8 +134,8 @@ inline std::string pipeline_csv(const Profile& profile) {
   int id = 0;
   for (const StepProfile& group : profile.groups)
     if (group.steps > 0 && (group.kind == StepKind::train || group.kind == StepKind::eval))
-      all += text(id++, ",", detail::csv_field(text("Dataset of ", group.network, " ", name(group.kind))),
-                  ",,,,,,,,,", group.steps, ",", detail::fixed(group.waited * 1e3, 6), ",",
+      all += text(id++, ",", detail::csv_field(text("Dataset of ", group.network, " ", name(group.kind))), ",,,,,,,,,",
+                  group.steps, ",", detail::fixed(group.waited * 1e3, 6), ",",
                   detail::fixed(group.waited * 1e3 / double(group.steps), 6), ",",
                   detail::fixed(detail::per(group.waited, group.all()), 6), "\n");
   return all;

@@ -19,10 +19,10 @@ struct BufferLife {
 
 /// Of a batch of n on some threads.
 struct MemoryMap {
-  long arena = 0;                       // bytes that a step takes
-  long parameters = 0, state = 0;       // of the parameters that it reads, and of the optimizer
+  long arena = 0;                         // bytes that a step takes
+  long parameters = 0, state = 0;         // of the parameters that it reads, and of the optimizer
   std::vector<std::string_view> moments;  // the operation of each
-  std::vector<long> live;               // bytes of all values that are there at each
+  std::vector<long> live;                 // bytes of all values that are there at each
   std::vector<BufferLife> buffers;
   std::size_t fullest = 0;  // moment
 
@@ -35,7 +35,11 @@ namespace detail {
 class MemoryMapper {
  public:
   MemoryMapper(const Program& program, long n, int threads)
-      : program_(program), n_(n), samples_(program.samples(n)), threads_(threads), root_(std::size_t(program.nodes)),
+      : program_(program),
+        n_(n),
+        samples_(program.samples(n)),
+        threads_(threads),
+        root_(std::size_t(program.nodes)),
         moment_(std::size_t(program.nodes), -1) {}
 
   MemoryMap map() {
@@ -164,14 +168,14 @@ inline std::string memory_details_json(const Profile& profile) {
     if (!group.program) continue;
     const MemoryMap map = memory_map(*group.program, group.n, group.threads);
     all += text(first ? "\n" : ",\n", "{\"network\":", detail::json_text(group.network), ",\"kind\":\"",
-                name(group.kind), "\",\"batch_size\":", group.n, ",\"threads\":", group.threads, ",\"arena_bytes\":",
-                map.arena, ",\"peak_bytes\":", map.peak(), ",\"peak_at\":",
-                detail::json_text(map.moments.empty() ? "" : map.moments[map.fullest]), ",\"parameter_bytes\":",
-                map.parameters, ",\"state_bytes\":", map.state, ",\"peak_memory_in_use\":", group.peak_bytes,
-                ",\n\"moments\":[");
+                name(group.kind), "\",\"batch_size\":", group.n, ",\"threads\":", group.threads,
+                ",\"arena_bytes\":", map.arena, ",\"peak_bytes\":", map.peak(),
+                ",\"peak_at\":", detail::json_text(map.moments.empty() ? "" : map.moments[map.fullest]),
+                ",\"parameter_bytes\":", map.parameters, ",\"state_bytes\":", map.state,
+                ",\"peak_memory_in_use\":", group.peak_bytes, ",\n\"moments\":[");
     for (std::size_t i = 0; i < map.moments.size(); ++i)
-      all += text(i ? ",\n" : "\n", "{\"name\":", detail::json_text(map.moments[i]), ",\"live_bytes\":", map.live[i],
-                  "}");
+      all +=
+          text(i ? ",\n" : "\n", "{\"name\":", detail::json_text(map.moments[i]), ",\"live_bytes\":", map.live[i], "}");
     all += "],\n\"buffers\":[";
     for (std::size_t i = 0; i < map.buffers.size(); ++i) {
       const BufferLife& life = map.buffers[i];

@@ -19,13 +19,15 @@ inline std::string fixed(double value, int digits) {
     if (c == ',') c = '.';  // in whatever language the program writes
   return text;
 }
-/// With three digits at least, and no more than are needed for that.
-inline std::string three_digits(double value) { return fixed(value, value >= 100 ? 0 : value >= 10 ? 1 : 2); }
 /// 1234567 as "1,234,567".
 inline std::string grouped(double value) {
   std::string digits = fixed(value, 0);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
+}
+/// With three digits at least, and no more behind the point than are needed for that.
+inline std::string three_digits(double value) {
+  return value >= 1000 ? grouped(value) : fixed(value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
 }
 inline std::string left(std::string_view text, std::size_t width) {
   std::string padded(text.substr(0, width));
@@ -79,8 +81,9 @@ inline std::string group_name(const StepProfile& group) {
   return group.network.empty() ? "outside of steps" : text(group.network, ", ", what_runs(group.kind));
 }
 
-/// How near some operations come to what this machine can do: to its multiply-adds, or to the speed of the fastest
-/// memory that holds what one of them needs, whichever is nearer.
+/// How near some operations come to what this machine can do: to its multiply-adds (flops_rate is 0 if nobody has
+/// counted them), or to the speed of the fastest memory that holds what one of them needs, whichever is nearer. `of` is
+/// "" where neither can be said.
 struct PeakShare {
   double share = 0;
   const char* of = "";
@@ -90,7 +93,9 @@ inline PeakShare peak_share(const PeakRates& peak, int threads, bool is_double, 
   const double most = peak.flops * threads * (is_double ? 0.5 : 1);
   const MemoryLevel& level = peak.level_for(bytes_of_run / threads);
   const PeakShare compute{flops_rate / most, "FMA"}, memory{bytes_rate / (level.rate * threads), level.name};
-  return compute.share >= memory.share ? compute : memory;
+  constexpr double possible = 1.25;  // what is far above the peak has not touched all of its operands
+  if (memory.share <= possible) return compute.share >= memory.share ? compute : memory;
+  return flops_rate > 0 ? compute : PeakShare{};
 }
 
 }  // namespace tenon::debug::detail

@@ -84,8 +84,8 @@ class FlatJson {
   }
   [[noreturn, gnu::cold]] void refuse(std::string_view wanted) const {
     throw_error<ValueError>("profiling_options must be a JSON object of texts, such as {\"output\":\"/tmp/data\", "
-                            "\"training_trace\":\"on\"}: at character ", at_ + 1, " it needs ", wanted, ", got ",
-                            io::printable(text_.substr(at_, 20)), ".");
+                            "\"training_trace\":\"on\"}: at character ",
+                            at_ + 1, " it needs ", wanted, ", got ", io::printable(text_.substr(at_, 20)), ".");
   }
 
   std::string_view text_;
@@ -108,9 +108,9 @@ inline bool is_on(std::string_view key, std::string_view value) {
 inline ProfilerOptions profiler_options_of(std::string_view text) {
   ProfilerOptions options;
   if (!text.starts_with('{')) return options;  // traces, which set_context has checked: all are always there
-  const std::vector<std::string> known{"output",      "result_path", "training_trace", "task_trace",
-                                       "op_trace",    "aicpu_trace", "hccl",           "fp_point",
-                                       "bp_point",    "aic_metrics", "ai_core_metrics", "optypes_not_deal"};
+  const std::vector<std::string> known{
+      "output", "result_path", "training_trace", "task_trace",  "op_trace",        "aicpu_trace",
+      "hccl",   "fp_point",    "bp_point",       "aic_metrics", "ai_core_metrics", "optypes_not_deal"};
   for (detail::FlatJson members(text); !members.done();) {
     const auto [key, value] = members.next();
     if (key == "output" || key == "result_path") options.output_path = value;

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::debug {
 struct OperatorProfile {
   Operation operation;
   int group = 0;
-  long calls = 0, runs = 0;  // a call that takes one tile of samples after the other is one run for each
+  long calls = 0, runs = 0;                 // a call that takes one tile of samples after the other is one run for each
   double seconds = 0, least = 0, most = 0;  // of all runs, of one
   double flops = 0, bytes = 0;              // of all runs: Operation::flops() and bytes()
 };
@@ -24,14 +24,14 @@ struct StepProfile {
   long n = 1;  // the largest batch
   int threads = 1;
   long steps = 0, samples = 0;
-  double inside = 0;                   // seconds in steps
-  double between = 0;                  // seconds before them, since the end of the step before
-  double waited = 0;                   // of these for batches
-  double part[3]{};                    // seconds in operations of each StepPart
-  double fastest = 0, median = 0;      // seconds of a step, of those in the step trace
-  long peak_bytes = 0;                 // most memory that was in use behind an operation, and behind which
+  double inside = 0;               // seconds in steps
+  double between = 0;              // seconds before them, since the end of the step before
+  double waited = 0;               // of these for batches
+  double part[3]{};                // seconds in operations of each StepPart
+  double fastest = 0, median = 0;  // seconds of a step, of those in the step trace
+  long peak_bytes = 0;             // most memory that was in use behind an operation, and behind which
   std::string_view peak_operation{};
-  const Program* program = nullptr;    // of graph mode
+  const Program* program = nullptr;  // of graph mode
 
   double operators() const { return part[0] + part[1] + part[2]; }
   double all() const { return inside + between; }
@@ -159,9 +159,8 @@ class ProfileSum {
     return place;
   }
   void sort() {
-    const std::vector<int> group = sorted(profile_.groups, 1, [](const StepProfile& a, const StepProfile& b) {
-      return a.all() > b.all();
-    });
+    const std::vector<int> group =
+        sorted(profile_.groups, 1, [](const StepProfile& a, const StepProfile& b) { return a.all() > b.all(); });
     const std::vector<int> place =
         sorted(profile_.operators, 0,
                [](const OperatorProfile& a, const OperatorProfile& b) { return a.seconds > b.seconds; });

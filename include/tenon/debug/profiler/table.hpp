@@ -13,12 +13,13 @@ struct TypeProfile {
   std::string_view type;
   long kinds = 0, calls = 0, runs = 0;
   double seconds = 0, flops = 0, bytes = 0;
-  bool is_double = false;
+  bool is_double = false, counts_flops = false;
 
   void add(const OperatorProfile& o) {
     ++kinds;
     calls += o.calls, runs += o.runs;
     seconds += o.seconds, flops += o.flops, bytes += o.bytes;
+    counts_flops |= o.operation.op->flops != nullptr;
     is_double |= o.operation.result.dtype == Dtype::float64;
   }
 };
@@ -55,9 +56,10 @@ class GroupTable {
   void write_title() {
     std::string title = group_name(group_);
     if (group_.steps > 0)
-      title += tenon::text(" in ", group_.mode == Mode::graph ? "graph" : "PyNative", " mode, batch size ", group_.n,
-                           ", ", group_.threads, group_.threads == 1 ? " thread: " : " threads: ",
-                           grouped(double(group_.steps)), group_.steps == 1 ? " step" : " steps");
+      title +=
+          tenon::text(" in ", group_.mode == Mode::graph ? "graph" : "PyNative", " mode, batch size ", group_.n, ", ",
+                      group_.threads, group_.threads == 1 ? " thread: " : " threads: ", grouped(double(group_.steps)),
+                      group_.steps == 1 ? " step" : " steps");
     line(title);
     line(std::string(title.size(), '='));
   }
@@ -80,11 +82,17 @@ class GroupTable {
     }
     line("  " + left("all", 26) + right(per_step(all_), 12) + right(share(all_), 10) + "  " +
          three_digits(steps_ / all_) + " steps/s, " + grouped(double(group_.samples) / all_) + " samples/s");
-    if (group_.median > 0)
-      line("  a step without what is between steps takes " + per_step(group_.inside) + " us, half of them less than " +
-           fixed(group_.median * 1e6, 1) + ", the fastest " + fixed(group_.fastest * 1e6, 1));
+    if (group_.median > 0) write_spread();
     write_rates();
     out_ += "\n";
+  }
+  void write_spread() {
+    constexpr double far = 1.2;
+    const double mean = group_.inside / steps_;
+    line("  steps alone take " + fixed(mean * 1e6, 1) + " us in the mean, " + fixed(group_.median * 1e6, 1) +
+         " in the median, the fastest " + fixed(group_.fastest * 1e6, 1));
+    if (mean > far * group_.median && group_.steps >= 10)
+      line("  the mean is far above the median: other programs have had the processor, or some steps do more");
   }
   void write_rates() {
     double flops = 0;
@@ -100,11 +108,11 @@ class GroupTable {
 
   std::string rates(const TypeProfile& sum) const {
     if (sum.seconds <= 0) return {};
-    const double flops = sum.flops / sum.seconds, bytes = sum.bytes / sum.seconds;
+    const double flops = sum.counts_flops ? sum.flops / sum.seconds : 0, bytes = sum.bytes / sum.seconds;
     const PeakShare near =
         peak_share(peak_, group_.threads, sum.is_double, flops, bytes, sum.bytes / double(std::max(sum.runs, 1L)));
-    return right(three_digits(flops * 1e-9), 9) + right(three_digits(bytes * 1e-9), 8) +
-           right(fixed(100 * near.share, 0), 6) + " % " + left(near.of, 6);
+    return right(sum.counts_flops ? three_digits(flops * 1e-9) : "-", 9) + right(three_digits(bytes * 1e-9), 8) +
+           (*near.of ? right(fixed(100 * near.share, 0), 6) + " % " : right("-", 6) + "   ") + left(near.of, 6);
   }
   std::string calls_per_step(long calls) const { return fixed(double(calls) / steps_, calls % long(steps_) ? 1 : 0); }
 

@@ -18,7 +18,7 @@ namespace tenon::inline TENON_ABI::debug::detail {
 /// What is kept of an operation for good. Times are in ticks, over all runs.
 struct OperatorRecord {
   Operation operation;
-  int group = 0;  // of whose steps it is a part
+  int group = 0;             // of whose steps it is a part
   long calls = 0, runs = 0;  // a call may be several runs, one per tile of samples
   Ticks total = 0, least = 0, most = 0;
   double flops = 0, bytes = 0;

@@ -40,8 +40,8 @@ class Timeline {
     return names.empty() ? "Tenon" : names;
   }
   void metadata(std::string_view what, std::size_t thread, const std::string& arguments) {
-    out_ += tenon::text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process_, ",\"tid\":", thread,
-                        ",\"args\":{", arguments, "}},\n");
+    out_ += tenon::text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process_, ",\"tid\":", thread, ",\"args\":{",
+                        arguments, "}},\n");
   }
   void event(const std::string& name, std::string_view kind, std::size_t thread, Ticks begin, Ticks end,
              const std::string& arguments) {
@@ -74,16 +74,17 @@ class Timeline {
   }
   static std::string shown_name(const OperatorProfile& o) {
     const std::string cell = cell_path(o.operation.name);
-    return cell.empty() ? std::string(own_name(o.operation.name)) : cell + " " + std::string(own_name(o.operation.name));
+    return cell.empty() ? std::string(own_name(o.operation.name))
+                        : cell + " " + std::string(own_name(o.operation.name));
   }
   std::string arguments(const OperatorProfile& o) const {
     const Operation& operation = o.operation;
-    std::string all = tenon::text("\"name\":", json_text(operation.name), ",\"part\":\"", name(operation.part),
-                                  "\",\"operands\":[");
+    std::string all =
+        tenon::text("\"name\":", json_text(operation.name), ",\"part\":\"", name(operation.part), "\",\"operands\":[");
     for (int k = 0; k < operation.operands.count; ++k)
       all += tenon::text(k ? "," : "", "\"", type_text(operation.operands[k], operation.n), "\"");
-    all += tenon::text("],\"result\":\"", type_text(operation.result, operation.n), "\",\"flops\":",
-                       fixed(operation.flops(), 0), ",\"bytes\":", fixed(operation.bytes(), 0));
+    all += tenon::text("],\"result\":\"", type_text(operation.result, operation.n),
+                       "\",\"flops\":", fixed(operation.flops(), 0), ",\"bytes\":", fixed(operation.bytes(), 0));
     if (o.seconds > 0) all += tenon::text(",\"mean GFLOP/s\":", fixed(o.flops / o.seconds * 1e-9, 2));
     if (operation.location.line > 0) all += ",\"at\":" + json_text(place_text(operation.location, true));
     return all;

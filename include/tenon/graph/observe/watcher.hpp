@@ -33,7 +33,13 @@ struct NetworkStep {
   long number = 0;                   // of a training: steps of its Model before this one; else of those of this kind
   long n = 1;                        // the batch size
   const Program* program = nullptr;  // what graph mode runs, also if this step runs operator by operator
-  double waited = 0;                 // seconds, for the batch: of steps of train() and eval()
+  double waited = 0;                 // seconds until the batch came: of steps of train() and eval()
+
+  constexpr NetworkStep after_waiting(double seconds) const {
+    NetworkStep step = *this;
+    step.waited = seconds;
+    return step;
+  }
 };
 
 /// Who watches steps, from all threads that run some:
