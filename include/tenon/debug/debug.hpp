@@ -8,6 +8,7 @@ or compile it with -DTENON_OBSERVE"
 #define TENON_OBSERVE
 #endif
 #include <tenon/debug/dump.hpp>
+#include <tenon/debug/profiler/profiler_switch.hpp>
 #include <tenon/tenon.hpp>
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <tenon/debug/print_file.hpp>

@@ -61,6 +61,14 @@ void check_finite(const RunInfo& run);
 template <class Columns>
 using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
 template <class Columns>
+const dataset::Row<Columns>* awaited_row(NextRow<Columns> next_row, RunInfo& run) {
+  const dataset::Row<Columns>* row;
+  [[maybe_unused]] const double asked = observable ? now() : 0;
+  next_row(row);
+  if constexpr (observable) run.data_seconds = now() - asked;
+  return row;
+}
+template <class Columns>
 void skip_rows(NextRow<Columns> next_row, long count) {
   const dataset::Row<Columns>* row;
   for (long i = 0; i < count; ++i)
@@ -71,8 +79,7 @@ struct TrainingFile;  // train/training_file.hpp
 /// The steps of an epoch: step(row) runs one and returns its outputs, done(row) comes when the callbacks know.
 template <class Columns, class Run, class List, class Step, class Done>
 void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done done) {
-  const dataset::Row<Columns>* row;
-  while (next_row(row), row) {
+  while (const dataset::Row<Columns>* const row = awaited_row<Columns>(next_row, run)) {
     ++run.cur_step_num;
     run.row = row;
     list.template tell<StepBegin>();

@@ -178,7 +178,8 @@ class StepRunner {
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
                                RunInfo& run, StepOutputs& outputs) {
     const StepTarget scope(target_);
-    const StepWatch watch(step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n));
+    const StepWatch watch(
+        step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n).after_waiting(run.data_seconds));
     check_members(*net_);  // a callback may have changed one
     check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
@@ -199,7 +200,8 @@ class StepRunner {
   [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
                               StepOutputs& outputs) {
     const StepTarget scope(target_);
-    const StepWatch watch(step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n));
+    const StepWatch watch(
+        step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n).after_waiting(run.data_seconds));
     check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (by_operators)

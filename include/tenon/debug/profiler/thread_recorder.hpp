@@ -1,0 +1,196 @@
+// ThreadRecorder: what the steps and operations of one thread have cost.
+#pragma once
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <tenon/core/memory/memory_limit.hpp>
+#include <tenon/core/parallel.hpp>
+#include <tenon/debug/profiler/clock.hpp>
+#include <tenon/graph/observe/observer.hpp>
+#include <tenon/graph/observe/watcher.hpp>
+
+namespace tenon::inline TENON_ABI::debug::detail {
+
+/// What is kept of an operation for good. Times are in ticks, over all runs.
+struct OperatorRecord {
+  Operation operation;
+  int group = 0;             // of whose steps it is a part
+  long calls = 0, runs = 0;  // a call may be several runs, one per tile of samples
+  Ticks total = 0, least = 0, most = 0;
+  double flops = 0, bytes = 0;
+
+  // of a run with so many samples
+  long n = -1;
+  double flops_of_run = 0, bytes_of_run = 0;
+  long last_step = -1;
+  int next = -1;  // the record of the operation that came behind it the last time
+  bool fp_point = false, bp_point = false;
+};
+
+/// The steps of one kind of networks of one class. Group 0 is what runs outside of all steps.
+struct GroupRecord {
+  NetworkStep step{};  // the last one, with the largest n
+  int threads = 1;
+  long steps = 0, samples = 0;
+  Ticks inside = 0, between = 0;  // in steps; from the end of the step before, whatever that was, to the begin
+  double waited = 0;              // seconds of `between`, for batches
+  Ticks in_part[3]{};             // in operations of each StepPart
+  long peak_bytes = 0;            // most memory that was in use when an operation ended, and which that was
+  int peak_record = -1;
+  std::unordered_map<const char*, int> record_of{};  // by the name's address
+};
+
+/// A run of an operation.
+struct OperatorEvent {
+  Ticks begin, end;
+  int record, n;
+};
+/// A step.
+struct StepEvent {
+  static constexpr Ticks none = -1;
+  Ticks before = 0, begin = 0, end = 0;  // `before`: the end of the step before it, or its own begin
+  Ticks fp = none, bp = none;            // the begin of the forward part, the end of the backward part
+  double waited = 0;
+  long number = 0;
+  int group = 0;
+};
+
+/// How much is kept beside sums.
+struct EventLimit {
+  std::size_t operators = 1 << 16, steps = 1 << 16;
+  std::string fp_point{}, bp_point{};
+};
+
+/// Records one thread, told the time by whoever calls. What it keeps does not grow with the length of a run: sums, and
+/// events up to a limit. `mutex` is held in a step; who reads takes it first.
+class ThreadRecorder {
+ public:
+  explicit ThreadRecorder(const EventLimit& limit) : limit_(limit), groups_(1) {
+    operator_events_.reserve(limit.operators);
+    step_events_.reserve(std::min<std::size_t>(limit.steps, 1 << 12));
+  }
+
+  void begin_step(const NetworkStep& step, Ticks now) {
+    if (depth_++ > 0) return;  // what runs in a step of another one is a part of that
+    group_ = group_of(step);
+    last_record_ = -1;
+    ++step_count_;
+    step_ = StepEvent{};
+    step_.before = last_end_ == StepEvent::none ? now : last_end_;
+    step_.begin = now;
+    step_.waited = step.waited;
+    step_.number = step.number;
+    step_.group = group_;
+  }
+  void end_step(const NetworkStep& step, Ticks now) {
+    if (--depth_ > 0) return;
+    GroupRecord& group = groups_[std::size_t(group_)];
+    ++group.steps;
+    group.samples += step.n;
+    group.inside += now - step_.begin;
+    group.between += step_.begin - step_.before;
+    group.waited += step.waited;
+    step_.end = last_end_ = now;
+    if (step_events_.size() < limit_.steps) step_events_.push_back(step_);
+    group_ = 0;
+    last_record_ = -1;
+    is_open_ = false;
+  }
+  void before(Ticks now) {
+    begin_ = now;
+    is_open_ = true;
+  }
+  /// An observer that was named twice hears of each operation twice: the second time counts nothing.
+  void after(const Operation& operation, Ticks now) {
+    if (!is_open_) return;
+    is_open_ = false;
+    const int id = last_record_ = record_of(operation);
+    add(records_[std::size_t(id)], operation, now);
+    GroupRecord& group = groups_[std::size_t(group_)];
+    group.in_part[int(operation.part)] += now - begin_;
+    if (const long used = tenon::detail::memory_in_use().load(std::memory_order_relaxed); used > group.peak_bytes) {
+      group.peak_bytes = used;
+      group.peak_record = id;
+    }
+    if (operator_events_.size() < limit_.operators) operator_events_.push_back({begin_, now, id, int(operation.n)});
+    else ++left_out_;
+  }
+  /// The time until the next step is nobody's.
+  void pause() { last_end_ = StepEvent::none; }
+
+  bool in_step() const { return depth_ > 0; }
+  const std::vector<OperatorRecord>& records() const { return records_; }
+  const std::vector<GroupRecord>& groups() const { return groups_; }
+  const std::vector<OperatorEvent>& operator_events() const { return operator_events_; }
+  const std::vector<StepEvent>& step_events() const { return step_events_; }
+  long left_out() const { return left_out_; }
+
+  std::mutex mutex;
+
+ private:
+  int group_of(const NetworkStep& step) {
+    std::size_t i = 1;
+    while (i < groups_.size() &&
+           (groups_[i].step.kind != step.kind || groups_[i].step.network.data() != step.network.data()))
+      ++i;
+    if (i == groups_.size()) groups_.emplace_back();
+    GroupRecord& group = groups_[i];
+    if (group.steps == 0 || step.n >= group.step.n) group.step = step;
+    group.threads = ThreadPool::instance().threads();
+    return int(i);
+  }
+  int record_of(const Operation& operation) {
+    const char* const name = operation.name.data();
+    int* const expected = last_record_ >= 0 ? &records_[std::size_t(last_record_)].next : nullptr;
+    if (expected && *expected >= 0) {
+      const OperatorRecord& record = records_[std::size_t(*expected)];
+      if (record.operation.name.data() == name && record.group == group_) return *expected;
+    }
+    const auto [at, is_new] = groups_[std::size_t(group_)].record_of.try_emplace(name, int(records_.size()));
+    if (expected) *expected = at->second;
+    if (is_new) {
+      OperatorRecord& record = records_.emplace_back();
+      record.operation = operation;
+      record.group = group_;
+      record.fp_point = limit_.fp_point == operation.name;
+      record.bp_point = limit_.bp_point == operation.name;
+    }
+    return at->second;
+  }
+  void add(OperatorRecord& record, const Operation& operation, Ticks now) {
+    const Ticks took = now - begin_;
+    if (record.n != operation.n) {
+      record.n = operation.n;
+      record.flops_of_run = operation.flops();
+      record.bytes_of_run = operation.bytes();
+    }
+    const bool is_call = record.last_step != step_count_ || depth_ == 0;
+    record.last_step = step_count_;
+    record.calls += is_call;
+    record.least = record.runs++ == 0 || took < record.least ? took : record.least;
+    record.most = std::max(record.most, took);
+    record.total += took;
+    record.flops += record.flops_of_run;
+    record.bytes += record.bytes_of_run;
+    if (record.fp_point || (limit_.fp_point.empty() && operation.part == StepPart::forward))
+      step_.fp = step_.fp == StepEvent::none ? begin_ : step_.fp;
+    if (record.bp_point || (limit_.bp_point.empty() && operation.part == StepPart::gradient)) step_.bp = now;
+  }
+
+  EventLimit limit_;
+  std::vector<OperatorRecord> records_;
+  std::vector<GroupRecord> groups_;
+  std::vector<OperatorEvent> operator_events_;
+  std::vector<StepEvent> step_events_;
+  StepEvent step_{};
+  Ticks begin_ = 0, last_end_ = StepEvent::none;
+  int group_ = 0, last_record_ = -1, depth_ = 0;
+  long step_count_ = 0, left_out_ = 0;
+  bool is_open_ = false;
+};
+
+}  // namespace tenon::debug::detail

@@ -1,0 +1,116 @@
+// The timeline of a profile: JSON that chrome://tracing and Perfetto show.
+#pragma once
+#include <tenon/debug/profiler/names.hpp>
+#include <tenon/io/escaped_text.hpp>
+
+namespace tenon::inline TENON_ABI::debug {
+
+namespace detail {
+
+inline std::string json_text(std::string_view text) {
+  if (const std::size_t bad = io::find_bad_utf8(text); bad != text.npos) text = text.substr(0, bad);
+  return '"' + io::json_escaped(text) + '"';
+}
+
+/// Writes trace events until they are as many bytes as they may.
+class Timeline {
+ public:
+  Timeline(const Profile& profile, long process, std::size_t most_bytes)
+      : profile_(profile), process_(process), most_bytes_(most_bytes) {
+    for (const OperatorProfile& o : profile.operators) described_.push_back(arguments(o));
+  }
+  std::string text() {
+    out_ = "[\n";
+    metadata("process_name", 0, tenon::text("\"name\":", json_text(process_name())));
+    for (std::size_t i = 0; i < profile_.threads.size(); ++i) {
+      metadata("thread_name", i, tenon::text("\"name\":\"steps and operators, thread ", i + 1, "\""));
+      metadata("thread_sort_index", i, tenon::text("\"sort_index\":", i));
+    }
+    for (std::size_t i = 0; i < profile_.threads.size() && !is_full_; ++i) write_thread(i);
+    out_.erase(out_.size() - 2);  // the last comma
+    return std::move(out_) + "\n]\n";
+  }
+
+ private:
+  std::string process_name() const {
+    std::string names;
+    for (const StepProfile& group : profile_.groups)
+      if (!group.network.empty() && names.find(group.network) == names.npos)
+        names += (names.empty() ? "" : ", ") + std::string(group.network);
+    return names.empty() ? "Tenon" : names;
+  }
+  void metadata(std::string_view what, std::size_t thread, const std::string& arguments) {
+    out_ += tenon::text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process_, ",\"tid\":", thread, ",\"args\":{",
+                        arguments, "}},\n");
+  }
+  void event(const std::string& name, std::string_view kind, std::size_t thread, Ticks begin, Ticks end,
+             const std::string& arguments) {
+    if (is_full_ || (is_full_ = out_.size() + arguments.size() + 256 > most_bytes_)) return;
+    out_ += tenon::text("{\"ph\":\"X\",\"name\":", name, ",\"cat\":\"", kind, "\",\"pid\":", process_,
+                        ",\"tid\":", thread, ",\"ts\":", fixed(profile_.microseconds(profile_.begin, begin), 3),
+                        ",\"dur\":", fixed(std::max(profile_.microseconds(begin, end), 0.), 3), ",\"args\":{",
+                        arguments, "}},\n");
+  }
+  /// Steps and what is in them in the order of time, so that a full file ends at a moment.
+  void write_thread(std::size_t thread) {
+    const ThreadProfile& of = profile_.threads[thread];
+    std::size_t step = 0;
+    for (const OperatorEvent& run : of.operators) {
+      while (step < of.steps.size() && of.steps[step].begin <= run.begin) write_step(thread, of.steps[step++]);
+      const OperatorProfile& o = profile_.operators[std::size_t(run.record)];
+      event(json_text(shown_name(o)), name(o.operation.part), thread, run.begin, run.end,
+            tenon::text(described_[std::size_t(run.record)], ",\"n\":", run.n));
+    }
+    while (step < of.steps.size() && !is_full_) write_step(thread, of.steps[step++]);
+  }
+  void write_step(std::size_t thread, const StepEvent& step) {
+    const StepProfile& group = profile_.groups[std::size_t(step.group)];
+    // the wait for data ends somewhere in front of the step: shown at the begin of what is between two steps' ends
+    const Ticks waited = Ticks(step.waited / profile_.seconds_per_tick);
+    const Ticks data_end = std::min(step.before + waited, step.begin);
+    if (waited > 0 && data_end > step.before) event("\"waiting for data\"", "data", thread, step.before, data_end, "");
+    event(json_text(tenon::text(what_runs(group.kind), " step ", step.number + 1)), "step", thread, step.begin,
+          step.end, tenon::text("\"network\":", json_text(group.network)));
+  }
+  static std::string shown_name(const OperatorProfile& o) {
+    const std::string cell = cell_path(o.operation.name);
+    return cell.empty() ? std::string(own_name(o.operation.name))
+                        : cell + " " + std::string(own_name(o.operation.name));
+  }
+  std::string arguments(const OperatorProfile& o) const {
+    const Operation& operation = o.operation;
+    std::string all =
+        tenon::text("\"name\":", json_text(operation.name), ",\"part\":\"", name(operation.part), "\",\"operands\":[");
+    for (int k = 0; k < operation.operands.count; ++k)
+      all += tenon::text(k ? "," : "", "\"", type_text(operation.operands[k], operation.n), "\"");
+    all += tenon::text("],\"result\":\"", type_text(operation.result, operation.n),
+                       "\",\"flops\":", fixed(operation.flops(), 0), ",\"bytes\":", fixed(operation.bytes(), 0));
+    if (o.seconds > 0) all += tenon::text(",\"mean GFLOP/s\":", fixed(o.flops / o.seconds * 1e-9, 2));
+    if (operation.location.line > 0) all += ",\"at\":" + json_text(place_text(operation.location, true));
+    return all;
+  }
+
+  const Profile& profile_;
+  long process_;
+  std::size_t most_bytes_;
+  std::vector<std::string> described_;  // of each operator, what does not change from run to run
+  bool is_full_ = false;
+  std::string out_;
+};
+
+}  // namespace detail
+
+/// cpu_timeline_display: an array of trace events, at most so many bytes.
+inline std::string timeline_json(const Profile& profile, long process, std::size_t most_bytes) {
+  return detail::Timeline(profile, process, most_bytes).text();
+}
+/// cpu_timeline_summary: of the whole run, in milliseconds.
+inline std::string timeline_summary_json(const Profile& profile) {
+  long runs = 0;
+  for (const OperatorProfile& o : profile.operators) runs += o.runs;
+  return text("{\"total_time\":", detail::fixed(profile.operator_seconds() * 1e3, 6),
+              ",\"num_of_streams\":", profile.threads.size(), ",\"num_of_ops\":", profile.operators.size(),
+              ",\"op_exe_times\":", runs, "}\n");
+}
+
+}  // namespace tenon::debug
