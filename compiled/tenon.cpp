@@ -5,4 +5,5 @@
 #include <tenon/tenon.hpp>
 // the rest
 #include <tenon/core/context/print.hpp>
+#include <tenon/debug/log_files.hpp>
 #include <tenon/train/callbacks.hpp>
