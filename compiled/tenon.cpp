@@ -6,4 +6,5 @@
 // the rest
 #include <tenon/core/context/print.hpp>
 #include <tenon/ops/print.hpp>
+#include <tenon/debug/log_files.hpp>
 #include <tenon/train/callbacks.hpp>

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include <tenon/core/error.hpp>
+#include <tenon/core/log_levels.hpp>
 #if TENON_DEFINES
-#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
@@ -18,8 +18,6 @@
 #endif
 
 namespace tenon::inline TENON_ABI::logging {
-
-enum class Level { debug, info, warning, error, critical };
 
 /// The first part of a message, with the place of the call.
 struct Start {
@@ -32,22 +30,50 @@ struct Start {
 
 namespace detail {
 
-std::atomic<Level>& threshold();
+/// Levels plus 1. What is not written looks at `lowest` alone, the least of all modules. 0 is lower than all levels: the
+/// environment has not been read.
+struct Thresholds {
+  std::atomic<int> lowest, of[module_count];
+};
+inline constinit Thresholds thresholds{};
 
-/// One line in one system call, so that the lines of several threads and processes do not mix.
-void write_line(Level level, const std::source_location& at, const std::string& message);
+/// What takes a line before the error stream (debug/log_files.hpp does); returns whether the line belongs there, too.
+/// It is called by one thread at a time, and must not log.
+using LineSink = bool (*)(Level, const std::string& line) noexcept;
+inline constinit std::atomic<LineSink> line_sink{nullptr};
+
+/// Of what is not below the lowest threshold: whether the module of this place writes it.
+[[gnu::cold]] bool module_writes(Level level, std::source_location at);
+
+/// One line, from "[LEVEL]" to the end of line.
+[[gnu::cold]] std::string line_text(Level level, std::source_location at, const std::string& message);
+
+/// One line in one system call, so that the lines of several processes do not mix.
+[[gnu::cold]] void write_to_screen(const std::string& line);
+
+[[gnu::cold]] void write_line(Level level, std::source_location at, const std::string& message);
 
 }  // namespace detail
 
-/// The lowest level that is written; set_level() overrides the environment.
-inline Level level() { return detail::threshold().load(std::memory_order_relaxed); }
-inline void set_level(Level level) { detail::threshold().store(level, std::memory_order_relaxed); }
-inline bool is_written(Level level) { return level >= logging::level(); }
+/// The lowest level that the program's own lines have; set_level() overrides the environment, also its levels of
+/// modules.
+Level level();
+void set_level(Level level);
 
-/// Writes one line of texts and numbers if the level is high enough. The first part is a text.
+/// Whether a line of this level is written, for a text that is costly to make.
+inline bool is_written(Level level, std::source_location at = std::source_location::current()) {
+  return int(level) + 1 >= detail::thresholds.lowest.load(std::memory_order_relaxed) &&
+         detail::module_writes(level, at);
+}
+
+/// Writes one line of texts and numbers if the level is high enough. The first part is a text. Otherwise it costs one
+/// comparison.
 template <class... Parts>
-void write(Level level, const Start& start, const Parts&... parts) {
-  if (is_written(level)) detail::write_line(level, start.at, text(start.text, parts...));
+void write(Level level, Start start, const Parts&... parts) {
+  if (!is_written(level, start.at)) [[likely]]
+    return;
+  const std::string_view first = start.text;  // a copy, so that nothing is stored for a line that is not written
+  detail::write_line(level, start.at, text(first, parts...));
 }
 template <class... Parts>
 void debug(Start start, const Parts&... parts) {
@@ -72,27 +98,6 @@ void critical(Start start, const Parts&... parts) {
 
 #if TENON_DEFINES
 namespace detail {
-/// GLOG_v = 0 .. 4 is the lowest level that is written, warning without it. With GLOG_logtostderr=0 MindSpore logs to
-/// files and still shows warnings and more: until there are files, that is what is shown.
-inline Level level_of_environment() {
-  const char* asked = std::getenv("GLOG_v");
-  const bool known = asked && asked[0] >= '0' && asked[0] <= '4' && asked[1] == 0;
-  Level level = known ? Level(asked[0] - '0') : Level::warning;
-  const char* screen = std::getenv("GLOG_logtostderr");
-  if (screen && std::string_view(screen) == "0" && level < Level::warning) level = Level::warning;
-  return level;
-}
-/// "2026-11-21-00:22:59.302.052", local time with milliseconds and microseconds.
-inline std::string time_text() {
-  std::timespec now{};
-  std::timespec_get(&now, TIME_UTC);
-  std::tm local{};
-  ::localtime_r(&now.tv_sec, &local);
-  char seconds[32];
-  std::string s(seconds, std::strftime(seconds, sizeof seconds, "%Y-%m-%d-%H:%M:%S", &local));
-  const auto three = [](long value) { return std::to_string(1000 + value).substr(1); };
-  return s + "." + three(now.tv_nsec / 1000000) + "." + three(now.tv_nsec / 1000 % 1000);
-}
 inline std::string_view program_name() {
 #if defined(__GLIBC__)
   return program_invocation_short_name;
@@ -100,12 +105,20 @@ inline std::string_view program_name() {
   return "tenon";
 #endif
 }
-inline std::string thread_text() {
-  auto id = reinterpret_cast<std::uintptr_t>(::pthread_self());
-  std::string s;
-  do s.insert(s.begin(), "0123456789abcdef"[id & 15]);
-  while (id >>= 4);
-  return s;
+/// "(123,7f0fe7a51b80,program):2026-11-21-00:22:59.302.052": process, thread, local time with milliseconds and
+/// microseconds.
+inline std::string origin_text() {
+  std::timespec now{};
+  std::timespec_get(&now, TIME_UTC);
+  std::tm local{};
+  ::localtime_r(&now.tv_sec, &local);
+  char ids[48], seconds[40], fraction[24];
+  std::snprintf(ids, sizeof ids, "(%d,%lx,", int(::getpid()), static_cast<unsigned long>(::pthread_self()));
+  seconds[std::strftime(seconds, sizeof seconds - 1, "):%Y-%m-%d-%H:%M:%S", &local)] = 0;
+  std::snprintf(fraction, sizeof fraction, ".%03d.%03d", int(now.tv_nsec / 1000000), int(now.tv_nsec / 1000 % 1000));
+  std::string origin;
+  add(origin, {ids, program_name(), seconds, fraction});
+  return origin;
 }
 /// "run" of "static void ns::Job::run(int)".
 inline std::string_view bare_name(std::string_view function) {
@@ -113,21 +126,46 @@ inline std::string_view bare_name(std::string_view function) {
   const auto start = function.find_last_of(" :*&");
   return start == function.npos ? function : function.substr(start + 1);
 }
-/// Headers of Tenon by their path below include/, others as the compiler was given them.
-inline std::string_view short_path(std::string_view file) {
-  const auto start = file.rfind("include/tenon/");
-  return start == file.npos ? file : file.substr(start + 8);
+
+/// Stores the environment's levels. It takes no lock, so that a child that fork() made in the midst of it can read it
+/// again; what set_level() has stored meanwhile stays.
+[[gnu::cold]] inline void read_environment() {
+  const Levels levels = levels_of(std::getenv("GLOG_v"), std::getenv("MS_SUBMODULE_LOG_v"));
+  int lowest = levels.of[0], unknown = 0;
+  for (int i = 0; i < module_count; ++i, unknown = 0) {
+    thresholds.of[i].compare_exchange_strong(unknown, levels.of[i]);
+    if (levels.of[i] < lowest) lowest = levels.of[i];
+  }
+  thresholds.lowest.compare_exchange_strong(unknown, lowest);
+  static constinit std::atomic<int> told{0};
+  if (told.exchange(1)) return;
+  std::string lines = levels.warnings;
+  const char* screen = std::getenv("GLOG_logtostderr");
+  const std::string_view asked = screen ? screen : "";
+  if (asked.size() > 1 || asked > "1")
+    add(lines,
+        {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
+  else if (asked == "0" && !line_sink.load())
+    add(lines, {"GLOG_logtostderr=0 asks for log files, which this program has not built in: include "
+                "<tenon/debug/log_files.hpp>, or all tools, <tenon/debug/debug.hpp>, in one of its sources. "
+                "Lines go to the error stream.\n"});
+  for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1)
+    warning(lines.substr(begin, end - begin));
+}
+TENON_INLINE bool module_writes(Level level, std::source_location at) {
+  if (!thresholds.lowest.load(std::memory_order_acquire)) read_environment();
+  return int(level) + 1 >= thresholds.of[module_of_file(at.file_name())].load(std::memory_order_relaxed);
 }
 
-TENON_INLINE std::atomic<Level>& threshold() {
-  static std::atomic<Level> level = level_of_environment();
-  return level;
+TENON_INLINE std::string line_text(Level level, std::source_location at, const std::string& message) {
+  static constexpr const char* names[]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+  const char* const file = at.file_name();
+  std::string line;
+  add(line, {"[", names[int(level)], "] ", modules[module_of_file(file)], origin_text(), " [", short_path(file), ":",
+             std::to_string(at.line()), "] ", bare_name(at.function_name()), "] ", message, "\n"});
+  return line;
 }
-TENON_INLINE void write_line(Level level, const std::source_location& at, const std::string& message) {
-  static constexpr std::string_view names[]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
-  const std::string line =
-      text("[", names[int(level)], "] ME(", ::getpid(), ",", thread_text(), ",", program_name(), "):", time_text(),
-           " [", short_path(at.file_name()), ":", at.line(), "] ", bare_name(at.function_name()), "] ", message, "\n");
+TENON_INLINE void write_to_screen(const std::string& line) {
   const char* rest = line.data();
   for (std::size_t left = line.size(); left;) {
     const ::ssize_t written = ::write(STDERR_FILENO, rest, left);
@@ -135,7 +173,29 @@ TENON_INLINE void write_line(Level level, const std::source_location& at, const 
     if (written > 0) rest += written, left -= static_cast<std::size_t>(written);
   }
 }
+
+/// The process whose thread writes, or 0. A child that fork() makes meanwhile has not got that thread: it does not wait.
+inline constinit std::atomic<int> writer{0};
+
+TENON_INLINE void write_line(Level level, std::source_location at, const std::string& message) {
+  const std::string line = line_text(level, at, message);
+  const int mine = ::getpid();
+  for (int other = 0; !writer.compare_exchange_weak(other, mine, std::memory_order_acquire);)
+    if (other == mine) other = 0, ::usleep(20);
+  const LineSink take = line_sink.load();
+  if (!take || take(level, line)) write_to_screen(line);
+  writer.store(0, std::memory_order_release);
+}
 }  // namespace detail
+TENON_INLINE Level level() {
+  if (!detail::thresholds.lowest.load(std::memory_order_acquire)) detail::read_environment();
+  return Level(detail::thresholds.of[detail::module_index("ME")] - 1);
+}
+TENON_INLINE void set_level(Level level) {
+  logging::level();
+  for (std::atomic<int>& threshold : detail::thresholds.of) threshold = int(level) + 1;
+  detail::thresholds.lowest = int(level) + 1;
+}
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::logging
