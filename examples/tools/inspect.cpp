@@ -1,0 +1,82 @@
+// tenon-inspect: looks into checkpoints, arrays, event files, print files, and dumps.
+// link: protozero cli11
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "inspect/event_commands.hpp"
+#include "inspect/tensor_commands.hpp"
+
+namespace {
+using namespace inspect;
+
+constexpr const char* about = "Looks into files of Tenon, MindSpore, PyTorch, and NumPy:\n\n"
+                              "  tensors with names    .safetensors, .ckpt, .npz, .npy\n"
+                              "  events                what a SummaryRecord or TensorBoard has written\n"
+                              "  prints                what print_file_path has written\n"
+                              "  dumps                 folders; diff alone takes them\n";
+
+void convert(const std::string& from, const std::string& to) {
+  if (kind_of(from) == FileKind::events) {
+    if (!to.ends_with(".csv"))
+      throw_error<ValueError>("the scalars of an event file become a .csv file, got '", to, "'.");
+    write_scalars(from, to);
+  } else convert_checkpoint(from, to);
+  std::printf("%s is written\n", to.c_str());
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(about, "tenon-inspect");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", TENON_VERSION);
+  std::vector<std::string> files;
+  std::string first, second, name;
+  int status = 0;
+
+  auto* const list = app.add_subcommand("list", "what is in files: names, dtypes, shapes, sizes");
+  list->add_option("FILE", files)->required();
+  list->callback([&] {
+    for (const std::string& file : files) {
+      if (files.size() > 1) std::printf("%s\n", file.c_str());
+      if (kind_of(file) == FileKind::events) list_events(file);
+      else list_tensors(file);
+    }
+  });
+
+  auto* const show =
+      app.add_subcommand("show", "statistics of all tensors, or the values of one; the values of events");
+  show->add_option("FILE", first)->required();
+  show->add_option("NAME", name, "a tensor, or a tag of an event file");
+  show->callback([&] {
+    if (kind_of(first) == FileKind::events) show_events(first, name);
+    else show_tensors(first, name);
+  });
+
+  auto* const compare = app.add_subcommand("diff", "which tensors of two files or dumps differ, and by how much");
+  compare->alias("dump");
+  compare->add_option("A", first)->required();
+  compare->add_option("B", second)->required();
+  compare->footer("Exit status: 0 if they are equal, bit for bit, 1 if not, 2 if one cannot be read.");
+  compare->callback([&] { status = diff(first, second) ? 0 : 1; });
+
+  auto* const conversion =
+      app.add_subcommand("convert", "writes the tensors, or the scalars of events, to another file");
+  conversion->add_option("FROM", first)->required();
+  conversion->add_option("TO", second, ".safetensors, .ckpt, .npz; of events .csv")->required();
+  conversion->callback([&] { convert(first, second); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tenon-inspect: %s\n", e.what());
+    return 2;
+  }
+  return status;
+}
+}  // namespace
+
+int main(int argc, char** argv) { return run(argc, argv); }
