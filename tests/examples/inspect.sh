@@ -1,6 +1,6 @@
 #!/bin/sh
-# tenon-inspect on files of other frameworks: `inspect.sh PROGRAM`. Listings and differences are right, damaged files are
-# refused in a sentence with exit status 2. Writes to the current folder.
+# tenon-inspect on files of other frameworks: `inspect.sh PROGRAM`. Listings and differences are right, damaged files
+# are refused in a sentence with exit status 2. Writes to the current folder.
 set -u
 program=$1
 golden=${TENON_SHARED:-/nowhere}/golden
