@@ -1,7 +1,8 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
-# itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl.
-set(tenon_components zlib xtensor protozero openssl)
+# itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
+# tenon::json.
+set(tenon_components zlib xtensor protozero openssl json)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -58,6 +59,16 @@ function(tenon_find_component name scope)
     elseif(NOT TARGET tenon::openssl)
       add_library(tenon::openssl INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::openssl INTERFACE tenon::tenon OpenSSL::Crypto)
+    endif()
+  elseif(name STREQUAL "json")
+    find_package(nlohmann_json QUIET ${scope})
+    if(NOT nlohmann_json_FOUND)
+      string(CONCAT missing "tenon's component `json` needs nlohmann_json, which is not found here: install it (on "
+        "Debian: apt-get install nlohmann-json3-dev), or leave the component out and do without files in JSON, such as "
+        "a dump's configuration.")
+    elseif(NOT TARGET tenon::json)
+      add_library(tenon::json INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::json INTERFACE nlohmann_json::nlohmann_json)
     endif()
   else()
     list(JOIN tenon_components ", " known)

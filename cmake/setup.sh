@@ -10,6 +10,7 @@ has() {
     zlib1g-dev) echo '#include <zlib.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libprotozero-dev) echo '#include <protozero/pbf_reader.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac

@@ -19,8 +19,8 @@ class Tenon(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     # as the components of find_package(tenon)
-    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl")}
-    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False}
+    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl", "json")}
+    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False, "json": False}
     no_copy_source = True
 
     def _checkout(self):
@@ -43,6 +43,8 @@ class Tenon(ConanFile):
             self.requires("protozero/[>=1.7 <2]", transitive_headers=True)
         if self.options.openssl:
             self.requires("openssl/[>=3 <4]", transitive_headers=True)
+        if self.options.json:
+            self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
 
     def package_id(self):
         self.info.clear()  # the same files for everybody

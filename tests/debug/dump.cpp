@@ -1,4 +1,5 @@
 // flags: -DTENON_OBSERVE
+// link: json
 // The dump of networks: names and files as MindSpore's (golden/dump), alike in both modes, and no weight of a training
 // changes by it.
 #include <tenon/debug/debug.hpp>

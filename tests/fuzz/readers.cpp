@@ -2,6 +2,7 @@
 // environment's TENON_READER says which one, from 0 on.
 #include <cstdlib>
 
+#include <tenon/debug/dump/dump_config.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/npz.hpp>
 #include <tenon/io/safetensors_header.hpp>
@@ -35,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 1: return check(io::Npz(file, "f", limit).tensors(), limit);
       case 2: return static_cast<void>(io::parse_npy_header(file, "f"));
       case 3: return static_cast<void>(io::parse_safetensors_header(file, 8, "f"));
+      case 5: return static_cast<void>(debug::parse_dump_config(file));
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;
