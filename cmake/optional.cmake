@@ -1,8 +1,13 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
+<<<<<<< HEAD
 # tenon::png.
 set(tenon_components zlib xtensor protozero openssl png)
+=======
+# tenon::json.
+set(tenon_components zlib xtensor protozero openssl json)
+>>>>>>> h_dump
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -61,6 +66,7 @@ function(tenon_find_component name scope)
       add_library(tenon::openssl INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::openssl INTERFACE tenon::tenon OpenSSL::Crypto)
     endif()
+<<<<<<< HEAD
   elseif(name STREQUAL "png")
     find_package(PNG QUIET ${scope})
     if(NOT PNG_FOUND)
@@ -79,6 +85,17 @@ function(tenon_find_component name scope)
     elseif(NOT TARGET tenon::cli11)
       add_library(tenon::cli11 INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::cli11 INTERFACE CLI11::CLI11)
+=======
+  elseif(name STREQUAL "json")
+    find_package(nlohmann_json QUIET ${scope})
+    if(NOT nlohmann_json_FOUND)
+      string(CONCAT missing "tenon's component `json` needs nlohmann_json, which is not found here: install it (on "
+        "Debian: apt-get install nlohmann-json3-dev), or leave the component out and do without files in JSON, such as "
+        "a dump's configuration.")
+    elseif(NOT TARGET tenon::json)
+      add_library(tenon::json INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::json INTERFACE nlohmann_json::nlohmann_json)
+>>>>>>> h_dump
     endif()
   else()
     list(JOIN tenon_components ", " known)

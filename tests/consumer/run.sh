@@ -42,7 +42,12 @@ refused() {
 }
 no_zlib=-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
 no_xtensor=-DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON
+<<<<<<< HEAD
 refused 'tenon has no component `teleport`. Its components: zlib, xtensor, protozero, openssl, png.' -DCOMPONENTS=teleport
+=======
+refused 'tenon has no component `teleport`. Its components: zlib, xtensor, protozero, openssl, json.' \
+  -DCOMPONENTS=teleport
+>>>>>>> h_dump
 refused "tenon's component \`zlib\` needs zlib, which is not found here: install it" -DCOMPONENTS=zlib $no_zlib
 refused "tenon's component \`xtensor\` needs xtensor, which is not found here: install it" -DCOMPONENTS=xtensor \
   $no_xtensor
@@ -50,6 +55,8 @@ refused "tenon's component \`protozero\` needs protozero, which is not found her
   -DCMAKE_DISABLE_FIND_PACKAGE_protozero=ON
 refused "tenon's component \`openssl\` needs OpenSSL, which is not found here: install it" -DCOMPONENTS=openssl \
   -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+refused "tenon's component \`json\` needs nlohmann_json, which is not found here: install it" -DCOMPONENTS=json \
+  -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
 if [ "$way" = find_package ]; then
   for version in 0.0 0.2 1.0 0.1.99; do
     refused 'compatible with requested version' -DVERSION=$version

@@ -1,3 +1,4 @@
+// link: json
 // What a dump's configuration says: both layouts of the file, MindSpore's refusals, and texts of strangers.
 #include <doctest/doctest.h>
 

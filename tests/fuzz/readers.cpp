@@ -2,6 +2,7 @@
 // environment's TENON_READER says which one, from 0 on.
 #include <cstdlib>
 
+#include <tenon/debug/dump/dump_config.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/event_file.hpp>
 #include <tenon/io/npz.hpp>
@@ -53,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 1: return check(io::Npz(file, "f", limit).tensors(), limit);
       case 2: return static_cast<void>(io::parse_npy_header(file, "f"));
       case 3: return static_cast<void>(io::parse_safetensors_header(file, 8, "f"));
+<<<<<<< HEAD
       case 5: {
         const io::PrintFile prints(file, "f");
         for (const TextOrTensor& value : prints.values())
@@ -60,6 +62,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
         return;
       }
       case 6: return read_events(file);
+=======
+      case 5: return static_cast<void>(debug::parse_dump_config(file));
+>>>>>>> h_dump
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

@@ -98,7 +98,7 @@ inline std::string overflow_sentence(std::string_view begin, const Operation& op
                    shape_text(result.shape()), "; ");
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (operands[k].data != result.data && NotFinite(operands[k]))
-      return sentence + text("its operand ", k, " is not finite either: nothing that was observed has made it.");
+      return sentence + text("its operand ", k, " is not finite either: it came with the data or the parameters.");
   return sentence + "its operands are finite.";
 }
 

@@ -213,7 +213,7 @@ NetworkStep step_of_call(const C& cell, const X&... x) {
     static const CountedSteps counts;
     long n = 1;
     if constexpr (have_keys<X...>) n = common_batch_size(class_name<C>(), x...);
-    return {class_name<C>(), &cell, StepKind::call, get_context().mode, counts.next(StepKind::call), n, nullptr,
+    return {class_name<C>(),   &cell, StepKind::call, get_context().mode, counts.next(StepKind::call), n, nullptr,
             NetworkParts(cell)};
   }
 }

@@ -150,8 +150,7 @@ class JitStep {
       return {class_name<Net>(),         optimizer_,
               StepKind::train,           get_context().mode,
               optimizer_->state_.step(), detail::common_batch_size("jit", x...),
-              &program_here<Graph>(),
-              NetworkParts(*optimizer_->net_)};
+              &program_here<Graph>(),    NetworkParts(*optimizer_->net_)};
     }
   }
   template <class Graph, class... X>

@@ -31,7 +31,7 @@ struct DumpedTensor {
   std::int64_t time = 0;  // us since 1970; unique in a dump and ascending, so that it has the order of execution
 
   /// "Conv2D.Default_network-Net_conv1-Conv2d_Conv2D-op0.0.0.1795220550739038.input.0.DefaultFormat.Float32.npy": task
-  /// and stream are 0. Source: MindSpore 2.10's names on the CPU; longer ones than a file may have are a writer's matter.
+  /// and stream are 0. It may be longer than the name of a file. Source: MindSpore 2.10's names on the CPU.
   [[gnu::cold]] std::string file_name(Dtype dtype) const {
     return text(file_word(type), ".", file_word(name), ".0.0.", time, output ? ".output." : ".input.", slot,
                 ".DefaultFormat.", title(dtype), ".npy");

@@ -17,7 +17,8 @@ class Iterations {
   /// Every one.
   Iterations() = default;
   /// MindSpore 1.3 and newer: "all", or numbers and ranges with | between them; the first step has the number 0. Blanks
-  /// around numbers are no mistake here (MindSpore's documents write them, its reader refuses them). Throws RuntimeError.
+  /// around numbers are no mistake here: MindSpore's documents write them, its reader refuses them. Throws
+  /// RuntimeError.
   [[gnu::cold]] explicit Iterations(std::string_view list);
   /// MindSpore 1.1 and 1.2: 0 is every step, n the n-th one; the first step has the number 1.
   [[gnu::cold]] explicit Iterations(long n) : first_(1) {

@@ -1,0 +1,171 @@
+// Report: one HTML page per training: curves, times, memory, pictures, parameters, settings, environment.
+#pragma once
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <tenon/core/context/print.hpp>
+#include <tenon/core/log.hpp>
+#include <tenon/debug/report/environment.hpp>
+#include <tenon/debug/report/report_html.hpp>
+#include <tenon/io/file.hpp>
+#include <tenon/io/image_grid.hpp>
+#include <tenon/nn/parameters.hpp>
+#include <tenon/train/callback/callback.hpp>
+#include <tenon/train/callback/learning_rate_of.hpp>
+#include <tenon/train/clock.hpp>
+#include <tenon/train/eval_result.hpp>
+#if defined(TENON_OBSERVE)
+#include <tenon/debug/report/profile_sections.hpp>
+#endif
+
+namespace tenon::inline TENON_ABI::debug {
+
+/// A callback that writes a page about the training:
+///
+///     debug::Report report("report.html");
+///     model.fit(10, train, valid, report);
+///
+/// The page is written anew after each epoch and at the end, so that a browser may look at a run that goes on. All of
+/// it is in that one file: it has no script, and asks for nothing from outside. With a profiler beside it, in a program
+/// that can be observed, it also says where time and memory go:
+///
+///     debug::Profiler profiler;
+///     debug::Report report("report.html", profiler);
+///
+/// Curves have at most Series::most points, of means of neighbours in a long run. Pictures of the first batch need
+/// libpng and images of 1 or 3 channels. A page that cannot be written is one warning; the training goes on.
+/// throws      RuntimeError for a path that no file can have
+class Report {
+ public:
+  explicit Report(std::string path = "report.html") : path_(std::move(path)) { io::check_path(path_); }
+#if defined(TENON_OBSERVE)
+  Report(std::string path, const Profiler& profiler) : Report(std::move(path)) { profiler_ = &profiler; }
+#endif
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+  /// A training that an error has ended gets its page, too.
+  ~Report() {
+    if (!open_) return;
+    record_.state = RunState::stopped;
+    write();
+  }
+
+  void on_train_begin(auto& run) requires requires { run.model.network(); }
+  {
+    record_ = RunRecord();
+    record_.network = class_name<std::remove_cvref_t<decltype(run.network())>>();
+    record_.epochs_asked = run.epoch_num;
+    record_.training = {{"Loss", std::string(class_name<std::remove_cvref_t<decltype(run.loss_fn())>>())},
+                        {"Optimizer", std::string(class_name<std::remove_cvref_t<decltype(run.optimizer())>>())}};
+    begin(run, ParameterList(run.network()));
+    if constexpr (requires { run.model.optimizer_state(); })
+      for (const io::NamedTensor& one : run.model.optimizer_state())
+        record_.state_bytes += std::int64_t(one.tensor.bytes());
+  }
+  void on_train_step_end(auto& run) requires requires { run.model.network(); }
+  {
+    if constexpr (requires { run.learning_rate(); })
+      record_.learning_rate.add(double(run.cur_step_num), double(run.learning_rate()));
+    step(run);
+  }
+  void on_train_epoch_end(RunInfo& run) { epoch(run); }
+  void on_train_end(RunInfo& run) {
+    record_.state = run.stop_requested ? RunState::stopped : RunState::finished;
+    end();
+  }
+
+  const std::string& path() const { return path_; }
+  const RunRecord& record() const { return record_; }
+
+ private:
+  [[gnu::cold]] void begin(const RunInfo& run, const ParameterList& parameters);
+  [[gnu::cold]] void first_batch(const RunInfo& run);
+  void step(const RunInfo& run);
+  [[gnu::cold]] void epoch(const RunInfo& run);
+  [[gnu::cold]] void end();
+  [[gnu::cold]] void write();
+
+  std::string path_;
+  RunRecord record_;
+  double start_ = 0;
+  bool open_ = false, has_warned_ = false;
+#if defined(TENON_OBSERVE)
+  const Profiler* profiler_ = nullptr;
+#endif
+};
+
+inline void Report::begin(const RunInfo& run, const ParameterList& parameters) {
+  open_ = true;
+  start_ = tenon::detail::now();
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char date[64];
+  record_.begun.assign(date, std::strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", ::localtime_r(&now, &local)));
+  for (int e = 0; e < parameters.entries(); ++e) {
+    const Entry& entry = parameters.table()[e];
+    if (!entry.parameter) continue;
+    const AnyTensor shape(entry.dims, 1, nullptr);
+    record_.parameters.push_back({parameter_name(parameters.table(), e), shape_text(shape.shape()),
+                                  std::string(name(entry.dims.dtype)), shape.count(),
+                                  entry.trainable && parameters.handle(e).requires_grad()});
+  }
+  record_.parameter_bytes = parameters.bytes();
+  record_.training.insert(record_.training.end(), {{"Mode", std::string(name(run.mode))},
+                                                   {"Batches per epoch", std::to_string(run.batch_num)},
+                                                   {"Threads", std::to_string(get_context().num_threads)},
+                                                   {"Seed", std::to_string(get_context().seed)}});
+  record_.context = context_text();
+  record_.environment = environment();
+}
+inline void Report::first_batch(const RunInfo& run) {
+  const std::vector<AnyTensor> columns = run.dataset_element();
+  std::string data;
+  for (const AnyTensor& column : columns)
+    data += text(data.empty() ? "" : ", ", name(column.dtype), " ", shape_text(column.shape()));
+  record_.training.emplace_back("A batch", data);
+  AnyTensor images = columns.empty() ? AnyTensor() : columns[0];
+  if (images.rank != 4 || (images.extent[1] != 1 && images.extent[1] != 3) || images.count() == 0) return;
+  constexpr std::int64_t most = 32;
+  images.extent[0] = std::min(images.extent[0], most);
+  try {
+    if (io::has_png) record_.images = io::image_grid(images);
+    else record_.no_images = "Pictures need libpng, without which this program was built.";
+  } catch (const Error& e) {
+    record_.no_images = e.what();
+  }
+}
+inline void Report::step(const RunInfo& run) {
+  if (record_.steps++ == 0) first_batch(run);
+  record_.loss.add(double(run.cur_step_num), run.loss());
+  record_.step_milliseconds.add(double(run.cur_step_num), 1e3 * run.step_seconds);
+}
+inline void Report::epoch(const RunInfo& run) {
+  record_.epochs = run.cur_epoch_num;
+  if (run.eval_results)
+    for (const auto& [name, value] : *run.eval_results) record_.metric(name).add(double(run.cur_epoch_num), value);
+  write();
+}
+inline void Report::end() {
+  write();
+  open_ = false;
+}
+inline void Report::write() {
+  record_.seconds = tenon::detail::now() - start_;
+  try {
+#if defined(TENON_OBSERVE)
+    if (profiler_) {
+      const Profile profile = profiler_->profile();
+      record_.time = detail::time_section(profile, measured_peak());
+      record_.memory = detail::memory_section(profile);
+    }
+#endif
+    io::write_file(path_, report_html(record_));
+  } catch (const std::exception& e) {
+    if (!has_warned_) logging::warning("The report '", path_, "' could not be written: ", e.what());
+    has_warned_ = true;
+  }
+}
+
+}  // namespace tenon::debug
