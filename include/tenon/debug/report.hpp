@@ -11,6 +11,7 @@
 #include <tenon/debug/report/report_html.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/image_grid.hpp>
+#include <tenon/io/named_tensor.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/callback/learning_rate_of.hpp>
@@ -59,7 +60,7 @@ class Report {
     record_.epochs_asked = run.epoch_num;
     record_.training = {{"Loss", std::string(class_name<std::remove_cvref_t<decltype(run.loss_fn())>>())},
                         {"Optimizer", std::string(class_name<std::remove_cvref_t<decltype(run.optimizer())>>())}};
-    begin(run, ParameterList(run.network()));
+    open(run, ParameterList(run.network()));
     if constexpr (requires { run.model.optimizer_state(); })
       for (const io::NamedTensor& one : run.model.optimizer_state())
         record_.state_bytes += std::int64_t(one.tensor.bytes());
@@ -68,23 +69,23 @@ class Report {
   {
     if constexpr (requires { run.learning_rate(); })
       record_.learning_rate.add(double(run.cur_step_num), double(run.learning_rate()));
-    step(run);
+    add_step(run);
   }
-  void on_train_epoch_end(RunInfo& run) { epoch(run); }
+  void on_train_epoch_end(RunInfo& run) { add_epoch(run); }
   void on_train_end(RunInfo& run) {
     record_.state = run.stop_requested ? RunState::stopped : RunState::finished;
-    end();
+    close();
   }
 
   const std::string& path() const { return path_; }
   const RunRecord& record() const { return record_; }
 
  private:
-  [[gnu::cold]] void begin(const RunInfo& run, const ParameterList& parameters);
+  [[gnu::cold]] void open(const RunInfo& run, const ParameterList& parameters);
   [[gnu::cold]] void first_batch(const RunInfo& run);
-  void step(const RunInfo& run);
-  [[gnu::cold]] void epoch(const RunInfo& run);
-  [[gnu::cold]] void end();
+  void add_step(const RunInfo& run);
+  [[gnu::cold]] void add_epoch(const RunInfo& run);
+  [[gnu::cold]] void close();
   [[gnu::cold]] void write();
 
   std::string path_;
@@ -96,7 +97,7 @@ class Report {
 #endif
 };
 
-inline void Report::begin(const RunInfo& run, const ParameterList& parameters) {
+inline void Report::open(const RunInfo& run, const ParameterList& parameters) {
   open_ = true;
   start_ = tenon::detail::now();
   const std::time_t now = std::time(nullptr);
@@ -136,18 +137,18 @@ inline void Report::first_batch(const RunInfo& run) {
     record_.no_images = e.what();
   }
 }
-inline void Report::step(const RunInfo& run) {
+inline void Report::add_step(const RunInfo& run) {
   if (record_.steps++ == 0) first_batch(run);
   record_.loss.add(double(run.cur_step_num), run.loss());
   record_.step_milliseconds.add(double(run.cur_step_num), 1e3 * run.step_seconds);
 }
-inline void Report::epoch(const RunInfo& run) {
+inline void Report::add_epoch(const RunInfo& run) {
   record_.epochs = run.cur_epoch_num;
   if (run.eval_results)
     for (const auto& [name, value] : *run.eval_results) record_.metric(name).add(double(run.cur_epoch_num), value);
   write();
 }
-inline void Report::end() {
+inline void Report::close() {
   write();
   open_ = false;
 }

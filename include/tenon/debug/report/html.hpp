@@ -77,7 +77,8 @@ struct HtmlTable {
 [[gnu::cold]] inline std::string share_bar(double share) {
   char html[128];
   const double percent = share < 0 ? 0 : share > 1 ? 100 : 100 * share;
-  std::snprintf(html, sizeof html, "<span class=bar><i style=\"width:%.1f%%\"></i></span> %.1f %%", percent,
+  std::snprintf(html, sizeof html,
+                "<span class=share><span class=bar><i style=\"width:%.1f%%\"></i></span> %.1f %%</span>", percent,
                 100 * share);
   return html;
 }
@@ -116,6 +117,7 @@ td{border-bottom:1px solid #eef1f5;padding:5px 10px 5px 0;vertical-align:top}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 code{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 .bar{display:inline-block;width:90px;height:9px;background:#e8edf3;border-radius:5px;vertical-align:middle}
+.share{white-space:nowrap}
 .bar i{display:block;height:9px;background:var(--one);border-radius:5px}
 svg{width:100%;height:auto;display:block}svg text{font:11px system-ui,sans-serif;fill:#5d6b7a}
 img{image-rendering:pixelated;max-width:100%;border:1px solid var(--line);border-radius:6px}

@@ -26,13 +26,17 @@ struct Axis {
     double range = largest - least;
     if (!(range > 0)) range = std::fabs(largest) > 0 ? std::fabs(largest) : 1;
     const double rough = range / steps, power = std::pow(10, std::floor(std::log10(rough)));
-    step = power * (rough / power <= 1 ? 1 : rough / power <= 2 ? 2 : rough / power <= 5 ? 5 : 10);
-    if (!std::isfinite(step) || !(step > 0)) return static_cast<void>(step = 0.2);
+    const double round = power * (rough / power <= 1 ? 1 : rough / power <= 2 ? 2 : rough / power <= 5 ? 5 : 10);
+    if (!std::isfinite(round) || !(round > 0)) return;
+    step = round;
     low = std::floor(least / step) * step;
     high = std::ceil(largest / step) * step;
     if (!(high > low)) high = low + step;
   }
 };
+
+/// Whether a number has a place in a chart. Differences of larger ones may be beyond all numbers.
+inline bool is_drawn(double y) { return std::fabs(y) < 1e300; }
 
 /// Where a chart's curves are, in the units of its picture.
 struct ChartFrame {
@@ -65,21 +69,21 @@ template <class... Numbers>
   }
   return svg;
 }
-/// A curve, broken where a number is not finite.
+/// A curve, broken where a number has no place.
 [[gnu::cold]] inline std::string chart_curve(const ChartFrame& f, const Series& series, const char* colour) {
   std::string path;
   bool open = false;
   for (const Series::Point& p : series.points()) {
-    const bool finite = std::isfinite(p.y);
-    if (finite) path += formatted("%c%.1f %.1f", open ? 'L' : 'M', f.at_x(p.x), f.at_y(p.y));
-    open = finite;
+    const bool drawn = is_drawn(p.y);
+    if (drawn) path += formatted("%c%.1f %.1f", open ? 'L' : 'M', f.at_x(p.x), f.at_y(p.y));
+    open = drawn;
   }
   std::string svg =
       formatted("<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.7\" stroke-linejoin=\"round\" d=\"", colour) +
       path + "\"/>";
   if (series.points().size() <= 40)
     for (const Series::Point& p : series.points())
-      if (std::isfinite(p.y))
+      if (is_drawn(p.y))
         svg += formatted("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\"><title>%.6g: %.6g</title></circle>",
                          f.at_x(p.x), f.at_y(p.y), colour, p.x, p.y);
   return svg;
@@ -94,7 +98,7 @@ template <class... Numbers>
   for (const Series* s : series) {
     for (const Series::Point& p : s->points()) {
       least_x = std::min(least_x, p.x), largest_x = std::max(largest_x, p.x);
-      if (std::isfinite(p.y)) least = std::min(least, p.y), largest = std::max(largest, p.y);
+      if (detail::is_drawn(p.y)) least = std::min(least, p.y), largest = std::max(largest, p.y);
     }
   }
   const detail::ChartFrame frame{detail::Axis(least_x, largest_x, 6), detail::Axis(least, largest, 5)};

@@ -36,7 +36,7 @@ namespace tenon::inline TENON_ABI::debug::detail {
 [[gnu::cold]] inline std::string memory_section(const Profile& profile) {
   std::string all;
   for (const StepProfile& group : profile.groups) {
-    if (!group.program || group.program->instructions == 0) continue;
+    if (group.mode != Mode::graph || !group.program || group.program->instructions == 0) continue;
     const MemoryMap map = memory_map(*group.program, group.n, group.threads);
     all += "<h3>" + html_escaped(text(group.network, ", ", name(group.kind), ", batch of ", group.n, ": ")) +
            tenon::detail::memory_text(double(map.arena)) + " of scratch memory, at most " +

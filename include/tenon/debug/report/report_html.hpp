@@ -1,5 +1,6 @@
 // report_html: a RunRecord as one page, in which everything is: no script, no font, and no picture from outside.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ namespace detail {
 }
 [[gnu::cold]] inline std::string code(std::string_view text) { return "<code>" + html_escaped(text) + "</code>"; }
 
+inline bool is_constant(const Series& series) { return !(series.largest() > series.least()); }
+/// fit() gives the mean loss as "eval_loss", which a metric Loss makes a second time.
+inline bool is_shown(const RunRecord& run, const Series& metric) {
+  return metric.name() != "eval_loss" ||
+         std::ranges::none_of(run.metrics, [](const Series& other) { return other.name() == "loss"; });
+}
 [[gnu::cold]] inline std::string report_cards(const RunRecord& run) {
   const bool broken = run.loss.count() > 0 && !std::isfinite(run.loss.last());
   std::string all = run.state == RunState::running    ? card("state", "running", "run")
@@ -30,7 +37,8 @@ namespace detail {
   all += card("steps", short_number(double(run.steps)));
   all += card("time", short_time(run.seconds));
   if (run.loss.count() > 0) all += card("last loss", short_number(run.loss.last()), broken ? "bad" : "");
-  for (const Series& metric : run.metrics) all += card(metric.name(), short_number(metric.last()));
+  for (const Series& metric : run.metrics)
+    if (is_shown(run, metric)) all += card("evaluation: " + metric.name(), short_number(metric.last()));
   return "<div class=cards>\n" + all + "</div>\n";
 }
 [[gnu::cold]] inline std::string report_curves(const RunRecord& run) {
@@ -39,9 +47,10 @@ namespace detail {
     std::erase_if(series, [](const Series* s) { return s->points().empty(); });
     if (!series.empty()) all += "<div>" + line_chart(title, x, series) + "</div>\n";
   };
-  chart("loss", "step", {&run.loss});
-  for (const Series& metric : run.metrics) chart(metric.name(), "epoch", {&metric});
-  chart("learning rate", "step", {&run.learning_rate});
+  chart("loss of the training", "step", {&run.loss});
+  for (const Series& metric : run.metrics)
+    if (is_shown(run, metric)) chart("evaluation: " + metric.name(), "epoch", {&metric});
+  if (!is_constant(run.learning_rate)) chart("learning rate", "step", {&run.learning_rate});
   chart("milliseconds of a step", "step", {&run.step_milliseconds});
   return all.empty() ? all : "<div class=charts>\n" + all + "</div>\n";
 }
@@ -88,7 +97,10 @@ namespace detail {
   body += detail::section("Memory of a step", run.memory);
   body += detail::section("First batch", detail::image_section(run));
   body += detail::section("Parameters", detail::parameter_table(run));
-  body += detail::section("Training", detail::facts_table(run.training));
+  Facts training = run.training;
+  if (run.learning_rate.count() > 0 && detail::is_constant(run.learning_rate))
+    training.emplace_back("Learning rate", text(float(run.learning_rate.last())));
+  body += detail::section("Training", detail::facts_table(training));
   if (!run.context.empty())
     body += detail::section("Settings", "<pre><code>" + html_escaped(run.context) + "</code></pre>\n");
   body += detail::section("Environment", detail::facts_table(run.environment));
