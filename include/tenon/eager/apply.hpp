@@ -267,10 +267,9 @@ template <class I>
         return run_observed(*innermost, eager_runner<I>(), eager_info<I>, at, operand, immediate, result, variable);
     eager_runner<I>()(eager_info<I>, operand, immediate, result, variable);
   } catch (const OutOfMemory& error) {
-    // a copy, so that nothing is written down for a call that succeeds
-    Location place;
-    place.file = at.file, place.line = at.line;
-    refuse_call(error, eager_info<I>, place);
+    // the line of the cell's call, unless observers want that of the operator's: nobody else hands it so far down
+    if constexpr (observable) refuse_call(error, eager_info<I>, at);
+    else refuse_call(error, eager_info<I>, {});
   }
 }
 // A function of its own, so that the result is made where the caller wants it.

@@ -11,7 +11,7 @@
 #include <tenon/train/labels.hpp>
 #include <tenon/train/loss_scale.hpp>
 #include <tenon/train/model_options.hpp>
-#include <tenon/train/refuse_batch.hpp>
+#include <tenon/train/refuse_step.hpp>
 #include <tenon/train/step_outputs.hpp>
 #include <tenon/train/update_numbers.hpp>
 
@@ -332,7 +332,7 @@ class StepRunner {
   // An OutOfMemory of a step operator by operator says which batch would fit, where there is a plan.
   template <class Graph>
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_by_operators(const OutOfMemory& error, long n) {
-    if constexpr (options.graph && Graph::ok) refuse_batch(error, program_here<Graph>(), values_of_step<Graph>(), n);
+    if constexpr (options.graph && Graph::ok) refuse_step(error, program_here<Graph>(), values_of_step<Graph>(), n);
     else throw;
   }
   template <class... C, class List>

@@ -17,7 +17,7 @@ namespace tenon::inline TENON_ABI::detail {
                                         const void* context);
 
 /// The smallest batch that a program takes.
-[[gnu::cold]] long least_batch(const Program& program);
+[[gnu::cold]] long smallest_batch(const Program& program);
 
 #if TENON_DEFINES
 /// Of values that have one place in turn the first one.
@@ -74,7 +74,7 @@ namespace tenon::inline TENON_ABI::detail {
   return text(" A batch size of ", fits, " fits.");
 }
 
-[[gnu::noinline]] TENON_INLINE long least_batch(const Program& program) {
+[[gnu::noinline]] TENON_INLINE long smallest_batch(const Program& program) {
   long least = 1;
   for (int i = 0; i < program.instructions; ++i)
     if (const LeastBatch* const needed = program.instruction[i].kernel->least_batch; needed && needed->n > least)
@@ -94,7 +94,7 @@ namespace tenon::inline TENON_ABI::detail {
   MemoryOwners owners;
   if (bytes(&context, n) < double(Storage::max_bytes)) add_owners(owners, program, n, threads);
   refuse_memory(bytes(&context, n), text("the values between the operators of a graph for a batch of ", n),
-                owners.sentence() + fitting_batch(least_batch(program), n, bytes, &context));
+                owners.sentence() + fitting_batch(smallest_batch(program), n, bytes, &context));
 }
 #endif  // TENON_DEFINES
 

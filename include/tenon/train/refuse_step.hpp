@@ -25,12 +25,12 @@ constexpr ValuesOfStep values_of_step() {
 
 /// Throws OutOfMemory again, with a batch size below n that is sure to fit: which one just does depends on when
 /// construct lets its tensors go. `program`: the same step as a graph.
-[[noreturn, gnu::cold]] void refuse_batch(const OutOfMemory& error, const Program& program, const ValuesOfStep& values,
-                                          long n);
+[[noreturn, gnu::cold]] void refuse_step(const OutOfMemory& error, const Program& program, const ValuesOfStep& values,
+                                         long n);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE void refuse_batch(const OutOfMemory& error, const Program& program,
-                                                 const ValuesOfStep& values, long n) {
+[[gnu::noinline]] TENON_INLINE void refuse_step(const OutOfMemory& error, const Program& program,
+                                                const ValuesOfStep& values, long n) {
   struct Context {
     const Program& program;
     const ValuesOfStep& values;
@@ -46,7 +46,7 @@ constexpr ValuesOfStep values_of_step() {
            2.0 * threads * double(graph.workspace(batch));
   };
   // The least that is sure to fit is not the least that fits.
-  const long least = least_batch(program);
+  const long least = smallest_batch(program);
   if (bytes(&context, least) > free_memory()) throw error;
   refuse_memory(error, fitting_batch(least, n, bytes, &context));
 }
