@@ -1,13 +1,8 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
-<<<<<<< HEAD
-# tenon::png.
-set(tenon_components zlib xtensor protozero openssl png)
-=======
-# tenon::json.
-set(tenon_components zlib xtensor protozero openssl json)
->>>>>>> h_dump
+# tenon::png, tenon::json.
+set(tenon_components zlib xtensor protozero openssl png json)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -66,7 +61,6 @@ function(tenon_find_component name scope)
       add_library(tenon::openssl INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::openssl INTERFACE tenon::tenon OpenSSL::Crypto)
     endif()
-<<<<<<< HEAD
   elseif(name STREQUAL "png")
     find_package(PNG QUIET ${scope})
     if(NOT PNG_FOUND)
@@ -85,7 +79,7 @@ function(tenon_find_component name scope)
     elseif(NOT TARGET tenon::cli11)
       add_library(tenon::cli11 INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::cli11 INTERFACE CLI11::CLI11)
-=======
+    endif()
   elseif(name STREQUAL "json")
     find_package(nlohmann_json QUIET ${scope})
     if(NOT nlohmann_json_FOUND)
@@ -95,7 +89,6 @@ function(tenon_find_component name scope)
     elseif(NOT TARGET tenon::json)
       add_library(tenon::json INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::json INTERFACE nlohmann_json::nlohmann_json)
->>>>>>> h_dump
     endif()
   else()
     list(JOIN tenon_components ", " known)

@@ -12,6 +12,7 @@ has() {
     libpng-dev) echo '#include <png.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libcli11-dev) echo '#include <CLI/CLI.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac

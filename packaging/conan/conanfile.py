@@ -19,13 +19,9 @@ class Tenon(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     # as the components of find_package(tenon)
-<<<<<<< HEAD
-    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl", "png")}
-    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False, "png": False}
-=======
-    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl", "json")}
-    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False, "json": False}
->>>>>>> h_dump
+    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl", "png", "json")}
+    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False, "png": False,
+                       "json": False}
     no_copy_source = True
 
     def _checkout(self):
@@ -48,13 +44,10 @@ class Tenon(ConanFile):
             self.requires("protozero/[>=1.7 <2]", transitive_headers=True)
         if self.options.openssl:
             self.requires("openssl/[>=3 <4]", transitive_headers=True)
-<<<<<<< HEAD
         if self.options.png:
             self.requires("libpng/[>=1.6 <2]", transitive_headers=True)
-=======
         if self.options.json:
             self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
->>>>>>> h_dump
 
     def package_id(self):
         self.info.clear()  # the same files for everybody

@@ -54,7 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 1: return check(io::Npz(file, "f", limit).tensors(), limit);
       case 2: return static_cast<void>(io::parse_npy_header(file, "f"));
       case 3: return static_cast<void>(io::parse_safetensors_header(file, 8, "f"));
-<<<<<<< HEAD
       case 5: {
         const io::PrintFile prints(file, "f");
         for (const TextOrTensor& value : prints.values())
@@ -62,9 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
         return;
       }
       case 6: return read_events(file);
-=======
-      case 5: return static_cast<void>(debug::parse_dump_config(file));
->>>>>>> h_dump
+      case 7: return static_cast<void>(debug::parse_dump_config(file));
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

@@ -11,6 +11,8 @@ echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return
 "$compiler" $flags probe.cpp -o probe >/dev/null 2>&1 || { echo "SKIPPED: $compiler has no fuzzer here"; exit 77; }
 echo '#include <protozero/pbf_reader.hpp>' | "$compiler" -E -x c++ - >/dev/null 2>&1 ||
   { echo "SKIPPED: protozero is not installed"; exit 77; }
+echo '#include <nlohmann/json.hpp>' | "$compiler" -E -x c++ - >/dev/null 2>&1 ||
+  { echo "SKIPPED: nlohmann_json is not installed"; exit 77; }
 zlib=
 echo '#include <zlib.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 && zlib='-DTENON_WITH_ZLIB=1 -lz'
 # shellcheck disable=SC2086
@@ -19,23 +21,15 @@ echo '#include <zlib.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 && zlib='-DTE
 
 mkdir -p corpus
 golden=${TENON_SHARED:-none}/golden
-<<<<<<< HEAD
-find "$golden/ckpt" "$golden/npz" "$golden/npy" "$golden/summary" -size -4k -type f 2>/dev/null |
-  while read -r file; do
-    cp -f "$file" "corpus/$(echo "$file" | tr / _)" && chmod u+w "corpus/$(echo "$file" | tr / _)"
-  done
-# a print file: a text, an Int32 of shape [2], and one of shape []
-printf '\012\003\012\001a\012\025\022\023\010\002\022\005Int32\032\010\001\000\000\000\002\000\000\000' >corpus/print
-for reader in 0 1 2 3 4 5 6; do
-=======
 {
-  find "$golden/ckpt" "$golden/npz" "$golden/npy" -size -4k -type f
+  find "$golden/ckpt" "$golden/npz" "$golden/npy" "$golden/summary" -size -4k -type f
   find "$golden/dump" -name '*_dump.json'
 } 2>/dev/null | while read -r file; do
   cp -f "$file" "corpus/$(echo "$file" | tr / _)" && chmod u+w "corpus/$(echo "$file" | tr / _)"
 done
-for reader in 0 1 2 3 4 5; do
->>>>>>> h_dump
+# a print file: a text, an Int32 of shape [2], and one of shape []
+printf '\012\003\012\001a\012\025\022\023\010\002\022\005Int32\032\010\001\000\000\000\002\000\000\000' >corpus/print
+for reader in 0 1 2 3 4 5 6 7; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log
