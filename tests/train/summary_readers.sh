@@ -108,7 +108,7 @@ events = list(messages("mindspore/events*_MS", summary_pb2.Event))
 assert events[0].version == "MindSpore.Event:1"
 graph = next(event.graph_def for event in events if event.HasField("graph_def"))
 assert any(node.full_name.startswith("Default/network-Net/conv-Conv2d/") for node in graph.node)
-known = {one.name for one in graph.node} | {one.name for one in graph.parameters} | {one.key for one in graph.const_vals}
+known = {one.name for one in list(graph.node) + list(graph.parameters)} | {one.key for one in graph.const_vals}
 assert all(input.name in known for node in graph.node for input in node.input)
 values = [(event.step, value) for event in events for value in event.summary.value]
 assert [step for step, value in values if value.tag == "loss/auto"] == [1, 2, 4, 6, 8], values
