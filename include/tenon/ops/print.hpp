@@ -56,32 +56,28 @@ constexpr void print_all(const Location& at, const V&... values) {
                 "parameter in by value_in(x, parameter)");
   if constexpr (any && !(is_broken<V> || ...)) {
     const auto& context = context_among(values...);
-    int operands = int((!is_text<V> + ...));
     HostText text;
-    const auto add_rest = [&](std::size_t from) {
-      std::size_t place = 0;
-      (
-          [&] {
-            if constexpr (is_text<V>)
-              if (place > from) text.text(values);
-            ++place;
-          }(),
-          ...);
+    int place = 0, last = -1;  // of the tensors
+    ((last = is_text<V> ? last : place, ++place), ...);
+    const auto add_behind = [&](const auto& value) {
+      if constexpr (is_text<std::remove_cvref_t<decltype(value)>>)
+        if (place > last) text.text(value);
+      ++place;
     };
-    std::size_t place = 0;
-    (
-        [&] {
-          if constexpr (is_text<V>) {
-            if (operands) text.text(values);
-          } else {
-            text.operand();
-            if (--operands == 0) add_rest(place);
-            call_on_host<Print>(at, context, text, values);
-            text = {};
-          }
-          ++place;
-        }(),
-        ...);
+    const auto print_one = [&](const auto& value) {
+      if constexpr (!is_text<std::remove_cvref_t<decltype(value)>>) {
+        text.operand();
+        const int here = place;
+        if (here == last) place = 0, (add_behind(values), ...);
+        call_on_host<Print>(at, context, text, value);
+        place = here, text = {};
+      } else if (place < last) {
+        text.text(value);
+      }
+      ++place;
+    };
+    place = 0;
+    (print_one(values), ...);
   }
 }
 }  // namespace detail

@@ -12,6 +12,8 @@ flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -I$1/in
 status=0
 "$work/elementwise" || status=$?
 [ $status = 0 ] || [ $status = 77 ] || exit 1
+"$nvcc" $flags -O1 "$1/tests/kernel/cuda/print.cu" -o "$work/print"
+"$work/print"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
 "$nvcc" $flags -O1 "$work/06_mnist.cu" -o "$work/06_mnist"
 "$work/06_mnist" --help >/dev/null
