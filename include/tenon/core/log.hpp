@@ -142,7 +142,7 @@ inline std::string_view bare_name(std::string_view function) {
   std::string lines = levels.warnings;
   const char* screen = std::getenv("GLOG_logtostderr");
   const std::string_view asked = screen ? screen : "";
-  if (asked.size() > 1 || asked > "1")
+  if (!asked.empty() && asked != "0" && asked != "1")
     add(lines,
         {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
   else if (asked == "0" && !line_sink.load())
