@@ -22,7 +22,8 @@ golden=${TENON_SHARED:-none}/golden
 find "$golden/ckpt" "$golden/npz" "$golden/npy" -size -4k -type f 2>/dev/null | while read -r file; do
   cp -f "$file" "corpus/$(echo "$file" | tr / _)" && chmod u+w "corpus/$(echo "$file" | tr / _)"
 done
-for reader in 0 1 2 3 4; do
+printf '2\n{MD:1, ME:2}\nlogs\nERROR\n50\n0640\n3\n' >corpus/log_variables
+for reader in 0 1 2 3 4 5; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log

@@ -1,6 +1,7 @@
 // What a child process writes to its error stream, under given variables of the environment.
 #pragma once
 #include <cstdlib>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ template <class F>
 std::string logged(const Variables& variables, F f) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
+  std::cout.flush();
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
