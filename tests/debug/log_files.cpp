@@ -229,6 +229,7 @@ TEST_CASE("log files: what stands in the link's place stays") {
 
 TEST_CASE("log files: eight threads, a child in the midst of it, and a program that closes all files") {
   const std::string screen = logged(files({{"GLOG_v", "1"}}), [] {
+    fs::create_directories(root);
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t)
       threads.emplace_back([t] {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The instructions of a call of five kernels, and of log lines that are not written, counted by callgrind, are at most 3 % more than bounds.txt says: no noise
-# moves them.
+# The instructions of a call of five kernels, and of log lines that are not written, counted by callgrind, are at most
+# 3 % more than bounds.txt says: no noise moves them.
 #   run.sh SOURCE_DIR CXX             the test
 #   run.sh SOURCE_DIR CXX --renew     writes bounds.txt anew, after a change that is meant to be
 # Bounds hold for one compiler and one instruction set: AVX2, since valgrind does not know AVX-512.

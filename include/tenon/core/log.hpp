@@ -30,8 +30,8 @@ struct Start {
 
 namespace detail {
 
-/// Levels plus 1. What is not written looks at `lowest` alone, the least of all modules. 0 is lower than all levels: the
-/// environment has not been read.
+/// Levels plus 1. What is not written looks at `lowest` alone, the least of all modules. 0 is lower than all levels:
+/// the environment has not been read.
 struct Thresholds {
   std::atomic<int> lowest, of[module_count];
 };
@@ -174,7 +174,7 @@ TENON_INLINE void write_to_screen(const std::string& line) {
   }
 }
 
-/// The process whose thread writes, or 0. A child that fork() makes meanwhile has not got that thread: it does not wait.
+/// The process whose thread writes, or 0. A child that fork() makes meanwhile lacks that thread: it does not wait.
 inline constinit std::atomic<int> writer{0};
 
 TENON_INLINE void write_line(Level level, std::source_location at, const std::string& message) {
