@@ -10,7 +10,7 @@ install(DIRECTORY debugger/ DESTINATION share/tenon/debugger FILES_MATCHING PATT
   PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY compiled DESTINATION share/tenon FILES_MATCHING PATTERN "*.cpp")
 target_include_directories(tenon INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-install(TARGETS tenon tenon_diagnostics tenon_debugger EXPORT tenonTargets)
+install(TARGETS tenon tenon_diagnostics tenon_debugger tenon_debug EXPORT tenonTargets)
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${package_dir}")
 
 # Before 1.0 a minor version may change names, so only the same minor version fits.

@@ -44,3 +44,12 @@ set_target_properties(tenon_debugger PROPERTIES EXPORT_NAME debugger)
 target_sources(tenon_debugger INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/debugger/auto_load.cpp>"
   "$<INSTALL_INTERFACE:$<INSTALL_PREFIX>/share/tenon/debugger/auto_load.cpp>")
 target_compile_options(tenon_debugger INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-gno-statement-frontiers>")
+
+# What looks into a run (docs/observing.md): a program that links this can be observed, and has all tools that the
+# environment or set_context switches on.
+add_library(tenon_debug INTERFACE)
+add_library(tenon::debug ALIAS tenon_debug)
+set_target_properties(tenon_debug PROPERTIES EXPORT_NAME debug)
+target_compile_definitions(tenon_debug INTERFACE TENON_OBSERVE)
+target_sources(tenon_debug INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/compiled/tools/debug.cpp>"
+  "$<INSTALL_INTERFACE:$<INSTALL_PREFIX>/share/tenon/compiled/tools/debug.cpp>")

@@ -48,9 +48,10 @@ void table(const ContextKey (&keys)[rows], const char* title, const char* note, 
   for (const ContextKey& key : keys) {
     if (!choose(key)) continue;
     const bool renamed = key.effect == KeyEffect::renamed;
-    std::printf("| `%s` | %s | %s | %s%s |\n", key.name, renamed ? "" : quoted(key.usual).c_str(),
+    std::printf("| `%s` | %s | %s | %s%s%s |\n", key.name, renamed ? "" : quoted(key.usual).c_str(),
                 renamed ? "" : legal(key).c_str(),
-                *key.devices ? ("on " + quoted_list(words(key.devices)) + " only; ").c_str() : "", key.note);
+                *key.devices ? ("on " + quoted_list(words(key.devices)) + " only; ").c_str() : "", key.note,
+                key.tool == Tool::none ? "" : "; needs `<tenon/debug/debug.hpp>`");
   }
 }
 int main() {

@@ -19,7 +19,7 @@ BEGIN {
   allowed["train"]   = "graph kernel eager ops nn io dataset"
   allowed["io"]      = ""
   allowed["dataset"] = "io"
-  allowed["debug"]   = "graph kernel eager ops nn train io dataset"
+  allowed["debug"]   = "graph kernel eager ops nn train io dataset tenon.hpp"  # one include has the tools and all else
   allowed["dist"]    = "graph kernel eager ops nn train io dataset"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }

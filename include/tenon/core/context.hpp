@@ -209,6 +209,7 @@ inline constexpr const char* context_variables[][2]{
         logging::warning("The variable ", variable, " is ignored: ", e.what());
       }
   c.by_environment = std::exchange(c.by_call, 0);
+  if (std::getenv("MINDSPORE_DUMP_CONFIG")) warn_of_missing(Tool::dump, "The variable MINDSPORE_DUMP_CONFIG");
   return c;
 }
 [[gnu::noinline]] TENON_INLINE Context& process_context() {

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/eager/batch_size.hpp>
+#include <tenon/graph/observe/watcher.hpp>
 #include <tenon/nn/checked_cell.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/nn/parameters.hpp>
@@ -202,6 +203,22 @@ struct Cell {
   }
 };
 
+}  // namespace nn
+namespace detail {
+/// What watchers are told of a call of a cell by itself.
+template <class C, class... X>
+NetworkStep step_of_call(const C& cell, const X&... x) {
+  if constexpr (!observable) return {};
+  else {
+    static const CountedSteps counts;
+    long n = 1;
+    if constexpr (have_keys<X...>) n = common_batch_size(class_name<C>(), x...);
+    return {class_name<C>(), &cell, StepKind::call, get_context().mode, counts.next(StepKind::call), n, nullptr};
+  }
+}
+}  // namespace detail
+namespace nn {
+
 template <class Self>
 template <class... X>
 auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) const {
@@ -213,6 +230,7 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
   const ParameterList parameters(self());
   parameters.bind();
   const bool training = parameters.arena() && parameters.arena()->training;
+  const tenon::detail::StepWatch watch(tenon::detail::step_of_call(self(), x...));
   if constexpr (!tenon::detail::have_keys<X...>) return run_by_operators(training, {}, x...);
   else {
     using Graph = Compiled<tenon::detail::Forward<Self, typename tenon::detail::KeyFor<X>::type...>>;

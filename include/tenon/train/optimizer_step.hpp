@@ -131,6 +131,7 @@ class JitStep {
       check_members(net);
       const ParameterList parameters(net);
       parameters.bind();
+      const detail::StepWatch watch(step<Graph>(x...));
       if (get_context().mode == Mode::pynative || detail::every_value_observed()) return plain<Graph>(x...);
       return run<Graph>(parameters, x...);
     }
@@ -139,6 +140,17 @@ class JitStep {
  private:
   template <class Graph>
   using Outputs = std::make_integer_sequence<int, Graph::graph.outputs>;
+  // What watchers are told.
+  template <class Graph, class... X>
+  NetworkStep step(const X&... x) const {
+    if constexpr (!observable) return {};
+    else {
+      return {class_name<Net>(),         optimizer_,
+              StepKind::train,           get_context().mode,
+              optimizer_->state_.step(), detail::common_batch_size("jit", x...),
+              &program_here<Graph>()};
+    }
+  }
   template <class Graph, class... X>
   auto run(const ParameterList& parameters, const X&... x) const {
     OptimizerStep<Net, Optimizer>& o = *optimizer_;

@@ -5,6 +5,7 @@
 #include <tenon/core/float/exact.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/graph/execute/executor_pool.hpp>
+#include <tenon/graph/observe/watcher.hpp>
 #include <tenon/kernel/unrolled.hpp>
 #include <tenon/train/graphs.hpp>
 #include <tenon/train/labels.hpp>
@@ -174,6 +175,7 @@ class StepRunner {
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
                                RunInfo& run, StepOutputs& outputs) {
     const StepTarget scope(target_);
+    const StepWatch watch(step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n));
     check_members(*net_);  // a callback may have changed one
     check_batch<TrainGraph<C...>>(row.n, run);
     check_labels<TrainGraph<C...>>(row, run);
@@ -194,6 +196,7 @@ class StepRunner {
   [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
                               StepOutputs& outputs) {
     const StepTarget scope(target_);
+    const StepWatch watch(step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n));
     check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
     if constexpr (by_operators)
@@ -207,6 +210,7 @@ class StepRunner {
   void predict(void* const* results, long n, const X&... x) const {
     using Graph = PredictGraph<X...>;
     const StepTarget scope(target_);
+    const StepWatch watch(step<Graph>(StepKind::predict, counts_.next(StepKind::predict), n));
     if constexpr (options.graph && Unrolled<Graph>::possible)
       if (mode_here() == Mode::graph && n == 1 && !computes_there() && (!Unrolled<Graph>::changes || none_frozen())) {
         check_members(*net_);
@@ -219,6 +223,14 @@ class StepRunner {
   }
 
  private:
+  // What watchers are told.
+  template <class Graph>
+  NetworkStep step(StepKind kind, long number, long n) const {
+    if constexpr (!observable) return {};
+    else if constexpr (options.graph) {
+      return {class_name<Net>(), &state_, kind, mode_, number, n, &program_here<Graph>()};
+    } else return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr};
+  }
   static auto make_rules(const Optimizer& optimizer) {
     if constexpr (std::is_same_v<Optimizer, NoOptimizer>) return NoOptimizer{};
     else return nn::UpdateRules(optimizer, Structure<Net>::table.entry, Structure<Net>::count);
@@ -368,6 +380,7 @@ class StepRunner {
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};
   Storage train_scratch_, eval_scratch_;  // of unrolled code
+  [[no_unique_address]] CountedSteps counts_{};
 };
 
 }  // namespace tenon::detail

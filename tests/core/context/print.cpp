@@ -34,7 +34,7 @@ TEST_CASE("print_context: what is in force, and who said so") {
   precompile_only             False          always
   pynative_synchronize        True           always
   memory_optimize_level       O1             always
-Context (does nothing in this version)
+Context (does nothing in this program)
   save_graphs                 2              set_context
   enable_profiling            True           environment, PROFILING_MODE
 Auto parallel context (does nothing: this version trains in one process)

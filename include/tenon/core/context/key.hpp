@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenon/core/config.hpp>
+#include <tenon/core/context/tools.hpp>
 #if TENON_DEFINES
 #include <cstdlib>
 #include <cstring>
@@ -37,9 +37,9 @@ enum class KeyKind : unsigned char {
   text
 };
 
-/// works: what was set is in force. kept: it is given back, and does nothing but a warning. always, fixed: `usual` is
-/// what holds, or what a key without meaning has; another value is checked and ignored with a warning. renamed: `usual`
-/// is the key that is meant.
+/// works: what was set is in force, if the key's tool is in the program. kept: it is given back, and does nothing but a
+/// warning. always, fixed: `usual` is what holds, or what a key without meaning has; another value is checked and
+/// ignored with a warning. renamed: `usual` is the key that is meant.
 enum class KeyEffect : unsigned char { works, kept, always, fixed, renamed };
 
 /// A row of a table of keys. Plain texts: a list of lists would take a compiler long.
@@ -51,6 +51,7 @@ struct ContextKey {
   const char* legal;
   const char* devices;  // words: on all others it is ignored unread; "" is any
   const char* note;     // what it does, or why it does nothing
+  Tool tool = Tool::none;
 };
 
 /// The value in the spelling that is given back. Throws TypeError for a text that is no int, bool, or object where one
@@ -70,6 +71,16 @@ struct ContextKey {
 [[gnu::cold]] bool is_ignored(const ContextKey& key, std::string_view device, std::string_view value);
 
 #if TENON_DEFINES
+/// One warning per tool.
+[[gnu::cold, gnu::noinline]] inline void warn_of_missing(Tool tool, const std::string& what) {
+  static std::uint32_t warned = 0;
+  if (is_here(tool) || warned >> int(tool) & 1) return;
+  warned |= std::uint32_t{1} << int(tool);
+  logging::warning(what,
+                   " does nothing in this program, which is built without the tool for it: include "
+                   "<tenon/debug/debug.hpp> in front of all other headers of Tenon, or link tenon::debug in CMake.");
+}
+
 /// Whether a value is one of the words of a list.
 [[gnu::cold, gnu::noinline]] inline bool is_among(const char* list, std::string_view value) {
   while (*list) {
@@ -256,9 +267,10 @@ struct ContextKey {
                      "], current device is '", device, "', ignore it.");
     return true;
   }
-  if (key.effect == KeyEffect::works || checked_value(key, value).compare(key.usual) == 0)
+  if ((key.effect == KeyEffect::works && is_here(key.tool)) || checked_value(key, value).compare(key.usual) == 0)
     return key.effect >= KeyEffect::always;
-  if (key.effect == KeyEffect::kept)
+  if (key.effect == KeyEffect::works) warn_of_missing(key.tool, text("Config '", key.name, "'"));
+  else if (key.effect == KeyEffect::kept)
     logging::warning("Config '", key.name, "' is kept and does nothing: ", key.note, ".");
   else logging::warning("Config '", key.name, "' stays '", key.usual, "', ignore '", value, "': ", key.note, ".");
   return key.effect >= KeyEffect::always;

@@ -53,11 +53,11 @@ template <std::size_t rows>
     const detail::ContextKey& key = detail::context_keys[row];
     const std::string line =
         detail::table_line(key.name, detail::context_value(get_context(), key), detail::origin_of(row, key));
-    if (key.effect == detail::KeyEffect::works) works += line;
-    else if (key.effect == detail::KeyEffect::kept && !line.ends_with(" default\n")) kept += line;
+    if (key.effect == detail::KeyEffect::works && detail::is_here(key.tool)) works += line;
+    else if (key.effect <= detail::KeyEffect::kept && !line.ends_with(" default\n")) kept += line;
     else if (key.effect == detail::KeyEffect::always) always += detail::table_line(key.name, key.usual, "always");
   }
-  if (!kept.empty()) kept = text("Context (does nothing in this version)\n", kept);
+  if (!kept.empty()) kept = text("Context (does nothing in this program)\n", kept);
   return text(
       works, always, kept,
       detail::kept_lines(detail::parallel_keys, detail::kept_parallel_keys(), "Auto parallel context",

@@ -63,6 +63,33 @@ template <class O>
 inline constexpr bool may_observe = observable;
 }  // namespace detail
 
+namespace detail {
+/// An observer without its type, by itself.
+template <Observer O>
+Observation observation_by(O& observer) {
+  Observation made;
+  made.observer = const_cast<std::remove_const_t<O>*>(&observer);
+  made.before = [](void* o, const Operation& operation) { static_cast<O*>(o)->before(operation); };
+  made.after = [](void* o, const Operation& operation, [[maybe_unused]] std::span<const AnyTensor> operands,
+                  [[maybe_unused]] std::span<const AnyTensor> results) {
+    if constexpr (TakesValues<O>) static_cast<O*>(o)->after(operation, operands, results);
+    else static_cast<O*>(o)->after(operation);
+  };
+  made.takes_values = TakesValues<O>;
+  made.every_value = WantsEveryValue<O>;
+  return made;
+}
+/// Makes it the innermost one of this thread.
+inline void put_in_front(Observation& own) {
+  own.outer = observation();
+  if (own.outer) {
+    own.takes_values |= own.outer->takes_values;
+    own.every_value |= own.outer->every_value;
+  }
+  observation() = &own;
+}
+}  // namespace detail
+
 /// Shows the operations of this thread to an observer, from its construction on until the end of its scope:
 /// `const Observing scope(observer);`. train() and eval() do that for callbacks that are observers.
 class Observing {
@@ -78,20 +105,10 @@ class Observing {
 };
 
 template <Observer O>
-Observing::Observing(O& observer) {
+Observing::Observing(O& observer) : own_(detail::observation_by(observer)) {
   static_assert(detail::may_observe<O>,
                 "an observer needs a program that can be observed: compile all of it with -DTENON_OBSERVE");
-  own_.observer = const_cast<std::remove_const_t<O>*>(&observer);
-  own_.before = [](void* o, const Operation& operation) { static_cast<O*>(o)->before(operation); };
-  own_.after = [](void* o, const Operation& operation, [[maybe_unused]] std::span<const AnyTensor> operands,
-                  [[maybe_unused]] std::span<const AnyTensor> results) {
-    if constexpr (detail::TakesValues<O>) static_cast<O*>(o)->after(operation, operands, results);
-    else static_cast<O*>(o)->after(operation);
-  };
-  own_.outer = detail::observation();
-  own_.takes_values = detail::TakesValues<O> || (own_.outer && own_.outer->takes_values);
-  own_.every_value = detail::WantsEveryValue<O> || (own_.outer && own_.outer->every_value);
-  detail::observation() = &own_;
+  detail::put_in_front(own_);
 }
 
 namespace detail {

@@ -1,0 +1,23 @@
+// The tools that a program can have beside Tenon itself, each in a header of its own, and which of them this one has.
+#pragma once
+#include <cstdint>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// Switched on by a setting or a variable of the environment. <tenon/debug/debug.hpp> has all of them.
+enum class Tool : unsigned char { none, dump, profiler, saved_graphs, print_file, log_files };
+
+/// Bit k: Tool(k) is in the program. Its header says so before main():
+/// `inline const HasTool has_dump(Tool::dump);`
+inline std::uint32_t& tools_here() {
+  static constinit std::uint32_t bits = 0;
+  return bits;
+}
+inline bool is_here(Tool tool) { return tool == Tool::none || tools_here() >> int(tool) & 1; }
+struct HasTool {
+  explicit HasTool(Tool tool) { tools_here() |= std::uint32_t{1} << int(tool); }
+};
+
+}  // namespace tenon::detail

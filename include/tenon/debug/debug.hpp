@@ -1,0 +1,10 @@
+// The tools that look into a run, switched on by the environment or set_context: one include, in front of all others.
+#pragma once
+#if !defined(TENON_OBSERVE)
+#if defined(TENON_ABI)
+#error "<tenon/debug/debug.hpp> goes in front of all other headers of Tenon, in all sources of the program; \
+or compile it with -DTENON_OBSERVE"
+#endif
+#define TENON_OBSERVE
+#endif
+#include <tenon/tenon.hpp>
