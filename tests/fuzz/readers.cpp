@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include <tenon/debug/dump/dump_config.hpp>
+#include <tenon/debug/log_files.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/event_file.hpp>
 #include <tenon/io/npz.hpp>
@@ -42,6 +43,22 @@ void read_events(std::string_view file) {
                     io::tf_record(file),
                 "f");
 }
+/// Variables of logs, a line each. Any text has levels and settings.
+void read_log_variables(std::string_view text) {
+  const char* const names[]{
+      "GLOG_v", "MS_SUBMODULE_LOG_v", "GLOG_log_dir", "GLOG_stderrthreshold", "GLOG_max_log_size", "GLOG_logfile_mode",
+      "RANK_ID"};
+  ::setenv("GLOG_logtostderr", "0", 1);
+  for (const char* name : names) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    ::setenv(name, std::string(text.substr(0, end)).c_str(), 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  for (const int level : logging::detail::levels_of(std::getenv(names[0]), std::getenv(names[1])).of)
+    if (level < 1 || level > 5) __builtin_trap();
+  const debug::detail::LogFileSettings settings = debug::detail::log_file_settings();
+  if (settings.most_bytes < 1 || settings.mode > 0777 || settings.screen_from > 4) __builtin_trap();
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
@@ -62,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       }
       case 6: return read_events(file);
       case 7: return static_cast<void>(debug::parse_dump_config(file));
+      case 8: return read_log_variables(file);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

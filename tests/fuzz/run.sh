@@ -29,7 +29,8 @@ golden=${TENON_SHARED:-none}/golden
 done
 # a print file: a text, an Int32 of shape [2], and one of shape []
 printf '\012\003\012\001a\012\025\022\023\010\002\022\005Int32\032\010\001\000\000\000\002\000\000\000' >corpus/print
-for reader in 0 1 2 3 4 5 6 7; do
+printf '2\n{MD:1, ME:2}\nlogs\nERROR\n50\n0640\n3\n' >corpus/log_variables
+for reader in 0 1 2 3 4 5 6 7 8; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log

@@ -44,6 +44,14 @@ void train(long steps) {
   model.train(1, data | dataset::batch(32) | dataset::repeat(steps));
 }
 
+/// Lines below the level that is written, which cost a comparison.
+void log_nothing(long lines) {
+  for (long i = 0; i < lines; ++i) {
+    logging::debug("line ", i);
+    asm volatile("" : "+r"(i));
+  }
+}
+
 bool run(std::string_view name, long calls) {
   using Square = Tensor<float, Shape<96, 96>>;
   if (name == "gemm_96")
@@ -64,6 +72,7 @@ bool run(std::string_view name, long calls) {
                1000 * calls, [](const auto& x, const auto& y) { return x + y; }, operand<Four>(), operand<Four>()),
            true;
   if (name == "lenet_step_32") return train(calls), true;
+  if (name == "log_nothing_1000") return log_nothing(1000 * calls), true;
   return false;
 }
 }  // namespace

@@ -30,8 +30,8 @@ struct Start {
 
 namespace detail {
 
-/// Levels plus 1. What is not written looks at `lowest` alone, the least of all modules. 0 is lower than all levels: the
-/// environment has not been read.
+/// Levels plus 1. What is not written looks at `lowest` alone, the least of all modules. 0 is lower than all levels:
+/// the environment has not been read.
 struct Thresholds {
   std::atomic<int> lowest, of[module_count];
 };
@@ -142,7 +142,7 @@ inline std::string_view bare_name(std::string_view function) {
   std::string lines = levels.warnings;
   const char* screen = std::getenv("GLOG_logtostderr");
   const std::string_view asked = screen ? screen : "";
-  if (asked.size() > 1 || asked > "1")
+  if (!asked.empty() && asked != "0" && asked != "1")
     add(lines,
         {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
   else if (asked == "0" && !line_sink.load())
@@ -174,7 +174,7 @@ TENON_INLINE void write_to_screen(const std::string& line) {
   }
 }
 
-/// The process whose thread writes, or 0. A child that fork() makes meanwhile has not got that thread: it does not wait.
+/// The process whose thread writes, or 0. A child that fork() makes meanwhile lacks that thread: it does not wait.
 inline constinit std::atomic<int> writer{0};
 
 TENON_INLINE void write_line(Level level, std::source_location at, const std::string& message) {
