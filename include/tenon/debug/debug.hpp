@@ -7,5 +7,6 @@ or compile it with -DTENON_OBSERVE"
 #endif
 #define TENON_OBSERVE
 #endif
-#include <tenon/debug/dump.hpp>
 #include <tenon/tenon.hpp>
+
+#include <tenon/debug/dump.hpp>
