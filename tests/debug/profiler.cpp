@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "../support/json.hpp"
@@ -69,6 +70,9 @@ TEST_CASE("both modes: each kind of step, operators within them, weights as with
     debug::Profiler profiler({.output_path = empty_folder(std::string(name(mode)))});
     watched.run();
     CHECK(plain.weights() == watched.weights());
+    Trained fresh;
+    ParameterList(fresh.net).bind();
+    CHECK(plain.weights() != fresh.weights());
     const debug::Profile p = profiler.profile();
     REQUIRE(p.groups.size() == 4);
     long calls = 0;

@@ -60,7 +60,12 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 class Profiler {
  public:
   /// Throws RuntimeError if there is another one that has not been analysed yet, ValueError for an illegal option.
-  explicit Profiler(const ProfilerOptions& options = {}) : Profiler(options, false) {}
+  template <class Options = ProfilerOptions>
+  explicit Profiler(const Options& options = {}) : Profiler(options, false) {
+    static_assert(tenon::detail::may_observe<Options>,
+                  "a profiler needs a program that can be observed: include <tenon/debug/debug.hpp> in front of all "
+                  "other headers of Tenon, or compile all of it with -DTENON_OBSERVE");
+  }
   /// One that another one may replace: that of the setting enable_profiling.
   struct GivesWay {};
   Profiler(const ProfilerOptions& options, GivesWay) : Profiler(options, true) {}
@@ -114,6 +119,11 @@ class Profiler {
     Profiler* own = this;
     current().compare_exchange_strong(own, nullptr);
   }
+  void watch() {
+#if defined(TENON_OBSERVE)
+    watching_.emplace(recorders_);
+#endif
+  }
   void find_folder();
   void write_files(const Profile& profile);
   void warn(std::string_view why);
@@ -136,13 +146,13 @@ inline Profiler::Profiler(const ProfilerOptions& options, bool gives_way)
   claim();
   folder_ = io::join_path(options.output_path, "profiler");
   find_folder();
-  if (options.start_profile) watching_.emplace(recorders_);
+  if (options.start_profile) watch();
 }
 inline void Profiler::start() {
   if (watching_) throw_error<RuntimeError>("The profiler has already started. Call stop() before start().");
   claim();
   recorders_.each([](detail::ThreadRecorder& thread) { thread.pause(); });
-  watching_.emplace(recorders_);
+  watch();
 }
 inline void Profiler::stop() {
   if (!watching_) throw_error<RuntimeError>("The profiler has not started. Call start() before stop().");

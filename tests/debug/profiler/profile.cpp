@@ -170,9 +170,12 @@ TEST_CASE("the printed table") {
   has("  waiting for data                  15.0     3.2 %  #");
   has("  callbacks and the rest            10.0     2.1 %  #");
   has("  all                              475.0   100.0 %  2,105 steps/s, 67,368 samples/s");
-  has("  Conv2D                                       2      300.0   63.2 %     0.21    0.04    21 % FMA");
-  has("  conv1 Conv2D                        gradient        200.0   42.1 %     0.16    0.03    16 % FMA   net.cpp:12");
-  has("  ReLU-op1                            forward          20.0    4.2 %        -    0.32     3 % L1    net.cpp:12");
+  has("  Conv2D                                                   2    300.0  63.2 %     0.21   0.04    21 % FMA");
+  has("  conv1             Conv2D                  grad           2    200.0  42.1 %     0.16   0.03    16 % FMA   "
+      "net.cpp:12");
+  has("                    ReLU-op1                fwd            2     20.0   4.2 %        -   0.32     6 % L2    "
+      "net.cpp:12");
+  has("it reads, or reads and writes, 10.0 GB/s of L1, 5.00 GB/s of L2, 2.00 GB/s of L3, 1.00 GB/s of memory.");
   CHECK(table.find("Net, prediction in graph mode, batch size 4, ") != table.npos);
   CHECK(debug::profile_text(profile_of(ThreadRecorder({})), peak) == "The profiler has seen no step.\n");
 }
@@ -271,7 +274,7 @@ TEST_CASE("paths of cells for people") {
 TEST_CASE("profiling_options: traces, JSON, and what is neither") {
   CHECK(debug::profiler_options_of("training_trace:task_trace").op_time);
   const auto options = debug::profiler_options_of(
-      R"( {"result_path":"/home/data/output","training_trace":"on", "task_trace" : "off","fp_point":"a\/b"})" + 1);
+      R"({"result_path":"/home/data/output","training_trace":"on", "task_trace" : "off","fp_point":"a\/b"})");
   CHECK(options.output_path == "/home/data/output");
   CHECK(!options.op_time);
   CHECK(options.fp_point == "a/b");

@@ -17,11 +17,13 @@ namespace tenon::inline TENON_ABI::debug {
 using Ticks = std::int64_t;
 
 namespace detail {
-inline Ticks nanoseconds() {
+inline Ticks nanoseconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  ::clock_gettime(clock, &time);
   return Ticks(time.tv_sec) * 1'000'000'000 + Ticks(time.tv_nsec);
 }
+/// For which this thread has had a processor.
+inline Ticks processor_nanoseconds() { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
 /// Whether the counter of an x86 processor runs at one speed, also while the processor saves power.
 inline bool counter_is_steady() {
 #if defined(__x86_64__)
@@ -37,7 +39,7 @@ inline const bool reads_counter = counter_is_steady();
 
 /// Now. Not in the order of the instructions around it, to which a barrier would add more than it is off.
 [[gnu::always_inline]] inline Ticks ticks_now() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__CUDACC__)
   if (detail::reads_counter) return Ticks(__builtin_ia32_rdtsc());
 #elif defined(__aarch64__)
   std::uint64_t count;  // of a counter that always runs at one speed

@@ -70,8 +70,8 @@ inline std::string op_detail_csv(const Profile& profile, const PeakRates& peak, 
   for (const auto& [o, threads] : rows) {
     const double flops = detail::per(o.flops, o.seconds), bytes = detail::per(o.bytes, o.seconds);
     const detail::PeakShare near =
-        detail::peak_share(peak, threads, o.operation.result.dtype == Dtype::float64, o.operation.op->flops ? flops : 0,
-                           bytes, detail::per(o.bytes, double(o.runs)));
+        detail::peak_share(peak, threads, o.operation.result.dtype == Dtype::float64,
+                           detail::counts_flops(o.operation) ? flops : 0, bytes, detail::per(o.bytes, double(o.runs)));
     all += text(
         "Host,", detail::csv_field(o.operation.type), ",", detail::csv_field(detail::last_part(o.operation.name)), ",",
         detail::csv_field(o.operation.name), ",", o.calls, ",", fixed(o.seconds * 1e3, 6), ",",
@@ -105,8 +105,8 @@ inline std::string step_trace_csv(const Profile& profile) {
   long steps = 0;
   const auto row = [&](const std::string& number, const double* values) {
     all += number;
-    for (int i = 0; i < columns; ++i) all += "," + detail::fixed(values[i], 0);
-    all += "\n";
+    for (int i = 0; i < columns; ++i) all += text(",", detail::fixed(values[i], 0));
+    all += '\n';
   };
   for (const ThreadProfile& thread : profile.threads)
     for (const detail::StepEvent& step : thread.steps) {

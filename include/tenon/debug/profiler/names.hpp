@@ -21,9 +21,13 @@ inline std::string fixed(double value, int digits) {
 }
 /// 1234567 as "1,234,567".
 inline std::string grouped(double value) {
-  std::string digits = fixed(value, 0);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
+  const std::string digits = fixed(value, 0);
+  std::string all;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) all += ',';
+    all += digits[i];
+  }
+  return all;
 }
 /// With three digits at least, and no more behind the point than are needed for that.
 inline std::string three_digits(double value) {
@@ -79,6 +83,15 @@ inline std::string_view what_runs(StepKind kind) {
 }
 inline std::string group_name(const StepProfile& group) {
   return group.network.empty() ? "outside of steps" : text(group.network, ", ", what_runs(group.kind));
+}
+
+/// Whether the operator says how many floating-point operations it has.
+inline bool counts_flops([[maybe_unused]] const Operation& operation) {
+#if defined(TENON_OBSERVE)
+  return operation.op->flops != nullptr;
+#else
+  return false;
+#endif
 }
 
 /// How near some operations come to what this machine can do: to its multiply-adds (flops_rate is 0 if nobody has

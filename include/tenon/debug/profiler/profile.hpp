@@ -27,6 +27,7 @@ struct StepProfile {
   double inside = 0;               // seconds in steps
   double between = 0;              // seconds before them, since the end of the step before
   double waited = 0;               // of these for batches
+  double processor = 0;            // of `inside`: seconds in which the thread had a processor; 0: not known
   double part[3]{};                // seconds in operations of each StepPart
   double fastest = 0, median = 0;  // seconds of a step, of those in the step trace
   long peak_bytes = 0;             // most memory that was in use behind an operation, and behind which
@@ -106,6 +107,7 @@ class ProfileSum {
     to.inside += seconds(from.inside);
     to.between += seconds(from.between);
     to.waited += from.waited;
+    to.processor += double(from.processor) * 1e-9;
     for (int part = 0; part < 3; ++part) to.part[part] += seconds(from.in_part[part]);
     if (from.peak_bytes > to.peak_bytes) {
       to.peak_bytes = from.peak_bytes;
@@ -148,8 +150,11 @@ class ProfileSum {
   static std::vector<int> sorted(std::vector<T>& of, std::size_t fixed, Before before) {
     std::vector<int> order(of.size()), place(of.size());
     for (std::size_t i = 0; i < of.size(); ++i) order[i] = int(i);
-    std::stable_sort(order.begin() + std::ptrdiff_t(fixed), order.end(),
-                     [&](int a, int b) { return before(of[std::size_t(a)], of[std::size_t(b)]); });
+    // equal ones stay in their order, by std::sort: std::stable_sort of g++ 12 is one long warning of clang 19
+    std::sort(order.begin() + std::ptrdiff_t(fixed), order.end(), [&](int a, int b) {
+      const T &one = of[std::size_t(a)], &other = of[std::size_t(b)];
+      return before(one, other) || (!before(other, one) && a < b);
+    });
     std::vector<T> moved;
     for (std::size_t i = 0; i < of.size(); ++i) {
       place[std::size_t(order[i])] = int(i);

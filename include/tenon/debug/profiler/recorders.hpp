@@ -18,14 +18,15 @@ class Recorders {
     ThreadRecorder& own = here();
     std::unique_lock lock(own.mutex, std::defer_lock);
     if (!own.in_step()) lock.lock();
-    own.begin_step(step, ticks_now());
+    const Ticks processor = processor_nanoseconds();
+    own.begin_step(step, ticks_now(), processor);
     lock.release();  // until end_step
     return observes_;
   }
   void end_step(const NetworkStep& step) {
     const Ticks now = ticks_now();
     ThreadRecorder& own = here();
-    own.end_step(step, now);
+    own.end_step(step, now, processor_nanoseconds());
     if (!own.in_step()) own.mutex.unlock();
   }
   void before(const Operation&) { here().before(ticks_now()); }

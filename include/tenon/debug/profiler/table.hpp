@@ -11,15 +11,14 @@ namespace detail {
 /// Of the operations of one group, or of one type in it.
 struct TypeProfile {
   std::string_view type;
-  long kinds = 0, calls = 0, runs = 0;
+  long calls = 0, runs = 0;
   double seconds = 0, flops = 0, bytes = 0;
-  bool is_double = false, counts_flops = false;
+  bool is_double = false, has_flops = false;
 
   void add(const OperatorProfile& o) {
-    ++kinds;
     calls += o.calls, runs += o.runs;
     seconds += o.seconds, flops += o.flops, bytes += o.bytes;
-    counts_flops |= o.operation.op->flops != nullptr;
+    has_flops |= counts_flops(o.operation);
     is_double |= o.operation.result.dtype == Dtype::float64;
   }
 };
@@ -28,7 +27,7 @@ struct TypeProfile {
 class GroupTable {
  public:
   GroupTable(const Profile& profile, int group, const PeakRates& peak)
-      : profile_(profile), group_(profile.groups[std::size_t(group)]), peak_(peak) {
+      : group_(profile.groups[std::size_t(group)]), peak_(peak) {
     for (const OperatorProfile& o : profile.operators)
       if (o.group == group) operators_.push_back(&o);
     steps_ = std::max(double(group_.steps), 1.);
@@ -36,6 +35,8 @@ class GroupTable {
     if (group_.steps == 0)
       for (const OperatorProfile* o : operators_) all_ += o->seconds;
     all_ = std::max(all_, 1e-12);
+    constexpr double long_step = 0.1;
+    if (all_ / steps_ >= long_step) unit_ = "ms", units_ = 1e3;
   }
   bool is_empty() const { return group_.steps == 0 && operators_.empty(); }
   std::string text() {
@@ -50,7 +51,8 @@ class GroupTable {
 
  private:
   void line(const std::string& content) { out_ += content.substr(0, content.find_last_not_of(' ') + 1) + "\n"; }
-  std::string per_step(double seconds) const { return fixed(seconds / steps_ * 1e6, 1); }
+  std::string in_units(double seconds) const { return fixed(seconds * units_, 1); }
+  std::string per_step(double seconds) const { return in_units(seconds / steps_); }
   std::string share(double seconds) const { return fixed(100 * seconds / all_, 1) + " %"; }
 
   void write_title() {
@@ -69,7 +71,7 @@ class GroupTable {
          std::string(std::size_t(std::clamp(widest * seconds / all_ + 0.5, 0., widest)), '#'));
   }
   void write_parts() {
-    line("  " + left("where a step's time goes", 26) + right("us", 12) + right("share", 10));
+    line("  " + left("where a step's time goes", 26) + right(unit_, 12) + right("share", 10));
     constexpr StepPart parts[]{StepPart::forward, StepPart::gradient, StepPart::optimizer};
     for (const StepPart part : parts)
       if (group_.part[int(part)] > 0) write_part(name(part), group_.part[int(part)]);
@@ -87,31 +89,38 @@ class GroupTable {
     out_ += "\n";
   }
   void write_spread() {
-    constexpr double far = 1.2;
-    const double mean = group_.inside / steps_;
-    line("  steps alone take " + fixed(mean * 1e6, 1) + " us in the mean, " + fixed(group_.median * 1e6, 1) +
-         " in the median, the fastest " + fixed(group_.fastest * 1e6, 1));
-    if (mean > far * group_.median && group_.steps >= 10)
-      line("  the mean is far above the median: other programs have had the processor, or some steps do more");
+    line("  steps alone take " + in_units(group_.inside / steps_) + " " + unit_ + " in the mean, " +
+         in_units(group_.median) + " in the median, the fastest " + in_units(group_.fastest));
+    // with more threads a step also waits for those
+    constexpr double most_of_it = 0.9;
+    const double had = group_.processor / group_.inside;
+    if (group_.threads == 1 && had > 0 && had < most_of_it)
+      line("  in which the thread had a processor for " + fixed(100 * had, 0) +
+           " %: others had it for the rest, and all times are as much longer");
   }
   void write_rates() {
     double flops = 0;
     for (const OperatorProfile* o : operators_) flops += o->flops;
     if (flops > 0 && group_.operators() > 0)
-      line("  its operators make " + three_digits(flops / steps_ * 1e-6) + " million floating-point operations, " +
-           three_digits(flops / group_.operators() * 1e-9) + " GFLOP/s: " +
+      line("  a step has " + operations_text(flops / steps_) + ": its operators make " +
+           three_digits(flops / group_.operators() * 1e-9) + " GFLOP/s, " +
            fixed(100 * flops / group_.operators() / (peak_.flops * group_.threads), 1) + " % of the peak");
     if (group_.peak_bytes > 0)
-      line("  most memory in use: " + tenon::detail::memory_text(double(group_.peak_bytes)) + ", behind " +
-           std::string(group_.peak_operation));
+      line("  most memory that the program had in use: " + tenon::detail::memory_text(double(group_.peak_bytes)));
+  }
+
+  /// "44.2 MFLOP".
+  static std::string operations_text(double flops) {
+    const bool many = flops >= 1e9;
+    return three_digits(flops * (many ? 1e-9 : 1e-6)) + (many ? " GFLOP" : " MFLOP");
   }
 
   std::string rates(const TypeProfile& sum) const {
     if (sum.seconds <= 0) return {};
-    const double flops = sum.counts_flops ? sum.flops / sum.seconds : 0, bytes = sum.bytes / sum.seconds;
+    const double flops = sum.has_flops ? sum.flops / sum.seconds : 0, bytes = sum.bytes / sum.seconds;
     const PeakShare near =
         peak_share(peak_, group_.threads, sum.is_double, flops, bytes, sum.bytes / double(std::max(sum.runs, 1L)));
-    return right(sum.counts_flops ? three_digits(flops * 1e-9) : "-", 9) + right(three_digits(bytes * 1e-9), 8) +
+    return right(sum.has_flops ? three_digits(flops * 1e-9) : "-", 9) + right(three_digits(bytes * 1e-9), 7) +
            (*near.of ? right(fixed(100 * near.share, 0), 6) + " % " : right("-", 6) + "   ") + left(near.of, 6);
   }
   std::string calls_per_step(long calls) const { return fixed(double(calls) / steps_, calls % long(steps_) ? 1 : 0); }
@@ -125,65 +134,62 @@ class GroupTable {
     }
     std::vector<TypeProfile> types;
     for (const auto& [type, sum] : sums) types.push_back(sum);
-    std::stable_sort(types.begin(), types.end(),
-                     [](const TypeProfile& a, const TypeProfile& b) { return a.seconds > b.seconds; });
-    line("  " + left("by type of operator", 38) + right("calls", 8) + right("us", 11) + right("share", 9) +
-         right("GFLOP/s", 9) + right("GB/s", 8) + right("of peak", 9));
+    std::sort(types.begin(), types.end(), [](const TypeProfile& a, const TypeProfile& b) {
+      return a.seconds != b.seconds ? a.seconds > b.seconds : a.type < b.type;
+    });
+    write_heads("by type of operator", "", "calls/step", "");
+    for (std::size_t i = 0; i < types.size() && i < most_types; ++i)
+      line("  " + left(types[i].type, names_width) + right(calls_per_step(types[i].calls), calls_width) +
+           times(types[i].seconds) + rates(types[i]));
     double rest = 0;
-    std::size_t left_out = 0;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      if (i >= most_types) {
-        rest += types[i].seconds, ++left_out;
-        continue;
-      }
-      line("  " + left(types[i].type, 38) + right(calls_per_step(types[i].calls), 8) +
-           right(per_step(types[i].seconds), 11) + right(share(types[i].seconds), 9) + rates(types[i]));
-    }
-    write_rest(left_out, "types", rest);
-    out_ += "\n";
+    for (std::size_t i = most_types; i < types.size(); ++i) rest += types[i].seconds;
+    write_rest(types.size(), most_types, "types", rest);
   }
   void write_operators() {
-    line("  " + left("the slowest operators", 46) + right("us", 11) + right("share", 9) + right("GFLOP/s", 9) +
-         right("GB/s", 8) + right("of peak", 9) + "     where");
+    write_heads("the slowest operators", "part", "calls", "where");
+    constexpr std::string_view parts[]{"fwd", "grad", "opt"};
     double rest = 0;
-    std::size_t left_out = 0;
     for (std::size_t i = 0; i < operators_.size(); ++i) {
       const OperatorProfile& o = *operators_[i];
       if (i >= most_operators) {
-        rest += o.seconds, ++left_out;
+        rest += o.seconds;
         continue;
       }
       TypeProfile one;
       one.add(o);
-      constexpr std::string_view shorter[]{"forward", "gradient", "optimizer"};
-      line("  " + left(operator_text(o), 36) + left(shorter[int(o.operation.part)], 10) +
-           right(per_step(o.seconds), 11) + right(share(o.seconds), 9) + rates(one) +
-           place_text(o.operation.location, false));
+      line("  " + left(end_of(cell_path(o.operation.name), cell_width - 1), cell_width) +
+           left(begin_of(own_name(o.operation.name), own_width - 1), own_width) +
+           left(parts[int(o.operation.part)], part_width) + right(grouped(double(o.calls)), calls_width) +
+           times(o.seconds) + rates(one) + place_text(o.operation.location, false));
     }
-    write_rest(left_out, "operators", rest);
+    write_rest(operators_.size(), most_operators, "operators", rest);
+  }
+  void write_heads(std::string_view what, std::string_view part, const char* calls, const char* where) {
+    line("  " + left(what, cell_width + own_width) + left(part, part_width) + right(calls, calls_width) +
+         right(unit_, 9) + right("share", 8) + right("GFLOP/s", 9) + right("GB/s", 7) + right("of peak", 9) + "     " +
+         where);
+  }
+  std::string times(double seconds) const { return right(per_step(seconds), 9) + right(share(seconds), 8); }
+  /// What is not shown, and an empty line.
+  void write_rest(std::size_t count, std::size_t shown, std::string_view of, double seconds) {
+    if (count > shown)
+      line("  " + left(tenon::text("and ", count - shown, " other ", of), names_width + calls_width) + times(seconds));
     out_ += "\n";
   }
-  void write_rest(std::size_t count, std::string_view of, double seconds) {
-    if (count == 0) return;
-    line("  " + left(tenon::text("and ", count, " other ", of), 46) + right(per_step(seconds), 11) +
-         right(share(seconds), 9));
+  static std::string end_of(std::string_view text, std::size_t room) {
+    return text.size() <= room ? std::string(text) : ".." + std::string(text.substr(text.size() - room + 2));
   }
-  /// "conv1 Conv2D", cut in its middle if it is long.
-  static std::string operator_text(const OperatorProfile& o) {
-    constexpr std::size_t room = 35;
-    const std::string cell = cell_path(o.operation.name);
-    const std::string_view own = own_name(o.operation.name);
-    std::string shown = cell.empty() ? std::string(own) : tenon::text(cell, " ", own);
-    if (shown.size() > room) shown = shown.substr(0, room / 2 - 1) + ".." + shown.substr(shown.size() - room / 2);
-    return shown;
+  static std::string begin_of(std::string_view text, std::size_t room) {
+    return text.size() <= room ? std::string(text) : std::string(text.substr(0, room - 2)) + "..";
   }
 
-  static constexpr std::size_t most_types = 12, most_operators = 16;
-  const Profile& profile_;
+  static constexpr std::size_t most_types = 12, most_operators = 16, cell_width = 18, own_width = 24, part_width = 5,
+                               names_width = cell_width + own_width + part_width, calls_width = 11;
   const StepProfile& group_;
   const PeakRates& peak_;
   std::vector<const OperatorProfile*> operators_;
-  double steps_ = 1, all_ = 0;
+  double steps_ = 1, all_ = 0, units_ = 1e6;
+  const char* unit_ = "us";  // of times of a step
   std::string out_;
 };
 
@@ -199,10 +205,11 @@ inline std::string profile_text(const Profile& profile, const PeakRates& peak) {
   }
   if (all.empty()) return "The profiler has seen no step.\n";
   all += text("Peak of one core, measured here: ", detail::three_digits(peak.flops * 1e-9),
-              " GFLOP/s of float32 multiply-adds (FMA, ", peak.instruction_set, ");");
+              " GFLOP/s of float32 multiply-adds (FMA, ", peak.instruction_set, ");\nit reads, or reads and writes,");
   for (const MemoryLevel& level : peak.level)
-    all += text(" ", level.name, " ", detail::three_digits(level.rate * 1e-9), &level == peak.level + 3 ? "" : ",");
-  return all + " GB/s.\n";
+    all += text(" ", detail::three_digits(level.rate * 1e-9), " GB/s of ", level.name,
+                &level == peak.level + 3 ? ".\n" : ",");
+  return all;
 }
 
 }  // namespace tenon::debug

@@ -38,6 +38,7 @@ struct GroupRecord {
   long steps = 0, samples = 0;
   Ticks inside = 0, between = 0;  // in steps; from the end of the step before, whatever that was, to the begin
   double waited = 0;              // seconds of `between`, for batches
+  Ticks processor = 0;            // nanoseconds of `inside` in which the thread had a processor
   Ticks in_part[3]{};             // in operations of each StepPart
   long peak_bytes = 0;            // most memory that was in use when an operation ended, and which that was
   int peak_record = -1;
@@ -74,9 +75,11 @@ class ThreadRecorder {
     step_events_.reserve(std::min<std::size_t>(limit.steps, 1 << 12));
   }
 
-  void begin_step(const NetworkStep& step, Ticks now) {
+  /// `processor`: nanoseconds for which the thread has had one.
+  void begin_step(const NetworkStep& step, Ticks now, Ticks processor = 0) {
     if (depth_++ > 0) return;  // what runs in a step of another one is a part of that
     group_ = group_of(step);
+    processor_ = processor;
     last_record_ = -1;
     ++step_count_;
     step_ = StepEvent{};
@@ -86,7 +89,7 @@ class ThreadRecorder {
     step_.number = step.number;
     step_.group = group_;
   }
-  void end_step(const NetworkStep& step, Ticks now) {
+  void end_step(const NetworkStep& step, Ticks now, Ticks processor = 0) {
     if (--depth_ > 0) return;
     GroupRecord& group = groups_[std::size_t(group_)];
     ++group.steps;
@@ -94,6 +97,7 @@ class ThreadRecorder {
     group.inside += now - step_.begin;
     group.between += step_.begin - step_.before;
     group.waited += step.waited;
+    group.processor += processor - processor_;
     step_.end = last_end_ = now;
     if (step_events_.size() < limit_.steps) step_events_.push_back(step_);
     group_ = 0;
@@ -187,7 +191,7 @@ class ThreadRecorder {
   std::vector<OperatorEvent> operator_events_;
   std::vector<StepEvent> step_events_;
   StepEvent step_{};
-  Ticks begin_ = 0, last_end_ = StepEvent::none;
+  Ticks processor_ = 0, begin_ = 0, last_end_ = StepEvent::none;
   int group_ = 0, last_record_ = -1, depth_ = 0;
   long step_count_ = 0, left_out_ = 0;
   bool is_open_ = false;
