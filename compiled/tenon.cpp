@@ -6,3 +6,6 @@
 // the rest
 #include <tenon/core/context/print.hpp>
 #include <tenon/train/callbacks.hpp>
+#include <tenon/debug/graphs/graph_dot.hpp>
+#include <tenon/debug/graphs/graph_svg.hpp>
+#include <tenon/debug/graphs/graph_text.hpp>

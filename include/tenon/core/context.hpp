@@ -193,11 +193,16 @@ struct ContextPlace {
   ThreadPool::instance().set_threads(c.num_threads);
   const double limit = bytes_of_gigabytes(c.max_device_memory);
   memory_limit() = limit < 1024. * (1 << 30) ? static_cast<long>(limit) : no_memory_limit;
+  for (const ToolListener changed : tool_listeners())
+    if (changed) changed();
 }
 
 /// Variables of the environment, and the keys that they are for.
-inline constexpr const char* context_variables[][2]{
-    {"DEVICE_ID", "device_id"}, {"PROFILING_MODE", "enable_profiling"}, {"PROFILING_OPTIONS", "profiling_options"}};
+inline constexpr const char* context_variables[][2]{{"DEVICE_ID", "device_id"},
+                                                    {"PROFILING_MODE", "enable_profiling"},
+                                                    {"PROFILING_OPTIONS", "profiling_options"},
+                                                    {"MS_DEV_SAVE_GRAPHS", "save_graphs"},
+                                                    {"MS_DEV_SAVE_GRAPHS_PATH", "save_graphs_path"}};
 
 /// What the environment says; what it says wrong is told and left.
 [[gnu::cold]] inline Context context_of_environment() {

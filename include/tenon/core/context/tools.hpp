@@ -15,9 +15,19 @@ inline std::uint32_t& tools_here() {
   static constinit std::uint32_t bits = 0;
   return bits;
 }
+/// What tool k does when settings have changed, null for nothing.
+using ToolListener = void (*)();
+inline ToolListener (&tool_listeners())[8] {
+  static constinit ToolListener all[8]{};
+  return all;
+}
 inline bool is_here(Tool tool) { return tool == Tool::none || tools_here() >> int(tool) & 1; }
 struct HasTool {
-  explicit HasTool(Tool tool) { tools_here() |= std::uint32_t{1} << int(tool); }
+  /// `changed` is called when settings have changed, before the call that did it returns.
+  explicit HasTool(Tool tool, ToolListener changed = nullptr) {
+    tools_here() |= std::uint32_t{1} << int(tool);
+    tool_listeners()[int(tool)] = changed;
+  }
 };
 
 }  // namespace tenon::detail
