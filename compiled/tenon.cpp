@@ -5,7 +5,7 @@
 #include <tenon/tenon.hpp>
 // the rest
 #include <tenon/core/context/print.hpp>
-#include <tenon/train/callbacks.hpp>
 #include <tenon/debug/graphs/graph_dot.hpp>
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>
+#include <tenon/train/callbacks.hpp>

@@ -16,9 +16,7 @@
 #include <tenon/debug/graphs/graph_text.hpp>
 #include <tenon/io/file.hpp>
 
-#if !defined(TENON_OBSERVE)
-#error "<tenon/debug/save_graphs.hpp> needs a program that can be observed: include <tenon/debug/debug.hpp> in front"
-#endif
+#if defined(TENON_OBSERVE)  // a program that cannot be observed keeps no graphs: begin with <tenon/debug/debug.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -163,3 +161,5 @@ inline const tenon::detail::HasTool has_saved_graphs = [] {
 }();
 
 }  // namespace tenon::debug
+
+#endif

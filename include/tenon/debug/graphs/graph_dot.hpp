@@ -126,6 +126,10 @@ class GraphDot {
   }
   void write_cells(StepPart part) {
     write_cell(part, 0);
+    bool any = false;
+    for (int id = 0; id < graph_.nodes() && !any; ++id)
+      any = graph_.is_operation(id) && graph_.part(id) == part && graph_.origin(id).in_loss;
+    if (!any) return;
     open_frame(part, "loss", "loss");
     write_operations(part, -1);
     out_ += "}\n";
@@ -160,16 +164,16 @@ class GraphDot {
   /// What stands in the box of its reader.
   bool is_written_inside(int id) const { return graph_.node(id).op->leaf && !is<ops::Input>(graph_.node(id)); }
   static std::string row(const char* colour, const std::string& content) {
-    return text("<tr><td bgcolor=\"", colour, "\">&#160;", content, "&#160;</td></tr>");  // fonts differ in width
+    return text("<tr><td bgcolor=\"", colour, "\">&#160;", content, "&#160;</td></tr>");
   }
   void write_operation(int id) {
     const Node& node = graph_.node(id);
     const Colours& colour = colours_of(id);
-    std::string label = text("<b>", escaped_html(node.op->name), "</b>");
+    std::string label = escaped_html(node.op->name);  // one piece: fonts differ in width, pieces would overlap
     const auto steps = graph_.fused_steps(id, [&](int) { return std::string(); });
     for (std::size_t i = 0; i < steps.size(); ++i)
       label += text(i % 4 == 3 ? "<br/>" : "", "&#160;+ ", escaped_html(steps[i].op));
-    std::string rows = row(colour.title, label);
+    std::string rows = row(colour.title, "<b>" + label + "</b>");
     for (int k = 0; k < node.operands; ++k)
       if (const int leaf = node.operand[k]; is_written_inside(leaf)) rows += row(colour.body, leaf_label(leaf));
     if (!node.op->effect)
@@ -184,8 +188,8 @@ class GraphDot {
   std::string leaf_label(int id) const {
     const Node& leaf = graph_.node(id);
     if (is<ops::Constant>(leaf)) return escaped_html(graph_.name(id));
-    return text("<font color=\"#2a7f86\">", escaped_html(graph_.name(id)), "</font>&#160;",
-                escaped_html(shape_of(leaf.type)));
+    return text("<font color=\"#2a7f86\">", escaped_html(graph_.name(id)), "&#160;", escaped_html(shape_of(leaf.type)),
+                "</font>");
   }
   std::string tooltip(int id) const {
     const Location& at = graph_.node(id).location;

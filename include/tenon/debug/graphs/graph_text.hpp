@@ -20,8 +20,8 @@ enum class SourceLines : signed char { none, innermost };
 ///
 /// throws      ValueError if there is no such pass, or it was the same as the one before it
 /// source      the .ir files of MindSpore 2: header, `%k(name) = Operator(operands) {instance name: ...}
-///             primitive_attrs: {...}`, types, `# Scope:`, `# In file`. Names of variables, which C++ does not tell, are
-///             CNode_k; constants stand where they are used
+///             primitive_attrs: {...}`, types, `# Scope:`, `# In file`. Names of variables, which C++ does not tell,
+///             are CNode_k; constants stand where they are used
 std::string graph_text(const StepGraph& step, std::string_view pass = "final",
                        SourceLines lines = SourceLines::innermost);
 std::string graph_text(const NamedGraph& graph, SourceLines lines = SourceLines::innermost);
@@ -159,14 +159,15 @@ class GraphText {
   static std::string bytes(const TensorType& type) { return text(type.bytes(1), type.batched() ? " n" : ""); }
   /// Of the memory: from the operation that writes it first to the last that reads it.
   std::string life([[maybe_unused]] int id) const {
-    if constexpr (!observable) return "";
-    else {
-      const PassGraphs& passes = *graph_.program().passes;
-      const int owner = passes.owner[id];
-      if (graph_.node(owner).op->leaf) return "";
-      const int last = passes.last[owner];
-      return text(", first: ", value(passes.first[owner]), ", last: ", last < graph_.nodes() ? value(last) : "Return");
-    }
+#if defined(TENON_OBSERVE)
+    const PassGraphs& passes = *graph_.program().passes;
+    const int owner = passes.owner[id];
+    if (graph_.node(owner).op->leaf) return "";
+    const int last = passes.last[owner];
+    return text(", first: ", value(passes.first[owner]), ", last: ", last < graph_.nodes() ? value(last) : "Return");
+#else
+    return "";
+#endif
   }
   void find_kernels() {
     const Program& program = graph_.program();

@@ -86,8 +86,11 @@ class NamedGraph {
   int number(int id) const { return number_[std::size_t(id)]; }
   StepPart part(int id) const { return part_[std::size_t(id)]; }
   Origin origin(int id) const {
-    if constexpr (observable) return node(id).origin;
-    else return {};
+#if defined(TENON_OBSERVE)
+    return node(id).origin;
+#else
+    return static_cast<void>(id), Origin{};
+#endif
   }
   /// "conv1", "blocks.0.attention"; the network's own class for what stands in no cell of it.
   std::string cell(int id) const;
@@ -162,13 +165,13 @@ std::vector<NamedGraph::FusedStep> NamedGraph::fused_steps(int id, F&& value) co
 }
 [[gnu::noinline]] TENON_INLINE std::vector<PassGraph> passes_of(const Program& program) {
   std::vector<PassGraph> made;
-  if constexpr (observable) {
-    const PassGraphs& all = *program.passes;
-    for (int i = 0; i < all.count; ++i)
-      if (all.graph[i].node) made.push_back(all.graph[i]);
-  } else {
-    made.push_back({"final", program.node, program.nodes, program.output, program.outputs});
-  }
+#if defined(TENON_OBSERVE)
+  const PassGraphs& all = *program.passes;
+  for (int i = 0; i < all.count; ++i)
+    if (all.graph[i].node) made.push_back(all.graph[i]);
+#else
+  made.push_back({"final", program.node, program.nodes, program.output, program.outputs});
+#endif
   return made;
 }
 namespace detail {
@@ -265,7 +268,7 @@ TENON_INLINE std::string constant_text(const Node& node) {
   const std::string digits = double(whole) == value ? std::to_string(whole) : text(float(value));
   return digits;
 }
-[[gnu::noinline]] TENON_INLINE std::vector<NamedAttribute> attributes_of(const Node& node) {
+[[gnu::noinline]] TENON_INLINE std::vector<NamedAttribute> attributes_of([[maybe_unused]] const Node& node) {
   std::vector<NamedAttribute> made;
 #if defined(TENON_OBSERVE)
   for (int i = 0; i < node.op->attributes; ++i) {
