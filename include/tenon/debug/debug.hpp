@@ -7,6 +7,7 @@ or compile it with -DTENON_OBSERVE"
 #endif
 #define TENON_OBSERVE
 #endif
+#include <tenon/debug/save_graphs.hpp>
 #include <tenon/tenon.hpp>
 
 #include <tenon/debug/dump.hpp>

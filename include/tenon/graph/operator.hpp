@@ -7,6 +7,9 @@
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/core/text/fixed_string.hpp>
 #include <tenon/core/text/type_name.hpp>
+#if defined(TENON_OBSERVE)
+#include <tenon/graph/observe/attribute_names.hpp>
+#endif
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -129,6 +132,8 @@ struct OperatorInfo {
 #if defined(TENON_OBSERVE)
   // floating-point operations of a call with a batch of n; null: one per element of the result
   double (*flops)(const OperandTypes&, const TensorType& result, const Attributes&, long n) = nullptr;
+  const AttributeName* attribute = nullptr;
+  int attributes = 0;
 #endif
 };
 
@@ -293,6 +298,8 @@ constexpr OperatorInfo make_operator_info() {
   info.has_fold = requires { Op::fold; };
 #if defined(TENON_OBSERVE)
   if constexpr (requires { &Op::flops; }) info.flops = &packed_flops<Op>;
+  info.attribute = attribute_names<typename Op::Config>.data();
+  info.attributes = int(attribute_names<typename Op::Config>.size());
 #endif
   return info;
 }

@@ -5,6 +5,7 @@
 #include <tenon/core/memory/arena.hpp>
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/kernel_entry.hpp>
+#include <tenon/graph/observe/pass_graph.hpp>
 #include <tenon/graph/plan.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -65,6 +66,8 @@ struct Program {
   // of each node: whether it is NCHW16n if the batch fills the blocks
   [[no_unique_address]] std::conditional_t<observable, const bool*, NoConfig> in_blocks{};
   const char* texts = nullptr;  // of the effects on the host, whose `immediate` says where theirs begins
+  struct NoPasses {};
+  [[no_unique_address]] std::conditional_t<observable, const PassGraphs*, NoPasses> passes{};
 
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }

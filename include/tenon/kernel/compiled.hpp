@@ -216,6 +216,47 @@ struct Compiled {
     if constexpr (observable) return laid_out.layouts.value;
     else return {};
   }
+  // What saved graphs show of the passes; nothing of it is in a program that nobody can look at.
+  template <int count>
+  static constexpr bool is_shown() {
+    if constexpr (count == 0) return true;
+    else if constexpr (&after<count>() == &after<count - 1>()) return false;
+    else return !detail::same_graph(after<count>(), after<count - 1>());
+  }
+  template <int count>
+  static constexpr auto shown =
+      detail::pass_table<after<count>().count, after<count>().outputs, after<count>().program_length>(after<count>());
+  template <int count>
+  static constexpr PassGraph pass_graph() {
+    const char* const name = count == 0 ? "captured" : pipeline<N>[count ? count - 1 : 0].name;
+    if constexpr (!is_shown<count>()) return {name};
+    else {
+      const auto& table = shown<count>;
+      return {name, table.node, after<count>().count, table.output, after<count>().outputs, table.step};
+    }
+  }
+  static constexpr auto make_final_steps() {
+    detail::StepTable<graph.program_length> made;
+    for (int k = 0; k < graph.program_length; ++k) made.word[k] = graph.program[k];
+    return made;
+  }
+  struct FinalSteps {
+    static constexpr auto table = make_final_steps();
+  };
+  template <int... count>
+  static constexpr auto make_pass_graphs(std::integer_sequence<int, count...>) {
+    return std::to_array<PassGraph>(
+        {pass_graph<count>()...,
+         {"final", tables.node, graph.count, tables.output, graph.outputs, FinalSteps::table.word}});
+  }
+  struct Shown {
+    static constexpr auto graphs = make_pass_graphs(std::make_integer_sequence<int, int(pipeline<N>.size()) + 1>());
+    static constexpr PassGraphs list{graphs.data(), int(graphs.size()), lives.root, lives.first, lives.last};
+  };
+  static constexpr auto find_passes() {
+    if constexpr (observable) return &Shown::list;
+    else return Program::NoPasses{};
+  }
   static constexpr Program program{tables.instruction,
                                    instructions,
                                    tables.node,
@@ -234,7 +275,8 @@ struct Compiled {
                                    kept.operand,
                                    kept.count,
                                    find_blocks(),
-                                   texts.data()};
+                                   texts.data(),
+                                   find_passes()};
 };
 
 /// The table of a graph for the target on which this thread computes.

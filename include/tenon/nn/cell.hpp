@@ -212,8 +212,13 @@ NetworkStep step_of_call(const C& cell, const X&... x) {
   else {
     static const CountedSteps counts;
     long n = 1;
-    if constexpr (have_keys<X...>) n = common_batch_size(class_name<C>(), x...);
-    return {class_name<C>(),   &cell, StepKind::call, get_context().mode, counts.next(StepKind::call), n, nullptr,
+    const Program* program = nullptr;
+    if constexpr (have_keys<X...>) {
+      n = common_batch_size(class_name<C>(), x...);
+      using Graph = Compiled<Forward<C, typename KeyFor<X>::type...>>;
+      if constexpr (!Graph::asks_values) program = &program_here<Graph>();
+    }
+    return {class_name<C>(),   &cell, StepKind::call, get_context().mode, counts.next(StepKind::call), n, program,
             NetworkParts(cell)};
   }
 }

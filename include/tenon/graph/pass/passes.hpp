@@ -40,6 +40,7 @@ inline constexpr Passes no_passes{.fold = false,
 /// A pass in the list.
 template <int N>
 struct Pass {
+  const char* name;
   bool Passes::* is_on;
   Graph<N> (*run)(const Graph<N>&);
   bool (*helps)(const Graph<N>&) = [](const Graph<N>&) { return true; };  // false: it would change nothing
@@ -48,16 +49,16 @@ struct Pass {
 /// The passes in the order in which they run.
 template <int N>
 inline constexpr auto pipeline = std::to_array<Pass<N>>({
-    {&Passes::prune, prune},
-    {&Passes::fold, fold},
-    {&Passes::simplify, simplify},
-    {&Passes::share, share_common},
-    {&Passes::prune, prune},
-    {&Passes::fuse, fuse},
-    {&Passes::fuse_update, fuse_update},
-    {&Passes::early_update, early_update},
-    {&Passes::sink, sink},
-    {&Passes::rematerialise, rematerialise, any_cheap},
+    {"prune", &Passes::prune, prune},
+    {"fold", &Passes::fold, fold},
+    {"simplify", &Passes::simplify, simplify},
+    {"share", &Passes::share, share_common},
+    {"prune", &Passes::prune, prune},
+    {"fuse", &Passes::fuse, fuse},
+    {"fuse_update", &Passes::fuse_update, fuse_update},
+    {"early_update", &Passes::early_update, early_update},
+    {"sink", &Passes::sink, sink},
+    {"rematerialise", &Passes::rematerialise, rematerialise, any_cheap},
 });
 
 }  // namespace tenon
