@@ -82,7 +82,9 @@ if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/
   echo '#if !__has_include(<xtensor/xadapt.hpp>) && !__has_include(<xtensor/containers/xadapt.hpp>)
 #error
 #endif' | g++ -E -x c++ - >/dev/null 2>&1 || extra=libxtensor-dev
-  for package in libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev; do has $package || extra="$extra $package"; done
+  for package in libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev; do
+    has $package || extra="$extra $package"
+  done
   [ -x /usr/bin/time ] || extra="$extra time"
   command -v gdb >/dev/null || extra="$extra gdb"
 fi

@@ -7,7 +7,7 @@
 
 #include <tenon/core/context/print.hpp>
 #include <tenon/core/log.hpp>
-#include <tenon/debug/report/environment.hpp>
+#include <tenon/debug/report/run_environment.hpp>
 #include <tenon/debug/report/report_html.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/image_grid.hpp>
@@ -118,7 +118,7 @@ inline void Report::open(const RunInfo& run, const ParameterList& parameters) {
                                                    {"Threads", std::to_string(get_context().num_threads)},
                                                    {"Seed", std::to_string(get_context().seed)}});
   record_.context = context_text();
-  record_.environment = environment();
+  record_.environment = run_environment();
 }
 inline void Report::first_batch(const RunInfo& run) {
   const std::vector<AnyTensor> columns = run.dataset_element();

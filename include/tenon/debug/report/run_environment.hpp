@@ -1,4 +1,4 @@
-// Environment: on what a program runs, and with what it was built.
+// run_environment: on what a program runs, and with what it was built.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -64,7 +64,7 @@ constexpr std::string_view instruction_set() {
 }  // namespace detail
 
 /// Names and values, in the order in which a reader looks for them. What the system does not say is left out.
-[[gnu::cold]] inline std::vector<std::pair<std::string, std::string>> environment() {
+[[gnu::cold]] inline std::vector<std::pair<std::string, std::string>> run_environment() {
   utsname system{};
   ::uname(&system);
   char host[256]{};
