@@ -8,7 +8,7 @@
 #   // link: openssl          an optional library (optional.cmake), where it is found
 #   // run: --epochs 1        an example's arguments when it runs as a test
 #   // run: no                an example that is built, but not run
-#   // headers: yes           it looks at internals, which only headers have: no preset gives it the compiled part
+#   // headers: yes           no preset gives it the compiled part: it looks at internals, which only headers have
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
 endif()
@@ -38,6 +38,10 @@ if(TENON_SANITIZE)
   target_compile_options(tenon_program INTERFACE -fsanitize=${sanitizers} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   target_link_options(tenon_program INTERFACE -fsanitize=${sanitizers})
+endif()
+
+if(NOT TENON_COMPILED_PROGRAMS MATCHES "^(none|tests|all)$")
+  message(FATAL_ERROR "TENON_COMPILED_PROGRAMS: `${TENON_COMPILED_PROGRAMS}` is not one of none, tests, all.")
 endif()
 
 # Sets `result` to the words after `// key:` in the first five lines of the source, or to nothing.
@@ -73,19 +77,19 @@ function(tenon_program target path)
   get_filename_component(name "${path}" NAME)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE tenon_program)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  tenon_directive(headers "${ARGV2}" headers)
+  if(NOT headers AND NOT flags AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
+      (TENON_COMPILED_PROGRAMS STREQUAL tests AND target MATCHES "^test\\.")))
+    tenon_compiled(${target})
+  endif()
+  # behind it, so that they need no part of their own: no component changes what is in there
   tenon_directive(components "${ARGV2}" link)
   foreach(component IN LISTS components)
     tenon_find_component(${component} GLOBAL)
     target_link_libraries(${target} PRIVATE "$<TARGET_NAME_IF_EXISTS:tenon::${component}>")
   endforeach()
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
-  if(TENON_COMPILED_PROGRAMS)
-    tenon_directive(headers "${ARGV2}" headers)
-    if(NOT headers AND NOT flags)
-      tenon_compiled(${target})
-    endif()
-  endif()
 endfunction()
 
 # Sets what each test has: labels, a time limit, a folder of its own to write in, the environment, and 77 as the exit

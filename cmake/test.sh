@@ -11,7 +11,8 @@ sh cmake/test.sh core/shape        build and run this test only; a part of its n
 sh cmake/test.sh core/             build and run the tests of a folder
 sh cmake/test.sh --long            all tests, also the long ones
 sh cmake/test.sh --list            the names of the tests
-     --preset asan                 another build: release (the usual one), debug, asan, tsan, clang, compiled
+     --preset asan                 another build: release (the usual one), debug, asan, tsan, clang, compiled,
+                                   headers
      --march x86-64-v2             for another instruction set than this machine's
 
 On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, protozero, OpenSSL, libpng,
@@ -31,7 +32,7 @@ while [ $# -gt 0 ]; do
     --long) long=yes ;;
     --list) list=yes ;;
     --preset)
-      [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, clang, or compiled."
+      [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, clang, compiled, or headers."
       preset=$2
       shift ;;
     --march)

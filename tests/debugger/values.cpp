@@ -1,4 +1,5 @@
 // What gdb and lldb are asked to show: run.sh stops this program at `shown` and in construct, and prints values.
+// headers: yes
 #include <tenon/tenon.hpp>
 
 using namespace tenon;

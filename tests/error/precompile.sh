@@ -1,6 +1,7 @@
 #!/bin/sh
 # Parses tenon.hpp once for all mistakes that g++ looks at: `precompile.sh DIR` writes DIR/tenon/tenon.hpp.gch, which
-# g++ -IDIR takes in place of the header. run.sh leaves it alone when a header is newer.
+# g++ -DTENON_COMPILED -IDIR takes in place of the header. Without the definitions, of which no mistake is made, it is
+# read in half the time. run.sh leaves it alone when a header is newer.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=$(cd "$here/../../include" && pwd)
@@ -13,5 +14,5 @@ fi
 mkdir -p "$1/tenon"
 rm -f "$result"
 printf '#include "%s/tenon/tenon.hpp"\n' "$include" >"$1/all.hpp"
-g++ -std=c++20 -I"$include" -x c++-header "$1/all.hpp" -o "$result"
+g++ -std=c++20 -DTENON_COMPILED -I"$include" -x c++-header "$1/all.hpp" -o "$result"
 echo "tenon.hpp is precompiled."

@@ -34,8 +34,8 @@ compile() {
       nvcc -std=c++20 --expt-relaxed-constexpr -I"$include" -c -x cu -o /dev/null -Xcudafe --error_limit=1 \
         -Xcompiler -fmax-errors=1 "$work/nvcc/$(basename "$2")" >"$output" 2>&1 ;;
     clang*) "$1" -std=c++20 -I"$include" -fsyntax-only -ferror-limit=1 "$2" >"$output" 2>&1 ;;
-    *) "$1" -std=c++20 ${precompiled:+"-I$precompiled"} -I"$include" -fsyntax-only -fmax-errors=1 "$2" \
-      >"$output" 2>&1 ;;
+    *) "$1" -std=c++20 ${precompiled:+-DTENON_COMPILED "-I$precompiled"} -I"$include" -fsyntax-only -fmax-errors=1 \
+      "$2" >"$output" 2>&1 ;;
   esac
 }
 

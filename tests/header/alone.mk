@@ -10,13 +10,26 @@ target = $(foreach folder,$(second),$(if $(filter kernel/$(folder)/%,$*),-DTENON
 
 all: $(stamps)
 
+# What a header includes may as well be there before it, parsed once for many: bases.mk (of alone.sh) says
+# `base.NAME := BASE` for those that include a base somewhere.
+-include bases.mk
+base = $(if $(target),,$(base.$*))
+$(foreach name,$(headers:tenon/%.hpp=%),$(if $(base.$(name)),$(eval tenon/$(name).ok: base/$(base.$(name)).hpp.gch)))
+
+base/%.hpp.gch: $(include)/tenon/%.hpp
+	@mkdir -p $(@D)
+	@printf '#include <tenon/%s>\n' $*.hpp >$(@:.gch=)
+	@$(CXX) $(filter-out -fsyntax-only,$(CXXFLAGS)) -I$(include) -MMD -MP -MF $(@:.gch=.d) -MT $@ -x c++-header \
+	  $(@:.gch=) -o $@
+
 # A pattern with a slash: without one, make would cut the folder off and look for the header elsewhere.
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
 	@printf '#include <tenon/%s>\n#include <tenon/%s>\n' $*.hpp $*.hpp >$(@:.ok=.cpp)
-	@$(CXX) $(CXXFLAGS) $(target) -I$(include) -MMD -MP -MF $(@:.ok=.d) -MT $@ $(@:.ok=.cpp) || \
+	@$(CXX) $(CXXFLAGS) $(target) -I$(include) $(base:%=-include base/%.hpp) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
+	  $(@:.ok=.cpp) || \
 	  { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
 	@touch $@
 
--include $(stamps:.ok=.d)
+-include $(stamps:.ok=.d) $(wildcard base/*/*.d)
 .PHONY: all

@@ -1,5 +1,6 @@
 // What bits.sh builds under many sets of flags: a small network of every kind of layer, trained in both modes on 1 to 3
 // threads. Prints hashes of its weights, at first and after a few steps, which must be the same in each of these ways.
+// headers: yes
 #include <cstdio>
 
 #include <tenon/dataset/dataset.hpp>
