@@ -226,7 +226,7 @@ constexpr EagerInfo describe_eager() {
                  .size = Storage::class_of(std::size_t(I::result_type.bytes(1))),
                  .operands = I::types.count,
                  .effect = I::Op::effect,
-                 .host_effect = I::Op::host_effect,
+                 .host_effect = __is_base_of(OnHost, typename I::Op),
                  .nchw16n = I::Op::nchw16n};
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);

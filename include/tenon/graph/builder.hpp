@@ -38,7 +38,7 @@ class Builder {
   std::uint64_t calls = 0;        // hash of the call sites that lead to it
   Streams streams;
   std::vector<Draw> draws;  // the random calls in the order of the trace
-  std::vector<char> texts;  // of the effects on the host, one behind the other
+  std::vector<int> texts;   // characters of the effects on the host; a vector of ints is there already
   std::vector<int> outputs;
   Location location{};  // of the call being traced; derivatives inherit that of their node
 

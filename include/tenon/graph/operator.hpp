@@ -79,6 +79,9 @@ struct LeastBatch {
   const char *who = "", *needs = "";
 };
 
+/// Second base of operators whose effect is one on the host (ops/host_effect.hpp).
+struct OnHost {};
+
 class Derivative;    // graph/derivative.hpp
 struct ConvMaxPool;  // graph/conv_max_pool.hpp
 
@@ -216,9 +219,9 @@ struct Operator {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = detail::RegisteredOperator<Op>::id;
-  static constexpr bool leaf = false, effect = false, host_effect = false, view = false, elementwise = false,
-                        epilogue = false, update = false, per_sample = false, tile_sums = false, tile_chains = false,
-                        cheap = false, in_place = false;
+  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
+                        update = false, per_sample = false, tile_sums = false, tile_chains = false, cheap = false,
+                        in_place = false;
   static constexpr Nchw16n nchw16n = Nchw16n::never;
   static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
     return detail::images_only(result, operand, operands);
@@ -277,7 +280,7 @@ constexpr OperatorInfo make_operator_info() {
   info.id = Op::id;
   info.leaf = Op::leaf;
   info.effect = Op::effect;
-  info.host_effect = Op::host_effect;
+  info.host_effect = __is_base_of(OnHost, Op);
   info.view = Op::view;
   info.elementwise = Op::elementwise;
   info.epilogue = Op::epilogue;

@@ -97,7 +97,7 @@ struct Compiled {
     std::array<char, std::size_t(summary.text_bytes)> made{};
     if constexpr (summary.text_bytes > 0) {
       const Builder b = Source::trace();
-      for (std::size_t i = 0; i < made.size(); ++i) made[i] = b.texts[i];
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = static_cast<char>(b.texts[i]);
     }
     return made;
   }

@@ -56,8 +56,8 @@ namespace ops {
 /// No gradient flows and nothing that is computed changes: the same kernels run on the same values as without it, but
 /// for the values that it looks at being kept, not fused away.
 template <class Op, FixedString Name>
-struct HostEffect : Operator<Op, Name> {
-  static constexpr bool effect = true, host_effect = true;
+struct HostEffect : Operator<Op, Name>, OnHost {
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const auto&, Sentence&) { return in[0]; }
   template <class Call>
@@ -77,7 +77,7 @@ struct HostEffect : Operator<Op, Name> {
 
 /// The host's for every target: it brings the operands home.
 template <class Target, class Op>
-requires(Op::host_effect)
+requires(__is_base_of(OnHost, Op))
 struct Kernel<Target, Op> : Op {};
 
 /// Calls Op, which tells the host of `text` and the operands: adds a node to the graph that is traced, or tells at
@@ -88,7 +88,7 @@ struct Kernel<Target, Op> : Op {};
 template <class Op, auto Config = typename Op::Config{}, class Context, class... V>
 constexpr void call_on_host(const Location& at, [[maybe_unused]] const Context& context, const HostText& text,
                             const V&... operands) {
-  static_assert(Op::host_effect && sizeof...(V) > 0 && sizeof...(V) <= max_operands);
+  static_assert(__is_base_of(OnHost, Op) && sizeof...(V) > 0 && sizeof...(V) <= max_operands);
   if constexpr (!((is_broken<V> || ...) || is_broken<Context>)) {
     using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;
     const std::vector<char> bytes = text.bytes();
