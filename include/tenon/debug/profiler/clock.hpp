@@ -39,7 +39,7 @@ inline const bool reads_counter = counter_is_steady();
 
 /// Now. Not in the order of the instructions around it, to which a barrier would add more than it is off.
 [[gnu::always_inline]] inline Ticks ticks_now() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__CUDACC__)
   if (detail::reads_counter) return Ticks(__builtin_ia32_rdtsc());
 #elif defined(__aarch64__)
   std::uint64_t count;  // of a counter that always runs at one speed

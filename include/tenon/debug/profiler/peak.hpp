@@ -38,7 +38,9 @@ using PeakVector = Simd<float>;
 
 /// The compiler must have computed it, and cannot know it afterwards.
 [[gnu::always_inline]] inline void keep_in_register(PeakVector& v) {
-#if defined(__x86_64__)
+#if defined(__CUDACC__)
+  asm volatile("" : "+m"(v.lanes));
+#elif defined(__x86_64__)
   asm volatile("" : "+v"(v.lanes));
 #elif defined(__aarch64__)
   asm volatile("" : "+w"(v.lanes));

@@ -150,8 +150,11 @@ class ProfileSum {
   static std::vector<int> sorted(std::vector<T>& of, std::size_t fixed, Before before) {
     std::vector<int> order(of.size()), place(of.size());
     for (std::size_t i = 0; i < of.size(); ++i) order[i] = int(i);
-    std::stable_sort(order.begin() + std::ptrdiff_t(fixed), order.end(),
-                     [&](int a, int b) { return before(of[std::size_t(a)], of[std::size_t(b)]); });
+    // equal ones stay in their order, by std::sort: std::stable_sort of g++ 12 is one long warning of clang 19
+    std::sort(order.begin() + std::ptrdiff_t(fixed), order.end(), [&](int a, int b) {
+      const T &one = of[std::size_t(a)], &other = of[std::size_t(b)];
+      return before(one, other) || (!before(other, one) && a < b);
+    });
     std::vector<T> moved;
     for (std::size_t i = 0; i < of.size(); ++i) {
       place[std::size_t(order[i])] = int(i);

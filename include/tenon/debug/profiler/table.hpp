@@ -27,7 +27,7 @@ struct TypeProfile {
 class GroupTable {
  public:
   GroupTable(const Profile& profile, int group, const PeakRates& peak)
-      : profile_(profile), group_(profile.groups[std::size_t(group)]), peak_(peak) {
+      : group_(profile.groups[std::size_t(group)]), peak_(peak) {
     for (const OperatorProfile& o : profile.operators)
       if (o.group == group) operators_.push_back(&o);
     steps_ = std::max(double(group_.steps), 1.);
@@ -134,8 +134,9 @@ class GroupTable {
     }
     std::vector<TypeProfile> types;
     for (const auto& [type, sum] : sums) types.push_back(sum);
-    std::stable_sort(types.begin(), types.end(),
-                     [](const TypeProfile& a, const TypeProfile& b) { return a.seconds > b.seconds; });
+    std::sort(types.begin(), types.end(), [](const TypeProfile& a, const TypeProfile& b) {
+      return a.seconds != b.seconds ? a.seconds > b.seconds : a.type < b.type;
+    });
     write_heads("by type of operator", "", "calls/step", "");
     for (std::size_t i = 0; i < types.size() && i < most_types; ++i)
       line("  " + left(types[i].type, names_width) + right(calls_per_step(types[i].calls), calls_width) +
@@ -165,10 +166,10 @@ class GroupTable {
   }
   void write_heads(std::string_view what, std::string_view part, const char* calls, const char* where) {
     line("  " + left(what, cell_width + own_width) + left(part, part_width) + right(calls, calls_width) +
-         right(unit_, 10) + right("share", 8) + right("GFLOP/s", 9) + right("GB/s", 7) + right("of peak", 9) + "     " +
+         right(unit_, 9) + right("share", 8) + right("GFLOP/s", 9) + right("GB/s", 7) + right("of peak", 9) + "     " +
          where);
   }
-  std::string times(double seconds) const { return right(per_step(seconds), 10) + right(share(seconds), 8); }
+  std::string times(double seconds) const { return right(per_step(seconds), 9) + right(share(seconds), 8); }
   /// What is not shown, and an empty line.
   void write_rest(std::size_t count, std::size_t shown, std::string_view of, double seconds) {
     if (count > shown)
@@ -182,9 +183,8 @@ class GroupTable {
     return text.size() <= room ? std::string(text) : std::string(text.substr(0, room - 2)) + "..";
   }
 
-  static constexpr std::size_t most_types = 12, most_operators = 16, cell_width = 20, own_width = 25, part_width = 5,
+  static constexpr std::size_t most_types = 12, most_operators = 16, cell_width = 18, own_width = 24, part_width = 5,
                                names_width = cell_width + own_width + part_width, calls_width = 11;
-  const Profile& profile_;
   const StepProfile& group_;
   const PeakRates& peak_;
   std::vector<const OperatorProfile*> operators_;
@@ -195,8 +195,8 @@ class GroupTable {
 
 }  // namespace detail
 
-/// Where the time goes, one table for each kind of steps: microseconds of a step, their share, floating-point operations
-/// and bytes per second, and how near that is to what this machine can do. The last line says what that is.
+/// Where the time goes, one table for each kind of steps: times of a step, their share, floating-point operations and
+/// bytes per second, and how near that is to what this machine can do. The last line says what that is.
 inline std::string profile_text(const Profile& profile, const PeakRates& peak) {
   std::string all;
   for (std::size_t i = 1; i <= profile.groups.size(); ++i) {
@@ -205,10 +205,11 @@ inline std::string profile_text(const Profile& profile, const PeakRates& peak) {
   }
   if (all.empty()) return "The profiler has seen no step.\n";
   all += text("Peak of one core, measured here: ", detail::three_digits(peak.flops * 1e-9),
-              " GFLOP/s of float32 multiply-adds (FMA, ", peak.instruction_set, ");");
+              " GFLOP/s of float32 multiply-adds (FMA, ", peak.instruction_set, ");\nit reads, or reads and writes,");
   for (const MemoryLevel& level : peak.level)
-    all += text(" ", level.name, " ", detail::three_digits(level.rate * 1e-9), &level == peak.level + 3 ? "" : ",");
-  return all + " GB/s.\n";
+    all += text(" ", detail::three_digits(level.rate * 1e-9), " GB/s of ", level.name,
+                &level == peak.level + 3 ? ".\n" : ",");
+  return all;
 }
 
 }  // namespace tenon::debug
