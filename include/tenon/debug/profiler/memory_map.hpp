@@ -189,8 +189,8 @@ inline std::string memory_details_json(const Profile& profile) {
   return all + "\n]}\n";
 }
 
-/// memory_usage_summary: MindSpore's keys and its unit, 2^30 bytes, for the kind of step that takes most. capacity: what
-/// may be used; allocations and deallocations: buffers of a step; static_mem: parameters and the optimizer's state;
+/// memory_usage_summary: MindSpore's keys and its unit, 2^30 bytes, for the step that takes most. capacity: what may be
+/// used; allocations and deallocations: buffers of a step; static_mem: parameters, and the optimizer's state;
 /// peak_mem: those, and what a step takes beside them.
 inline std::string memory_summary_json(const Profile& profile) {
   long values = 0, fixed_bytes = 0;

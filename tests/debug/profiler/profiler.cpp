@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "../support/json.hpp"
-#include "../support/models.hpp"
-#include "../support/printed.hpp"
+#include "../../support/json.hpp"
+#include "../../support/models.hpp"
+#include "../../support/printed.hpp"
 
 using namespace tenon;
 namespace fs = std::filesystem;
