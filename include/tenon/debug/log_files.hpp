@@ -34,7 +34,9 @@ namespace detail {
 /// source      MindSpore 2.10 and glog, whose files begin with a few lines about the machine: these have log lines only
 bool write_to_log_files(logging::Level level, const std::string& line) noexcept;
 
+#if !defined(TENON_COMPILED_PART)  // which many programs have that do not include this
 inline const bool log_files_are_built_in = (logging::detail::line_sink.store(&write_to_log_files), true);
+#endif
 
 }  // namespace detail
 
