@@ -165,9 +165,10 @@ TEST_CASE("NaN and infinity are counted in each floating-point dtype, by their b
 }
 
 TEST_CASE("the cell of a full scope name") {
-  CHECK(cell_path("Default/network-Net/blocks-CellList/2-Block/conv2-Conv2d/Conv2D-op0") == "network.blocks.2.conv2");
-  CHECK(cell_path("Gradients/Default/network-Net/conv1-Conv2d/Grad_Conv2D/Conv2DBackpropFilter-op0") ==
+  CHECK(cell_of_operation("Default/network-Net/blocks-CellList/2-Block/conv2-Conv2d/Conv2D-op0") ==
+        "network.blocks.2.conv2");
+  CHECK(cell_of_operation("Gradients/Default/network-Net/conv1-Conv2d/Grad_Conv2D/Conv2DBackpropFilter-op0") ==
         "network.conv1");
-  CHECK(cell_path("Default/network/conv1/Conv2D-op0") == "network.conv1");
-  CHECK(cell_path("Default/Add-op0") == "");
+  CHECK(cell_of_operation("Default/network/conv1/Conv2D-op0") == "network.conv1");
+  CHECK(cell_of_operation("Default/Add-op0") == "");
 }

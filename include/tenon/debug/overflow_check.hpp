@@ -14,7 +14,7 @@
 namespace tenon::inline TENON_ABI::debug {
 
 /// "network.blocks.0.conv1" of "Gradients/Default/network-Net/blocks-CellList/0-Block/conv1-Conv2d/Grad_Conv2D/...".
-[[gnu::cold]] inline std::string cell_path(std::string_view operation) {
+[[gnu::cold]] inline std::string cell_of_operation(std::string_view operation) {
   std::string path;
   while (true) {
     const std::size_t slash = operation.find('/');
@@ -88,7 +88,7 @@ class OverflowCheck {
 
 inline std::string overflow_sentence(std::string_view begin, const Operation& operation, const NotFinite& found,
                                      std::span<const AnyTensor> operands, const AnyTensor& result) {
-  const std::string path = cell_path(operation.name);
+  const std::string path = cell_of_operation(operation.name);
   std::string sentence(begin);
   sentence += operation.name;
   if (!path.empty()) sentence += text(", in ", path);

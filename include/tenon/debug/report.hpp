@@ -7,8 +7,8 @@
 
 #include <tenon/core/context/print.hpp>
 #include <tenon/core/log.hpp>
-#include <tenon/debug/report/run_environment.hpp>
 #include <tenon/debug/report/report_html.hpp>
+#include <tenon/debug/report/run_environment.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/image_grid.hpp>
 #include <tenon/io/named_tensor.hpp>

@@ -260,12 +260,12 @@ TEST_CASE("threads that end leave their recorder to others") {
 }
 
 TEST_CASE("paths of cells for people") {
-  CHECK(
-      debug::detail::cell_path("Default/network-Gpt/blocks-CellList/0-Block/attention-MultiHeadAttention/MatMul-op0") ==
-      "blocks.0.attention");
-  CHECK(debug::detail::cell_path(conv_gradient) == "conv1");
-  CHECK(debug::detail::cell_path(update) == "conv1.weight");
-  CHECK(debug::detail::cell_path(relu).empty());
+  CHECK(debug::detail::cell_within_network(
+            "Default/network-Gpt/blocks-CellList/0-Block/attention-MultiHeadAttention/MatMul-op0") ==
+        "blocks.0.attention");
+  CHECK(debug::detail::cell_within_network(conv_gradient) == "conv1");
+  CHECK(debug::detail::cell_within_network(update) == "conv1.weight");
+  CHECK(debug::detail::cell_within_network(relu).empty());
   CHECK(debug::detail::own_name(relu) == "ReLU-op1");
   CHECK(debug::detail::own_name(conv) == "Conv2D");
   CHECK(debug::detail::grouped(1234567) == "1,234,567");

@@ -47,7 +47,7 @@ inline std::string_view last_part(std::string_view path) { return path.substr(pa
 
 /// "conv1" of "Default/network-LeNet/conv1-Conv2d/Conv2D-op0", "" of an operation of the network itself, "loss" of one
 /// of the loss, "conv1.weight" of one of the optimizer.
-inline std::string cell_path(std::string_view name) {
+inline std::string cell_within_network(std::string_view name) {
   name = name.substr(0, name.size() - last_part(name).size());
   std::string path;
   for (std::size_t end; (end = name.find('/')) != name.npos; name.remove_prefix(end + 1)) {

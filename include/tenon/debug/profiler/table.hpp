@@ -157,7 +157,7 @@ class GroupTable {
       }
       TypeProfile one;
       one.add(o);
-      line("  " + left(end_of(cell_path(o.operation.name), cell_width - 1), cell_width) +
+      line("  " + left(end_of(cell_within_network(o.operation.name), cell_width - 1), cell_width) +
            left(begin_of(own_name(o.operation.name), own_width - 1), own_width) +
            left(parts[int(o.operation.part)], part_width) + right(grouped(double(o.calls)), calls_width) +
            times(o.seconds) + rates(one) + place_text(o.operation.location, false));

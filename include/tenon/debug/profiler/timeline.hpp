@@ -73,7 +73,7 @@ class Timeline {
           step.end, tenon::text("\"network\":", json_text(group.network)));
   }
   static std::string shown_name(const OperatorProfile& o) {
-    const std::string cell = cell_path(o.operation.name);
+    const std::string cell = cell_within_network(o.operation.name);
     return cell.empty() ? std::string(own_name(o.operation.name))
                         : cell + " " + std::string(own_name(o.operation.name));
   }

@@ -101,7 +101,7 @@ struct HtmlTable {
   static constexpr std::string_view style = R"(
 :root{color-scheme:light;--ink:#1c2733;--soft:#5d6b7a;--line:#dde3ea;--fill:#f5f7fa;--one:#2563eb}
 *{box-sizing:border-box}
-body{margin:0;background:var(--fill);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+body{margin:0;background:var(--fill);color:var(--ink);font:15px/1.5 system-ui,"Segoe UI",Roboto,sans-serif}
 main{max-width:1080px;margin:0 auto;padding:28px 20px 60px}
 h1{font-size:26px;margin:0 0 2px}h2{font-size:18px;margin:0 0 12px}h3{font-size:14px;margin:18px 0 6px}
 p.sub{margin:0 0 20px;color:var(--soft)}

@@ -1,0 +1,75 @@
+// Tensors for what a compiled graph returns, and the batch size of what it is called with.
+#pragma once
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <tenon/core/spread.hpp>
+#include <tenon/core/tensor.hpp>
+#include <tenon/nn/jit.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// The type of output K of a compiled graph, for ResultElement and ResultShape.
+template <class Graph, int K>
+struct OutputType {
+  static constexpr TensorType result_type = Graph::graph[Graph::graph.output[K]].type;
+};
+template <class Graph, int K>
+using OutputTensor = Tensor<ResultElement<OutputType<Graph, K>>, ResultShape<OutputType<Graph, K>>>;
+
+/// All outputs of a graph: a tensor, or a tuple of tensors.
+template <class Graph, class Index = std::make_integer_sequence<int, Graph::graph.outputs>>
+struct OutputTensors;
+template <class Graph, int... K>
+struct OutputTensors<Graph, std::integer_sequence<int, K...>> {
+  using type = std::tuple<OutputTensor<Graph, K>...>;
+};
+template <class Graph>
+struct OutputTensors<Graph, std::integer_sequence<int, 0>> {
+  using type = OutputTensor<Graph, 0>;
+};
+
+/// Tensors for all outputs of a graph on a batch of n.
+template <class Graph>
+auto empty_results(long n) {
+  typename OutputTensors<Graph>::type result;
+  const auto make = [n]<class T>(T& one) { one = T::empty(n); };
+  if constexpr (is_tuple<decltype(result)>) spread([&](auto&... one) { (make(one), ...); }, result);
+  else make(result);
+  return result;
+}
+
+/// Whether tensors of these types take what a graph returns.
+template <class Graph, class... R>
+inline constexpr bool takes_results = std::is_same_v<typename OutputTensors<Graph>::type, std::tuple<R...>> ||
+                                      std::is_same_v<std::tuple<typename OutputTensors<Graph>::type>, std::tuple<R...>>;
+/// Where the results of a prediction go. Throws ValueError if one has another batch size.
+template <class... R>
+std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, long n) {
+  const auto check = [&](const auto& one) {
+    if (one.count() != std::remove_cvref_t<decltype(one)>::dims.count(n))
+      throw_error<ValueError>("Model.predict_into: a result has the shape ", shape_text(one.view().shape()),
+                              ", the inputs' batch size is ", n, ": make it with empty(n).");
+  };
+  spread([&](const auto&... one) { (check(one), ...); }, results);
+  return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+}
+
+/// The batch size that all inputs of a prediction share. Throws ValueError if they differ, or one has no elements.
+template <class... X>
+long batch_size_of(const X&... x) {
+  long n = -1;
+  const auto take = [&](const auto& v) {
+    if (!v.storage()) throw_error<ValueError>("Model.predict got a tensor without elements: assign to it first.");
+    if (!std::remove_cvref_t<decltype(v)>::dims.batched()) return;
+    if (n >= 0 && n != v.n())
+      throw_error<ValueError>("Model.predict got inputs of batch size ", n, " and ", v.n(), ": they must agree.");
+    n = v.n();
+  };
+  (take(x), ...);
+  return n < 0 ? 1 : n;
+}
+
+}  // namespace tenon::detail
