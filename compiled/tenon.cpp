@@ -5,11 +5,9 @@
 #include <tenon/tenon.hpp>
 // the rest
 #include <tenon/core/context/print.hpp>
-#include <tenon/debug/log_files.hpp>
-#include <tenon/ops/print.hpp>
-#include <tenon/train/callbacks.hpp>
-#if defined(TENON_OBSERVE)
 #include <tenon/debug/graphs/graph_dot.hpp>
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>
-#endif
+#include <tenon/debug/log_files.hpp>
+#include <tenon/ops/print.hpp>
+#include <tenon/train/callbacks.hpp>

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include <tenon/tenon.hpp>
+
+#include <tenon/graph/observe/operation_name.hpp>
 #if TENON_DEFINES
 #include <set>
 #endif
