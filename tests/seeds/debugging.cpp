@@ -80,9 +80,9 @@ std::string data_dump(const std::string& path) {
     }
 }
 )",
-                    placeholder = "/absolute_path";
+                    theirs = "/absolute_path";
   std::string json = document;
-  return json.replace(json.find(placeholder), placeholder.size(), path);
+  return json.replace(json.find(theirs), theirs.size(), path);
 }
 }  // namespace
 
