@@ -82,7 +82,8 @@ struct Until {
 /// Document 002: what `cb_params` has. The learning rate falls to 0 behind step 5.
 struct Look {
   const Net& net;
-  long steps = 0;
+  long steps = 0, batches = 0;
+  void take_data(const auto& train_dataset) { batches = train_dataset.size(); }
   void step_end(auto& run_context) {
     const auto& cb_params = run_context.original_args();
     ++steps;
@@ -93,6 +94,8 @@ struct Look {
     CHECK(cb_params.net_outputs.size() == 1);
     CHECK(cb_params.dataset_element().size() == 2);
     CHECK(&run_context.model.network() == &net);
+    static_assert(std::is_same_v<decltype(run_context.loss_fn()), const nn::SoftmaxCrossEntropyWithLogits<>&>);
+    CHECK(batches == 4);
     nn::Momentum& optimizer = run_context.model.optimizer();
     if (steps == 5) optimizer.learning_rate = 0;
   }
