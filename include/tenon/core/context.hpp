@@ -188,13 +188,21 @@ struct ContextPlace {
   else c.seed = std::strtoull(value.c_str(), nullptr, 10);
 }
 
+/// A tool that cannot do what was set says so; the setting, and the others, stay.
+[[gnu::cold, gnu::noinline]] inline void tell_tools() noexcept {
+  for (const ToolListener changed : tool_listeners())
+    if (changed) try {
+        changed();
+      } catch (const std::exception& e) {
+        logging::warning(e.what());
+      }
+}
 [[gnu::noinline]] inline void commit(const Context& c) {
   process_context() = c;
   ThreadPool::instance().set_threads(c.num_threads);
   const double limit = bytes_of_gigabytes(c.max_device_memory);
   memory_limit() = limit < 1024. * (1 << 30) ? static_cast<long>(limit) : no_memory_limit;
-  for (const ToolListener changed : tool_listeners())
-    if (changed) changed();
+  tell_tools();
 }
 
 /// Variables of the environment, and the keys that they are for.

@@ -147,8 +147,7 @@ inline std::string_view bare_name(std::string_view function) {
         {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
   else if (asked == "0" && !line_sink.load())
     add(lines, {"GLOG_logtostderr=0 asks for log files, which this program has not built in: include "
-                "<tenon/debug/log_files.hpp>, or all tools, <tenon/debug/debug.hpp>, in one of its sources. "
-                "Lines go to the error stream.\n"});
+                "<tenon/debug/log_files.hpp> in one of its sources. Lines go to the error stream.\n"});
   for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1)
     warning(lines.substr(begin, end - begin));
 }

@@ -113,12 +113,16 @@ struct Compiled {
     return g;
   }
   static constexpr Graph<N> captured = capture();
+  /// Whether the last one of so many passes of the list runs.
+  template <int count>
+  static constexpr bool runs() {
+    return passes.*pipeline<N>[count - 1].is_on && pipeline<N>[count - 1].helps(after<count - 1>());
+  }
   /// The graph behind so many passes of the list. Where a pass is off, or would change nothing, no copy is made.
   template <int count>
   static constexpr const auto& after() {
     if constexpr (count == 0) return captured;
-    else if constexpr (passes.*pipeline<N>[count - 1].is_on && pipeline<N>[count - 1].helps(after<count - 1>()))
-      return result<count - 1>;
+    else if constexpr (runs<count>()) return result<count - 1>;
     else return after<count - 1>();
   }
   template <int pass>
@@ -220,7 +224,7 @@ struct Compiled {
   template <int count>
   static constexpr bool is_shown() {
     if constexpr (count == 0) return true;
-    else if constexpr (&after<count>() == &after<count - 1>()) return false;
+    else if constexpr (!runs<count>()) return false;
     else return !detail::same_graph(after<count>(), after<count - 1>());
   }
   template <int count>

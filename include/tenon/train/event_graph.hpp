@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tenon/graph/leaf.hpp>
-#include <tenon/graph/observe/operation.hpp>
+#include <tenon/graph/observe/operation_name.hpp>
 #include <tenon/graph/program.hpp>
 #include <tenon/io/event.hpp>
 

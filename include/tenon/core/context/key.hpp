@@ -76,9 +76,11 @@ struct ContextKey {
   static std::uint32_t warned = 0;
   if (is_here(tool) || warned >> int(tool) & 1) return;
   warned |= std::uint32_t{1} << int(tool);
-  logging::warning(what, " does nothing in this program, which is built without the tool for it: include ",
-                   tool == Tool::print_file ? "<tenon/debug/print_file.hpp>, which needs protozero, or " : "",
-                   "<tenon/debug/debug.hpp> in front of all other headers of Tenon, or link tenon::debug in CMake.");
+  logging::warning(
+      what, " does nothing in this program, which is built without the tool for it: include ",
+      tool == Tool::print_file ? "<tenon/debug/print_file.hpp>, which needs protozero, or " : "",
+      "<tenon/debug/debug.hpp> in front of all other headers of Tenon, in all of its sources, or link tenon::debug "
+      "in CMake.");
 }
 
 /// Whether a value is one of the words of a list.

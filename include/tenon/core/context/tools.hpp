@@ -7,7 +7,8 @@
 namespace tenon::inline TENON_ABI::detail {
 
 /// Switched on by a setting or a variable of the environment. <tenon/debug/debug.hpp> has all of them.
-enum class Tool : unsigned char { none, dump, profiler, saved_graphs, print_file, log_files };
+enum class Tool : unsigned char { none, dump, profiler, saved_graphs, print_file };
+inline constexpr int tool_kinds = 5;
 
 /// Bit k: Tool(k) is in the program. Its header says so before main():
 /// `inline const HasTool has_dump(Tool::dump);`
@@ -17,8 +18,8 @@ inline std::uint32_t& tools_here() {
 }
 /// What tool k does when settings have changed, null for nothing.
 using ToolListener = void (*)();
-inline ToolListener (&tool_listeners())[8] {
-  static constinit ToolListener all[8]{};
+inline ToolListener (&tool_listeners())[tool_kinds] {
+  static constinit ToolListener all[tool_kinds]{};
   return all;
 }
 inline bool is_here(Tool tool) { return tool == Tool::none || tools_here() >> int(tool) & 1; }

@@ -57,6 +57,7 @@ constexpr StepPart part_of(const Entry* entries, int scope, const Origin& origin
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE double Operation::flops() const {
+  if (op->host_effect) return 0;
   double all = double(result.count(n));
 #if defined(TENON_OBSERVE)
   if (op->flops) all = op->flops(operands, result, attributes, n);
@@ -64,8 +65,9 @@ constexpr StepPart part_of(const Entry* entries, int scope, const Origin& origin
   return all + double(steps) * double(result.count(n));
 }
 [[gnu::noinline]] TENON_INLINE double Operation::bytes() const {
+  const bool writes_operand = op->effect && !op->host_effect;
   double all = op->effect ? 0 : double(result.bytes(n));
-  for (int k = 0; k < operands.count; ++k) all += double(operands[k].bytes(n)) * (op->effect && k == 0 ? 2 : 1);
+  for (int k = 0; k < operands.count; ++k) all += double(operands[k].bytes(n)) * (writes_operand && k == 0 ? 2 : 1);
   return all;
 }
 #endif

@@ -102,7 +102,7 @@ class SummaryCollector {
   {
     open_record(run);
     record_->set_mode("train");
-    begun_ = false, batch_size_ = 0;
+    begun_ = false, no_images_ = false, batch_size_ = 0;
     tensors_ = detail::tensor_steps(run.epoch_num * run.batch_num, config_.collect_freq, config_.collect_tensor_freq);
   }
   void on_train_step_begin(RunInfo& run) {
@@ -136,8 +136,11 @@ class SummaryCollector {
 
   void on_eval_begin(auto& run) requires requires { run.model.network(); }
   {
-    own_evaluation_ = !record_;
-    if (own_evaluation_) open_record(run);
+    own_evaluation_ = !run.in_fit || !record_;
+    if (own_evaluation_) {
+      record_.reset();  // of a training that an error has ended
+      open_record(run);
+    }
     record_->set_mode("eval");
     eval_batch_size_ = 0;
   }
