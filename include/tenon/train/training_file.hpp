@@ -30,15 +30,7 @@ struct TrainingFile {
     for (io::NamedTensor& moment : model.optimizer_state()) all.push_back(std::move(moment));
     return all;
   }
-  void add_to(std::vector<io::NamedTensor>& all) {
-    const auto count = std::int64_t(counts.size()), number = std::int64_t(numbers.size());
-    all.push_back({std::string(counts_name), AnyTensor(Dtype::int64, {&count, 1}, counts.data())});
-    all.push_back({std::string(numbers_name), AnyTensor(Dtype::float64, {&number, 1}, numbers.data())});
-    for (auto& [name, bytes] : states) {
-      const auto size = std::int64_t(bytes.size());
-      all.push_back({name, AnyTensor(Dtype::uint8, {&size, 1}, bytes.data())});
-    }
-  }
+  [[gnu::cold]] void add_to(std::vector<io::NamedTensor>& all);
   template <class M>
   void take(M& model) {
     const std::uint64_t* const random = model.runner_.state().random();
@@ -68,20 +60,22 @@ struct TrainingFile {
   /// Throws ValueError for numbers that no training has.
   void check(const std::string& path) const;
 };
+/// A Model without its type, so that what saves is compiled once for all of them.
+struct TrainingSource {
+  void* model = nullptr;
+  std::vector<io::NamedTensor> (*tensors)(void* model) = nullptr;
+  void (*take)(void* model, TrainingFile& file) = nullptr;
+
+  template <class M>
+  explicit TrainingSource(M& of)
+      : model(&of),
+        tensors([](void* m) { return TrainingFile::tensors(*static_cast<M*>(m)); }),
+        take([](void* m, TrainingFile& file) { file.take(*static_cast<M*>(m)); }) {}
+};
 /// A training at one moment, in memory of its own: it may go on while this is written.
 class TrainingCopy {
  public:
-  template <class M>
-  explicit TrainingCopy(M& model) {
-    file_.take(model);
-    tensors_ = TrainingFile::tensors(model);
-    for (io::NamedTensor& named : tensors_) {
-      AlignedBytes& copy = bytes_.emplace_back(named.tensor.bytes(), "a copy of a training");
-      std::memcpy(copy.data(), named.tensor.data, named.tensor.bytes());
-      named.tensor.data = copy.data();
-    }
-    file_.add_to(tensors_);
-  }
+  explicit TrainingCopy(const TrainingSource& source);
   TrainingCopy(const TrainingCopy&) = delete;
   TrainingCopy& operator=(const TrainingCopy&) = delete;
   const std::vector<io::NamedTensor>& tensors() const { return tensors_; }
@@ -93,6 +87,8 @@ class TrainingCopy {
 };
 [[gnu::cold]] void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
                                   const std::vector<io::NamedValue>& values);
+[[gnu::cold]] void save_training_of(const TrainingSource& source, const std::string& path,
+                                    const std::vector<io::NamedValue>& values);
 /// io::load_tensors of a file of either format; the values of save_training are not unexpected.
 [[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
 /// What callbacks had counted when a file was written. Throws ValueError for what no callback has counted.
@@ -109,12 +105,7 @@ class TrainingCopy {
 /// throws     ValueError for another suffix, RuntimeError if the file cannot be written
 template <class M>
 void save_training(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
-  static_cast<void>(detail::is_ckpt_path("save", path));
-  detail::TrainingFile file;
-  file.take(model);
-  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
-  file.add_to(all);
-  detail::write_training(path, all, values);
+  detail::save_training_of(detail::TrainingSource(model), path, values);
 }
 
 /// Makes of a Model with the same network, optimizer, and data what it was when the file was written. If that was in a
@@ -153,14 +144,44 @@ void load_training(M&, const std::string&) {
 
 #if TENON_DEFINES
 namespace detail {
-TENON_INLINE void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
-                                 const std::vector<io::NamedValue>& values) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::add_to(std::vector<io::NamedTensor>& all) {
+  const auto count = std::int64_t(counts.size()), number = std::int64_t(numbers.size());
+  all.push_back({std::string(counts_name), AnyTensor(Dtype::int64, {&count, 1}, counts.data())});
+  all.push_back({std::string(numbers_name), AnyTensor(Dtype::float64, {&number, 1}, numbers.data())});
+  for (auto& [name, bytes] : states) {
+    const auto size = std::int64_t(bytes.size());
+    all.push_back({name, AnyTensor(Dtype::uint8, {&size, 1}, bytes.data())});
+  }
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE_CONSTRUCTOR TrainingCopy::TrainingCopy(const TrainingSource& source) {
+  source.take(source.model, file_);
+  tensors_ = source.tensors(source.model);
+  for (io::NamedTensor& named : tensors_) {
+    AlignedBytes& copy = bytes_.emplace_back(named.tensor.bytes(), "a copy of a training");
+    std::memcpy(copy.data(), named.tensor.data, named.tensor.bytes());
+    named.tensor.data = copy.data();
+  }
+  file_.add_to(tensors_);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void save_training_of(const TrainingSource& source, const std::string& path,
+                                                                const std::vector<io::NamedValue>& values) {
+  static_cast<void>(is_ckpt_path("save", path));
+  TrainingFile file;
+  source.take(source.model, file);
+  std::vector<io::NamedTensor> all = source.tensors(source.model);
+  file.add_to(all);
+  write_training(path, all, values);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void write_training(const std::string& path,
+                                                              std::span<const io::NamedTensor> tensors,
+                                                              const std::vector<io::NamedValue>& values) {
   if (is_ckpt_path("save", path)) return ckpt_format->save(path, tensors, &values);
   std::vector<std::pair<std::string, std::string>> metadata;
   for (const io::NamedValue& value : values) metadata.emplace_back(value.name, io::text_of(value));
   io::save_safetensors(path, tensors, std::move(metadata));
 }
-TENON_INLINE void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void read_training(const std::string& path,
+                                                             std::span<const io::NamedTensor> into, bool strict) {
   const bool numbers_are_tensors = is_ckpt_path("load", path);
   read_checkpoint(path, [&](const io::HeldTensors& file) {
     const io::SortedNames asked(into);
@@ -178,7 +199,7 @@ TENON_INLINE void read_training(const std::string& path, std::span<const io::Nam
     io::load_tensors(held, into, strict);
   });
 }
-TENON_INLINE CallbackStates read_callback_states(const std::string& path) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE CallbackStates read_callback_states(const std::string& path) {
   CallbackStates states;
   read_checkpoint(path, [&](const io::HeldTensors& file) {
     for (const io::NamedTensor& named : file.tensors)
@@ -187,7 +208,7 @@ TENON_INLINE CallbackStates read_callback_states(const std::string& path) {
   });
   return states;
 }
-TENON_INLINE void TrainingFile::check(const std::string& path) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::check(const std::string& path) const {
   if (counts[0] == 0)
     throw_error<KeyError>("'", path, "' holds no training: there is no '", counts_name,
                           "' in it. load_checkpoint(path, net) loads parameters alone.");

@@ -102,39 +102,19 @@ class ModelCheckpoint {
   }
   void on_train_step_end(auto& run) requires requires { run.model.network(); }
   {
-    if (files_.due(run.cur_step_num, false)) save(run);
+    if (files_.due(run.cur_step_num, false)) save(run, detail::TrainingSource(run.model));
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
-    if (files_.due(run.cur_step_num, true)) save(run);
+    if (files_.due(run.cur_step_num, true)) save(run, detail::TrainingSource(run.model));
     finish(run);
   }
 
  private:
-  void save(auto& run) {
-    finish(run);
-    on_its_way_ = files_.next(run);
-    step_ = run.cur_step_num;
-    files_.begun(step_);
-    if (!files_.in_background()) {
-      save_training(run.model, on_its_way_, files_.values(run));
-      return saved(run);
-    }
-    if (!writer_) writer_ = std::make_shared<detail::BackgroundWriter>();
-    writer_->start([copy = std::make_shared<const detail::TrainingCopy>(run.model), path = on_its_way_,
-                    values = files_.values(run)] { detail::write_training(path, copy->tensors(), values); });
-  }
+  [[gnu::cold]] void save(RunInfo& run, const detail::TrainingSource& training);
   // Waits for the file on its way, if there is one.
-  void finish(RunInfo& run) {
-    if (!writer_ || !writer_->busy()) return;
-    writer_->finish();
-    saved(run);
-  }
-  void saved(RunInfo& run) {
-    files_.saved(on_its_way_);
-    run["latest_ckpt_file"] = on_its_way_;
-    run["last_save_ckpt_step"] = step_;
-  }
+  [[gnu::cold]] void finish(RunInfo& run);
+  [[gnu::cold]] void saved(RunInfo& run);
 
   detail::CheckpointFiles files_;
   std::string on_its_way_;
@@ -147,6 +127,30 @@ class ModelCheckpoint {
 std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", std::string_view directory = ".");
 
 #if TENON_DEFINES
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ModelCheckpoint::save(RunInfo& run,
+                                                                     const detail::TrainingSource& training) {
+  finish(run);
+  on_its_way_ = files_.next(run);
+  step_ = run.cur_step_num;
+  files_.begun(step_);
+  if (!files_.in_background()) {
+    detail::save_training_of(training, on_its_way_, files_.values(run));
+    return saved(run);
+  }
+  if (!writer_) writer_ = std::make_shared<detail::BackgroundWriter>();
+  writer_->start([copy = std::make_shared<const detail::TrainingCopy>(training), path = on_its_way_,
+                  values = files_.values(run)] { detail::write_training(path, copy->tensors(), values); });
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ModelCheckpoint::finish(RunInfo& run) {
+  if (!writer_ || !writer_->busy()) return;
+  writer_->finish();
+  saved(run);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ModelCheckpoint::saved(RunInfo& run) {
+  files_.saved(on_its_way_);
+  run["latest_ckpt_file"] = on_its_way_;
+  run["last_save_ckpt_step"] = step_;
+}
 namespace detail {
 /// Which run of a prefix, which epoch, and which step a file is of.
 struct CheckpointName {
@@ -154,7 +158,8 @@ struct CheckpointName {
   bool valid() const { return step >= 0; }
   auto operator<=>(const CheckpointName&) const = default;
 };
-[[gnu::cold]] TENON_INLINE CheckpointName parse_checkpoint_name(std::string_view name, std::string_view prefix) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE CheckpointName parse_checkpoint_name(std::string_view name,
+                                                                               std::string_view prefix) {
   CheckpointName found;
   const auto number = [&](long& into) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), into);
@@ -186,14 +191,15 @@ bool each_file(const std::string& directory, F f) {
   ::closedir(open);
   return true;
 }
-[[gnu::cold]] TENON_INLINE void make_directory(const std::string& path) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void make_directory(const std::string& path) {
   if (io::directory_exists(path)) return;
   if (const std::string above = io::directory_of(path); above != path) make_directory(above);
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) io::throw_system_error("make the directory", path);
 }
 
-TENON_INLINE_CONSTRUCTOR CheckpointFiles::CheckpointFiles(std::string_view prefix, std::string_view directory,
-                                                          const CheckpointConfig& config)
+[[gnu::cold, gnu::noinline]] TENON_INLINE_CONSTRUCTOR CheckpointFiles::CheckpointFiles(std::string_view prefix,
+                                                                                       std::string_view directory,
+                                                                                       const CheckpointConfig& config)
     : prefix_(prefix), directory_(directory), config_(config) {
   const CheckpointConfig& c = config;
   if (prefix.empty() || prefix.find('/') != std::string_view::npos)
@@ -221,23 +227,24 @@ TENON_INLINE_CONSTRUCTOR CheckpointFiles::CheckpointFiles(std::string_view prefi
     io::throw_system_error("read the directory", directory_);
   if (last.run >= 0) prefix_ += text("_", last.run + 1);
 }
-TENON_INLINE void CheckpointFiles::begin(long step) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begin(long step) {
   last_step_ = step;
   last_time_ = window_ = now();
   in_window_ = 0;
 }
-TENON_INLINE bool CheckpointFiles::due(long step, bool last) const {
+[[gnu::noinline]] TENON_INLINE bool CheckpointFiles::due(long step, bool last) const {
   const bool by_steps = config_.save_checkpoint_steps > 0;
   if (step == last_step_ || (!by_steps && config_.save_checkpoint_seconds <= 0)) return false;
   if (last) return true;
   return by_steps ? step >= last_step_ + config_.save_checkpoint_steps
                   : now() - last_time_ >= config_.save_checkpoint_seconds;
 }
-TENON_INLINE std::string CheckpointFiles::next(const RunInfo& run) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::string CheckpointFiles::next(const RunInfo& run) const {
   return io::join_path(directory_,
                        text(prefix_, "-", run.cur_epoch_num, "_", run.step_in_epoch(), suffix(config_.format)));
 }
-TENON_INLINE std::vector<io::NamedValue> CheckpointFiles::values(const RunInfo& run) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::vector<io::NamedValue> CheckpointFiles::values(
+    const RunInfo& run) const {
   std::vector<io::NamedValue> result = config_.append_info;
   for (io::NamedValue& named : result)
     if (std::int64_t* const number = std::get_if<std::int64_t>(&named.value)) {
@@ -246,8 +253,10 @@ TENON_INLINE std::vector<io::NamedValue> CheckpointFiles::values(const RunInfo& 
     }
   return result;
 }
-TENON_INLINE void CheckpointFiles::begun(long step) { last_step_ = step, last_time_ = now(); }
-TENON_INLINE void CheckpointFiles::saved(std::string path) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begun(long step) {
+  last_step_ = step, last_time_ = now();
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::saved(std::string path) {
   latest_ = path;
   if (config_.keep_checkpoint_max > 0) {
     for (; long(kept_.size()) >= config_.keep_checkpoint_max; kept_.erase(kept_.begin())) remove(kept_.front());
@@ -259,13 +268,14 @@ TENON_INLINE void CheckpointFiles::saved(std::string path) {
   kept_.push_back(std::move(path));
   ++in_window_;
 }
-TENON_INLINE void CheckpointFiles::remove(const std::string& path) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::remove(const std::string& path) const {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
     logging::warning("ModelCheckpoint cannot remove '", path, "': ", std::strerror(errno), ".");
 }
 }  // namespace detail
 
-TENON_INLINE std::optional<std::string> latest_checkpoint(std::string_view prefix, std::string_view directory) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::optional<std::string> latest_checkpoint(std::string_view prefix,
+                                                                                       std::string_view directory) {
   detail::CheckpointName best;
   std::string name;
   detail::each_file(std::string(directory), [&](std::string_view file) {
