@@ -81,6 +81,17 @@ constexpr AttributeName attribute_name() {
   return {last_word(pretty_pointer<p>()), 0, int(sizeof(M) / sizeof(int)),
           std::is_same_v<std::remove_all_extents_t<M>, float>};
 }
+// As initializers() of core/reflect.hpp, from as many as there are words: for most Configs that is right at once.
+template <class Config, int words = int(sizeof(Config) / sizeof(int))>
+constexpr int config_members() {
+  if constexpr (words <= 3) {
+    if constexpr (words == 3 && requires { Config{{}, {}, {}}; }) return 3;
+    else if constexpr (words >= 2 && requires { Config{{}, {}}; }) return 2;
+    else return 1;
+  } else if constexpr (words == 7 && requires { Config{{}, {}, {}, {}, {}, {}, {}}; }) return 7;
+  else if constexpr (words == 9 && requires { Config{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
+  else return initializers<Config>();
+}
 template <class Config, int... I>
 constexpr auto list_attributes(std::integer_sequence<int, I...>) {
   std::array<AttributeName, sizeof...(I)> made{attribute_name<Config, I, int(sizeof...(I))>()...};
@@ -93,7 +104,7 @@ constexpr auto list_attributes(std::integer_sequence<int, I...>) {
 template <class Config>
 constexpr auto make_attribute_names() {
   if constexpr (!detail::has_plain_members<Config>()) return std::array<AttributeName, 0>{};
-  else return detail::list_attributes<Config>(std::make_integer_sequence<int, detail::initializers<Config>()>());
+  else return detail::list_attributes<Config>(std::make_integer_sequence<int, detail::config_members<Config>()>());
 }
 template <class Config>
 inline constexpr auto attribute_names = make_attribute_names<Config>();
