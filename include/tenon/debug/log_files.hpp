@@ -34,7 +34,8 @@ namespace detail {
 /// source      MindSpore 2.10 and glog, whose files begin with a few lines about the machine: these have log lines only
 bool write_to_log_files(logging::Level level, const std::string& line) noexcept;
 
-inline const bool log_files_are_built_in = (logging::detail::line_sink.store(&write_to_log_files), true);
+inline const bool log_files_are_built_in =
+    (__atomic_store_n(&logging::detail::line_sink, &write_to_log_files, __ATOMIC_RELEASE), true);
 
 }  // namespace detail
 
