@@ -219,7 +219,7 @@ inline constexpr const char* context_variables[][2]{{"DEVICE_ID", "device_id"},
     if (const char* value = std::getenv(variable)) try {
         put(c, name, value);
       } catch (const Error& e) {
-        logging::warning("The variable ", variable, " is ignored: ", e.what());
+        logging::warning(text("The variable ", variable, " is ignored: ", e.what()));
       }
   c.by_environment = std::exchange(c.by_call, 0);
   if (std::getenv("MINDSPORE_DUMP_CONFIG")) warn_of_missing(Tool::dump, "The variable MINDSPORE_DUMP_CONFIG");

@@ -4,7 +4,6 @@
 #include <source_location>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include <tenon/core/log_levels.hpp>
 #if TENON_DEFINES
@@ -19,13 +18,14 @@
 
 namespace tenon::inline TENON_ABI::logging {
 
-/// The first part of a message, with the place of the call.
+/// The first part of a message, with the place of the call. A template would be compiled for each length of a literal.
 struct Start {
+  using Place = std::source_location;
   std::string_view text;
-  std::source_location at;
-  template <class Text>
-  requires std::is_convertible_v<const Text&, std::string_view>
-  Start(const Text& begin, std::source_location call = std::source_location::current()) : text(begin), at(call) {}
+  Place at;
+  Start(const char* begin, Place call = Place::current()) : text(begin), at(call) {}
+  Start(const std::string& begin, Place call = Place::current()) : text(begin), at(call) {}
+  Start(std::string_view begin, Place call = Place::current()) : text(begin), at(call) {}
 };
 
 namespace detail {
@@ -38,9 +38,10 @@ struct Thresholds {
 inline constinit Thresholds thresholds{};
 
 /// What takes a line before the error stream (debug/log_files.hpp does); returns whether the line belongs there, too.
-/// It is called by one thread at a time, and must not log.
+/// It is called by one thread at a time, and must not log. Read and written by __atomic_...: std::atomic would be one
+/// more class for everybody to compile.
 using LineSink = bool (*)(Level, const std::string& line) noexcept;
-inline constinit std::atomic<LineSink> line_sink{nullptr};
+inline constinit LineSink line_sink = nullptr;
 
 /// Of what is not below the lowest threshold: whether the module of this place writes it.
 [[gnu::cold]] bool module_writes(Level level, std::source_location at);
@@ -127,6 +128,38 @@ inline std::string_view bare_name(std::string_view function) {
   return start == function.npos ? function : function.substr(start + 1);
 }
 
+/// The process whose thread makes a line and writes it, or 0.
+inline constinit std::atomic<int> writer{0};
+
+/// Waits until no other thread does. False after so many rounds, of about 0.1 ms each.
+[[gnu::cold]] inline bool take_turn(long rounds) {
+  const int mine = ::getpid();
+  for (int other = 0; !writer.compare_exchange_weak(other, mine, std::memory_order_acquire);) {
+    if (other != mine) continue;  // nobody, or a thread of the parent, which a child that fork() has made lacks
+    if (--rounds < 0) return false;
+    other = 0;
+    ::usleep(20);
+  }
+  return true;
+}
+struct Turn {
+  Turn() { take_turn(__LONG_MAX__); }
+  Turn(const Turn&) = delete;
+  ~Turn() { writer.store(0, std::memory_order_release); }
+};
+
+/// The C library's time zone has a lock that a child finds as it was. So fork() waits until no thread makes a line; not
+/// longer than a second, since one may wait for whoever reads the error stream.
+[[gnu::cold]] inline bool survive_fork() {
+  static thread_local bool taken = false;
+  const auto after = [] {
+    if (taken) writer.store(0, std::memory_order_release);
+    taken = false;
+  };
+  return ::pthread_atfork([] { taken = take_turn(10000); }, after, after) == 0;
+}
+inline const bool survives_fork = survive_fork();
+
 /// Stores the environment's levels. It takes no lock, so that a child that fork() made in the midst of it can read it
 /// again; what set_level() has stored meanwhile stays.
 [[gnu::cold]] inline void read_environment() {
@@ -140,12 +173,13 @@ inline std::string_view bare_name(std::string_view function) {
   static constinit std::atomic<int> told{0};
   if (told.exchange(1)) return;
   std::string lines = levels.warnings;
-  const char* screen = std::getenv("GLOG_logtostderr");
-  const std::string_view asked = screen ? screen : "";
-  if (!asked.empty() && asked != "0" && asked != "1")
+  const char* asked = std::getenv("GLOG_logtostderr");
+  if (!asked || !*asked) asked = "1";
+  const bool known = (*asked == '0' || *asked == '1') && !asked[1];
+  if (!known)
     add(lines,
         {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
-  else if (asked == "0" && !line_sink.load())
+  else if (*asked == '0' && !__atomic_load_n(&line_sink, __ATOMIC_ACQUIRE))
     add(lines, {"GLOG_logtostderr=0 asks for log files, which this program has not built in: include "
                 "<tenon/debug/log_files.hpp> in one of its sources. Lines go to the error stream.\n"});
   for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1)
@@ -173,17 +207,11 @@ TENON_INLINE void write_to_screen(const std::string& line) {
   }
 }
 
-/// The process whose thread writes, or 0. A child that fork() makes meanwhile lacks that thread: it does not wait.
-inline constinit std::atomic<int> writer{0};
-
 TENON_INLINE void write_line(Level level, std::source_location at, const std::string& message) {
+  const Turn turn;
   const std::string line = line_text(level, at, message);
-  const int mine = ::getpid();
-  for (int other = 0; !writer.compare_exchange_weak(other, mine, std::memory_order_acquire);)
-    if (other == mine) other = 0, ::usleep(20);
-  const LineSink take = line_sink.load();
+  const LineSink take = __atomic_load_n(&line_sink, __ATOMIC_ACQUIRE);
   if (!take || take(level, line)) write_to_screen(line);
-  writer.store(0, std::memory_order_release);
 }
 }  // namespace detail
 TENON_INLINE Level level() {

@@ -65,7 +65,7 @@ struct Levels {
 #if TENON_DEFINES
 TENON_INLINE int module_index(std::string_view name) {
   int i = 0;
-  while (i < module_count && modules[i] != name) ++i;
+  while (i < module_count && name.compare(modules[i]) != 0) ++i;
   return i;
 }
 TENON_INLINE std::string_view short_path(std::string_view file) {
@@ -76,7 +76,7 @@ TENON_INLINE int module_of_file(std::string_view file) {
   const std::string_view path = short_path(file);
   if (path.size() == file.size()) return module_index("ME");
   const auto* row = modules_of_folders;
-  while (!path.substr(6).starts_with((*row)[0])) ++row;
+  while (path.find((*row)[0], 6) != 6) ++row;
   return module_index((*row)[1]);
 }
 
@@ -94,15 +94,23 @@ TENON_INLINE std::string visible(std::string_view s) {
   return s.size() > longest ? shown + "..." : shown;
 }
 
-/// A part of MS_SUBMODULE_LOG_v; `kind` is what MindSpore calls it in its warnings.
+/// A part of MS_SUBMODULE_LOG_v. Its kind is one of {}:, or a for a name, 0 for a number, . for the end, ? for others.
 struct LevelToken {
-  std::string_view kind, text;
+  char kind;
+  std::string_view text;
 };
+/// What MindSpore calls it.
+[[gnu::cold]] inline const char* kind_name(char kind) {
+  static constexpr const char* names[]{"{", "}", ":", ",", "avariable", "0number", ".end-of-string", "?invalid"};
+  const char* const* name = names;
+  while (**name != kind) ++name;
+  return name - names < 4 ? *name : *name + 1;
+}
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 [[gnu::cold]] inline LevelToken next_level_token(std::string_view& rest) {
   while (!rest.empty() && (rest[0] == ' ' || rest[0] == '\t')) rest.remove_prefix(1);
-  if (rest.empty()) return {"end-of-string", rest};
+  if (rest.empty()) return {'.', rest};
   const bool name = is_letter(rest[0]), number = is_digit(rest[0]);
   std::size_t size = 1;
   if (name || number)
@@ -110,25 +118,26 @@ inline bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c 
       ++size;
   const std::string_view found = rest.substr(0, size);
   rest.remove_prefix(size);
-  return {name ? "variable" : number ? "number" : std::strchr("{}:,", found[0]) ? found : "invalid", found};
+  return {name ? 'a' : number ? '0' : std::strchr("{}:,", found[0]) ? found[0] : '?', found};
 }
 /// `{name:number,...}` with blanks between them. An error leaves all levels as they were, of two levels for a name the
 /// last one counts, and what is behind the brace is not looked at: as in MindSpore, with its sentences.
 [[gnu::cold]] inline void read_modules(std::string_view rest, Levels& levels) {
-  std::string_view asked[module_count], name, expected = "{";
+  std::string_view asked[module_count], name;
+  char expected = '{';
   LevelToken token = next_level_token(rest);
-  if (token.kind == "end-of-string") return;
+  if (token.kind == '.') return;
   std::string warnings;
   for (;; token = next_level_token(rest)) {
-    if (token.kind != expected && !(expected == "}" && token.kind == ",")) {
-      add(levels.warnings, {"Parse submodule log configuration text error, expect `", expected, "`, but got `",
-                            token.kind, "`. The whole configuration will be ignored.\n"});
+    if (token.kind != expected && !(expected == '}' && token.kind == ',')) {
+      add(levels.warnings, {"Parse submodule log configuration text error, expect `", kind_name(expected),
+                            "`, but got `", kind_name(token.kind), "`. The whole configuration will be ignored.\n"});
       return;
     }
-    if (token.kind == "}") break;
-    if (token.kind == "variable") name = token.text;
-    if (token.kind != "number") expected = token.kind == "variable" ? ":" : token.kind == ":" ? "number" : "variable";
-    else if (expected = "}"; module_index(name) < module_count) asked[module_index(name)] = token.text;
+    if (token.kind == '}') break;
+    if (token.kind == 'a') name = token.text;
+    if (token.kind != '0') expected = token.kind == 'a' ? ':' : token.kind == ':' ? '0' : 'a';
+    else if (expected = '}'; module_index(name) < module_count) asked[module_index(name)] = token.text;
     else add(warnings, {"Undefined module name ", name, ", ignore it\n"});
   }
   levels.warnings += warnings;

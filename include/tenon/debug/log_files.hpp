@@ -35,7 +35,8 @@ namespace detail {
 bool write_to_log_files(logging::Level level, const std::string& line) noexcept;
 
 #if !defined(TENON_COMPILED_PART)  // which many programs have that do not include this
-inline const bool log_files_are_built_in = (logging::detail::line_sink.store(&write_to_log_files), true);
+inline const bool log_files_are_built_in =
+    (__atomic_store_n(&logging::detail::line_sink, &write_to_log_files, __ATOMIC_RELEASE), true);
 #endif
 
 }  // namespace detail

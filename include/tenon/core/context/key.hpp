@@ -76,11 +76,11 @@ struct ContextKey {
   static std::uint32_t warned = 0;
   if (is_here(tool) || warned >> int(tool) & 1) return;
   warned |= std::uint32_t{1} << int(tool);
-  logging::warning(
-      what, " does nothing in this program, which is built without the tool for it: include ",
-      tool == Tool::print_file ? "<tenon/debug/print_file.hpp>, which needs protozero, or " : "",
-      "<tenon/debug/debug.hpp> in front of all other headers of Tenon, in all of its sources, or link tenon::debug "
-      "in CMake.");
+  logging::warning(what +
+                   text(" does nothing in this program, which is built without the tool for it: include ",
+                        tool == Tool::print_file ? "<tenon/debug/print_file.hpp>, which needs protozero, or " : "",
+                        "<tenon/debug/debug.hpp> in front of all other headers of Tenon, in all of its sources, or "
+                        "link tenon::debug in CMake."));
 }
 
 /// Whether a value is one of the words of a list.
@@ -265,16 +265,16 @@ struct ContextKey {
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool is_ignored(const ContextKey& key, std::string_view device,
                                                           std::string_view value) {
   if (*key.devices && !is_among(key.devices, device)) {
-    logging::warning("Config '", key.name, "' only supports devices in [", quoted_list(words(key.devices)),
-                     "], current device is '", device, "', ignore it.");
+    logging::warning(text("Config '", key.name, "' only supports devices in [", quoted_list(words(key.devices)),
+                          "], current device is '", device, "', ignore it."));
     return true;
   }
   if ((key.effect == KeyEffect::works && is_here(key.tool)) || checked_value(key, value).compare(key.usual) == 0)
     return key.effect >= KeyEffect::always;
   if (key.effect == KeyEffect::works) warn_of_missing(key.tool, text("Config '", key.name, "'"));
   else if (key.effect == KeyEffect::kept)
-    logging::warning("Config '", key.name, "' is kept and does nothing: ", key.note, ".");
-  else logging::warning("Config '", key.name, "' stays '", key.usual, "', ignore '", value, "': ", key.note, ".");
+    logging::warning(text("Config '", key.name, "' is kept and does nothing: ", key.note, "."));
+  else logging::warning(text("Config '", key.name, "' stays '", key.usual, "', ignore '", value, "': ", key.note, "."));
   return key.effect >= KeyEffect::always;
 }
 #endif  // TENON_DEFINES
