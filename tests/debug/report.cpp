@@ -149,4 +149,5 @@ TEST_CASE("texts are no HTML, bytes become text") {
   CHECK(debug::short_time(0.00123) == "1.23 ms");
   CHECK(debug::short_time(7260) == "2 h 01 min");
   CHECK(debug::short_number(1234567) == "1235 k");
+  CHECK(debug::with_points("M12,5 3,25") == "M12.5 3.25");
 }

@@ -25,6 +25,13 @@ namespace tenon::inline TENON_ABI::debug {
   return escaped;
 }
 
+/// A text of numbers that printf wrote, with points also in a program whose language has commas (setlocale).
+[[gnu::cold]] inline std::string with_points(std::string text) {
+  for (char& c : text)
+    if (c == ',') c = '.';
+  return text;
+}
+
 /// A number for people: four digits, and a unit of thousands where it is large.
 [[gnu::cold]] inline std::string short_number(double x) {
   static constexpr const char* units[]{"", " k", " M", " G", " T"};
@@ -32,7 +39,7 @@ namespace tenon::inline TENON_ABI::debug {
   for (; (x >= 99999.5 || x <= -99999.5) && unit < 4; ++unit) x /= 1000;
   char digits[48];
   std::snprintf(digits, sizeof digits, "%.4g%s", x, units[unit]);
-  return digits;
+  return with_points(digits);
 }
 /// 1.23 s, 45.6 ms, 7.89 us.
 [[gnu::cold]] inline std::string short_time(double seconds) {
@@ -43,7 +50,7 @@ namespace tenon::inline TENON_ABI::debug {
   else if (seconds >= 1) std::snprintf(digits, sizeof digits, "%.3g s", seconds);
   else if (seconds >= 1e-3) std::snprintf(digits, sizeof digits, "%.3g ms", seconds * 1e3);
   else std::snprintf(digits, sizeof digits, "%.3g us", seconds * 1e6);
-  return digits;
+  return with_points(digits);
 }
 
 /// A table. Cells are HTML; a column of which all cells but the title are numbers stands to the right by its class.
@@ -80,7 +87,7 @@ struct HtmlTable {
   std::snprintf(html, sizeof html,
                 "<span class=share><span class=bar><i style=\"width:%.1f%%\"></i></span> %.1f %%</span>", percent,
                 100 * share);
-  return html;
+  return with_points(html);
 }
 
 /// Bytes as text of the alphabet that addresses in pages take (RFC 4648).

@@ -50,7 +50,7 @@ template <class... Numbers>
 [[gnu::cold]] std::string formatted(const char* format, Numbers... numbers) {
   char text[320];
   std::snprintf(text, sizeof text, format, numbers...);
-  return text;
+  return with_points(text);
 }
 
 [[gnu::cold]] inline std::string chart_grid(const ChartFrame& f) {

@@ -8,7 +8,13 @@
 
 namespace tenon::inline TENON_ABI::debug::detail {
 
-/// The slowest operations of all steps.
+inline PeakShare share_of_peak(const Profile& profile, const PeakRates& peak, const OperatorProfile& o) {
+  if (!(o.seconds > 0) || !(peak.flops > 0)) return {};
+  const bool is_double = o.operation.result.dtype == Dtype::float64;
+  return peak_share(peak, profile.groups[std::size_t(o.group)].threads, is_double, o.flops / o.seconds,
+                    o.bytes / o.seconds, o.bytes / double(std::max(o.runs, 1L)));
+}
+/// The slowest operations. The last column says of what a share is: of the multiply-adds, or of a level of the memory.
 [[gnu::cold]] inline std::string time_section(const Profile& profile, const PeakRates& peak, std::size_t most = 25) {
   if (profile.operators.empty()) return {};
   HtmlTable table{{"operation", "line", "part", "calls", "time", "share", "GFLOP/s", "of peak"},
@@ -18,15 +24,13 @@ namespace tenon::inline TENON_ABI::debug::detail {
   for (const OperatorProfile& o : profile.operators) {
     if (table.rows.size() == most) break;
     const double rate = o.seconds > 0 ? o.flops / o.seconds : 0;
-    const std::string_view file(o.operation.location.file);
-    const std::string line = o.operation.location.line == 0
-                                 ? std::string()
-                                 : text(file.substr(file.find_last_of('/') + 1), ":", o.operation.location.line);
+    const PeakShare share = share_of_peak(profile, peak, o);
+    const std::string line = place_text(o.operation.location, false);
     table.rows.push_back({"<code>" + html_escaped(o.operation.name) + "</code>",
                           "<code>" + html_escaped(line) + "</code>", std::string(name(o.operation.part)),
                           std::to_string(o.calls), short_time(o.seconds), share_bar(all > 0 ? o.seconds / all : 0),
                           formatted("%.1f", rate * 1e-9),
-                          peak.flops > 0 ? formatted("%.0f %%", 100 * rate / peak.flops) : ""});
+                          *share.of ? formatted("%.0f %% ", 100 * share.share) + share.of : ""});
   }
   std::string html = table.html();
   if (profile.operators.size() > most)
