@@ -7,12 +7,12 @@ or compile it with -DTENON_OBSERVE"
 #endif
 #define TENON_OBSERVE
 #endif
-#include <tenon/debug/save_graphs.hpp>
 #include <tenon/tenon.hpp>
 
 #include <tenon/debug/dump.hpp>
 #include <tenon/debug/log_files.hpp>
 #include <tenon/debug/profiler/profiler_switch.hpp>
+#include <tenon/debug/save_graphs.hpp>
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <tenon/debug/print_file.hpp>
 #endif
