@@ -230,6 +230,7 @@ TEST_CASE("log files: what stands in the link's place stays") {
 TEST_CASE("log files: eight threads, a child in the midst of it, and a program that closes all files") {
   const std::string screen = logged(files({{"GLOG_v", "1"}}), [] {
     fs::create_directories(root);
+    logging::info("thread 9 begins 0 and ends");  // the first line, which nobody forks
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t)
       threads.emplace_back([t] {
@@ -259,7 +260,7 @@ TEST_CASE("log files: eight threads, a child in the midst of it, and a program t
     lines += lines_of(content(file)).size();
   }
   CHECK(files_of("INFO").size() == 2);
-  CHECK(lines == 1601);
+  CHECK(lines == 1602);
   fs::remove_all(root);
 }
 

@@ -149,20 +149,20 @@ struct Turn {
 };
 
 /// The C library's time zone has a lock that a child finds as it was. So fork() waits until no thread makes a line; not
-/// longer than a second, since one may wait for whoever reads the error stream.
-[[gnu::cold]] inline bool survive_fork() {
+/// longer than a second, since one may wait for whoever reads the error stream. It may be called several times.
+[[gnu::cold]] inline void survive_fork() {
   static thread_local bool taken = false;
   const auto after = [] {
     if (taken) writer.store(0, std::memory_order_release);
     taken = false;
   };
-  return ::pthread_atfork([] { taken = take_turn(10000); }, after, after) == 0;
+  ::pthread_atfork([] { taken = taken || take_turn(10000); }, after, after);
 }
-inline const bool survives_fork = survive_fork();
 
 /// Stores the environment's levels. It takes no lock, so that a child that fork() made in the midst of it can read it
 /// again; what set_level() has stored meanwhile stays.
 [[gnu::cold]] inline void read_environment() {
+  survive_fork();  // before the first line
   const Levels levels = levels_of(std::getenv("GLOG_v"), std::getenv("MS_SUBMODULE_LOG_v"));
   int lowest = levels.of[0], unknown = 0;
   for (int i = 0; i < module_count; ++i, unknown = 0) {
