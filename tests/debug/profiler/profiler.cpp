@@ -1,3 +1,4 @@
+// headers: yes
 // A profiler around real steps: both modes, all kinds of steps, threads, the switch by settings, disks that fail.
 #include <tenon/debug/debug.hpp>
 // what it sees of them
