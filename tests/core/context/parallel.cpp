@@ -6,6 +6,7 @@
 #include <string>
 
 #include <tenon/core/context/parallel.hpp>
+#include <tenon/core/error.hpp>
 
 #include "../../support/printed.hpp"
 
