@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
