@@ -53,7 +53,7 @@ struct Training {
 };
 
 /// Writes down what it sees.
-struct Watching {
+struct Noting {
   struct Log {
     std::vector<std::string> before, after;
     long wrong_buffers = 0;
@@ -77,12 +77,12 @@ std::vector<std::string> expected_names() {
 TEST_CASE("a policy sees every kernel before and after it ran, in order, with its buffers") {
   Training training;
   Executor fused(Fused::program), plain(Plain::program);
-  Watching::Log log, plain_log;
-  training.step(fused, Watching{log});
+  Noting::Log log, plain_log;
+  training.step(fused, Noting{log});
   CHECK(log.before == expected_names<Fused>());
   CHECK(log.after == log.before);
   CHECK(log.wrong_buffers == 0);
-  training.step(plain, Watching{plain_log});
+  training.step(plain, Noting{plain_log});
   CHECK(plain_log.before == expected_names<Plain>());
   CHECK(plain_log.wrong_buffers == 0);
   CHECK(plain_log.before.size() > log.before.size());
@@ -121,8 +121,8 @@ TEST_CASE("a graph without passes computes, node by node, the values of the one 
 TEST_CASE("frozen parameters keep their bits, and the work for them is left out") {
   Training training;
   Executor executor(Fused::program);
-  Watching::Log all, some, none;
-  training.step(executor, Watching{all});
+  Noting::Log all, some, none;
+  training.step(executor, Noting{all});
 
   bool frozen[Structure<Mlp>::count]{};
   const ParameterList list(training.net);
@@ -133,7 +133,7 @@ TEST_CASE("frozen parameters keep their bits, and the work for them is left out"
   }
   const std::string before = training.bits();
   executor.freeze(frozen);
-  training.step(executor, Watching{some});
+  training.step(executor, Noting{some});
   const std::string after = training.bits();
   for (int e = 0; e < list.entries(); ++e)
     if (list.table()[e].parameter) {
@@ -145,14 +145,14 @@ TEST_CASE("frozen parameters keep their bits, and the work for them is left out"
   frozen[fc3_weight] = true;
   for (bool& f : frozen) f = true;
   executor.freeze(frozen);
-  training.step(executor, Watching{none});
+  training.step(executor, Noting{none});
   CHECK(training.bits() == after);
   CHECK(none.before.size() < some.before.size());
   CHECK(none.before.size() >= 5);  // the loss is an output
 
   executor.freeze(nullptr);
-  Watching::Log again;
-  training.step(executor, Watching{again});
+  Noting::Log again;
+  training.step(executor, Noting{again});
   CHECK(again.before == all.before);
   CHECK(training.bits() != after);
 }
@@ -255,9 +255,9 @@ TEST_CASE("tile: any batch on any number of threads gives the bits of rows for t
 TEST_CASE("tile: a policy sees every row for every tile, the rows of a tile in order, and changes no bit") {
   Executor tiled(InTiles::program);
   for (int threads : {1, 2}) {
-    Watching::Log log;
+    Noting::Log log;
     const std::string expected = trained(tiled, 40, threads, 1);
-    CHECK(trained(tiled, 40, threads, 1, Watching{log}) == expected);
+    CHECK(trained(tiled, 40, threads, 1, Noting{log}) == expected);
     std::vector<std::string> names;
     const auto row_names = [&](bool in_group) {
       for (int id = 0; id < InTiles::graph.count; ++id)
