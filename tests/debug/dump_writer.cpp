@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -191,6 +192,7 @@ TEST_CASE("a child of the process, which has no writing thread, writes by itself
   std::optional<DumpWriter> writer(std::in_place, true, 1000);
   writer->write(folder.file(0), "x");
   writer->finish();
+  std::fflush(nullptr);  // or the child says again what waits there
   const ::pid_t child = ::fork();
   if (child == 0) {
     ::alarm(60);
