@@ -282,6 +282,46 @@ TEST_CASE("each Model and kind of step is a graph of its own; a Model that begin
   CHECK(graphs.contains("4/2"));
 }
 
+namespace {
+/// An observer that predicts with another network in the middle of each step that it sees.
+template <class M>
+struct Predicts {
+  M& model;
+  int operations = 0;
+  void step_begin(RunInfo&) { operations = 0; }
+  void before(const Operation&) {}
+  void after(const Operation&) {
+    if (++operations == 2) model.predict(Tensor<float, Shape<dyn, 3>>::full(1, 2));
+  }
+};
+}  // namespace
+
+TEST_CASE("a step inside another one is a step of its own, dumped or not; the outer one is whole") {
+  const ContextScope context({.seed = 5});
+  const auto files = [&](const char* iterations, bool nested) {
+    const Folder folder("nested");
+    Net net;
+    Tiny tiny;
+    Model inner(tiny);
+    if (nested) inner.predict(Tensor<float, Shape<dyn, 3>>::full(1, 2));  // it is one step ahead
+    {
+      DumpConfig config = dump_everything(folder.string());
+      config.iterations = Iterations(std::string_view(iterations));
+      DataDump dump(std::move(config));
+      const Watching scope(dump);
+      if (nested) model_of(net).train(1, data(), Predicts<decltype(inner)>{inner});
+      else model_of(net).train(1, data());
+    }
+    return std::pair(folder.names("rank_0/Net"), folder.names("rank_0/Tiny"));
+  };
+  const auto plain = files("0", false), refused = files("0", true), both = files("0|1", true);
+  CHECK(plain.first.size() > 20);
+  CHECK(refused.first == plain.first);
+  CHECK(refused.second.empty());
+  CHECK(both.first == files("0|1", false).first);
+  CHECK(both.second.size() == 9);  // Add and Mul have two operands, ReLU one, each a result; a parameter
+}
+
 TEST_CASE("statistics beside the tensors, or instead of them") {
   Net net;
   net.init_parameters();

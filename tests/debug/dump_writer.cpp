@@ -4,7 +4,10 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <fcntl.h>
@@ -169,15 +172,34 @@ TEST_CASE("a folder that cannot be made") {
   CHECK(warnings == 1);
 }
 
+TEST_CASE("lines at the end of a file, which keeps its mode") {
+  for (const bool async : {false, true}) {
+    const Folder folder;
+    DumpWriter writer(async);
+    writer.write(folder.file(0), "0\n");
+    for (int i = 1; i < 5; ++i) writer.append(folder.file(0), text(i, "\n"));
+    writer.finish();
+    CHECK(io::read_file(folder.file(0)) == "0\n1\n2\n3\n4\n");
+    CHECK(fs::status(folder.file(0)).permissions() == fs::perms::owner_read);
+    writer.append(folder.file(1), "x");
+    writer.finish();
+    CHECK(writer.failed());
+  }
+}
+
 TEST_CASE("a child of the process, which has no writing thread, writes by itself and ends") {
   const Folder folder;
-  DumpWriter writer(true, 1000);
-  writer.write(folder.file(0), "x");
-  writer.finish();
+  std::optional<DumpWriter> writer(std::in_place, true, 1000);
+  writer->write(folder.file(0), "x");
+  writer->finish();
+  std::fflush(nullptr);  // or the child says again what waits there
   const ::pid_t child = ::fork();
   if (child == 0) {
-    for (int i = 1; i < 50; ++i) writer.write(folder.file(i), std::string(500, 'y'));
-    ::_exit(writer.failed() ? 1 : 0);
+    ::alarm(60);
+    for (int i = 1; i < 50; ++i) writer->write(folder.file(i), std::string(500, 'y'));
+    const bool failed = writer->failed();
+    writer.reset();
+    std::exit(failed ? 1 : 0);
   }
   int status = 1;
   ::waitpid(child, &status, 0);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/context/tools.hpp>
@@ -25,24 +26,47 @@ class ChosenDump {
   static constexpr bool every_value = true;
 
   // An exception for a wrong configuration ends the step.
-  bool begin_step(const NetworkStep& step) { return chosen().begin_step(step); }
-  void end_step(const NetworkStep& step) { dump_->end_step(step); }
-  void before(const Operation&) {}
+  bool begin_step(const NetworkStep& step) {
+    std::vector<DataDump*>& begun = begun_of_thread();
+    begun.push_back(&chosen());
+    try {
+      return begun.back()->begin_step(step);
+    } catch (...) {
+      begun.pop_back();
+      throw;
+    }
+  }
+  void end_step(const NetworkStep& step) {
+    DataDump* const dump = begun_of_thread().back();
+    begun_of_thread().pop_back();
+    dump->end_step(step);
+  }
+  void before(const Operation& operation) { begun_of_thread().back()->before(operation); }
   void after(const Operation& operation, std::span<const AnyTensor> operands, std::span<const AnyTensor> results) {
-    dump_->after(operation, operands, results);
+    begun_of_thread().back()->after(operation, operands, results);
   }
   void finish() {
-    if (dump_) dump_->finish();
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<DataDump>& dump : dumps_) dump->finish();
   }
 
  private:
+  /// Those that this thread's steps have begun with, the innermost at the end: the folder may change in a step.
+  static std::vector<DataDump*>& begun_of_thread() {
+    static thread_local std::vector<DataDump*> begun;
+    return begun;
+  }
   [[gnu::cold]] DataDump& chosen() {
     const std::lock_guard lock(mutex_);
     if (const char* const file = dump_config_file()) {
-      if (!dump_) dump_ = from_file(file);
-    } else if (const std::string& folder = get_context().save_dump_path; !dump_ || dump_->config().path != folder)
-      dump_ = std::make_unique<DataDump>(dump_everything(folder));
-    return *dump_;
+      if (dumps_.empty()) dumps_.push_back(from_file(file));
+      return *dumps_.front();
+    }
+    const std::string& folder = get_context().save_dump_path;
+    for (const std::unique_ptr<DataDump>& dump : dumps_)
+      if (dump->config().path == folder) return *dump;
+    dumps_.push_back(std::make_unique<DataDump>(dump_everything(folder)));
+    return *dumps_.back();
   }
   [[gnu::cold]] static std::unique_ptr<DataDump> from_file(const char* file) {
     auto dump = std::make_unique<DataDump>(read_dump_config(file));
@@ -53,7 +77,7 @@ class ChosenDump {
   }
 
   std::mutex mutex_;
-  std::unique_ptr<DataDump> dump_;
+  std::vector<std::unique_ptr<DataDump>> dumps_;  // one per folder, to the end: other threads may be in steps of them
 };
 }  // namespace detail
 

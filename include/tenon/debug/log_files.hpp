@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <tenon/debug/rank.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::debug {
@@ -86,18 +88,14 @@ inline int level_of_environment(const char* variable, std::string& warnings) {
 
 /// The folder as it is called from wherever the program goes later.
 inline std::string folder_of_logs(std::string_view asked, std::string& warnings) {
-  std::string_view rank = environment("RANK_ID");
-  if (rank.empty()) rank = environment("OMPI_COMM_WORLD_RANK");
-  if (rank.empty()) rank = "0";
-  if (rank.size() > 9 || rank.find_first_not_of("0123456789") != rank.npos) {
-    warnings += text("Incorrect value, the value of RANK_ID must be a number, but got ", logging::detail::visible(rank),
-                     ". It is 0.\n");
-    rank = "0";
-  }
+  const EnvironmentRank rank = rank_of_environment();
+  if (!rank.refused.empty())
+    warnings += text("Incorrect value, the value of RANK_ID must be a number, but got ",
+                     logging::detail::visible(rank.refused), ". It is 0.\n");
   std::string here;
   if (asked[0] != '/')
     if (char* const path = ::getcwd(nullptr, 0)) here = text(path, "/"), std::free(path);
-  return text(here, asked, "/rank_", rank, "/logs/");
+  return text(here, asked, "/rank_", rank.number, "/logs/");
 }
 
 /// Reads the environment. Any text gives settings.

@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <tenon/core/log.hpp>
 #include <tenon/debug/not_finite.hpp>
@@ -50,14 +52,19 @@ class OverflowCheck {
   std::string_view operation() const { return found() ? operation_ : std::string_view(); }
 
   void on_train_step_begin(const RunInfo& run) {
-    if (!found()) step_of_thread() = text("Overflow in step ", run.cur_step_num, ": ");
+    if (!found()) run_of_thread() = text("Overflow in step ", run.cur_step_num, ": ");
   }
   bool begin_step(const NetworkStep& step) {
-    if (found()) return false;
-    step_of_thread() = text("Overflow in step ", step.number, " (", name(step.kind), ") of ", step.network, ": ");
-    return true;
+    const bool wanted = !found();
+    std::string where;
+    if (wanted) where = text("Overflow in step ", step.number, " (", name(step.kind), ") of ", step.network, ": ");
+    steps_of_thread().push_back({this, std::move(where)});
+    return wanted;
   }
-  void end_step(const NetworkStep&) {}
+  void end_step(const NetworkStep&) {
+    std::vector<Step>& steps = steps_of_thread();
+    if (!steps.empty() && steps.back().check == this) steps.pop_back();
+  }
   void before(const Operation&) {}
   void after(const Operation& operation, std::span<const AnyTensor> operands, std::span<const AnyTensor> results) {
     if (found()) return;
@@ -70,14 +77,25 @@ class OverflowCheck {
     const std::lock_guard lock(mutex_);
     if (found()) return;
     operation_ = operation.name;
-    const std::string& where = step_of_thread();
+    std::string_view where = run_of_thread();
+    for (const Step& step : steps_of_thread())
+      if (step.check == this) where = step.where;
     sentence_ = overflow_sentence(where.empty() ? "Overflow: " : where, operation, bad, operands, result);
     found_.store(true, std::memory_order_release);
     logging::warning(sentence_);
   }
-  static std::string& step_of_thread() {
-    static thread_local std::string step;
-    return step;
+  /// A step that this thread is in; there is one inside another, say when an observer predicts.
+  struct Step {
+    const OverflowCheck* check;
+    std::string where;
+  };
+  static std::vector<Step>& steps_of_thread() {
+    static thread_local std::vector<Step> steps;
+    return steps;
+  }
+  static std::string& run_of_thread() {
+    static thread_local std::string run;
+    return run;
   }
 
   std::atomic<bool> found_{false};

@@ -2,7 +2,6 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include <tenon/debug/dump/marked_cells.hpp>
 #include <tenon/debug/dump/tensor_statistics.hpp>
 #include <tenon/debug/overflow_check.hpp>
+#include <tenon/debug/rank.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -28,11 +28,14 @@ namespace tenon::inline TENON_ABI::debug {
 /// docs/dump.md lists the files.
 ///
 /// Graph mode runs dumped steps operator by operator, with the same bits: files are those of the source, alike in both
-/// modes. An operator that changes an operand in place, as optimizers do, has the new value in its input's file, too,
-/// as in MindSpore. Each Model has a graph number for each kind of step, in the order in which they begin; the
+/// modes. An operator that changes an operand in place, as optimizers do, has the new value in its input's file, too:
+/// Tenon shows observers what is there behind an operator. Each Model has a graph number for each kind of step, in the order in which they begin; the
 /// iteration is the Model's own count of that kind, so that a resumed training goes on counting.
 ///
-/// source      MindSpore 2.10's dump on the CPU
+/// A step that runs inside another one, as when an observer predicts with a network of its own, is dumped by itself.
+///
+/// source      MindSpore 2.10's dump on the CPU. Departures: no files of the network's inputs; with op_debug_mode no
+///             file Opdebug.Node_OpDebug, in which an Ascend says which of its units has had an overflow
 class DataDump {
  public:
   static constexpr bool every_value = true;
@@ -51,23 +54,29 @@ class DataDump {
 
   bool begin_step(const NetworkStep& step);
   void end_step(const NetworkStep& step);
-  void before(const Operation&) {}
+  void before(const Operation&) {
+    if (Step* const step = step_of_thread()) step->told = nullptr;
+  }
   void after(const Operation& operation, std::span<const AnyTensor> operands, std::span<const AnyTensor> results);
 
  private:
   struct DumpedGraph {
     int id = 0;
-    std::set<long> iterations;
-    bool has_order = false;
+    std::set<long> begun;
+    std::atomic<bool> has_order{false};  // several threads may predict
+    bool has_iterations = false;
   };
   /// A step that a thread is in.
   struct Step {
     const DataDump* dump;
-    DumpedGraph* graph;
-    std::string folder, where;
-    std::vector<std::string> scopes;  // of marked cells
-    std::vector<std::string_view> order;
-    std::string statistics, mapping;
+    DumpedGraph* graph = nullptr;  // null if the step is not dumped
+    long iteration = 0;
+    std::string folder{}, where{};
+    bool has_folder = false;
+    std::vector<std::string> scopes{};  // of marked cells
+    std::vector<std::string_view> order{};
+    std::string statistics{}, mapping{};
+    const Operation* told = nullptr;  // what was told of after the last beginning of an operation
   };
   static std::vector<Step>& steps_of_thread() {
     static thread_local std::vector<Step> steps;
@@ -75,16 +84,19 @@ class DataDump {
   }
   Step* step_of_thread() const {
     std::vector<Step>& steps = steps_of_thread();
-    return !steps.empty() && steps.back().dump == this ? &steps.back() : nullptr;
+    return !steps.empty() && steps.back().dump == this && steps.back().graph ? &steps.back() : nullptr;
   }
 
   bool is_for_this_device();
   DumpedGraph* graph_of(const NetworkStep& step, long iteration);
+  bool start(Step& made, const NetworkStep& step);
+  void complete(Step& done, const NetworkStep& step);
   bool wants(const Step& step, const Operation& operation) const;
   void write_metadata();
   void write_tensor(Step& step, DumpedTensor what, const AnyTensor& tensor);
   void write_parameters(Step& step, const NetworkParts& parts);
   void write_order(Step& step);
+  const std::string& folder_of(Step& step);
   void write_text(const std::string& folder, std::string_view name, std::string content) {
     writer_.write(io::join_path(folder, name), std::move(content));
   }
@@ -110,9 +122,7 @@ inline DataDump::~DataDump() {
 }
 
 [[gnu::cold]] inline std::string DataDump::rank_folder() const {
-  const char* const rank = std::getenv("RANK_ID");
-  const bool number = rank && *rank && std::string_view(rank).find_first_not_of("0123456789") == std::string_view::npos;
-  return io::join_path(config_.path, text("rank_", number ? rank : "0"));
+  return io::join_path(config_.path, text("rank_", rank_of_environment().number));
 }
 inline std::int64_t DataDump::next_time() {
   using namespace std::chrono;
@@ -136,47 +146,60 @@ inline std::int64_t DataDump::next_time() {
   const std::lock_guard lock(mutex_);
   if (!is_for_this_device()) return nullptr;
   DumpedGraph*& graph = current_[{step.owner, step.kind}];
-  if (!graph || graph->iterations.contains(iteration)) {
+  if (!graph || graph->begun.contains(iteration)) {
     graphs_.push_back(std::make_unique<DumpedGraph>());
     graph = graphs_.back().get();
     graph->id = int(graphs_.size()) - 1;
   }
   if (!config_.iterations.contains(iteration)) return nullptr;
-  graph->iterations.insert(iteration);
+  graph->begun.insert(iteration);
   return graph;
 }
 
+// One that is not dumped has its place, too: its end is told, and what runs in it is no part of the step around it.
 [[gnu::cold]] inline bool DataDump::begin_step(const NetworkStep& step) {
-  if (!config_.enabled || writer_.failed()) return false;
-  const long iteration = step.number + config_.iterations.first();
-  DumpedGraph* const graph = graph_of(step, iteration);
-  if (!graph) return false;
-  write_metadata();
-  const std::string net = config_.net_name.empty() ? file_word(step.network) : config_.net_name;
-  Step made{this, graph, {}, {}, {}, {}, {}, {}};
-  made.folder = text(rank_folder(), "/", net, "/", graph->id, "/", iteration);
-  made.where = text("Overflow in step ", iteration, " (", name(step.kind), ") of ", step.network, ": ");
-  writer_.make_folder(made.folder);
-  if (writer_.failed()) return false;
-  if (config_.mode == DumpMode::cells) made.scopes = marked_scopes(step.parts);
+  Step made{this};
+  const bool dumped = start(made, step);
+  if (!dumped) made.graph = nullptr;
   steps_of_thread().push_back(std::move(made));
+  return dumped;
+}
+[[gnu::cold]] inline bool DataDump::start(Step& made, const NetworkStep& step) {
+  if (!config_.enabled || writer_.failed()) return false;
+  made.iteration = step.number + config_.iterations.first();
+  made.graph = graph_of(step, made.iteration);
+  if (!made.graph) return false;
+  write_metadata();
+  if (writer_.failed()) return false;
+  const std::string net = config_.net_name.empty() ? file_word(step.network) : config_.net_name;
+  made.folder = text(rank_folder(), "/", net, "/", made.graph->id, "/", made.iteration);
+  made.where = text("Overflow in step ", made.iteration, " (", name(step.kind), ") of ", step.network, ": ");
+  if (config_.mode == DumpMode::cells) made.scopes = marked_scopes(step.parts);
   return true;
 }
 [[gnu::cold]] inline void DataDump::end_step(const NetworkStep& step) {
-  Step* const mine = step_of_thread();
-  if (!mine) return;
-  Step done = std::move(*mine);
-  steps_of_thread().pop_back();
+  std::vector<Step>& steps = steps_of_thread();
+  if (steps.empty() || steps.back().dump != this) return;
+  Step done = std::move(steps.back());
+  steps.pop_back();
   try {
-    const bool whole = config_.mode == DumpMode::all && !config_.only_overflow;
-    if (whole && config_.slots != DumpedSlots::inputs) write_parameters(done, step.parts);
-    if (!done.statistics.empty())
-      write_text(done.folder, "statistic.csv", std::string(statistic_header) + done.statistics);
-    if (!done.mapping.empty()) write_text(done.folder, "mapping.csv", std::move(done.mapping));
-    write_order(done);
+    if (done.graph) complete(done, step);
   } catch (const std::exception& e) {
     logging::warning("Dump: a step is not complete: ", e.what());
   }
+}
+[[gnu::cold]] inline void DataDump::complete(Step& done, const NetworkStep& step) {
+  const bool whole = config_.mode == DumpMode::all && !config_.only_overflow;
+  if (whole && config_.slots != DumpedSlots::inputs) write_parameters(done, step.parts);
+  if (!done.statistics.empty())
+    write_text(folder_of(done), "statistic.csv", std::string(statistic_header) + done.statistics);
+  if (!done.mapping.empty()) write_text(folder_of(done), "mapping.csv", std::move(done.mapping));
+  write_order(done);
+}
+/// Makes it before the first file in it: a step of which nothing is to be written leaves no trace.
+inline const std::string& DataDump::folder_of(Step& step) {
+  if (!std::exchange(step.has_folder, true)) writer_.make_folder(step.folder);
+  return step.folder;
 }
 
 inline bool DataDump::wants(const Step& step, const Operation& operation) const {
@@ -190,6 +213,8 @@ inline void DataDump::after(const Operation& operation, std::span<const AnyTenso
                             std::span<const AnyTensor> results) {
   Step* const step = step_of_thread();
   if (!step || writer_.failed()) return;
+  // in a step inside another one, both of which observe, each operation is told twice
+  if (std::exchange(step->told, &operation) == &operation) return;
   if (!step->graph->has_order) step->order.push_back(operation.name);
   if (!wants(*step, operation)) return;
   if (config_.only_overflow) {
@@ -220,7 +245,7 @@ inline void DataDump::write_tensor(Step& step, DumpedTensor what, const AnyTenso
   }
   std::vector<float> widened;
   const std::span<const std::byte> elements = dump_npy_elements(tensor, widened);
-  writer_.write(io::join_path(step.folder, name), dump_npy_header(tensor.dtype, tensor.shape()), elements);
+  writer_.write(io::join_path(folder_of(step), name), dump_npy_header(tensor.dtype, tensor.shape()), elements);
 }
 [[gnu::cold]] inline void DataDump::write_parameters(Step& step, const NetworkParts& parts) {
   for (int i = 0; i < parts.count; ++i) {
@@ -239,13 +264,17 @@ inline void DataDump::write_tensor(Step& step, DumpedTensor what, const AnyTenso
     write_text(folder, text("ms_execution_order_graph_", step.graph->id, ".csv"), std::move(names));
     step.graph->has_order = true;
   }
-  std::string iterations;
-  for (const long iteration : step.graph->iterations) iterations += text(iteration, "\n");
-  write_text(folder, text("ms_global_execution_order_graph_", step.graph->id, ".csv"), std::move(iterations));
+  if (!step.has_folder) return;
+  std::string file = io::join_path(folder, text("ms_global_execution_order_graph_", step.graph->id, ".csv"));
+  if (std::exchange(step.graph->has_iterations, true)) writer_.append(std::move(file), text(step.iteration, "\n"));
+  else writer_.write(std::move(file), text(step.iteration, "\n"));  // in place of an earlier run's
 }
 [[gnu::cold]] inline void DataDump::write_metadata() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(has_metadata_, true)) return;
+  if (const EnvironmentRank rank = rank_of_environment(); !rank.refused.empty())
+    logging::warning("Dump: RANK_ID must be a number, but it is ", io::printable(rank.refused), "; the dump is in ",
+                     rank_folder(), ".");
   const std::string folder = io::join_path(rank_folder(), ".dump_metadata");
   writer_.make_folder(folder);
   write_text(folder, "data_dump.json", config_.source);

@@ -62,6 +62,14 @@ class Unlinked {
   if (::rename(unfinished.c_str(), path.c_str()) != 0) io::throw_system_error("write", path);
   name.kept = true;
 }
+/// Adds a line to such a file, in one call of the system. A user who is not root cannot open a file of mode 0400.
+[[gnu::cold]] inline void append_to_dump_file(const std::string& path, std::string_view line) {
+  [[maybe_unused]] int ignored = ::chmod(path.c_str(), 0600);
+  const io::FileHandle file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file.valid()) io::throw_system_error("write", path);
+  write_part(file, std::as_bytes(std::span(line)), path);
+  ignored = ::fchmod(file.get(), 0400);
+}
 [[gnu::cold]] inline void make_dump_folder(const std::string& path) {
   int reason = 0;
   for (std::size_t end = 0; end != path.npos;) {
@@ -78,13 +86,14 @@ class Unlinked {
 /// folder that is gone) ends it with one warning, and the program goes on without it. Several threads may write.
 ///
 /// async       a thread of its own writes, in the order of the calls; then at most `most_queued` bytes wait, or one
-///             file that is larger, and who comes with more waits until there is room: nothing is lost
+///             file that is larger, and who comes with more waits until there is room: nothing is lost. A process that
+///             is forked off does not wait for it: there, files are written at once
 class DumpWriter {
  public:
   static constexpr std::size_t default_most_queued = std::size_t{64} << 20;
 
   explicit DumpWriter(bool async, std::size_t most_queued = default_most_queued)
-      : async_(async), most_queued_(most_queued), process_(::getpid()) {}
+      : most_queued_(most_queued), process_(::getpid()), queue_(async ? new Queue : nullptr) {}
   DumpWriter(const DumpWriter&) = delete;
   DumpWriter& operator=(const DumpWriter&) = delete;
   /// Waits until everything is written.
@@ -96,6 +105,8 @@ class DumpWriter {
   }
   /// A file of two parts, one after the other. `body` is copied where a thread writes.
   void write(std::string path, std::string head, std::span<const std::byte> body = {});
+  /// Puts a line, which is short, at the end of a file that this writer has written.
+  void append(std::string path, std::string line);
   /// Waits until everything is written.
   void finish();
   /// True from the first error on; then nothing is written any more.
@@ -105,8 +116,29 @@ class DumpWriter {
   struct File {
     std::string path, head;
     std::vector<std::byte> body;
+    bool at_the_end = false;
     std::size_t bytes() const { return path.size() + head.size() + body.size() + sizeof *this; }
+    [[gnu::cold]] void write() const {
+      if (at_the_end) detail::append_to_dump_file(path, head);
+      else detail::write_dump_file(path, head, body);
+    }
   };
+  /// What the writing thread and the others share. A child of the process has a copy of it, too, but no such thread: it
+  /// may not end the condition variable, for that waits for who waits for it, and may not free what nobody joins.
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<File> files;
+    std::size_t bytes = 0;
+    bool writing = false, ending = false;
+    std::thread thread;
+    Queue* kept = nullptr;
+  };
+  /// Those of the parent, which a child keeps to its end.
+  static std::atomic<Queue*>& queues_of_parent() {
+    static constinit std::atomic<Queue*> first{nullptr};
+    return first;
+  }
   template <class Act>
   [[gnu::cold]] void attempt(Act act) {
     try {
@@ -116,33 +148,32 @@ class DumpWriter {
       logging::warning("The dump ends here, the program goes on without it: ", e.what());
     }
   }
-  /// A child of the process that this writer is of has its own copy of it, but not its thread.
-  bool in_thread() const { return async_ && process_ == ::getpid(); }
+  bool in_thread() const { return queue_ && process_ == ::getpid(); }
   void queue(File&& file);
   void work();
 
-  const bool async_;
   const std::size_t most_queued_;
   const ::pid_t process_;
   std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<File> queue_;
-  std::size_t queued_ = 0;
-  bool writing_ = false, ending_ = false;
-  std::thread thread_;
+  Queue* const queue_;  // null if nothing is asynchronous
 };
 
 inline DumpWriter::~DumpWriter() {
-  if (!thread_.joinable()) return;
-  if (process_ == ::getpid()) {
+  if (!queue_) return;
+  if (process_ != ::getpid()) {
+    queue_->kept = queues_of_parent().load();
+    while (!queues_of_parent().compare_exchange_weak(queue_->kept, queue_)) continue;
+    return;
+  }
+  if (queue_->thread.joinable()) {
     {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
+      const std::lock_guard lock(queue_->mutex);
+      queue_->ending = true;
     }
-    changed_.notify_all();
-    thread_.join();
-  } else thread_.detach();
+    queue_->changed.notify_all();
+    queue_->thread.join();
+  }
+  delete queue_;
 }
 inline void DumpWriter::write(std::string path, std::string head, std::span<const std::byte> body) {
   if (failed()) return;
@@ -151,37 +182,46 @@ inline void DumpWriter::write(std::string path, std::string head, std::span<cons
     queue({std::move(path), std::move(head), {body.begin(), body.end()}});
   });
 }
+inline void DumpWriter::append(std::string path, std::string line) {
+  if (failed()) return;
+  attempt([&] {
+    if (!in_thread()) return detail::append_to_dump_file(path, line);
+    queue({std::move(path), std::move(line), {}, true});
+  });
+}
 inline void DumpWriter::queue(File&& file) {
+  Queue& q = *queue_;
   const std::size_t bytes = file.bytes();
-  std::unique_lock lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  changed_.wait(lock, [&] { return queue_.empty() || queued_ + bytes <= most_queued_ || failed(); });
-  queued_ += bytes;
-  queue_.push_back(std::move(file));
-  changed_.notify_all();
+  std::unique_lock lock(q.mutex);
+  if (!q.thread.joinable()) q.thread = std::thread([this] { work(); });
+  q.changed.wait(lock, [&] { return q.files.empty() || q.bytes + bytes <= most_queued_ || failed(); });
+  q.bytes += bytes;
+  q.files.push_back(std::move(file));
+  q.changed.notify_all();
 }
 inline void DumpWriter::finish() {
   if (!in_thread()) return;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue_.empty() && !writing_; });
+  std::unique_lock lock(queue_->mutex);
+  queue_->changed.wait(lock, [&] { return queue_->files.empty() && !queue_->writing; });
 }
 inline void DumpWriter::work() {
-  std::unique_lock lock(mutex_);
+  Queue& q = *queue_;
+  std::unique_lock lock(q.mutex);
   for (;;) {
-    changed_.wait(lock, [&] { return !queue_.empty() || ending_; });
-    if (queue_.empty()) return;
-    writing_ = true;
+    q.changed.wait(lock, [&] { return !q.files.empty() || q.ending; });
+    if (q.files.empty()) return;
+    q.writing = true;
     {
-      const File file = std::move(queue_.front());
+      const File file = std::move(q.files.front());
       lock.unlock();
-      if (!failed()) attempt([&] { detail::write_dump_file(file.path, file.head, file.body); });
+      if (!failed()) attempt([&] { file.write(); });
       lock.lock();
-      queued_ -= file.bytes();
+      q.bytes -= file.bytes();
     }
     // it counts as waiting until it is written: what is queued is what the memory holds
-    queue_.pop_front();
-    writing_ = false;
-    changed_.notify_all();
+    q.files.pop_front();
+    q.writing = false;
+    q.changed.notify_all();
   }
 }
 
