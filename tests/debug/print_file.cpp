@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/printed.hpp"
 #include "../support/skip.hpp"
@@ -30,8 +33,9 @@ struct Folder {
   std::string operator/(const std::string& name) const { return path / name; }
 };
 const Tensor<float, Shape<2>> x{2.0f, 3.0f};
-const std::string on_screen = "x\nTensor(shape=[2], dtype=Float32, value=[ 2.00000000e+00  3.00000000e+00])\n"
-                              "its square\nTensor(shape=[2], dtype=Float32, value=[ 4.00000000e+00  9.00000000e+00])\n";
+const std::string x_on_screen = "Tensor(shape=[2], dtype=Float32, value=[ 2.00000000e+00  3.00000000e+00])\n";
+const std::string on_screen =
+    "x\n" + x_on_screen + "its square\nTensor(shape=[2], dtype=Float32, value=[ 4.00000000e+00  9.00000000e+00])\n";
 
 std::string printed(const Tensor<float, Shape<2>>& value = x) {
   return support::printed_to(stdout, [&] { Printing{}(value); });
@@ -52,6 +56,29 @@ std::string warning(F f) {
   CHECK(std::count(line.begin(), line.end(), '\n') == 1);
   const auto at = line.find("] Cannot print");
   return at == line.npos ? line : line.substr(at + 2);
+}
+/// Prints when everything else is over, in a child that wants it.
+struct LastPrint {
+  bool wanted = false;
+  ~LastPrint() {
+    if (wanted) print("late", x);
+  }
+} last_print;
+/// f in a child, which ends by exit(); what both streams got.
+template <class F>
+std::string said_by_child(F f) {
+  return support::printed_to(stderr, [&] {
+    std::fflush(stdout);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(2, 1);
+      f();
+      std::exit(0);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  });
 }
 }  // namespace
 
@@ -124,6 +151,38 @@ TEST_CASE("a file that was removed") {
         "Cannot print to '" + folder / "removed" +
             "': it was removed. What is printed goes to the screen from here on.\n");
   CHECK(shown == on_screen + on_screen);
+}
+TEST_CASE("a child of a fork leaves its parent's file alone") {
+  const Folder folder;
+  const ContextScope scope({.print_file_path = folder / "parent"});
+  print("before", x);
+  const std::string said = said_by_child([&] {
+    print("by the child", x);
+    print("again", x);
+  });
+  CHECK(said.find("Cannot print to '" + folder / "parent" + "': it belongs to the parent process.") != said.npos);
+  CHECK(said.find("Cannot print") == said.rfind("Cannot print"));
+  CHECK(said.find("by the child\n" + x_on_screen) != said.npos);
+  CHECK(said.ends_with("again\n" + x_on_screen));
+  CHECK(mode_of(folder / "parent") == 0600);
+  print("after", x);
+  CHECK(text_of(folder / "parent") == "before\n" + x_on_screen + "after\n" + x_on_screen);
+  // a child that never prints does nothing to the file, either
+  CHECK(said_by_child([] {}) == "");
+  CHECK(mode_of(folder / "parent") == 0600);
+  debug::close_print_file();
+  CHECK(mode_of(folder / "parent") == 0400);
+}
+TEST_CASE("the end of a program ends the file; what statics print after that goes to the screen") {
+  const Folder folder;
+  const std::string said = said_by_child([&] {
+    set_context({.print_file_path = folder / "child"});
+    print("in the file", x);
+    last_print.wanted = true;
+  });
+  CHECK(said == "late\n" + x_on_screen);
+  CHECK(mode_of(folder / "child") == 0400);
+  CHECK(text_of(folder / "child") == "in the file\n" + x_on_screen);
 }
 #else
 TEST_CASE("protozero") { support::say_skipped("protozero is not installed, print files were not tested"); }

@@ -132,6 +132,18 @@ TEST_CASE("histograms by hand") {
   CHECK(limits.num == 3);
   CHECK(limits.counts.back() == 1);
   CHECK(limits.counts.front() == 1);
+  // elements that are not finite are in no bucket, wherever they stand
+  std::vector<double> holes(2000, NAN);
+  for (std::size_t i = 0; i < holes.size(); i += 2) holes[i] = double(i) - 999;
+  h = io::histogram_of(view(holes));
+  CHECK(h.nan_count == 1000);
+  CHECK(h.min == -999);
+  CHECK(h.max == 999);
+  CHECK(h.sum == 0);
+  sum = 0;
+  for (const io::HistogramBucket& bucket : h.buckets) sum += bucket.count;
+  CHECK(sum == 1000);
+  CHECK(io::limit_histogram_of(view(holes)).num == 1000);
 }
 
 TEST_CASE("event files: an unfinished record at the end is what a run that goes on has") {

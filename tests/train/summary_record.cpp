@@ -191,6 +191,27 @@ TEST_CASE("summary record: threads add values and record") {
   CHECK(tags(io::EventFile(record.log_dir())).size() == 100);
 }
 
+TEST_CASE("a value of a summary operator that cannot be recorded: one warning per name, the others are there") {
+  const Folder folder;
+  SummaryRecord record(folder.path);
+  const auto see = [](const char* plugin, const char* name, const auto& tensor) {
+    ops::summary_sink.load()(plugin, name, tensor.view());
+  };
+  const auto tall = Tensor<float, Shape<dyn, 1, 40000, 1>>::full(1, 1);  // more rows than an image can have
+  const std::string said = warnings([&] {
+    for (int step = 1; step <= 3; ++step) {
+      see("scalar", "two", Tensor{1.0f, 2.0f});
+      if (io::has_png) see("image", "tall", tall);
+      see("scalar", "loss", Tensor{0.5f});
+      CHECK(record.record(step));
+    }
+  });
+  CHECK(count_of(said, "The scalar 'two' of scalar_summary is not recorded: ") == 1);
+  CHECK(count_of(said, "The image 'tall' of image_summary is not recorded: ") == (io::has_png ? 1 : 0));
+  CHECK(count_of(said, "[WARNING]") == (io::has_png ? 2 : 1));
+  CHECK(tags(io::EventFile(record.log_dir())) == std::vector<std::string>{"1 loss", "2 loss", "3 loss"});
+}
+
 TEST_CASE("images as a grid") {
   // 9 gray images of 1 x 2 pixels: a row of 8, and one below
   std::vector<float> gray(18);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/io/csv_field.hpp>
 #include <tenon/io/event_file.hpp>
 
 #include "tensor_commands.hpp"
@@ -76,11 +77,8 @@ inline void write_scalars(const std::string& from, const std::string& to) {
   std::string lines("step,wall_time,tag,value\n");
   for (const io::Event& event : file.events())
     for (const io::EventValue& value : event.values)
-      if (const auto* scalar = std::get_if<float>(&value.value)) {
-        std::string tag;
-        for (const char c : value.tag) tag += c == '"' ? std::string("\"\"") : std::string(1, c);
-        lines += text(event.step, ",", event.wall_time, ",\"", tag, "\",", *scalar, "\n");
-      }
+      if (const auto* scalar = std::get_if<float>(&value.value))
+        lines += text(event.step, ",", event.wall_time, ",", io::csv_field(value.tag), ",", *scalar, "\n");
   io::write_file(to, lines);
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <tenon/debug/rank.hpp>
+#include <tenon/io/host_name.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::debug {
@@ -127,12 +128,6 @@ inline std::string name_part(std::string_view s) {
   return part;
 }
 
-inline std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return *name ? name_part(name) : "unknown";
-}
-
 /// The name of a new file of a level, without its folder.
 inline std::string log_file_name(std::string_view level) {
   const std::time_t now = std::time(nullptr);
@@ -141,8 +136,8 @@ inline std::string log_file_name(std::string_view level) {
   char time[32];
   time[std::strftime(time, sizeof time - 1, "%Y%m%d-%H%M%S", &local)] = 0;
   const std::string_view user = environment("USER");
-  return text("mindspore.", host_name(), ".", user.empty() ? text("uid", ::getuid()) : name_part(user), ".log.", level,
-              ".", time, ".", ::getpid());
+  return text("mindspore.", name_part(io::host_name()), ".", user.empty() ? text("uid", ::getuid()) : name_part(user),
+              ".log.", level, ".", time, ".", ::getpid());
 }
 
 /// One file after the other for the lines of one level and above.

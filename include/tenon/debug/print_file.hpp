@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <span>
@@ -20,25 +21,33 @@ namespace tenon::inline TENON_ABI::debug {
 
 /// Appends what is printed to the file of print_file_path; io::parse_print() reads it. The file is made with the first
 /// print, and grows by whole prints, so that it is good at any time. Its mode is 0400 from close() on, which also the
-/// end of the program and a print to another path do.
+/// end of the program and a print to another path do. A child of a fork leaves the file to its parent: what it prints
+/// goes to the screen, or to a path of its own.
 ///
 /// If it cannot be written any more (no space, not permitted, removed, there already) there is one warning, and what is
 /// printed goes to the screen until the path changes. Nothing half-written stays, and the training goes on.
 class PrintFileWriter {
  public:
-  ~PrintFileWriter() { end(); }
-  /// That of the program.
+  PrintFileWriter(const PrintFileWriter&) = delete;
+  PrintFileWriter& operator=(const PrintFileWriter&) = delete;
+  /// That of the program. It stays: statics may print while they are destroyed.
   static PrintFileWriter& instance() {
-    static PrintFileWriter writer;
-    return writer;
+    static PrintFileWriter* const writer = [] {
+      auto* const made = new PrintFileWriter;
+      std::atexit([] { instance().end_at_exit(); });
+      return made;
+    }();
+    return *writer;
   }
 
   /// False if the values are to go to the screen.
   bool write(std::span<const TextOrTensor> values) {
     const std::lock_guard lock(mutex_);
     const std::string& path = get_context().print_file_path;
+    if (has_ended_) return false;
     if (path != path_) open(path);
     if (!file_.valid()) return false;
+    if (process_ != ::getpid()) return give_up("it belongs to the parent process");
     struct stat status;
     if (::fstat(file_.get(), &status) != 0 || status.st_nlink == 0) return give_up("it was removed");
     if (append(io::print_message(values))) return true;
@@ -57,13 +66,20 @@ class PrintFileWriter {
   PrintFileWriter() = default;
   void end() {
     if (!file_.valid()) return;
-    ::fchmod(file_.get(), 0400);
+    if (process_ == ::getpid()) ::fchmod(file_.get(), 0400);
     file_ = io::FileHandle(-1);
+  }
+  /// What is printed later goes to the screen.
+  void end_at_exit() {
+    const std::lock_guard lock(mutex_);
+    end();
+    has_ended_ = true;
   }
   void open(const std::string& path) {
     end();
     path_ = path;
     good_bytes_ = 0;
+    process_ = ::getpid();
     file_ = io::FileHandle(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file_.valid()) give_up(std::strerror(errno));
   }
@@ -88,6 +104,8 @@ class PrintFileWriter {
   std::string path_;
   io::FileHandle file_{-1};
   long good_bytes_ = 0;
+  pid_t process_ = 0;  // which has opened the file
+  bool has_ended_ = false;
 };
 
 /// Ends the file of print_file_path, so that it can be read as one that nobody changes any more.

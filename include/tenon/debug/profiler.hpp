@@ -96,6 +96,8 @@ class Profiler {
   const std::string& folder() const { return folder_; }
   bool gave_way() const { return gave_way_; }
   bool has_seen_nothing() const;
+  /// Whether this thread is in a step that it measures.
+  bool in_step() const { return recorders_.in_step(); }
 
   void before(const Operation& operation) { recorders_.before(operation); }
   void after(const Operation& operation) { recorders_.after(operation); }
@@ -140,9 +142,10 @@ class Profiler {
 inline Profiler::Profiler(const ProfilerOptions& options, bool gives_way)
     : options_(options), gives_way_(gives_way), recorders_(detail::event_limit(options), options.op_time) {
   io::check_path(options.output_path);
-  if (options.timeline_limit < 0)
-    throw_error<ValueError>("Profiler: timeline_limit must be a number of megabytes, got ", options.timeline_limit,
-                            ".");
+  constexpr int most = 4096;  // the text of the file is made in memory
+  if (options.timeline_limit < 0 || options.timeline_limit > most)
+    throw_error<ValueError>("Profiler: timeline_limit must be a number of megabytes from 0 to ", most, ", got ",
+                            options.timeline_limit, ".");
   claim();
   folder_ = io::join_path(options.output_path, "profiler");
   find_folder();

@@ -1,6 +1,5 @@
 // What event files are called.
 #pragma once
-#include <sys/utsname.h>
 #include <unistd.h>
 #include <atomic>
 #include <ctime>
@@ -9,6 +8,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/host_name.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -31,23 +31,19 @@ namespace detail {
                               part, "'; the folder is the first argument.");
   }
 }
-inline std::string host_name() {
-  struct utsname system{};
-  return ::uname(&system) == 0 ? system.nodename : "localhost";
-}
 }  // namespace detail
 
 /// <prefix>.out.events.summary.<seconds>.<device>.<host><suffix>, as MindSpore 2.10 has it.
 inline EventFileName mindspore_event_file(const std::string& folder, std::string_view prefix, std::string_view suffix,
                                           int device) {
-  return {join_path(folder, text(prefix, ".out.events.summary.")), text(".", device, ".", detail::host_name(), suffix)};
+  return {join_path(folder, text(prefix, ".out.events.summary.")), text(".", device, ".", host_name(), suffix)};
 }
 /// <prefix>.out.tfevents.<seconds>.<host>.<process>.<number><suffix>: TensorBoard looks for "tfevents".
 inline EventFileName tensorboard_event_file(const std::string& folder, std::string_view prefix,
                                             std::string_view suffix) {
   static std::atomic<int> number{0};
   return {join_path(folder, text(prefix, ".out.tfevents.")),
-          text(".", detail::host_name(), ".", ::getpid(), ".", number++, suffix)};
+          text(".", host_name(), ".", ::getpid(), ".", number++, suffix)};
 }
 
 }  // namespace tenon::io

@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <vector>
 
-#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/core/tensor/elements_as_doubles.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -34,35 +33,17 @@ struct LimitHistogram {
 };
 
 namespace detail {
-/// Calls f(element as a double) for each element; 64-bit integers beyond 2^53 are rounded.
-template <class F>
-void each_element(const AnyTensor& t, F f) {
-  const auto walk = [&]<class T>(T) {
-    for (const T& element : t.as<T>()) f(static_cast<double>(element));
-  };
-  switch (t.dtype) {
-    case Dtype::bool_: return walk(bool{});
-    case Dtype::int8: return walk(std::int8_t{});
-    case Dtype::int16: return walk(std::int16_t{});
-    case Dtype::int32: return walk(std::int32_t{});
-    case Dtype::int64: return walk(std::int64_t{});
-    case Dtype::uint8: return walk(std::uint8_t{});
-    case Dtype::uint16: return walk(std::uint16_t{});
-    case Dtype::uint32: return walk(std::uint32_t{});
-    case Dtype::uint64: return walk(std::uint64_t{});
-    case Dtype::float16: return walk(float16{});
-    case Dtype::bfloat16: return walk(bfloat16{});
-    case Dtype::float32: return walk(float{});
-    case Dtype::float64: return walk(double{});
+/// The smallest and the largest finite element, and how many there are; 0 without one.
+struct FiniteRange {
+  double min = 0, max = 0;
+  std::int64_t count = 0;
+
+  void add(double value) {
+    if (count == 0 || value < min) min = value;
+    if (count == 0 || !(value < max)) max = value;
+    ++count;
   }
-}
-inline std::vector<double> finite_elements(const AnyTensor& t) {
-  std::vector<double> values;
-  each_element(t, [&](double value) {
-    if (std::isfinite(value)) values.push_back(value);
-  });
-  return values;
-}
+};
 /// About ten elements in a bucket.
 constexpr std::int64_t bucket_count(std::int64_t elements) {
   constexpr std::int64_t most = 90, most_in_one = 10;
@@ -111,27 +92,28 @@ inline const std::vector<double>& tensorboard_limits() {
 ///             ones of width 0; here they are not
 inline Histogram histogram_of(const AnyTensor& t) {
   Histogram h;
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(t.count()));
-  detail::each_element(t, [&](double value) {
+  detail::FiniteRange range;
+  each_as_double(t, [&](double value) {
     ++h.count;
-    if (std::isfinite(value)) values.push_back(value);
-    else ++(std::isnan(value) ? h.nan_count : value > 0 ? h.pos_inf_count : h.neg_inf_count);
+    if (!std::isfinite(value))
+      return void(++(std::isnan(value) ? h.nan_count : value > 0 ? h.pos_inf_count : h.neg_inf_count));
+    range.add(value);
+    h.sum += value;
   });
-  if (values.empty()) return h;
-  const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
-  h.min = *smallest, h.max = *largest;
-  for (const double value : values) h.sum += value;
+  if (range.count == 0) return h;
+  h.min = range.min, h.max = range.max;
   const double margin = h.min < h.max ? 0 : 0.5;
-  const std::int64_t count = detail::bucket_count(static_cast<std::int64_t>(values.size()));
+  const std::int64_t count = detail::bucket_count(range.count);
   const bool narrow = t.dtype == Dtype::float32 || t.dtype == Dtype::float16 || t.dtype == Dtype::bfloat16;
   h.buckets = narrow ? detail::equal_buckets<float>(h.min - margin, h.max + margin, count)
                      : detail::equal_buckets<double>(h.min - margin, h.max + margin, count);
-  for (const double value : values) {
+  // once more through the tensor, instead of a copy of it
+  each_as_double(t, [&](double value) {
+    if (!std::isfinite(value)) return;
     const auto behind = std::upper_bound(h.buckets.begin(), h.buckets.end(), value,
                                          [](double v, const HistogramBucket& bucket) { return v < bucket.left; });
     ++(behind == h.buckets.begin() ? *behind : *(behind - 1)).count;
-  }
+  });
   return h;
 }
 
@@ -142,16 +124,17 @@ inline Histogram histogram_of(const AnyTensor& t) {
 /// source      the histograms of TensorFlow and of PyTorch's SummaryWriter, which refuse elements that are not finite
 inline LimitHistogram limit_histogram_of(const AnyTensor& t) {
   LimitHistogram h;
-  const std::vector<double> values = detail::finite_elements(t);
-  if (values.empty()) return h;
-  const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
-  h.min = *smallest, h.max = *largest, h.num = static_cast<double>(values.size());
   const std::vector<double>& limits = detail::tensorboard_limits();
   std::vector<double> counts(limits.size() + 1, 0.0);  // one more: beyond the last limit
-  for (const double value : values) {
+  detail::FiniteRange range;
+  each_as_double(t, [&](double value) {
+    if (!std::isfinite(value)) return;
+    range.add(value);
     h.sum += value, h.sum_squares += value * value;
     ++counts[static_cast<std::size_t>(std::upper_bound(limits.begin(), limits.end(), value) - limits.begin())];
-  }
+  });
+  if (range.count == 0) return h;
+  h.min = range.min, h.max = range.max, h.num = static_cast<double>(range.count);
   const auto filled = [](double count) { return count > 0; };
   const auto first = static_cast<std::size_t>(std::find_if(counts.begin(), counts.end(), filled) - counts.begin()),
              behind = static_cast<std::size_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), filled));

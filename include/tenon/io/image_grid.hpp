@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <tenon/core/tensor/any_tensor.hpp>
-#include <tenon/io/histogram.hpp>
+#include <tenon/core/tensor/elements_as_doubles.hpp>
 #include <tenon/io/png.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -35,7 +34,7 @@ inline Pixels image_grid(const AnyTensor& images) {
 
   std::vector<float> values;
   float smallest = 0, largest = 0;
-  detail::each_element(images, [&](double element) {
+  each_as_double(images, [&](double element) {
     const float value = std::isfinite(element) ? static_cast<float>(element) : 0.0f;
     smallest = values.empty() ? value : std::min(smallest, value);
     largest = values.empty() ? value : std::max(largest, value);

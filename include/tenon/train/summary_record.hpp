@@ -54,6 +54,7 @@ struct SummaryRecordConfig {
 ///             with _lineage instead of the suffix; mode 0600, 0400 when closed. TensorBoard:
 ///             <file_prefix>.out.tfevents.<seconds>.<host>.<process>.<number><file_suffix>, in which lineage is text.
 ///             They are made by the first record; a second of another run is left to it
+/// operators   a value of theirs that cannot be recorded, such as images that make too large a grid: one warning per name
 /// trouble     a full disk, a folder that is gone, or max_file_size: one warning, and no more records
 ///             (io/event_writer.hpp)
 /// throws      ValueError for a prefix or suffix with other characters than letters, digits, '_', '-', '.';
@@ -130,11 +131,13 @@ class SummaryRecord {
   bool takes_operators() const { return mode_is_train_ && wants_operators_ && !closed_; }
   void see(std::string_view plugin, std::string_view name, const AnyTensor& value);
   void add_seen();
+  bool is_first_refusal(std::string_view plugin, std::string_view name);
 
   SummaryFormat format_;
   mutable std::mutex mutex_;
   std::vector<Pending> pending_;
   std::vector<Seen> seen_;
+  std::vector<std::pair<std::string, std::string>> refused_;  // plugins and names of Seen that a warning was about
   io::EventWriter values_, lineage_;
   std::atomic<bool> mode_is_train_{true}, wants_operators_{true}, closed_{false};
 };
@@ -287,8 +290,23 @@ inline void SummaryRecord::add_seen() {
       if (!told.exchange(true))
         logging::warning("The images of image_summary are not recorded: this program was built without libpng (CMake: ",
                          "tenon::png).");
-    } else add_value(one.plugin, one.name, one.tensor);
+      continue;
+    }
+    try {
+      add_value(one.plugin, one.name, one.tensor);
+    } catch (const Error& error) {  // what a network shows does not end its training
+      if (is_first_refusal(one.plugin, one.name))
+        logging::warning("The ", one.plugin, " '", one.name, "' of ", one.plugin,
+                         "_summary is not recorded: ", error.what());
+    }
   }
+}
+inline bool SummaryRecord::is_first_refusal(std::string_view plugin, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known_plugin, known_name] : refused_)
+    if (known_plugin == plugin && known_name == name) return false;
+  refused_.emplace_back(plugin, name);
+  return true;
 }
 
 inline bool SummaryRecord::record(std::int64_t step, const Filter& plugin_filter) {

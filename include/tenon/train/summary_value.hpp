@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/core/tensor/elements_as_doubles.hpp>
 #include <tenon/io/event.hpp>
 #include <tenon/io/image_grid.hpp>
 
@@ -38,7 +38,7 @@ inline io::EventValue::Value summary_value(SummaryFormat format, std::string_vie
   if (plugin == "scalar") {
     if (tensor.count() != 1) refuse("a number, or a tensor of one element");
     float scalar = 0;
-    io::detail::each_element(tensor, [&](double element) { scalar = static_cast<float>(element); });
+    each_as_double(tensor, [&](double element) { scalar = static_cast<float>(element); });
     return scalar;
   }
   if (plugin == "image") {
@@ -52,7 +52,7 @@ inline io::EventValue::Value summary_value(SummaryFormat format, std::string_vie
     return io::without_empty_runs(io::limit_histogram_of(tensor));
   }
   io::EventTensor copy{tensor.dtype, {tensor.shape().begin(), tensor.shape().end()}, {}};
-  io::detail::each_element(tensor, [&](double element) { copy.elements.push_back(static_cast<float>(element)); });
+  each_as_double(tensor, [&](double element) { copy.elements.push_back(static_cast<float>(element)); });
   return copy;
 }
 }  // namespace detail

@@ -144,7 +144,7 @@ TEST_CASE("tables as files: MindSpore's columns") {
         std::string::npos);
   CHECK(debug::op_timestamp_text(p).find(text(conv, ";Ops;10.000,50.000 60.000,50.000 510.000,50.000 560.000,50.000 "
                                                     "1060.000,20.000 \n")) != std::string::npos);
-  CHECK(debug::detail::csv_field("Block<4, 2>\"") == "\"Block<4, 2>\"\"\"");
+  CHECK(io::csv_field("Block<4, 2>\"") == "\"Block<4, 2>\"\"\"");
 }
 
 TEST_CASE("the points of the step trace by name") {

@@ -165,6 +165,7 @@ TEST_CASE("one at a time; start and stop; nothing is measured in between") {
   const std::string folder = empty_folder("twice");
   CHECK_THROWS_AS(debug::Profiler({.output_path = ""}), ValueError);
   CHECK_THROWS_AS(debug::Profiler({.output_path = folder, .timeline_limit = -1}), ValueError);
+  CHECK_THROWS_AS(debug::Profiler({.output_path = folder, .timeline_limit = 1000000}), ValueError);
   Trained trained;
   debug::Profiler profiler({.output_path = folder, .start_profile = false});
   CHECK_THROWS_WITH_AS(debug::Profiler(), "Do not init twice in the profiler.", RuntimeError);
@@ -301,4 +302,30 @@ TEST_CASE("switched on by the environment, until the program ends") {
                                     .c_str());
   CHECK(wrong == 0);
   CHECK(io::read_file(folder + "/err").find("The profiler measures without its options: ") != std::string::npos);
+}
+
+namespace {
+/// Ends the program in the middle of a step.
+struct Leaving {
+  void before(const Operation&) {}
+  void after(const Operation&) { std::exit(3); }
+};
+}  // namespace
+
+TEST_CASE("exit() in a step while the environment has switched it on") {
+  if (std::getenv("PROFILING_MODE")) {  // the child
+    Trained trained;
+    Leaving leaving;
+    const Observing scope(leaving);
+    trained.model.predict(images(1));
+    return;
+  }
+  const std::string folder = empty_folder("left");
+  const std::string self = fs::read_symlink("/proc/self/exe").string();
+  const int end = std::system(text("PROFILING_MODE=true PROFILING_OPTIONS='{\"output\":\"", folder, "\"}' timeout 60 ",
+                                   self, " --test-case='exit() in a step*' > ", folder, "/out 2> ", folder, "/err")
+                                  .c_str());
+  CHECK(WEXITSTATUS(end) == 3);
+  CHECK(WIFEXITED(end));
+  CHECK(io::read_file(folder + "/err").find("The profiler has no result: ") != std::string::npos);
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include <tenon/debug/dump/doubles.hpp>
+#include <tenon/core/tensor/elements_as_doubles.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -47,8 +47,8 @@ inline void add_error(double a, double b, bool same_bits, ErrorSums& sums, Tenso
   ErrorSums sums;
   for (std::size_t begin = 0; begin < d.count; begin += piece) {
     const std::size_t here = std::min(piece, d.count - begin);
-    to_doubles(a, begin, here, a_values);
-    to_doubles(b, begin, here, b_values);
+    elements_as_doubles(a, begin, here, a_values);
+    elements_as_doubles(b, begin, here, b_values);
     for (std::size_t i = 0; i < here; ++i) {
       const std::size_t place = (begin + i) * size;
       add_error(a_values[i], b_values[i], std::memcmp(a_bytes + place, b_bytes + place, size) == 0, sums, d);

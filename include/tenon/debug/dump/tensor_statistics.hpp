@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenon/debug/dump/doubles.hpp>
+#include <tenon/core/tensor/elements_as_doubles.hpp>
 #include <tenon/debug/dump/dumped_tensor.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
@@ -40,7 +40,7 @@ inline TensorStatistics::TensorStatistics(const AnyTensor& tensor) : count(std::
   double values[piece], total = 0;
   for (std::size_t first = 0; first < count; first += piece) {
     const std::size_t here = std::min(piece, count - first);
-    to_doubles(tensor, first, here, values);
+    elements_as_doubles(tensor, first, here, values);
     double sum = 0;
     for (std::size_t i = 0; i < here; ++i) add(values[i], sum);
     total += sum;

@@ -3,17 +3,11 @@
 #include <map>
 
 #include <tenon/debug/profiler/names.hpp>
+#include <tenon/io/csv_field.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
 namespace detail {
-/// A text as one field.
-inline std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n") == text.npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + '"';
-}
 inline double per(double value, double of) { return of > 0 ? value / of : 0; }
 
 /// The steps in which an operation can be: those of its kind.
@@ -37,7 +31,7 @@ inline std::string op_type_csv(const Profile& profile) {
   using detail::fixed;
   std::string all = "op_type,type_occurrences,execution_frequency(per-step),total_compute_time,avg_time(ms),percent\n";
   for (const auto& [type, sum] : types)
-    all += text(detail::csv_field(type), ",", fixed(sum.calls, 0), ",", fixed(sum.per_step, 2), ",",
+    all += text(io::csv_field(type), ",", fixed(sum.calls, 0), ",", fixed(sum.per_step, 2), ",",
                 fixed(sum.seconds * 1e3, 6), ",", fixed(detail::per(sum.seconds * 1e3, sum.calls), 6), ",",
                 fixed(detail::per(sum.seconds, profile.operator_seconds()), 6), "\n");
   return all;
@@ -73,12 +67,12 @@ inline std::string op_detail_csv(const Profile& profile, const PeakRates& peak, 
         detail::peak_share(peak, threads, o.operation.result.dtype == Dtype::float64,
                            detail::counts_flops(o.operation) ? flops : 0, bytes, detail::per(o.bytes, double(o.runs)));
     all += text(
-        "Host,", detail::csv_field(o.operation.type), ",", detail::csv_field(detail::last_part(o.operation.name)), ",",
-        detail::csv_field(o.operation.name), ",", o.calls, ",", fixed(o.seconds * 1e3, 6), ",",
+        "Host,", io::csv_field(o.operation.type), ",", io::csv_field(detail::last_part(o.operation.name)), ",",
+        io::csv_field(o.operation.name), ",", o.calls, ",", fixed(o.seconds * 1e3, 6), ",",
         fixed(detail::per(o.seconds * 1e3, double(o.calls)), 6), ",", fixed(detail::per(o.seconds, all_seconds), 6),
         ",", o.operation.name.starts_with("Gradients") ? "Gradients" : "Default", ",", process, ",",
-        name(o.operation.part), ",", detail::csv_field(detail::place_text(o.operation.location, true)), ",", o.runs,
-        ",", fixed(flops * 1e-9, 3), ",", fixed(bytes * 1e-9, 3), ",", fixed(near.share, 4), ",", near.of, "\n");
+        name(o.operation.part), ",", io::csv_field(detail::place_text(o.operation.location, true)), ",", o.runs, ",",
+        fixed(flops * 1e-9, 3), ",", fixed(bytes * 1e-9, 3), ",", fixed(near.share, 4), ",", near.of, "\n");
   }
   return all;
 }
@@ -134,7 +128,7 @@ inline std::string pipeline_csv(const Profile& profile) {
   int id = 0;
   for (const StepProfile& group : profile.groups)
     if (group.steps > 0 && (group.kind == StepKind::train || group.kind == StepKind::eval))
-      all += text(id++, ",", detail::csv_field(text("Dataset of ", group.network, " ", name(group.kind))), ",,,,,,,,,",
+      all += text(id++, ",", io::csv_field(text("Dataset of ", group.network, " ", name(group.kind))), ",,,,,,,,,",
                   group.steps, ",", detail::fixed(group.waited * 1e3, 6), ",",
                   detail::fixed(group.waited * 1e3 / double(group.steps), 6), ",",
                   detail::fixed(detail::per(group.waited, group.all()), 6), "\n");

@@ -26,7 +26,7 @@ struct ProfilerOptions {
   bool start_profile = true;  // false: start() begins
   bool op_time = true;        // false: only steps are measured, not what is in them
   /// Megabytes of the timeline, and as many of the events behind it: what comes first is in it. MindSpore 1.1 has 20 on
-  /// Ascend and 100 on GPU, 2.x 500.
+  /// Ascend and 100 on GPU, 2.x 500. At most 4096.
   int timeline_limit = 20;
   /// Full names of the operations with which the forward part of a training step begins and its backward part ends, for
   /// the step trace; "": the first one of the forward part and the last one of the gradients.
@@ -35,7 +35,8 @@ struct ProfilerOptions {
 
 namespace detail {
 
-/// One member after the other of a JSON object whose values are texts.
+/// One member after the other of a JSON object whose values are texts. io/json.hpp reads all of JSON, but needs
+/// nlohmann_json, and the profiler is a part of programs that have no library beside Tenon.
 class FlatJson {
  public:
   explicit FlatJson(std::string_view text) : text_(text) {

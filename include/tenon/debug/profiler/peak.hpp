@@ -112,21 +112,25 @@ inline double cache_bytes(int level, double usual) {
   return usual;
 }
 
+/// What this program was compiled for.
+constexpr const char* instruction_set() {
+#if defined(__AVX512F__)
+  return "AVX-512";
+#elif defined(__FMA__)
+  return "AVX2 with FMA";
+#elif defined(__AVX__)
+  return "AVX";
+#elif defined(__x86_64__)
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "no vectors";
+#endif
+}
 inline PeakRates measure_peak() {
   PeakRates peak;
-#if defined(__AVX512F__)
-  peak.instruction_set = "AVX-512";
-#elif defined(__FMA__)
-  peak.instruction_set = "AVX2 with FMA";
-#elif defined(__AVX__)
-  peak.instruction_set = "AVX";
-#elif defined(__x86_64__)
-  peak.instruction_set = "SSE2";
-#elif defined(__aarch64__)
-  peak.instruction_set = "NEON";
-#else
-  peak.instruction_set = "no vectors";
-#endif
+  peak.instruction_set = instruction_set();
   peak.flops = best_rate(2. * 12 * PeakVector::width, [](long rounds) { add_products(rounds); });
   constexpr double kib = 1024, mib = kib * kib, most = 128 * mib;
   peak.level[0] = {"L1", cache_bytes(0, 32 * kib), 0};

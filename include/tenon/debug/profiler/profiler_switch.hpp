@@ -40,14 +40,17 @@ class ProfilerSwitch {
     at_exit(this);
     (void)registered;
   }
+  /// Throws nothing: exit() in the middle of a step comes here, too.
   void end() {
-    const auto ending = std::move(profiler_);
-    if (!ending || ending->gave_way() || ending->has_seen_nothing()) return;
+    if (!profiler_) return;
     try {
-      std::fputs(ending->finish().c_str(), stderr);
+      if (profiler_->in_step()) profiler_->stop();
+      if (!profiler_->gave_way() && !profiler_->has_seen_nothing()) std::fputs(profiler_->finish().c_str(), stderr);
     } catch (const std::exception& error) {
       logging::warning("The profiler has no result: ", error.what());
     }
+    if (profiler_->in_step()) profiler_.release();  // the end of the step still tells it
+    else profiler_.reset();
   }
   /// A child of a fork leaves what its parent has begun to its parent.
   void end_at_exit() {

@@ -38,11 +38,14 @@ class Recorders {
     own.after(operation, now);
   }
 
+  /// Whether this thread is in a step.
+  bool in_step() const { return shortcut().number == number_ && shortcut().recorder->in_step(); }
+
   /// Calls f with each recorder, between its steps. Throws RuntimeError if this thread is in one.
   template <class F>
   void each(F&& f) {
     // not here(): at the end of the program its shares are gone
-    if (shortcut().number == number_ && shortcut().recorder->in_step())
+    if (in_step())
       throw_error<RuntimeError>("The profiler was asked for its numbers inside of a step: ask it between steps.");
     const std::lock_guard lock(pool_->mutex);
     for (const auto& recorder : pool_->all) {
@@ -68,6 +71,7 @@ class Recorders {
       return taken;
     }
     void give_back(ThreadRecorder* recorder) {
+      if (recorder->in_step()) return;  // exit() in a step, which keeps the lock: nobody gets the recorder any more
       {
         const std::lock_guard lock(recorder->mutex);
         recorder->pause();

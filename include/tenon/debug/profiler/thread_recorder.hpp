@@ -71,7 +71,8 @@ struct EventLimit {
 class ThreadRecorder {
  public:
   explicit ThreadRecorder(const EventLimit& limit) : limit_(limit), groups_(1) {
-    operator_events_.reserve(limit.operators);
+    // the usual limit as a whole; what is asked for beyond it grows when it is used
+    operator_events_.reserve(std::min<std::size_t>(limit.operators, 1 << 16));
     step_events_.reserve(std::min<std::size_t>(limit.steps, 1 << 12));
   }
 

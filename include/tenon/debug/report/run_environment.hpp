@@ -10,6 +10,8 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/debug/profiler/peak.hpp>
+#include <tenon/io/host_name.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -49,17 +51,6 @@ constexpr std::string_view compiler_name() {
   return "g++ " __VERSION__;
 #endif
 }
-constexpr std::string_view instruction_set() {
-#if defined(__AVX512F__)
-  return "AVX-512";
-#elif defined(__AVX2__)
-  return "AVX2";
-#elif defined(__x86_64__)
-  return "SSE2";
-#else
-  return "of the processor's base";
-#endif
-}
 
 }  // namespace detail
 
@@ -67,20 +58,18 @@ constexpr std::string_view instruction_set() {
 [[gnu::cold]] inline std::vector<std::pair<std::string, std::string>> run_environment() {
   utsname system{};
   ::uname(&system);
-  char host[256]{};
-  ::gethostname(host, sizeof host - 1);
   const double memory = double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE));
   std::vector<std::pair<std::string, std::string>> all{
       {"Program", detail::command_line()},
       {"Tenon", TENON_VERSION},
       {"Compiler", std::string(detail::compiler_name())},
-      {"Instructions", std::string(detail::instruction_set())},
+      {"Instructions", detail::instruction_set()},
       {"Processor", detail::system_line("/proc/cpuinfo", "model name")},
       {"Processors", std::to_string(tenon::detail::processors())},
       {"Memory", tenon::detail::memory_text(memory)},
       {"System",
        text(detail::system_line("/etc/os-release", "PRETTY_NAME"), ", ", system.sysname, " ", system.release)},
-      {"Host", host}};
+      {"Host", io::host_name()}};
   std::erase_if(all, [](const auto& one) { return one.second.empty(); });
   return all;
 }

@@ -1,11 +1,13 @@
-// to_doubles: elements of any dtype as numbers of one type, a piece at a time.
+// elements_as_doubles: elements of any dtype as numbers of one type, a piece at a time.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <tenon/core/tensor/any_tensor.hpp>
 
-namespace tenon::inline TENON_ABI::debug {
+namespace tenon::inline TENON_ABI {
 
 namespace detail {
 template <class T>
@@ -17,8 +19,9 @@ template <class T>
 }
 }  // namespace detail
 
-/// Elements first .. first + count - 1, row-major. Those of 64-bit integers beyond 2^53 are rounded.
-[[gnu::noinline]] inline void to_doubles(const AnyTensor& tensor, std::size_t first, std::size_t count, double* to) {
+/// Elements first .. first + count - 1 of a tensor on the CPU, row-major. 64-bit integers beyond 2^53 are rounded.
+[[gnu::noinline]] inline void elements_as_doubles(const AnyTensor& tensor, std::size_t first, std::size_t count,
+                                                  double* to) {
   using detail::copy_as_doubles;
   const void* const from = tensor.data;
   switch (tensor.dtype) {
@@ -38,4 +41,17 @@ template <class T>
   }
 }
 
-}  // namespace tenon::debug
+/// Calls f(element) for each of them, in their order.
+template <class F>
+void each_as_double(const AnyTensor& tensor, F f) {
+  constexpr std::size_t piece = 512;
+  double values[piece];
+  const auto count = static_cast<std::size_t>(tensor.count());
+  for (std::size_t first = 0; first < count; first += piece) {
+    const std::size_t here = std::min(piece, count - first);
+    elements_as_doubles(tensor, first, here, values);
+    for (std::size_t i = 0; i < here; ++i) f(values[i]);
+  }
+}
+
+}  // namespace tenon
