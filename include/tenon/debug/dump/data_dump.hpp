@@ -29,8 +29,9 @@ namespace tenon::inline TENON_ABI::debug {
 ///
 /// Graph mode runs dumped steps operator by operator, with the same bits: files are those of the source, alike in both
 /// modes. An operator that changes an operand in place, as optimizers do, has the new value in its input's file, too:
-/// Tenon shows observers what is there behind an operator. Each Model has a graph number for each kind of step, in the order in which they begin; the
-/// iteration is the Model's own count of that kind, so that a resumed training goes on counting.
+/// Tenon shows observers what is there behind an operator. Each Model has a graph number for each kind of step, in the
+/// order in which they begin; the iteration is the Model's own count of that kind, so that a resumed training goes on
+/// counting.
 ///
 /// A step that runs inside another one, as when an observer predicts with a network of its own, is dumped by itself.
 ///
