@@ -54,7 +54,8 @@ struct SummaryRecordConfig {
 ///             with _lineage instead of the suffix; mode 0600, 0400 when closed. TensorBoard:
 ///             <file_prefix>.out.tfevents.<seconds>.<host>.<process>.<number><file_suffix>, in which lineage is text.
 ///             They are made by the first record; a second of another run is left to it
-/// operators   a value of theirs that cannot be recorded, such as images that make too large a grid: one warning per name
+/// operators   a value of theirs that cannot be recorded, such as images that make too large a grid: one warning per
+///             name
 /// trouble     a full disk, a folder that is gone, or max_file_size: one warning, and no more records
 ///             (io/event_writer.hpp)
 /// throws      ValueError for a prefix or suffix with other characters than letters, digits, '_', '-', '.';
