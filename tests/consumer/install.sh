@@ -27,7 +27,7 @@ cat >"$work/expected" <<END_OF_LIST
 ./usr/share/doc/tenon/LICENSE
 ./usr/share/pkgconfig/tenon-zlib.pc
 ./usr/share/pkgconfig/tenon.pc
-$(cd "$source" && ls compiled/*.cpp | sed "s|^|./usr/share/tenon/|" | LC_ALL=C sort)
+$(cd "$source" && ls compiled/*.cpp compiled/tools/*.cpp | sed "s|^|./usr/share/tenon/|" | LC_ALL=C sort)
 ./usr/share/tenon/debugger/auto_load.cpp
 ./usr/share/tenon/debugger/tenon_gdb.py
 ./usr/share/tenon/debugger/tenon_lldb.py
