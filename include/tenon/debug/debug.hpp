@@ -16,8 +16,9 @@ target_link_libraries(... tenon::debug) in front of tenon_compiled(...)"
 
 #include <tenon/debug/dump.hpp>
 #include <tenon/debug/log_files.hpp>
-#include <tenon/debug/profiler/profiler_switch.hpp>
 #include <tenon/debug/save_graphs.hpp>
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <tenon/debug/print_file.hpp>
 #endif
+// Last, for it reads the settings when the program starts, and who asks for another tool is to find it then.
+#include <tenon/debug/profiler/profiler_switch.hpp>
