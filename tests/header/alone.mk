@@ -8,13 +8,17 @@ stamps := $(headers:%.hpp=%.ok)
 second := $(notdir $(patsubst %/target.hpp,%,$(wildcard $(include)/tenon/kernel/*/target.hpp)))
 target = $(foreach folder,$(second),$(if $(filter kernel/$(folder)/%,$*),-DTENON_TARGET=$(folder)))
 
+# This one is a part of programs that can be observed alone.
+observed = $(if $(filter debug/dump,$*),-DTENON_OBSERVE)
+
 all: $(stamps)
 
 # What a header includes may as well be there before it, parsed once for many: bases.mk (of alone.sh) says
 # `base.NAME := BASE` for those that include a base somewhere.
 -include bases.mk
-base = $(if $(target),,$(base.$*))
-$(foreach name,$(headers:tenon/%.hpp=%),$(if $(base.$(name)),$(eval tenon/$(name).ok: base/$(base.$(name)).hpp.gch)))
+# debug/debug.hpp goes in front of all others, so its room has none of them.
+base = $(if $(target)$(filter debug/%,$*),,$(base.$*))
+$(foreach name,$(filter-out debug/%,$(headers:tenon/%.hpp=%)),$(if $(base.$(name)),$(eval tenon/$(name).ok: base/$(base.$(name)).hpp.gch)))
 
 base/%.hpp.gch: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
@@ -26,7 +30,7 @@ base/%.hpp.gch: $(include)/tenon/%.hpp
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
 	@printf '#include <tenon/%s>\n#include <tenon/%s>\n' $*.hpp $*.hpp >$(@:.ok=.cpp)
-	@$(CXX) $(CXXFLAGS) $(target) -I$(include) $(base:%=-include base/%.hpp) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
+	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(base:%=-include base/%.hpp) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
 	  $(@:.ok=.cpp) || \
 	  { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
 	@touch $@

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Compiles headers alone, and included twice: `alone.sh [compiler [public|all]]`. Public are those that users include;
-# all are also the internals of graphs and kernels, which takes half as long again. The results are kept in the current
-# folder, so that the next run looks only at headers that changed (alone.mk). g++ reads what many of them include from
-# precompiled headers, which takes a third of the time and hides nothing: a header that includes nn/cell.hpp has all of
-# it in any case. Exit status 77: the compiler is not here.
+# all are also the internals of graphs, kernels, and tools, which takes half as long again. The results are kept in the
+# current folder, so that the next run looks only at headers that changed (alone.mk). g++ reads what many of them
+# include from precompiled headers, which takes a third of the time and hides nothing: a header that includes
+# nn/cell.hpp has all of it in any case. Exit status 77: the compiler is not here.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 compiler=${1:-g++}
 internal=
-[ "${2:-all}" = all ] || internal='graph kernel eager'
+[ "${2:-all}" = all ] || internal='graph kernel eager debug/dump debug/graphs debug/profiler debug/report'
 command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; exit 77; }
 unset MAKEFLAGS MAKELEVEL
 
