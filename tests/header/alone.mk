@@ -18,7 +18,8 @@ all: $(stamps)
 -include bases.mk
 # debug/debug.hpp goes in front of all others, so its room has none of them.
 base = $(if $(target)$(filter debug/%,$*),,$(base.$*))
-$(foreach name,$(filter-out debug/%,$(headers:tenon/%.hpp=%)),$(if $(base.$(name)),$(eval tenon/$(name).ok: base/$(base.$(name)).hpp.gch)))
+with_base := $(filter-out debug/%,$(headers:tenon/%.hpp=%))
+$(foreach name,$(with_base),$(if $(base.$(name)),$(eval tenon/$(name).ok: base/$(base.$(name)).hpp.gch)))
 
 base/%.hpp.gch: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
