@@ -16,6 +16,8 @@ endif()
 add_library(tenon_program INTERFACE)
 target_link_libraries(tenon_program INTERFACE tenon::tenon "$<$<CONFIG:Debug>:tenon::debugger>")
 target_compile_options(tenon_program INTERFACE -Wall -Wextra)
+# g++ collects garbage when it has allocated 400 MB, not 128: 4% less time for a quarter more memory
+target_compile_options(tenon_program INTERFACE "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>")
 
 if(TENON_MARCH)
   include(CheckCXXCompilerFlag)

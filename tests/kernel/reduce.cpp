@@ -34,49 +34,53 @@ float promised_sum(const std::vector<float>& elements, long run) {
   return lane[0];
 }
 
+// The kernel `straight`, if there is one, is the same as a part of straight code. No template, of which 200 would take
+// long to compile.
+[[gnu::noinline]] void check_kernel(TensorType in, int mask, long n, const float* x, long kept,
+                                    const KernelEntry& kernel, void (*straight)(const Arguments&, long, long)) {
+  std::vector<std::vector<float>> elements(std::size_t(kept ? kept : 1));
+  for (long i = 0; i < in.count(n); ++i) {
+    long at = 0, rest = i, stride = 1;
+    for (int axis = in.rank - 1; axis >= 0; --axis) {
+      const long here = rest % in.size(axis, n);
+      rest /= in.size(axis, n);
+      if (!(mask >> axis & 1)) at += here * stride, stride *= in.size(axis, n);
+    }
+    elements[std::size_t(at)].push_back(x[i]);
+  }
+  long run = in.rank && mask >> (in.rank ? in.rank - 1 : 0) & 1 ? 1 : 0;
+  for (int axis = in.rank - 1; axis >= 0 && mask >> axis & 1; --axis) run *= in.size(axis, n);
+
+  std::vector<float> result(std::size_t(kept) + 1, 77);
+  Arguments a;
+  a.n = n;
+  a.buffer[0] = result.data();
+  a.buffer[1] = const_cast<float*>(x);
+  const long items = kernel.work(n).items;
+  for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1)
+    kernel.run(a, begin, begin + step < items ? begin + step : items);
+  for (long i = 0; i < kept; ++i) {
+    CAPTURE(mask);
+    CAPTURE(n);
+    CAPTURE(i);
+    REQUIRE(result[std::size_t(i)] == promised_sum(elements[std::size_t(i)], run));
+  }
+  CHECK(result.back() == 77);
+  if (!straight) return;
+  std::vector<float> alone(result.size(), 77);
+  a.buffer[0] = alone.data();
+  straight(a, 0, items);
+  CHECK(alone == result);
+}
+
 template <class S, int mask>
 void check_mask(long n, double low, double high) {
-  constexpr TensorType in = S::dims;
   constexpr ops::ReduceAxes axes{mask, 0, 0};
   using Call = tenon::detail::Inference<ops::ReduceSum, axes, typename tenon::detail::KeyFor<Tensor<float, S>>::type>;
   if constexpr (Call::ok) {
     const auto x = random_tensor<float, S>(5, low, high, n);
-    const long kept = Call::result_type.count(n);
-    std::vector<std::vector<float>> elements(std::size_t(kept ? kept : 1));
-    for (long i = 0; i < x.count(); ++i) {
-      long at = 0, rest = i, stride = 1;
-      for (int axis = in.rank - 1; axis >= 0; --axis) {
-        const long here = rest % in.size(axis, n);
-        rest /= in.size(axis, n);
-        if (!(mask >> axis & 1)) at += here * stride, stride *= in.size(axis, n);
-      }
-      elements[std::size_t(at)].push_back(x.values()[std::size_t(i)]);
-    }
-    long run = in.rank && mask >> (in.rank ? in.rank - 1 : 0) & 1 ? 1 : 0;
-    for (int axis = in.rank - 1; axis >= 0 && mask >> axis & 1; --axis) run *= in.size(axis, n);
-
-    std::vector<float> result(std::size_t(kept) + 1, 77);
-    Arguments a;
-    a.n = n;
-    a.buffer[0] = result.data();
-    a.buffer[1] = const_cast<float*>(x.data());
-    const KernelEntry& kernel = kernel_entry<CallOf<Call>>;
-    const long items = kernel.work(n).items;
-    for (long begin = 0, step = 1; begin < items; begin += step, step = step * 2 + 1)
-      kernel.run(a, begin, begin + step < items ? begin + step : items);
-    for (long i = 0; i < kept; ++i) {
-      CAPTURE(mask);
-      CAPTURE(n);
-      CAPTURE(i);
-      REQUIRE(result[std::size_t(i)] == promised_sum(elements[std::size_t(i)], run));
-    }
-    CHECK(result.back() == 77);
-    if (n == 1) {  // as a part of straight code
-      std::vector<float> alone(result.size(), 77);
-      a.buffer[0] = alone.data();
-      Kernel<Cpu, ops::ReduceSum>::run<UnrolledCall<CallOf<Call>>>(a, 0, items);
-      CHECK(alone == result);
-    }
+    check_kernel(S::dims, mask, n, x.data(), Call::result_type.count(n), kernel_entry<CallOf<Call>>,
+                 n == 1 ? &Kernel<Cpu, ops::ReduceSum>::run<UnrolledCall<CallOf<Call>>> : nullptr);
   }
 }
 template <class S, int... masks>

@@ -1,6 +1,8 @@
 // One function, run operator by operator and as compiled graphs with and without passes: all bits must be equal.
 #pragma once
 #include <cmath>
+#include <initializer_list>
+#include <span>
 #include <tuple>
 
 #include <doctest/doctest.h>
@@ -69,22 +71,42 @@ struct FunctionSource {
   }
 };
 
-template <class Compiled, class Result, class... X>
-Outcome<Result, X...> run_graph(const Result& weight, const X&... x) {
-  tenon::Executor executor(Compiled::program);
-  const long n = batch_size(x...);
-  const void* inputs[]{x.data()..., weight.data()};
+/// Memory of a tensor that run_program fills.
+struct Filled {
+  void* data;
+  std::size_t bytes;
+  bool floating;
+};
+/// Runs a program, and copies its outputs: the first, then one for each floating-point tensor, as long as there are
+/// some. The others are filled with zeros. What is no template here and below is compiled once for all cases of a test.
+[[gnu::noinline]] inline void run_program(const tenon::Program& program, const void* const* inputs, long n,
+                                          std::initializer_list<Filled> outputs) {
+  tenon::Executor executor(program);
   executor.run(inputs, n);
   int k = 0;
-  const auto take = [&]<class V>(const V&) {
-    V value = V::full(typename V::type(0), n);
-    if (k == 0 || (is_floating_tensor<V> && k < Compiled::program.outputs))
-      std::memcpy(value.data(), executor.output(k), std::size_t(V::dims.bytes(n))), ++k;
-    return value;
-  };
-  Result result = take(weight);
-  return {result, std::tuple<X...>{take(x)...}};
+  for (const Filled& to : outputs)
+    if (k == 0 || (to.floating && k < program.outputs)) std::memcpy(to.data, executor.output(k++), to.bytes);
+    else std::memset(to.data, 0, to.bytes);
 }
+template <class V>
+Filled filled(V& value, long n) {
+  return {value.data(), std::size_t(V::dims.bytes(n)), is_floating_tensor<V>};
+}
+
+template <class Compiled, class Result, class... X, std::size_t... I>
+Outcome<Result, X...> run_graph_of(std::index_sequence<I...>, const Result& weight, const X&... x) {
+  const long n = batch_size(x...);
+  Outcome<Result, X...> outcome{Result::empty(n), std::tuple<X...>{X::empty(n)...}};
+  const void* inputs[]{x.data()..., weight.data()};
+  run_program(Compiled::program, inputs, n, {filled(outcome.result, n), filled(std::get<I>(outcome.gradient), n)...});
+  return outcome;
+}
+template <class Compiled, class Result, class... X>
+Outcome<Result, X...> run_graph(const Result& weight, const X&... x) {
+  return run_graph_of<Compiled>(std::index_sequence_for<X...>{}, weight, x...);
+}
+
+[[gnu::noinline]] inline void check_equal(bool equal, const char* otherwise) { CHECK_MESSAGE(equal, otherwise); }
 
 template <class F, class... X, std::size_t... I>
 auto run_eager(const F& f, std::index_sequence<I...>, const X&... given) {
@@ -109,27 +131,31 @@ template <class T>
 inline constexpr double near_enough = sizeof(T) == 8   ? 1e-12
                                       : sizeof(T) == 4 ? 2e-5
                                                        : 2e-2;
+[[gnu::noinline]] inline bool check_near(double worst, double largest, double bound) {
+  CAPTURE(worst);
+  CAPTURE(largest);
+  const bool near = worst <= bound * std::fmax(largest, 1e-3);
+  CHECK(near);
+  return near;
+}
+template <class T>
+[[gnu::noinline]] bool check_near(std::span<const T> a, std::span<const T> b) {
+  double largest = 0, worst = 0;
+  if (a.size() != b.size()) worst = INFINITY;
+  for (std::size_t i = 0; worst < INFINITY && i < a.size(); ++i) {
+    const double x = double(a[i]), y = double(b[i]);
+    if (x == y || (x != x && y != y)) continue;
+    worst = std::isfinite(x) && std::isfinite(y) ? std::fmax(worst, std::fabs(x - y)) : INFINITY;
+  }
+  for (const T& element : a)
+    if (const double x = std::fabs(double(element)); std::isfinite(x)) largest = std::fmax(largest, x);
+  return check_near(worst, largest, near_enough<T>);
+}
 struct Near {
   bool operator()(const auto& a, const auto& b) const {
     using T = typename std::remove_cvref_t<decltype(a)>::type;
-    if constexpr (!tenon::is_floating(tenon::dtype_of<T>)) return same_bits(a, b);
-    else {
-      double largest = 0, worst = 0;
-      bool same = a.count() == b.count();
-      for (long i = 0; same && i < a.count(); ++i) {
-        const double x = double(a.data()[i]), y = double(b.data()[i]);
-        if (x == y || (x != x && y != y)) continue;
-        same = std::isfinite(x) && std::isfinite(y);
-        worst = std::fmax(worst, std::fabs(x - y));
-      }
-      for (long i = 0; i < a.count(); ++i)
-        if (const double x = std::fabs(double(a.data()[i])); std::isfinite(x)) largest = std::fmax(largest, x);
-      CAPTURE(worst);
-      CAPTURE(largest);
-      const bool near = same && worst <= near_enough<T> * std::fmax(largest, 1e-3);
-      CHECK(near);
-      return near;
-    }
+    if constexpr (tenon::is_floating(tenon::dtype_of<T>)) return check_near<T>(a.values(), b.values());
+    else return same_bits(a, b);
   }
 };
 
@@ -145,9 +171,9 @@ void check_other_target(const F& f, const Outcome& cpu, const Weight& weight, Op
   const tenon::ContextScope scope({.device_target = tenon::OtherTarget::name});
   const auto eager = run_eager(f, operands, x...);
   const auto compiled = run_graph<typename Graph::template On<tenon::OtherTarget>>(weight, x...);
-  CHECK_MESSAGE(equal_outcomes<Near>(cpu, eager, operands), "the CPU and the other target differ");
-  CHECK_MESSAGE(equal_outcomes<Same>(eager, compiled, operands),
-                "PyNative mode and graph mode of the other target differ");
+  check_equal(equal_outcomes<Near>(cpu, eager, operands), "the CPU and the other target differ");
+  check_equal(equal_outcomes<Same>(eager, compiled, operands),
+              "PyNative mode and graph mode of the other target differ");
 }
 #endif
 
@@ -196,9 +222,9 @@ auto both_modes(const F& f, const X&... x) {
         random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, eager.result.n());
     const auto fused = detail::run_graph<Graph>(weight, x...);
     const auto plain = detail::run_graph<Plain>(weight, x...);
-    CHECK_MESSAGE(detail::equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
-    CHECK_MESSAGE(detail::equal_outcomes<Same>(fused, plain, operands),
-                  "the graph with passes and the one without differ");
+    detail::check_equal(detail::equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
+    detail::check_equal(detail::equal_outcomes<Same>(fused, plain, operands),
+                        "the graph with passes and the one without differ");
 #if defined(TENON_TARGET)
     detail::check_other_target<Same, Graph>(f, eager, weight, operands, x...);
 #endif

@@ -8,7 +8,7 @@ inline int& failures() {
   static int count = 0;
   return count;
 }
-inline void expect(bool ok) {
+[[gnu::noinline]] inline void expect(bool ok) {
   failures() += !ok;
   CHECK(ok);
 }

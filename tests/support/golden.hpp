@@ -2,9 +2,11 @@
 #pragma once
 #include <cmath>
 #include <map>
+#include <span>
 
 #include <doctest/doctest.h>
 
+#include <tenon/core/function_ref.hpp>
 #include <tenon/eager/tape.hpp>
 
 #include "expect.hpp"
@@ -23,8 +25,8 @@ inline std::map<std::string, bool>& golden_cases() {
   return cases;
 }
 /// Calls check(arrays) of a case and notes how it went. One case that throws does not keep the others from running.
-template <class Check>
-void golden_case(const std::string& name, Check check) {
+/// What is no template here and below is compiled once for all cases.
+[[gnu::noinline]] inline void golden_case(const std::string& name, tenon::FunctionRef<const Npz&> check) {
   CAPTURE(name);
   const int before = failures();
   try {
@@ -39,12 +41,8 @@ void golden_case(const std::string& name, Check check) {
   all_passed = all_passed && passed;
 }
 
-/// An array as a tensor. The shape must agree; a dynamic leading extent of k * n takes n from the array.
-/// throws      ValueError, TypeError if shape or dtype are others
-template <class T, class S>
-tenon::Tensor<T, S> to_tensor(const NpyArray& array, const std::string& name) {
-  using Result = tenon::Tensor<T, S>;
-  const tenon::TensorType t = Result::dims;
+/// The n of an array that is to be a tensor of type t. Throws ValueError if it has another shape.
+[[gnu::noinline]] inline long batch_of(const NpyArray& array, const tenon::TensorType& t, const std::string& name) {
   bool fits = int(array.shape.size()) == t.rank;
   long n = 1;
   for (int axis = 0; fits && axis < t.rank; ++axis) {
@@ -55,6 +53,15 @@ tenon::Tensor<T, S> to_tensor(const NpyArray& array, const std::string& name) {
   if (!fits)
     throw tenon::ValueError(tenon::text("'", name, "' is ", tenon::shape_text(array.shape), ", asked for ",
                                         tenon::shape_text(tenon::AnyTensor(t, n, nullptr).shape())));
+  return n;
+}
+
+/// An array as a tensor. The shape must agree; a dynamic leading extent of k * n takes n from the array.
+/// throws      ValueError, TypeError if shape or dtype are others
+template <class T, class S>
+tenon::Tensor<T, S> to_tensor(const NpyArray& array, const std::string& name) {
+  using Result = tenon::Tensor<T, S>;
+  const long n = batch_of(array, Result::dims, name);
   const std::vector<T> values = array.values<T>();
   Result result = Result::empty(n);
   for (std::size_t i = 0; i < values.size(); ++i) result.values()[i] = values[i];
@@ -68,15 +75,16 @@ struct Tolerance {
 /// For what has tanh inside: MindSpore's own is an approximation.
 inline constexpr Tolerance with_tanh{1e-5, 3e-4};
 
-/// Checks elements against a reference array: integers and bool exactly, floating-point within the tolerance.
-template <class T, class S>
-void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::string& name,
-                Tolerance tolerance = {}) {
+template <class T>
+[[gnu::noinline]] std::vector<double> as_double(std::span<const T> elements) {
+  return {elements.begin(), elements.end()};
+}
+[[gnu::noinline]] inline void check_near(const tenon::AnyTensor& view, const std::vector<double>& found,
+                                         const Npz& golden, const std::string& name, Tolerance tolerance) {
   const std::string what = golden.path() + ":" + name;
   CAPTURE(what);
   const NpyArray& array = golden[name];
   const std::vector<double> expected = array.numbers();
-  const tenon::AnyTensor view = found.view();
   const bool same_shape = std::vector<std::int64_t>(view.shape().begin(), view.shape().end()) == array.shape;
   expect(same_shape);
   if (!same_shape) return;
@@ -84,7 +92,7 @@ void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::
   std::size_t at = 0;
   for (double e : expected) largest = std::fmax(largest, std::fabs(e));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double value = static_cast<double>(found.values()[i]), error = std::fabs(value - expected[i]);
+    const double value = found[i], error = std::fabs(value - expected[i]);
     const bool equal = value == expected[i] || (std::isnan(value) && std::isnan(expected[i]));
     if (!equal && !(error <= worst)) worst = std::isnan(error) ? INFINITY : error, at = i;
   }
@@ -92,23 +100,40 @@ void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::
   CAPTURE(at);
   CAPTURE(wanted);
   CAPTURE(worst);
-  if constexpr (tenon::is_floating(tenon::dtype_of<T>))
-    expect(worst <= tolerance.absolute + tolerance.relative * largest);
-  else expect(worst == 0);
+  const bool exact = !tenon::is_floating(view.dtype);
+  expect(exact ? worst == 0 : worst <= tolerance.absolute + tolerance.relative * largest);
+}
+/// Checks elements against a reference array: integers and bool exactly, floating-point within the tolerance.
+template <class T, class S>
+void check_near(const tenon::Tensor<T, S>& found, const Npz& golden, const std::string& name,
+                Tolerance tolerance = {}) {
+  check_near(found.view(), as_double<T>(found.values()), golden, name, tolerance);
 }
 
+[[gnu::noinline]] inline std::string path_of(const std::string& name) {
+  return name.starts_with("param/") ? name : "in/" + name;
+}
+[[gnu::noinline]] inline std::string gradient_of(const std::string& name) {
+  return name.starts_with("param/") ? "grad" + name : "grad/" + name;
+}
 /// An input of a case: `In<float, Shape<2, 3>>{"x"}` is in/x with gradient grad/x, {"param/weight"} a parameter.
 template <class T, class S>
 struct In {
   std::string name;
-  std::string path() const { return name.starts_with("param/") ? name : "in/" + name; }
-  std::string gradient() const { return name.starts_with("param/") ? "grad" + name : "grad/" + name; }
+  std::string path() const { return path_of(name); }
+  std::string gradient() const { return gradient_of(name); }
   tenon::Tensor<T, S> tensor(const Npz& golden) const {
     return to_tensor<T, S>(golden[path()], golden.path() + ":" + path());
   }
 };
 
 namespace detail {
+[[gnu::noinline]] inline int count_gradients(const Npz& golden) {
+  int count = 0;
+  for (const auto& [name, array] : golden.arrays())
+    count += name.starts_with("grad/") || name.starts_with("gradparam/");
+  return count;
+}
 template <class F, class... Inputs, std::size_t... I>
 void check_case_of(const Npz& golden, Tolerance tolerance, F f, std::index_sequence<I...>, const Inputs&... input) {
   auto x = std::make_tuple(input.tensor(golden)...);
@@ -129,10 +154,7 @@ void check_case_of(const Npz& golden, Tolerance tolerance, F f, std::index_seque
       if (golden.has(in.gradient())) check_near(tape.gradient(value), golden, in.gradient(), tolerance), ++compared;
     };
     (compare(input, std::get<I>(x)), ...);
-    int stored = 0;
-    for (const auto& [name, array] : golden.arrays())
-      stored += name.starts_with("grad/") || name.starts_with("gradparam/");
-    expect(compared == stored);  // no gradient of the case is forgotten
+    expect(compared == count_gradients(golden));  // no gradient of the case is forgotten
   }
 }
 }  // namespace detail

@@ -3,4 +3,6 @@
 // its own.
 #pragma once
 #undef DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+// No try block around each expression, which takes 5% less time to compile: what throws in a CHECK ends its test case.
+#define DOCTEST_CONFIG_SUPER_FAST_ASSERTS
 #include_next <doctest/doctest.h>

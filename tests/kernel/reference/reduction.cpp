@@ -1,4 +1,5 @@
 // Reference: sums, means, products, and their derivatives, row by row against the CPU.
+// label: long
 #define TENON_TARGET reference
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
