@@ -39,8 +39,12 @@ class MindRecordValue {
   MindRecordValue(std::string_view chars) : kind_(Kind::text), text_(chars) {}
   MindRecordValue(const char* chars) : kind_(Kind::text), text_(chars) {}
   MindRecordValue(const std::string& chars) : kind_(Kind::text), text_(chars) {}
-  MindRecordValue(std::span<const std::byte> bytes)
-      : kind_(Kind::text), text_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+  template <class Range>
+    requires(std::ranges::contiguous_range<const Range> && std::ranges::sized_range<const Range> &&
+             std::same_as<std::ranges::range_value_t<const Range>, std::byte>)
+  MindRecordValue(const Range& bytes)
+      : kind_(Kind::text),
+        text_(reinterpret_cast<const char*>(std::ranges::data(bytes)), std::size_t(std::ranges::size(bytes))) {}
   /// An array; one of uint8 or int8 also stands for bytes.
   MindRecordValue(const AnyTensor& array) : kind_(Kind::array), array_(array) {}
   /// The same of a vector, std::array, or span of numbers: an array of one axis.
