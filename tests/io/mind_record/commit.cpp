@@ -160,7 +160,7 @@ void look_as_others_do(const fs::path& folder, Ledger& ledger) {
       io::MindRecordRow row;
       std::map<int, int> generations;
       for (long i = 0; i < shard.rows(); ++i) {
-        shard.read(i, shard.header().schema, row);
+        shard.read(i, shard.header().schema, {}, row);
         ++generations[row.number<std::int32_t>("generation")];
       }
       for (const auto& [generation, count] : generations)

@@ -41,7 +41,7 @@ inline constexpr int mind_record_most_shards = 1000;
 
 struct MindRecordHeader {
   std::uint64_t header_size = 16 << 20, page_size = 32 << 20;
-  std::uint64_t compression_size = 0;  // bytes that the compression of integers has saved
+  std::int64_t compression_size = 0;  // bytes that the compression of integers has saved
   int shard = 0;
   std::vector<std::string> addresses{};  // the names of all files of the set, without folders
   std::vector<std::string> index_fields{};
@@ -63,16 +63,17 @@ struct MindRecordHeader {
   for (const std::string& field : header.index_fields)
     json += text(&field == header.index_fields.data() ? "[" : ",", "{\"index_field\":\"", field, "\",\"schema_id\":0}");
   json += header.index_fields.empty() ? "null" : "]";
-  json += ",\"page\":[";
+  json += ",\"page\":";
   for (const MindRecordPage& page : header.pages) {
-    json += text(&page == header.pages.data() ? "" : ",", "{\"end_row_id\":", page.end_row, ",\"page_id\":", page.id,
+    json += text(&page == header.pages.data() ? "[" : ",", "{\"end_row_id\":", page.end_row, ",\"page_id\":", page.id,
                  ",\"page_size\":", page.used, ",\"page_type\":\"", page.blob ? "BLOB_DATA" : "RAW_DATA",
                  "\",\"page_type_id\":", page.type_id, ",\"row_group_ids\":[");
     for (const MindRecordPage::Group& group : page.groups)
       json += text(&group == page.groups.data() ? "" : ",", "{\"id\":", group.id, ",\"offset\":", group.offset, "}");
     json += text("],\"shard_id\":", header.shard, ",\"start_row_id\":", page.start_row, "}");
   }
-  json += text("],\"page_size\":", header.page_size, ",\"compression_size\":", header.compression_size,
+  json += text(header.pages.empty() ? "null" : "]", ",\"page_size\":", header.page_size,
+               ",\"compression_size\":", std::max(header.compression_size, std::int64_t(0)),
                ",\"schema\":[{\"blob_fields\":[");
   bool first = true;
   for (const MindRecordField& field : header.schema.fields()) {
@@ -102,11 +103,13 @@ class MindRecordHeaderParser {
     MindRecordHeader header;
     header.header_size = whole(json_, "header_size", mind_record_header_least, mind_record_header_most);
     header.page_size = whole(json_, "page_size", mind_record_page_least, mind_record_page_most);
-    if (json_.find("compression_size")) header.compression_size = whole(json_, "compression_size", 0, any);
+    if (const Json* const saved = json_.find("compression_size")) header.compression_size = saved->integer;
     read_addresses(header);
     read_schema(header);
     read_index_fields(header);
-    for (const Json& page : list(json_, "page").items) header.pages.push_back(read_page(page, header));
+    const Json* const pages = json_.find("page");
+    if (!pages || !pages->is(Json::Kind::null))  // of a file without rows
+      for (const Json& page : list(json_, "page").items) header.pages.push_back(read_page(page, header));
     std::ranges::sort(header.pages, {}, &MindRecordPage::id);
     const auto twice = std::ranges::adjacent_find(header.pages, {}, &MindRecordPage::id);
     if (twice != header.pages.end()) fail(text("it has the page ", twice->id, " twice"));

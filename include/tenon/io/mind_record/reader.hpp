@@ -50,14 +50,15 @@ class MindRecordReader {
   /// The files, in the order of their rows.
   std::span<const detail::MindRecordShardFile> shards() const { return shards_; }
 
-  /// Reads a row. Throws ValueError for a row that is not there, RuntimeError if it is damaged.
-  void read(std::int64_t row, MindRecordRow& into) const {
+  /// Reads a row; `wanted` says for each field of the schema whether it is, and for none that all are. Throws ValueError
+  /// for a row that is not there, RuntimeError if it is damaged.
+  void read(std::int64_t row, MindRecordRow& into, const std::vector<bool>& wanted = {}) const {
     if (row < 0 || row >= size())
       throw_error<ValueError>("There is no row ", row, " in '", shards_.front().path(), "': the rows are 0 .. ",
                               size() - 1, ".");
     const auto behind = std::ranges::upper_bound(shards_, row, {}, &detail::MindRecordShardFile::first_row);
     const detail::MindRecordShardFile& shard = *(behind - 1);
-    shard.read(row - shard.first_row, schema(), into);
+    shard.read(row - shard.first_row, schema(), wanted, into);
   }
   MindRecordRow read(std::int64_t row) const {
     MindRecordRow into;

@@ -52,18 +52,21 @@ class MindRecordRow {
   /// A text or bytes.
   std::string_view chars(std::string_view name) const { return (*this)[name].text; }
 
-  /// Makes the values of a row of numbers and texts (without its length) and one of blobs. Returns why it cannot, or
-  /// nothing. For readers.
-  std::string make(const MindRecordSchema& schema, std::string_view raw, std::string_view blob) {
+  /// Makes the values of a row of numbers and texts (without its length) and one of blobs; of fields whose place in
+  /// `wanted` is false, none. Returns why it cannot, or nothing. For readers.
+  std::string make(const MindRecordSchema& schema, std::string_view raw, std::string_view blob,
+                   const std::vector<bool>& wanted) {
     schema_ = &schema;
     scalars_.resize(schema.size());
     values_.assign(schema.size(), {});
-    if (schema.has_raw())
+    if (!raw.empty())
       if (std::string fault = unpack_raw_row(raw, schema, scalars_); !fault.empty()) return fault;
     parts_.assign(schema.size(), {});
-    if (std::string fault = split(blob); !fault.empty()) return fault;
+    if (blob.data())
+      if (std::string fault = split(blob); !fault.empty()) return fault;
     std::size_t words = 0;
     for (std::size_t i = 0; i < schema.size(); ++i) {
+      if (!wanted.empty() && !wanted[i]) continue;
       std::size_t bytes = 0;
       if (std::string fault = measure(i, bytes); !fault.empty())
         return text("its field '", schema[i].name, "' ", fault);

@@ -49,17 +49,22 @@ class MindRecordShardFile {
   std::int64_t rows() const { return std::int64_t(rows_.size()); }
   const FileHandle& file() const { return file_; }
 
-  /// Reads a row of this file. Throws RuntimeError if it is damaged.
-  void read(std::int64_t row, const MindRecordSchema& schema, MindRecordRow& into) const {
+  /// Reads a row of this file: the fields whose place in `wanted` is true, or all. Throws RuntimeError if it is damaged.
+  void read(std::int64_t row, const MindRecordSchema& schema, const std::vector<bool>& wanted,
+            MindRecordRow& into) const {
+    bool needs_raw = false, needs_blob = false;
+    for (std::size_t i = 0; i < schema.size(); ++i)
+      if (wanted.empty() || wanted[i]) (schema[i].is_blob() ? needs_blob : needs_raw) = true;
     const Span& span = rows_[std::size_t(row)];
     std::string_view raw, blob;
-    if (schema.has_raw()) {
+    if (needs_raw) {
       std::string& memory = into.raw_memory();
       if (memory.size() < span.raw_bytes) memory.resize(span.raw_bytes);
       raw = load(span.raw, span.raw_bytes, memory.data(), row);
+      if (raw.empty()) fail_row(row, "its map of numbers and texts is empty");
     }
-    if (schema.blobs()) blob = load(span.blob, span.blob_bytes, into.blob_memory(span.blob_bytes), row);
-    if (const std::string fault = into.make(schema, raw, blob); !fault.empty()) fail_row(row, fault);
+    if (needs_blob) blob = load(span.blob, span.blob_bytes, into.blob_memory(span.blob_bytes), row);
+    if (const std::string fault = into.make(schema, raw, blob, wanted); !fault.empty()) fail_row(row, fault);
   }
   /// The places of the rows as the index says them, which are kept in another form.
   std::vector<MindRecordRowPlace> places() const { return read_mind_record_index(path_ + ".db").rows; }

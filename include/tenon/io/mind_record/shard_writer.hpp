@@ -57,7 +57,7 @@ class MindRecordShardWriter {
     page_of_blobs().used += std::uint32_t(blob.size() + 8);
     page_of_blobs().end_row = rows() + 1;
     blob_bytes_.push_back(std::uint32_t(blob.size() + 8));
-    header_.compression_size = std::uint64_t(std::int64_t(header_.compression_size) + saved);
+    header_.compression_size += saved;
     if (buffer_.size() > std::size_t(1) << 20) flush_blobs();
     return "";
   }

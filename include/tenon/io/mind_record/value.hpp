@@ -40,8 +40,8 @@ class MindRecordValue {
   MindRecordValue(const char* chars) : kind_(Kind::text), text_(chars) {}
   MindRecordValue(const std::string& chars) : kind_(Kind::text), text_(chars) {}
   template <class Range>
-    requires(std::ranges::contiguous_range<const Range> && std::ranges::sized_range<const Range> &&
-             std::same_as<std::ranges::range_value_t<const Range>, std::byte>)
+  requires(std::ranges::contiguous_range<const Range> && std::ranges::sized_range<const Range> &&
+           std::same_as<std::ranges::range_value_t<const Range>, std::byte>)
   MindRecordValue(const Range& bytes)
       : kind_(Kind::text),
         text_(reinterpret_cast<const char*>(std::ranges::data(bytes)), std::size_t(std::ranges::size(bytes))) {}

@@ -149,7 +149,6 @@ class MindRecordWriter {
   /// Makes the files appear, all of them at once for whoever reads with Tenon; for others a file is incomplete as long as
   /// its index is missing. Nothing can be written after that.
   [[gnu::cold]] void commit() {
-    if (committed_) throw_error<ValueError>("'", set_, "' is committed already.");
     create_files();
     std::uint64_t all = 0;
     for (const auto& file : files_) all += file->rows();
@@ -168,10 +167,12 @@ class MindRecordWriter {
     } catch (...) {
       if (!file_exists(detail::commit_path(set_)))
         for (const std::string& path : made) ::unlink(path.c_str());
+      files_.clear();
+      closed_ = "could not be committed; a new writer has to write it again";
       throw;
     }
     files_.clear();
-    committed_ = true;
+    closed_ = "is committed; MindRecordWriter::append adds rows to it";
   }
 
  private:
@@ -216,7 +217,7 @@ class MindRecordWriter {
     detail::remove_abandoned_files(directory_of(set_));
   }
   void create_files() {
-    if (committed_) throw_error<ValueError>("'", set_, "' is committed; MindRecordWriter::append adds rows to it.");
+    if (closed_) throw_error<ValueError>("'", set_, "' ", closed_, ".");
     if (!files_.empty()) return;
     if (!schema_.size())
       throw_error<ValueError>("'", set_, "' has no schema; add_schema() comes before the first row.");
@@ -317,7 +318,7 @@ class MindRecordWriter {
   std::vector<const MindRecordValue*> cells_;
   std::string blob_;
   std::int64_t rows_ = 0, skipped_ = 0;
-  bool committed_ = false;
+  const char* closed_ = nullptr;  // why nothing can be written any more
 };
 
 }  // namespace tenon::io
