@@ -39,3 +39,20 @@ for reader in 0 1 2 3 4 5 6 7 8; do
   }
   echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
 done
+
+echo '#include <sqlite3.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 ||
+  { echo "SKIPPED: SQLite is not installed, MindRecord files were not read"; exit 0; }
+# shellcheck disable=SC2086
+"$compiler" $flags -I"$root/include" "$root/tests/fuzz/mind_record.cpp" -o mind_record -lsqlite3 ||
+  { echo "FAILED: the fuzzer of MindRecord files does not compile"; exit 1; }
+mkdir -p mind_record_corpus
+for reader in 0 1 2; do
+  # an index is a database of some pages of 4 KB
+  TENON_READER=$reader TENON_SEEDS=mind_record_corpus ./mind_record -max_total_time="$seconds" -max_len=20000 \
+    -rss_limit_mb=1000 -print_final_stats=1 mind_record_corpus >log 2>&1 || {
+    tail -n 60 log
+    echo "FAILED: reader $reader of MindRecord files breaks; the file: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+    exit 1
+  }
+  echo "MindRecord, reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+done
