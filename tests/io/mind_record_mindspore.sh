@@ -42,7 +42,8 @@ void show(const std::string& path) {
       const TextOrTensor& value = row[f];
       line += reader.schema()[f].name + "=";
       if (value.is_tensor)
-        line += text(name(value.tensor.dtype), shape_text(value.tensor.shape()), hex(value.tensor.data, value.tensor.bytes()));
+        line += text(name(value.tensor.dtype), shape_text(value.tensor.shape()),
+                     hex(value.tensor.data, value.tensor.bytes()));
       else line += hex(value.text.data(), value.text.size());
       line += " ";
     }
@@ -56,7 +57,9 @@ std::vector<io::MindRecordCell> cells_of(const io::MindRecordRow& row) {
     const std::string_view name = row.schema()[f].name;
     if (!value.is_tensor) cells.emplace_back(name, value.text);
     else if (value.tensor.rank) cells.emplace_back(name, value.tensor);
-    else io::detail::with_elements(value.tensor.dtype, value.tensor.data, [&](auto* x) { cells.emplace_back(name, *x); });
+    else
+      io::detail::with_elements(value.tensor.dtype, value.tensor.data,
+                                [&](auto* number) { cells.emplace_back(name, *number); });
   }
   return cells;
 }

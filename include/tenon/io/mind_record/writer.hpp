@@ -269,6 +269,7 @@ class MindRecordWriter {
       if (field.is_blob() && blobs > 1) blob_.append(8, '\0');
       const std::string fault = field.is_blob() ? detail::append_blob(field, *cells_[i], blob_, saved)
                                                 : detail::make_scalar(field, *cells_[i], scalars_[i]);
+      if (fault.empty() && field.is_array() && cells_[i]->array().count() == 0) warn_of_empty(field);
       if (!fault.empty()) return text("its field '", field.name, "' is ", type_text(field), ", but ", fault);
       if (!field.is_blob() || blobs == 1) continue;
       const std::uint64_t length = blob_.size() - begin - 8;
@@ -276,6 +277,12 @@ class MindRecordWriter {
     }
     if (blobs == 0) blob_.assign(4, '\0');  // as MindSpore does
     return "";
+  }
+
+  [[gnu::cold]] void warn_of_empty(const MindRecordField& field) {
+    if (std::exchange(warned_of_empty_, true)) return;
+    logging::warning("'", set_, "': row ", rows_ - 1, " has an empty array in '", field.name,
+                     "', which MindSpore reads as an arbitrary number. Tenon reads it as it is.");
   }
 
   /// The names of files of the older set, which the new one does not have.
@@ -318,6 +325,7 @@ class MindRecordWriter {
   std::vector<const MindRecordValue*> cells_;
   std::string blob_;
   std::int64_t rows_ = 0, skipped_ = 0;
+  bool warned_of_empty_ = false;
   const char* closed_ = nullptr;  // why nothing can be written any more
 };
 
