@@ -101,6 +101,8 @@ class Profiler {
 
   void before(const Operation& operation) { recorders_.before(operation); }
   void after(const Operation& operation) { recorders_.after(operation); }
+  void ran(const Operation& operation, std::span<const OperationRun> runs) { recorders_.ran(operation, runs); }
+  static constexpr ObserverClock clock = ticks_now;
 
  private:
   Profiler(const ProfilerOptions& options, bool gives_way);
