@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tenon/core/log.hpp>
 #include <tenon/debug/profiler/csv.hpp>
 #include <tenon/debug/profiler/memory_map.hpp>
 #include <tenon/debug/profiler/options.hpp>

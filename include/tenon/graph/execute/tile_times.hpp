@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/program.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
+#include <algorithm>
 #include <span>
 #include <vector>
 
