@@ -1,8 +1,8 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
-# tenon::png, tenon::json.
-set(tenon_components zlib xtensor protozero openssl png json)
+# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis.
+set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -89,6 +89,48 @@ function(tenon_find_component name scope)
     elseif(NOT TARGET tenon::json)
       add_library(tenon::json INTERFACE IMPORTED ${scope})
       target_link_libraries(tenon::json INTERFACE nlohmann_json::nlohmann_json)
+    endif()
+  elseif(name STREQUAL "jpeg")
+    find_package(JPEG QUIET ${scope})
+    if(NOT JPEG_FOUND)
+      string(CONCAT missing "tenon's component `jpeg` needs libjpeg-turbo, which is not found here: install it (on "
+        "Debian: apt-get install libjpeg-dev), or leave the component out and do without JPEG images in data sets.")
+    elseif(NOT TARGET tenon::jpeg)
+      add_library(tenon::jpeg INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::jpeg INTERFACE tenon::tenon JPEG::JPEG)
+      target_compile_definitions(tenon::jpeg INTERFACE TENON_WITH_JPEG=1)
+    endif()
+  elseif(name STREQUAL "sqlite")
+    find_package(SQLite3 QUIET ${scope})
+    if(NOT SQLite3_FOUND)
+      string(CONCAT missing "tenon's component `sqlite` needs SQLite, which is not found here: install it (on Debian: "
+        "apt-get install libsqlite3-dev), or leave the component out and do without MindRecord files.")
+    elseif(NOT TARGET tenon::sqlite)
+      add_library(tenon::sqlite INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::sqlite INTERFACE tenon::tenon SQLite::SQLite3)
+    endif()
+  elseif(name STREQUAL "lmdb")
+    # it brings no package and no module of CMake's knows it
+    find_path(TENON_LMDB_INCLUDE lmdb.h)
+    find_library(TENON_LMDB_LIBRARY lmdb)
+    if(NOT TENON_LMDB_INCLUDE OR NOT TENON_LMDB_LIBRARY)
+      string(CONCAT missing "tenon's component `lmdb` needs LMDB, which is not found here: install it (on Debian: "
+        "apt-get install liblmdb-dev), or leave the component out and do without caches of data sets.")
+    elseif(NOT TARGET tenon::lmdb)
+      add_library(tenon::lmdb INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::lmdb INTERFACE tenon::tenon "${TENON_LMDB_LIBRARY}")
+      target_include_directories(tenon::lmdb SYSTEM INTERFACE "${TENON_LMDB_INCLUDE}")
+    endif()
+  elseif(name STREQUAL "redis")
+    find_path(TENON_HIREDIS_INCLUDE hiredis/hiredis.h)
+    find_library(TENON_HIREDIS_LIBRARY hiredis)
+    if(NOT TENON_HIREDIS_INCLUDE OR NOT TENON_HIREDIS_LIBRARY)
+      string(CONCAT missing "tenon's component `redis` needs hiredis, which is not found here: install it (on Debian: "
+        "apt-get install libhiredis-dev), or leave the component out and do without caches on a Redis server.")
+    elseif(NOT TARGET tenon::redis)
+      add_library(tenon::redis INTERFACE IMPORTED ${scope})
+      target_link_libraries(tenon::redis INTERFACE tenon::tenon "${TENON_HIREDIS_LIBRARY}")
+      target_include_directories(tenon::redis SYSTEM INTERFACE "${TENON_HIREDIS_INCLUDE}")
     endif()
   else()
     list(JOIN tenon_components ", " known)

@@ -10,6 +10,12 @@ has() {
     zlib1g-dev) echo '#include <zlib.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libprotozero-dev) echo '#include <protozero/pbf_reader.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libpng-dev) echo '#include <png.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libjpeg-dev) echo '#include <stddef.h>
+#include <stdio.h>
+#include <jpeglib.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libsqlite3-dev) echo '#include <sqlite3.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    liblmdb-dev) echo '#include <lmdb.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libhiredis-dev) echo '#include <hiredis/hiredis.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libcli11-dev) echo '#include <CLI/CLI.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;

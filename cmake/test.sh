@@ -16,7 +16,7 @@ sh cmake/test.sh --list            the names of the tests
      --march x86-64-v2             for another instruction set than this machine's
 
 On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, protozero, OpenSSL, libpng,
-time, gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and
+libjpeg, SQLite, LMDB, Redis, time, gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and
 CTEST_PARALLEL_LEVEL limit the cores that are used.
 END
 }
@@ -83,7 +83,8 @@ if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/
   echo '#if !__has_include(<xtensor/xadapt.hpp>) && !__has_include(<xtensor/containers/xadapt.hpp>)
 #error
 #endif' | g++ -E -x c++ - >/dev/null 2>&1 || extra=libxtensor-dev
-  for package in libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev; do
+  for package in libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
+    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server; do
     has $package || extra="$extra $package"
   done
   [ -x /usr/bin/time ] || extra="$extra time"

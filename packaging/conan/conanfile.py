@@ -9,6 +9,8 @@ from conan.tools.cmake import CMake, CMakeToolchain
 from conan.tools.files import copy, load
 
 OLDEST = {"gcc": 12, "clang": 18}
+# as the components of find_package(tenon)
+COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis")
 
 
 class Tenon(ConanFile):
@@ -18,10 +20,8 @@ class Tenon(ConanFile):
     topics = ("deep-learning", "neural-network", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    # as the components of find_package(tenon)
-    options = {name: [True, False] for name in ("zlib", "xtensor", "protozero", "openssl", "png", "json")}
-    default_options = {"zlib": True, "xtensor": False, "protozero": False, "openssl": False, "png": False,
-                       "json": False}
+    options = {name: [True, False] for name in COMPONENTS}
+    default_options = {name: name == "zlib" for name in COMPONENTS}
     no_copy_source = True
 
     def _checkout(self):
@@ -48,6 +48,14 @@ class Tenon(ConanFile):
             self.requires("libpng/[>=1.6 <2]", transitive_headers=True)
         if self.options.json:
             self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
+        if self.options.jpeg:
+            self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True)
+        if self.options.sqlite:
+            self.requires("sqlite3/[>=3.40 <4]", transitive_headers=True)
+        if self.options.lmdb:
+            self.requires("lmdb/[>=0.9 <1]", transitive_headers=True)
+        if self.options.redis:
+            self.requires("hiredis/[>=0.14 <2]", transitive_headers=True)
 
     def package_id(self):
         self.info.clear()  # the same files for everybody
