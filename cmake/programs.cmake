@@ -83,8 +83,8 @@ function(tenon_program target path)
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
   tenon_directive(headers "${ARGV2}" headers)
   tenon_directive(components "${ARGV2}" link)
-  # libpng is in the names of functions (core/abi.hpp): it would need a part of its own
-  if(NOT headers AND NOT flags AND NOT png IN_LIST components AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
+  # libraries of images are in the names of functions (core/abi.hpp): they would need a part of their own
+  if(NOT headers AND NOT flags AND NOT components MATCHES "png|jpeg" AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
       (TENON_COMPILED_PROGRAMS STREQUAL tests AND target MATCHES "^test\\.")))
     tenon_compiled(${target})
   endif()
