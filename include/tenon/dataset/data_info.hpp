@@ -51,7 +51,8 @@ class DataInfo {
     if constexpr (requires { data.batch_size; }) stage.add("batch_size", data.batch_size);
     if constexpr (requires { data.drop_remainder; }) stage.add("drop_remainder", data.drop_remainder, true);
     if constexpr (requires { data.window; }) stage.add("buffer_size", data.window);
-    if constexpr (requires { data.count; }) stage.add("count", data.count);
+    if constexpr (requires { data.passes; }) stage.add("count", data.passes);
+    if constexpr (requires { data.most; }) stage.add("count", data.most);
     if constexpr (requires { data.depth; }) stage.add("prefetch_size", data.depth);
     constexpr bool is_stage = requires { requires Dataset<std::remove_cvref_t<decltype(data.data)>>; };
     if constexpr (!is_stage) stage.add("num_samples", data.size());
