@@ -22,8 +22,9 @@ struct MachineMemory {
   bool of_group;  // it is the control group that has no more, as in a container
 };
 /// Read from the system: some 50 us. What it does not say is no limit: then bytes is infinite. What files occupy in
-/// memory, and swap space, count as free.
-[[gnu::cold]] MachineMemory machine_memory();
+/// memory, and swap space, count as free. `reserved`: bytes of all blocks of this process. The system gives a page when
+/// it is first touched, and calls it free before: what is not touched yet counts as taken here.
+[[gnu::cold]] MachineMemory machine_memory(double reserved = 0);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::atomic<const char*>& system_root() {
@@ -111,8 +112,14 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
   text[0] = 0;
 }
 
-[[gnu::noinline]] TENON_INLINE MachineMemory machine_memory() {
+[[gnu::noinline]] TENON_INLINE MachineMemory machine_memory([[maybe_unused]] double reserved) {
   SystemText text;
+  double untouched = 0;     // beyond all that the process has, in memory or swap space
+#if !defined(TENON_TARGET)  // what a second target alone has is never touched here
+  read_system(text, "proc/self/status", "", "");
+  const double swapped = number_behind("VmSwap:", text);
+  untouched = std::max(0.0, reserved - 1024 * (number_behind("RssAnon:", text) + (swapped < 0x1p60 ? swapped : 0)));
+#endif
   read_system(text, "proc/meminfo", "", "");
   double swap = number_behind("SwapFree:", text) * 1024;
   if (!(swap < 0x1p60)) swap = 0;
@@ -130,6 +137,7 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
       if (!end) break;
     }
   }
+  least.bytes = std::max(0.0, least.bytes - untouched);
   return least;
 }
 #endif  // TENON_DEFINES

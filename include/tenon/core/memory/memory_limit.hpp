@@ -56,7 +56,7 @@ TENON_INLINE std::atomic<long>& memory_known_to_be_there() {
 }
 /// Asks the machine whether there are so many bytes, after which `total` would be in use.
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool machine_has(long bytes, long total) {
-  const double left = machine_memory().bytes - double(bytes);
+  const double left = machine_memory(double(total - bytes)).bytes - double(bytes);
   // An eighth of what is left then: the fewer there are, the more often it is asked.
   if (left >= 0) memory_known_to_be_there() = total + long(std::min(left / 8, 0x1p60));
   return left >= 0;
@@ -74,11 +74,12 @@ TENON_INLINE bool has_memory(long bytes, long total) {
   throw std::bad_alloc();
 }
 [[gnu::noinline]] TENON_INLINE double free_memory() {
-  return std::max(0.0, std::min(double(memory_limit()) - double(memory_in_use()), machine_memory().bytes));
+  const double used = double(memory_in_use());
+  return std::max(0.0, std::min(double(memory_limit()) - used, machine_memory(used).bytes));
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what, std::string_view details) {
   const double limit = double(memory_limit()), used = double(memory_in_use());
-  const MachineMemory machine = machine_memory();
+  const MachineMemory machine = machine_memory(used);
   const bool limited = limit - used <= machine.bytes && limit < double(no_memory_limit);
   const double left = std::max(0.0, limited ? limit - used : machine.bytes);
   std::string message = text("Out of memory: ", memory_text(bytes), " were asked for ", what);

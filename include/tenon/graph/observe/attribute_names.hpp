@@ -74,10 +74,17 @@ constexpr auto config_member(T& t) {
     return pointer_to<I>(a, b, c, d, e, f, g, h, i, j, k, l);
   }
 }
+/// Whether members of this type are whole words of one kind.
+template <class M, class One = std::remove_all_extents_t<M>>
+constexpr bool is_words() {
+  if constexpr (std::is_class_v<One>) return sizeof(M) % sizeof(int) == 0;
+  else return sizeof(One) == sizeof(int);
+}
 template <class Config, int I, int count>
 constexpr AttributeName attribute_name() {
   constexpr const auto* p = config_member<I, count>(prototype<Config>);
   using M = std::remove_cvref_t<decltype(*p)>;
+  static_assert(is_words<M>(), "an operator's Config is at most 12 members of type int, float, or int enum");
   return {last_word(pretty_pointer<p>()), 0, int(sizeof(M) / sizeof(int)),
           std::is_same_v<std::remove_all_extents_t<M>, float>};
 }
@@ -92,6 +99,17 @@ constexpr int config_members() {
   else if constexpr (words == 9 && requires { Config{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
   else return initializers<Config>();
 }
+/// Whether the members are at most 12 words together, and none is smaller than a word.
+template <class Config, int words = int(sizeof(Config) / sizeof(int))>
+constexpr bool fits_attributes() {
+  if constexpr (sizeof(Config) % sizeof(int) != 0 || words > 12) return false;
+  else if constexpr (words == 1) return !requires { Config{{}, {}}; };
+  else if constexpr (words == 2) return !requires { Config{{}, {}, {}}; };
+  else if constexpr (words == 3) return !requires { Config{{}, {}, {}, {}}; };
+  else if constexpr (words == 7) return !requires { Config{{}, {}, {}, {}, {}, {}, {}, {}}; };
+  else if constexpr (words == 9) return !requires { Config{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; };
+  else return initializers<Config>() <= words;
+}
 template <class Config, int... I>
 constexpr auto list_attributes(std::integer_sequence<int, I...>) {
   std::array<AttributeName, sizeof...(I)> made{attribute_name<Config, I, int(sizeof...(I))>()...};
@@ -104,7 +122,10 @@ constexpr auto list_attributes(std::integer_sequence<int, I...>) {
 template <class Config>
 constexpr auto make_attribute_names() {
   if constexpr (!detail::has_plain_members<Config>()) return std::array<AttributeName, 0>{};
-  else return detail::list_attributes<Config>(std::make_integer_sequence<int, detail::config_members<Config>()>());
+  else if constexpr (constexpr bool fits = detail::fits_attributes<Config>(); !fits) {
+    static_assert(fits, "an operator's Config is at most 12 members of type int, float, or int enum");
+    return std::array<AttributeName, 0>{};
+  } else return detail::list_attributes<Config>(std::make_integer_sequence<int, detail::config_members<Config>()>());
 }
 template <class Config>
 inline constexpr auto attribute_names = make_attribute_names<Config>();
