@@ -128,7 +128,7 @@ inline std::string origin_text() {
   std::snprintf(ids, sizeof ids, "(%d,%lx,", int(::getpid()), static_cast<unsigned long>(::pthread_self()));
   seconds[std::strftime(seconds, sizeof seconds - 1, "):%Y-%m-%d-%H:%M:%S", &local)] = 0;
   std::snprintf(fraction, sizeof fraction, ".%03d.%03d", int(now.tv_nsec / 1000000), int(now.tv_nsec / 1000 % 1000));
-  return joined({ids, program_name(), seconds, fraction});
+  return one_text({ids, program_name(), seconds, fraction});
 }
 /// "run" of "static void ns::Job::run(int)".
 inline std::string_view bare_name(std::string_view function) {
@@ -173,17 +173,17 @@ struct Turn {
   const std::string_view asked = glog_v ? glog_v : "";
   if (!asked.empty() && !is_level(asked))
     levels.warnings +=
-        joined({"Incorrect log level, please check the configuration of GLOG_v or GLOG_stderrthreshold, desired "
-                "log level: 4-CRITICAL, 3-ERROR, 2-WARNING, 1-INFO, 0-DEBUG. But got ",
-                visible(asked), ". It is 2.\n"});
+        one_text({"Incorrect log level, please check the configuration of GLOG_v or GLOG_stderrthreshold, desired "
+                  "log level: 4-CRITICAL, 3-ERROR, 2-WARNING, 1-INFO, 0-DEBUG. But got ",
+                  visible(asked), ". It is 2.\n"});
   for (int& level : levels.of) level = threshold_of(is_level(asked) ? asked : "2");
   return levels;
 }
 [[gnu::cold, gnu::noinline]] inline void warn_of_missing(std::string& warnings, const char* asks, const char* then) {
-  warnings += joined({asks,
-                      ", which this program has not built in: include <tenon/debug/log_files.hpp> in one of its "
-                      "sources. ",
-                      then, "\n"});
+  warnings += one_text({asks,
+                        ", which this program has not built in: include <tenon/debug/log_files.hpp> in one of its "
+                        "sources. ",
+                        then, "\n"});
 }
 /// What the environment says of levels, and of files.
 [[gnu::cold]] inline Levels levels_of_environment() {
@@ -198,7 +198,7 @@ struct Turn {
   if (!asked || !*asked) asked = "1";
   const bool known = (*asked == '0' || *asked == '1') && !asked[1];
   if (!known)
-    levels.warnings += joined(
+    levels.warnings += one_text(
         {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
   else if (*asked == '0' && !__atomic_load_n(&line_sink, __ATOMIC_ACQUIRE))
     warn_of_missing(levels.warnings, "GLOG_logtostderr=0 asks for log files", "Lines go to the error stream.");
@@ -230,8 +230,8 @@ TENON_INLINE bool module_writes(Level level, std::source_location at) {
 TENON_INLINE std::string line_text(Level level, std::source_location at, const std::string& message) {
   static constexpr char names[][9]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
   const char* const file = at.file_name();
-  return joined({"[", names[int(level)], "] ", modules[module_of_file(file)], origin_text(), " [", short_path(file),
-                 ":", std::to_string(at.line()), "] ", bare_name(at.function_name()), "] ", message, "\n"});
+  return one_text({"[", names[int(level)], "] ", modules[module_of_file(file)], origin_text(), " [", short_path(file),
+                   ":", std::to_string(at.line()), "] ", bare_name(at.function_name()), "] ", message, "\n"});
 }
 TENON_INLINE void write_to_screen(const std::string& line) {
   const char* rest = line.data();

@@ -71,7 +71,7 @@ TENON_INLINE int module_of_file(std::string_view file) {
 }
 
 /// One text of the parts. text() would make a template of each call, which whoever includes Tenon pays for.
-[[gnu::cold, gnu::noinline]] inline std::string joined(std::initializer_list<std::string_view> parts) {
+[[gnu::cold, gnu::noinline]] inline std::string one_text(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (const std::string_view part : parts) all.append(part.data(), part.size());
   return all;

@@ -57,21 +57,21 @@ TENON_INLINE void read_module_levels(const char* submodules, Levels& levels) {
   for (;; token = next_level_token(rest)) {
     if (token.kind != expected && !(expected == '}' && token.kind == ',')) {
       levels.warnings +=
-          joined({"Parse submodule log configuration text error, expect `", kind_name(expected), "`, but got `",
-                  kind_name(token.kind), "`. The whole configuration will be ignored.\n"});
+          one_text({"Parse submodule log configuration text error, expect `", kind_name(expected), "`, but got `",
+                    kind_name(token.kind), "`. The whole configuration will be ignored.\n"});
       return;
     }
     if (token.kind == '}') break;
     if (token.kind == 'a') name = token.text;
     if (token.kind != '0') expected = token.kind == 'a' ? ':' : token.kind == ':' ? '0' : 'a';
     else if (expected = '}'; module_index(name) < module_count) asked[module_index(name)] = token.text;
-    else warnings += joined({"Undefined module name ", name, ", ignore it\n"});
+    else warnings += one_text({"Undefined module name ", name, ", ignore it\n"});
   }
   levels.warnings += warnings;
   for (int i = 0; i < module_count; ++i) {
     if (is_level(asked[i])) levels.of[i] = threshold_of(asked[i]);
     else if (!asked[i].empty())
-      levels.warnings += joined({"Illegal log level value ", asked[i], " for ", modules[i], ", ignore it.\n"});
+      levels.warnings += one_text({"Illegal log level value ", asked[i], " for ", modules[i], ", ignore it.\n"});
   }
 }
 #endif

@@ -84,7 +84,7 @@ KeptKeys& kept_ps_keys();
 }
 
 /// Refuses what is no list in brackets, of ascending numbers. Here: other tables have no such key.
-[[gnu::cold]] inline void check_indices(const ContextKey& key, std::string_view value) {
+[[gnu::cold]] inline void check_index_list(const ContextKey& key, std::string_view value) {
   if (!value.starts_with('[') || !value.ends_with(']')) refuse_type(key, "list ([2, 5])", value);
   std::string list(value.substr(1, value.size() - 2));
   for (char& c : list)
@@ -112,7 +112,7 @@ KeptKeys& kept_ps_keys();
   const int row = kept.table.find(what, name);
   const ContextKey key = kept.table[row];
   check_parallel_mode(key, value);
-  if (key.kind == KeyKind::indices) check_indices(key, value);
+  if (key.kind == KeyKind::indices) check_index_list(key, value);
   const std::string checked = checked_value(key, value);
   is_ignored(key, "CPU", value);  // for its warning
   kept.value[row] = checked;
