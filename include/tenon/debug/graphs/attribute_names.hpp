@@ -21,7 +21,7 @@ std::vector<AttributeName> attribute_names(const OperatorInfo& op);
 #if TENON_DEFINES
 /// The member that stands in "..., p3 = &object.name, p4 = ..." (clang, nvcc) or "...; const void* p3 = (&
 /// object.Config::name); const void* p4 = ..." (g++).
-inline std::string_view member_name(std::string_view text, int i) {
+inline std::string_view setting_name(std::string_view text, int i) {
   const auto place = [&](int member) { return text.find("p" + std::to_string(member) + " = "); };
   std::string_view part = text.substr(0, place(i + 1));
   part = part.substr(place(i));
@@ -39,7 +39,7 @@ inline std::string_view member_name(std::string_view text, int i) {
     const auto& member = all->member[i];
     const void* const next = i + 1 < count ? all->member[i + 1].at : all->end;
     made.push_back(
-        {member_name(all->text, i), words(all->member[0].at, member.at), words(member.at, next), member.real});
+        {setting_name(all->text, i), words(all->member[0].at, member.at), words(member.at, next), member.real});
   }
 #endif
   return made;

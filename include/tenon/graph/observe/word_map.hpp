@@ -1,5 +1,5 @@
-// WordMap: a hash table from a few numbers to one. Those of the standard library would be compiled anew for each kind of
-// key, by every program that can be observed.
+// WordMap: a hash table from a few numbers to one. Those of the standard library would be compiled anew for each kind
+// of key, by every program that can be observed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
