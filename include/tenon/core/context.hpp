@@ -208,10 +208,10 @@ struct ContextPlace {
 
 /// Variables of the environment, and the keys that they are for.
 inline constexpr char context_variables[][2][24]{{"DEVICE_ID", "device_id"},
-                                                    {"PROFILING_MODE", "enable_profiling"},
-                                                    {"PROFILING_OPTIONS", "profiling_options"},
-                                                    {"MS_DEV_SAVE_GRAPHS", "save_graphs"},
-                                                    {"MS_DEV_SAVE_GRAPHS_PATH", "save_graphs_path"}};
+                                                 {"PROFILING_MODE", "enable_profiling"},
+                                                 {"PROFILING_OPTIONS", "profiling_options"},
+                                                 {"MS_DEV_SAVE_GRAPHS", "save_graphs"},
+                                                 {"MS_DEV_SAVE_GRAPHS_PATH", "save_graphs_path"}};
 
 /// What the environment says; what it says wrong is told and left.
 [[gnu::cold]] inline Context context_of_environment() {
