@@ -74,7 +74,7 @@ inline std::string_view mnist_prefix(Usage usage) { return usage == Usage::train
 [[gnu::cold]] inline std::string find_mnist(const std::string& directory, Usage usage, std::string_view suffix) {
   std::string plain = io::join_path(directory, text(mnist_prefix(usage), suffix));
   if (io::file_exists(plain)) return plain;
-  if (io::file_exists(plain + ".gz")) return plain + ".gz";
+  if (std::string packed = text(plain, ".gz"); io::file_exists(packed)) return packed;
   throw_error<RuntimeError>("Cannot open MNIST: the directory '", directory, "' has no '", mnist_prefix(usage), suffix,
                             "', plain or .gz. It must hold ", mnist_file_names(usage), ".");
 }

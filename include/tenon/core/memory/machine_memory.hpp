@@ -58,7 +58,7 @@ using SystemText = char[1 << 13];
 
 /// The files of one version of control groups.
 struct GroupFiles {
-  const char *limit, *usage, *swap_limit, *swap_usage, *cached[3];
+  char limit[24], usage[24], swap_limit[30], swap_usage[30], cached[3][21];
   bool swap_with_memory;  // the limit of swap space is one of both together
 };
 inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
@@ -90,7 +90,7 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
   if (swap_used < no_limit)
     swap = std::min(swap, std::max(0.0, swap_room - swap_used - (files.swap_with_memory ? room : 0)));
   read_system(text, mount, group, "/memory.stat");
-  for (const char* const name : files.cached)
+  for (const auto& name : files.cached)
     if (const double cached = number_behind(name, text); cached < no_limit) room += cached;
   return std::min(room, limit) + swap;
 }
