@@ -30,10 +30,10 @@ void turn_upright(ImageView<const T> stored, int orientation, ImageView<T> out) 
   for (int y = 0; y < out.height; ++y)
     for (int x = 0; x < out.width; ++x) {
       const int row = exchanged ? x : y, column = exchanged ? y : x;
-      std::memcpy(out.at(y, x),
-                  stored.at(from_bottom ? stored.height - 1 - row : row,
-                            from_right ? stored.width - 1 - column : column),
-                  pixel);
+      std::memcpy(
+          out.at(y, x),
+          stored.at(from_bottom ? stored.height - 1 - row : row, from_right ? stored.width - 1 - column : column),
+          pixel);
     }
 }
 

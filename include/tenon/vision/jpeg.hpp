@@ -186,8 +186,7 @@ class JpegDecoder {
  public:
   /// Reads the header. Throws RuntimeError if the bytes are no JPEG image, or too few for its size; ValueError if it has
   /// more pixels than allowed.
-  explicit JpegDecoder(std::string_view bytes, const DecodeOptions& options = {})
-      : bytes_(bytes), options_(options) {
+  explicit JpegDecoder(std::string_view bytes, const DecodeOptions& options = {}) : bytes_(bytes), options_(options) {
     detail::check_decode_options(options);
     state_.set_callbacks();
     state_.source.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
@@ -266,8 +265,8 @@ class JpegDecoder {
   }
   [[noreturn, gnu::cold]] void throw_refused() const {
     if (state_.cut_off) refuse_cut_off();
-    throw_error<RuntimeError>("Cannot decode a JPEG image of ", bytes_.size(), " bytes: ",
-                              static_cast<const char*>(state_.message),
+    throw_error<RuntimeError>("Cannot decode a JPEG image of ", bytes_.size(),
+                              " bytes: ", static_cast<const char*>(state_.message),
                               ". It is damaged or of a kind that libjpeg-turbo does not know.");
   }
   /// In the constructor nobody else would free what libjpeg has.

@@ -137,7 +137,7 @@ class PngDecoder {
   void close() { png_destroy_read_struct(&state_.file, &state_.info, nullptr); }
   [[noreturn, gnu::cold]] void refuse() const {
     throw_error<RuntimeError>("Cannot decode a PNG image of ", state_.bytes.size(), " bytes: ",
-                              state_.cut_off     ? "it is truncated"
+                              state_.cut_off      ? "it is truncated"
                               : state_.message[0] ? static_cast<const char*>(state_.message)
                                                   : "memory is exhausted",
                               ". Download or copy it again.");
@@ -149,9 +149,10 @@ class PngDecoder {
 class PngDecoder {
  public:
   explicit PngDecoder(std::string_view bytes, const DecodeOptions& = {}) {
-    throw_error<RuntimeError>("Cannot decode a PNG image of ", bytes.size(),
-                              " bytes: this program was built without libpng. Install the package libpng-dev and define "
-                              "TENON_WITH_PNG (CMake: find_package(tenon COMPONENTS png), link tenon::png).");
+    throw_error<RuntimeError>(
+        "Cannot decode a PNG image of ", bytes.size(),
+        " bytes: this program was built without libpng. Install the package libpng-dev and define "
+        "TENON_WITH_PNG (CMake: find_package(tenon COMPONENTS png), link tenon::png).");
   }
   const ImageInfo& info() const { return info_; }
   void decode(ImageView<std::uint8_t>) {}
