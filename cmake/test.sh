@@ -16,8 +16,8 @@ sh cmake/test.sh --list            the names of the tests
      --march x86-64-v2             for another instruction set than this machine's
 
 On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, protozero, OpenSSL, libpng,
-libjpeg, SQLite, LMDB, Redis, time, gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH. CMAKE_BUILD_PARALLEL_LEVEL and
-CTEST_PARALLEL_LEVEL limit the cores that are used.
+libjpeg, SQLite, LMDB, Redis, time, gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH.
+CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used.
 END
 }
 

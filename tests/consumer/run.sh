@@ -42,7 +42,7 @@ refused() {
 }
 no_zlib=-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
 no_xtensor=-DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON
-refused 'tenon has no component `teleport`. Its components: zlib, xtensor, protozero, openssl, png, json, jpeg, sqlite, lmdb, redis.' \
+refused 'tenon has no component `teleport`. Its components: zlib, xtensor, protozero, openssl, png, json, jpeg,' \
   -DCOMPONENTS=teleport
 refused "tenon's component \`zlib\` needs zlib, which is not found here: install it" -DCOMPONENTS=zlib $no_zlib
 refused "tenon's component \`xtensor\` needs xtensor, which is not found here: install it" -DCOMPONENTS=xtensor \

@@ -109,8 +109,8 @@ TEST_CASE("what reading throws is thrown by next, after the rows before it, unti
   for (int round = 0; round < 3; ++round) {
     rows.start(0);
     for (int i = 0; i < 23; ++i) REQUIRE(rows.next()->values<1>()[0] == i);
-    CHECK(message<ValueError>([&] { rows.next(); }) == "row 23");
-    CHECK(message<ValueError>([&] { rows.next(); }) == "row 23");
+    CHECK(message<ValueError>([&] { rows.next(); }) == "row 23 (data set: row 23 of epoch 0, sample 23, in map<1>)");
+    CHECK(message<ValueError>([&] { rows.next(); }) == "row 23 (data set: row 23 of epoch 0, sample 23, in map<1>)");
   }
   *broken = false;
   rows.start(0);
@@ -133,4 +133,33 @@ TEST_CASE("illegal depths") {
   CHECK(message<ValueError>([] { prefetch(0); }) == "prefetch(0): the depth must be in 1 .. 1024; 2 is usual.");
   CHECK(has(message<ValueError>([] { prefetch(-1); }), "prefetch(-1)"));
   CHECK(has(message<ValueError>([] { prefetch(1025); }), "prefetch(1025)"));
+}
+
+TEST_CASE("several workers: the same rows in the same order, and the first error counts") {
+  dataset::set_num_parallel_workers(4);
+  const auto slow = map<1>([](int i) {
+    if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+    return i;
+  });
+  const auto data = Numbers(301) | dataset::shuffle(301, 1) | slow | batch(4);
+  for (int workers : {1, 2, 8})
+    for (long depth : {1, 3, 20}) {
+      auto rows = (data | prefetch(depth, {.num_parallel_workers = workers})).open();
+      rows.start(2);
+      CHECK(rest_of(rows) == labels_of(data, 2));
+      rows.start(0, 50);  // in the middle
+      auto without = data.open();
+      without.start(0, 50);
+      CHECK(rest_of(rows) == rest_of(without));
+    }
+  CHECK((Numbers(1) | prefetch()).workers == 4);
+  dataset::set_num_parallel_workers(1);
+  const auto broken = Numbers(40) | map<1>([](int i) { return i >= 20 ? throw ValueError(text("row ", i)) : i; });
+  for (int round = 0; round < 20; ++round) {
+    auto rows = (broken | prefetch(8, {.num_parallel_workers = 4})).open();
+    for (int i = 0; i < 20; ++i) REQUIRE(rows.next()->values<1>()[0] == i);
+    CHECK(has(message<ValueError>([&] { rows.next(); }), "row 20 ("));
+  }
+  CHECK(has(message<ValueError>([] { prefetch(2, {.num_parallel_workers = 0}); }), "legal are 1 .. 256"));
+  CHECK(has(message<ValueError>([] { dataset::set_num_parallel_workers(257); }), "legal are 1 .. 256"));
 }

@@ -18,33 +18,42 @@ namespace detail {
 
 /// Extent is dyn where the last batch may be short, else the length of every batch.
 template <class D, int Extent>
-struct Batched : Stage<Batched<D, Extent>> {
+struct Batched : Behind<Batched<D, Extent>, D> {
   using columns = WithBatch<typename D::columns, Extent>;
   static constexpr bool batched = true;
-  D data;
   long batch_size;
   bool drop_remainder;
 
-  Batched(const D& samples, long together, bool drop) : data(samples), batch_size(together), drop_remainder(drop) {
-    if (size() == 0) detail::refuse_batch(batch_size, data.size());
+  Batched(const D& samples, long together, bool drop)
+      : Behind<Batched<D, Extent>, D>(samples), batch_size(together), drop_remainder(drop) {
+    if (D::counted && size() == 0) detail::refuse_batch(batch_size, samples.size());
   }
 
-  long size() const {
-    const long full = data.size() / batch_size;
-    return !drop_remainder && full * batch_size < data.size() ? full + 1 : full;
+  long size() const { return batches(this->data.size()); }
+  long count(std::uint64_t epoch) const requires(!D::counted)
+  {
+    return batches(this->data.count(epoch));
   }
-  long max_rows() const { return std::min(batch_size, data.size()); }
-  std::size_t scratch_bytes() const { return data.scratch_bytes(); }
-  long read(Place place, void* const* out, std::byte* scratch) const {
+  long max_rows() const { return D::counted ? std::min(batch_size, this->data.size()) : batch_size; }
+  long read(Place place, void* const* out, Scratch& scratch) const {
     using samples = typename D::columns;
-    const long first = place.position * batch_size, n = std::min(batch_size, data.size() - first);
+    const long first = place.position * batch_size,
+               most = D::counted ? std::min(batch_size, this->data.size() - first) : batch_size;
     void* sample[samples::count];
-    for (long i = 0; i < n; ++i) {
+    long n = 0;
+    for (; n < most; ++n) {
       for (int c = 0; c < samples::count; ++c)
-        sample[c] = static_cast<std::byte*>(out[c]) + i * samples::types[c].bytes(1);
-      data.read({place.epoch, first + i}, sample, scratch);
+        sample[c] = static_cast<std::byte*>(out[c]) + n * samples::types[c].bytes(1);
+      const Scratch::Frame frame(scratch);
+      if (this->data.read({place.epoch, first + n}, sample, scratch) == 0) break;
     }
-    return n;
+    return n < batch_size && drop_remainder ? 0 : n;
+  }
+
+ private:
+  long batches(long samples) const {
+    const long full = samples / batch_size;
+    return !drop_remainder && full * batch_size < samples ? full + 1 : full;
   }
 };
 
@@ -55,9 +64,11 @@ struct BatchMaker {
   bool drop_remainder;
   template <class D>
   auto applied_to(const D& data) const {
-    constexpr bool single = !D::batched;
+    constexpr bool single = !D::batched, equal_samples = !D::columns::any_ragged;
     static_assert(single, "this data set is batched already: a second batch has no meaning; remove one of the two");
-    if constexpr (single) return Batched<D, Extent>(data, batch_size, drop_remainder);
+    static_assert(equal_samples, "batch needs samples of one shape, and a column is Ragged: bring it to one before, as "
+                                 "vision::Resize<224, 224> does, or pad it, batch(n, pad<0>(...))");
+    if constexpr (single && equal_samples) return Batched<D, Extent>(data, batch_size, drop_remainder);
   }
 };
 

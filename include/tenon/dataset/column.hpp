@@ -1,4 +1,4 @@
-// The type of a data set's rows: columns with element type and shape, and the view of one row.
+// The type of a data set's rows: columns with element type, shape, and name, and the view of one row.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,17 +9,35 @@
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/core/text/fixed_string.hpp>
+#include <tenon/dataset/ragged.hpp>
+#include <tenon/dataset/sample.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// One column: `Column<float, Shape<1, 28, 28>>` before batching, `Column<float, Shape<dyn, 1, 28, 28>>` after.
-template <class T, class S>
+/// One column: `Column<float, Shape<1, 28, 28>, "image">` before batching, `Column<float, Shape<dyn, 1, 28, 28>,
+/// "image">` after; `Column<std::uint8_t, Ragged<any, any, 3>>` if its samples differ. The name may be left out.
+template <class T, class S, FixedString Name = "">
 struct Column {
   static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
   using type = T;
   using shape = S;
+  static constexpr auto name = Name;
+  static constexpr bool ragged = false;
   static constexpr TensorType tensor_type = type_of<T, S>;
 };
+template <class T, int... Extents, FixedString Name>
+struct Column<T, Ragged<Extents...>, Name> {
+  static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
+  using type = T;
+  using shape = Ragged<Extents...>;
+  static constexpr auto name = Name;
+  static constexpr bool ragged = true;
+  static constexpr TensorType tensor_type = type_of<T, Shape<>>;  // of no use but for its dtype
+};
+/// A column as C, with the name of another.
+template <class C, class Named>
+using NamedAs = Column<typename C::type, typename C::shape, Named::name>;
 
 /// The columns of a data set, in order.
 template <class... C>
@@ -27,7 +45,38 @@ struct Columns {
   static_assert(sizeof...(C) > 0, "a data set has at least one column");
   static constexpr int count = sizeof...(C);
   static constexpr TensorType types[]{C::tensor_type...};
+  /// Which columns have samples of unequal size: their memory is a RaggedValue.
+  static constexpr bool ragged[]{C::ragged...};
+  static constexpr bool any_ragged = (C::ragged || ...);
 };
+
+/// How operations name a column: by its place or by its name, `map<0>(f)` or `map<"image">(f)`.
+template <int N>
+struct ColumnKey {
+  char text[N]{};
+  int place = -1;
+  constexpr ColumnKey(const char (&name)[N]) {
+    for (int i = 0; i < N; ++i) text[i] = name[i];
+  }
+  constexpr ColumnKey(int column) : place(column) {}
+};
+template <int N>
+ColumnKey(const char (&)[N]) -> ColumnKey<N>;
+ColumnKey(int) -> ColumnKey<1>;
+
+namespace detail {
+template <ColumnKey Key, class... C>
+constexpr int place_of(Columns<C...>) {
+  if (Key.place >= 0) return Key.place < int(sizeof...(C)) ? Key.place : -1;
+  int place = 0, found = -1;
+  ((C::name.view() == std::string_view(Key.text) && Key.text[0] && found < 0 ? void(found = place) : void(), ++place),
+   ...);
+  return found;
+}
+}  // namespace detail
+/// The place of a column in a list, -1 if there is none.
+template <class List, ColumnKey Key>
+inline constexpr int column_place = detail::place_of<Key>(List{});
 
 namespace detail {
 template <class List, int I>
@@ -44,10 +93,10 @@ struct Replace<I, New, Columns<C...>, std::index_sequence<Is...>> {
 
 template <int N, class C>
 struct Batch;
-template <int N, class T, int... Extents>
-struct Batch<N, Column<T, Shape<Extents...>>> {
+template <int N, class T, int... Extents, FixedString Name>
+struct Batch<N, Column<T, Shape<Extents...>, Name>> {
   static_assert(sizeof...(Extents) < max_rank, "batch adds an axis, and a tensor has at most 6");
-  using type = Column<T, Shape<N, Extents...>>;
+  using type = Column<T, Shape<N, Extents...>, Name>;
 };
 template <int N, class List>
 struct BatchAll;
@@ -81,20 +130,41 @@ struct Row {
   AnyTensor operator[](int i) const {
     if (i < 0 || i >= count)
       throw_error<ValueError>("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, ".");
+    if (List::ragged[i]) {
+      const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
+      return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
+    }
     return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
   }
   /// The elements of column I: n samples, one after the other.
   template <int I>
   auto values() const {
     static_assert(I >= 0 && I < count, "values<I>: the data set has no column I; columns count from 0");
-    using T = typename ColumnAt<List, I>::type;
-    return std::span<const T>(static_cast<const T*>(column[I]), static_cast<std::size_t>(List::types[I].count(n)));
+    using C = ColumnAt<List, I>;
+    using T = typename C::type;
+    if constexpr (C::ragged) return SampleView<C>(column[I]).values();
+    else return std::span<const T>(static_cast<const T*>(column[I]), static_cast<std::size_t>(List::types[I].count(n)));
+  }
+  /// The same by a column's name: `row.values<"label">()`.
+  template <ColumnKey Key>
+  requires(Key.place < 0)
+  auto values() const {
+    constexpr int place = column_place<List, Key>;
+    static_assert(place >= 0, "values<\"name\">: the data set has no column of this name");
+    return values<place>();
   }
   /// Column I as a tensor, also behind the row's end: `for (const auto& [images, labels] : data)`. It shares the memory
-  /// if that is counted, else it is a copy.
+  /// if that is counted, else it is a copy. A ragged column is a SampleView, valid until the next row is asked for.
   template <int I>
   auto get() const {
     using C = ColumnAt<List, I>;
+    if constexpr (C::ragged) return SampleView<C>(column[I]);
+    else return tensor<C, I>();
+  }
+
+ private:
+  template <class C, int I>
+  auto tensor() const {
     using Result = Tensor<typename C::type, typename C::shape>;
     if (owner[I]) return Result(*owner[I], n);
     Result copy = Result::empty(n);

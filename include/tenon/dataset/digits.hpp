@@ -41,12 +41,11 @@ struct Digits {
 
   // What Source would bring; a base class would make `Digits{.usage = ...}` warn about a missing initializer.
   using columns = Mnist::columns;
-  static constexpr bool batched = false;
+  static constexpr bool batched = false, counted = true;
   long max_rows() const { return 1; }
-  std::size_t scratch_bytes() const { return 0; }
   Rows<Digits> open() const { return Rows<Digits>(*this); }
 
-  long read(Place place, void* const* out, std::byte*) const;
+  long read(Place place, void* const* out, Scratch&) const;
 };
 
 #if TENON_DEFINES
@@ -116,7 +115,9 @@ TENON_INLINE_CONSTRUCTOR SampleCount::SampleCount(long count) : value(count) {
 
 }  // namespace detail
 
-TENON_INLINE long Digits::read(Place place, void* const* out, std::byte*) const {
+TENON_INLINE long Digits::read(Place place, void* const* out, Scratch& scratch) const {
+  scratch.sample = static_cast<std::uint64_t>(place.position);
+  scratch.epoch = place.epoch;
   const std::uint64_t set = hash_number(usage == Usage::train ? 0 : 1, hash_number(seed, hash_bytes("Digits", 6)));
   std::uint8_t bytes[Mnist::pixels];
   *static_cast<std::int32_t*>(out[1]) =

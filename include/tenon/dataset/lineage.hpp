@@ -31,7 +31,8 @@ io::DatasetGraph lineage_of(const D& data) {
   if constexpr (requires { data.batch_size; }) add("batch_size", std::int64_t{data.batch_size});
   if constexpr (requires { data.drop_remainder; }) add("drop_remainder", bool{data.drop_remainder});
   if constexpr (requires { data.window; }) add("buffer_size", std::int64_t{data.window});
-  if constexpr (requires { data.count; }) add("count", std::int64_t{data.count});
+  if constexpr (requires { data.passes; }) add("count", std::int64_t{data.passes});
+  if constexpr (requires { data.most; }) add("count", std::int64_t{data.most});
   if constexpr (requires { data.depth; }) add("prefetch_size", std::int64_t{data.depth});
   if constexpr (requires { lineage_of(data.data); }) graph.children.push_back(lineage_of(data.data));
   else add("num_samples", std::int64_t{data.size()});

@@ -1,74 +1,82 @@
-// map<I>(function): computes a column anew, element by element or sample by sample.
+// map<I>(function): computes columns anew, element by element or sample by sample.
 #pragma once
 #include <span>
 #include <type_traits>
 #include <utility>
 
+#include <tenon/core/philox.hpp>
+#include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/map/transform.hpp>
+#include <tenon/dataset/seed.hpp>
 #include <tenon/dataset/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 
-/// Column I becomes New by function, called as `function(element) -> element` if Elementwise, else as `function(in,
-/// out)`.
-template <class D, int I, class New, class F, bool Elementwise>
-struct Mapped : Stage<Mapped<D, I, New, F, Elementwise>> {
+/// Column I becomes New by function, called as `function(element) -> element`. An element of the same type replaces the
+/// old one where it lies; all else is read beside and written over.
+template <class D, int I, class New, class F>
+struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
   using columns = WithColumn<typename D::columns, I, New>;
-  static constexpr bool batched = D::batched;
-  using From = typename ColumnAt<typename D::columns, I>::type;
+  using From = ColumnAt<typename D::columns, I>;
+  using T = typename From::type;
   using To = typename New::type;
-  static constexpr TensorType from_type = D::columns::types[I];
-  /// An element of the same type replaces the old one where it lies; all else is read beside and written over.
-  static constexpr bool in_place = Elementwise && std::is_same_v<From, To>;
-
-  D data;
+  static constexpr bool in_place = std::is_same_v<T, To>;
+  static constexpr auto label = operation_name<I>("map");
   F function;
 
-  Mapped(const D& rows, F f) : data(rows), function(std::move(f)) {}
+  ElementMapped(const D& rows, F f) : Behind<ElementMapped, D>(rows), function(std::move(f)) {}
 
-  long size() const { return data.size(); }
-  long max_rows() const { return data.max_rows(); }
-  std::size_t scratch_bytes() const { return own_bytes() + data.scratch_bytes(); }
-  long read(Place place, void* const* out, std::byte* scratch) const {
-    if constexpr (in_place) {
-      const long n = data.read(place, out, scratch);
-      apply(static_cast<const From*>(out[I]), static_cast<To*>(out[I]), n);
-      return n;
-    } else {
-      void* before[D::columns::count];
-      for (int c = 0; c < D::columns::count; ++c) before[c] = c == I ? scratch : out[c];
-      const long n = data.read(place, before, scratch + own_bytes());
-      apply(static_cast<const From*>(before[I]), static_cast<To*>(out[I]), n);
-      return n;
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    void* before[D::columns::count];
+    for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];
+    if constexpr (!in_place) before[I] = memory_between<From>(scratch, this->max_rows());
+    const long n = this->data.read(place, before, scratch);
+    if (n > 0) {
+      scratch.operation = label.text;
+      apply(before[I], out[I], n);
     }
+    return n;
   }
 
  private:
-  std::size_t own_bytes() const { return in_place ? 0 : std::size_t(aligned(from_type.bytes(max_rows()))); }
-  void apply(const From* in, To* out, long n) const {
-    const std::size_t count = static_cast<std::size_t>(from_type.count(n));
-    if constexpr (Elementwise) {
-      for (std::size_t i = 0; i < count; ++i) out[i] = function(in[i]);
+  void apply(const void* before, void* after, long n) const {
+    if constexpr (From::ragged) {
+      const SampleView<From> in(before);
+      const T* const from = in.data();
+      const std::int64_t count = in.count();
+      To* const to = in_place ? static_cast<To*>(const_cast<void*>(static_cast<const void*>(from)))
+                              : SampleSlot<New>(after).resize(in.extents());
+      for (std::int64_t i = 0; i < count; ++i) to[i] = function(from[i]);
     } else {
-      function(std::span<const From>(in, count),
-               std::span<To>(out, static_cast<std::size_t>(New::tensor_type.count(n))));
+      const T* const from = static_cast<const T*>(before);
+      To* const to = static_cast<To*>(after);
+      const long count = From::tensor_type.count(n);
+      for (long i = 0; i < count; ++i) to[i] = function(from[i]);
     }
   }
+};
+
+template <ColumnKey Key, class List>
+struct NoSuchColumn {
+  static constexpr Sentence sentence = no_such_column<Key>(List{});
 };
 
 // The makers check in plain words before the types above are formed. Each condition has a name of its own: compilers
 // then print the sentence without taking the condition apart.
 
-template <int I, class F>
+template <ColumnKey Key, class F>
 struct ElementMapMaker {
   using makes_stage = void;
   F function;
   template <class D>
   auto applied_to(const D& data) const {
-    constexpr bool has_column = I >= 0 && I < D::columns::count;
-    static_assert(has_column, "map<I>: the data set has no column I; columns count from 0");
-    if constexpr (has_column) {
+    constexpr int I = column_place<typename D::columns, Key>;
+    if constexpr (I < 0) {
+      using Wrong = Mistake<NoSuchColumn<Key, typename D::columns>>;
+      return Wrong::corrected;
+    } else {
       using Old = ColumnAt<typename D::columns, I>;
       constexpr bool callable = std::is_invocable_v<const F&, typename Old::type>;
       static_assert(callable, "map<I>(f): f takes one element of the column and returns one; "
@@ -79,43 +87,76 @@ struct ElementMapMaker {
         static_assert(returns_element,
                       "map<I>(f): f must return an element: bool, an integer, float16, bfloat16, float or double");
         if constexpr (returns_element)
-          return Mapped<D, I, Column<Result, typename Old::shape>, F, true>(data, function);
+          return ElementMapped<D, I, Column<Result, typename Old::shape, Old::name>, F>(data, function);
       }
     }
   }
 };
 
-template <int I, class New, class F>
-struct SampleMapMaker {
+/// Column Key by one transform after the other.
+template <ColumnKey Key, class... T>
+struct TransformMaker {
   using makes_stage = void;
-  F function;
+  std::tuple<T...> transforms;
+  std::uint64_t seed;
   template <class D>
   auto applied_to(const D& data) const {
-    constexpr bool has_column = I >= 0 && I < D::columns::count, by_sample = !D::batched,
-                   static_shape = !New::tensor_type.batched();
-    static_assert(has_column, "map<I>: the data set has no column I; columns count from 0");
-    static_assert(by_sample, "map<I, Column<...>>(f) works on one sample at a time: write it before batch");
-    static_assert(static_shape,
-                  "map<I, Column<T, Shape<...>>>: give the shape of one sample, without a dynamic extent");
-    if constexpr (has_column && by_sample && static_shape) {
-      using From = typename ColumnAt<typename D::columns, I>::type;
-      constexpr bool callable = std::is_invocable_v<const F&, std::span<const From>, std::span<typename New::type>>;
-      static_assert(callable,
-                    "map<I, Column<T, S>>(f): f takes (std::span<const Old>, std::span<T>), one sample in and out");
-      if constexpr (callable) return Mapped<D, I, New, F, false>(data, function);
+    constexpr int I = column_place<typename D::columns, Key>;
+    if constexpr (I < 0) {
+      using Wrong = Mistake<NoSuchColumn<Key, typename D::columns>>;
+      return Wrong::corrected;
+    } else {
+      return chain<I>(data, std::integral_constant<std::size_t, 0>{});
+    }
+  }
+
+ private:
+  template <int I, class D, std::size_t K>
+  auto chain(const D& data, std::integral_constant<std::size_t, K>) const {
+    if constexpr (K == sizeof...(T)) return data;
+    else {
+      using Step = std::tuple_element_t<K, std::tuple<T...>>;
+      constexpr bool by_sample = !D::batched || transforms_batches<Step>;
+      static_assert(by_sample, "map<I>(transform) works on one sample at a time: write it before batch");
+      if constexpr (by_sample)
+        return chain<I>(Transformed<D, I, Step>(data, std::get<K>(transforms), hash_number(stages_before<D>(), seed)),
+                        std::integral_constant<std::size_t, K + 1>{});
     }
   }
 };
 
+template <class In, class Out, class F>
+struct SampleMapMaker {
+  using makes_stage = void;
+  F function;
+  std::uint64_t seed;
+  template <class D>
+  auto applied_to(const D& data) const {
+    return map_columns<In, Out>(data, function, hash_number(stages_before<D>(), seed));
+  }
+};
+
+template <class F>
+concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_samples; };
+
 }  // namespace detail
 
-/// Computes each element of column I anew: `map<0>([](float pixel) { return (pixel - 0.1307f) / 0.3081f; })`.
-/// The shape stays, the dtype becomes what the function returns (1.0 is a double, 1.0f a float). Before or after batch.
+/// Computes each element of a column anew: `map<0>([](float pixel) { return (pixel - 0.1307f) / 0.3081f; })`, or
+/// `map<"image">(...)`. The shape stays, the dtype becomes what the function returns (1.0 is a double, 1.0f a float).
+/// Before or after batch.
 ///
-/// The function is copied with the data set and may be called on another thread: it must not depend on earlier calls.
-template <int I, class F>
+/// The function is copied with the data set and may be called on any thread: it must not depend on earlier calls.
+template <ColumnKey Key, class F>
+requires(!detail::TransformLike<F>)
 auto map(F function) {
-  return detail::ElementMapMaker<I, F>{std::move(function)};
+  return detail::ElementMapMaker<Key, F>{std::move(function)};
+}
+/// Transforms a column of samples, one after the other: `map<"image">(vision::Decode{}, vision::Resize<224, 224>{})`.
+/// What is random in them depends on the seed, the epoch, and the sample alone. Before batch.
+template <ColumnKey Key, detail::TransformLike... T>
+requires(sizeof...(T) > 0)
+auto map(T... transforms) {
+  return detail::TransformMaker<Key, T...>{{std::move(transforms)...}, default_seed()};
 }
 
 /// Says that the column is missing.
@@ -125,12 +166,26 @@ auto map(F) {
   static_assert(names_column, "map needs the number of the column that it changes: map<0>(f)");
 }
 
-/// Computes column I of each sample anew, with another shape or type:
+/// Computes a column of each sample anew, with another shape or type:
 /// `map<0, Column<float, Shape<1, 32, 32>>>([](std::span<const float> in, std::span<float> out) { ... })`.
-/// The function must write all of out, which holds anything before. Before batch only.
-template <int I, class New, class F>
+/// The function must write all of out, which holds anything before. A ragged sample comes as a SampleView, which knows
+/// its extents, and goes into a SampleSlot, whose resize(...) returns the memory. With a Random& behind them the
+/// function is given a stream of numbers that depends on the seed, the epoch, and the sample alone. Before batch only.
+template <ColumnKey Key, class New, class F>
 auto map(F function) {
-  return detail::SampleMapMaker<I, New, F>{std::move(function)};
+  return detail::SampleMapMaker<detail::KeyList<Key>, Columns<New>, F>{std::move(function), default_seed()};
+}
+/// The columns that a function of several is given, by place or name: `Inputs<"image", "box">`.
+template <ColumnKey... Key>
+struct Inputs : detail::KeyList<Key...> {};
+/// Computes columns of each sample from others:
+/// `map<Inputs<"a", "b">, Columns<Column<float, Shape<2>, "sum">>>([](std::span<const float> a, std::span<const float>
+/// b, std::span<float> sum) { ... })`. The columns that were read go, the new ones stand at the place of the first; the
+/// others stay behind one another. Name an input among the new ones to keep it.
+template <class In, class Out, class F>
+requires requires { typename In::keys; }
+auto map(F function) {
+  return detail::SampleMapMaker<typename In::keys, Out, F>{std::move(function), default_seed()};
 }
 
 }  // namespace tenon::dataset

@@ -36,7 +36,7 @@ struct UsageLeftOut {
 ///             file
 class Mnist : public Source<Mnist> {
  public:
-  using columns = Columns<Column<float, Shape<1, 28, 28>>, Column<std::int32_t, Shape<>>>;
+  using columns = Columns<Column<float, Shape<1, 28, 28>, "image">, Column<std::int32_t, Shape<>, "label">>;
   static constexpr long pixels = 28L * 28;
 
   Mnist(const std::string& directory, Usage usage);

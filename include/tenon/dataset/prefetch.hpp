@@ -1,11 +1,14 @@
-// prefetch(depth): a background thread reads rows ahead while the caller computes.
+// prefetch(depth): threads read rows ahead while the caller computes.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/workers.hpp>
 #if TENON_DEFINES
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -16,17 +19,20 @@ namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 
-/// The thread that fills a ring of rows while another one reads them. Row i of the epoch lies in slot i % slots.
-class PrefetchThread {
+/// The threads that fill a ring of rows while another one reads them. Row i of the epoch lies in slot i % slots.
+class PrefetchThreads {
  public:
-  /// Fills a slot of the queue. It may throw: what it has thrown comes out of next().
-  using Read = void (*)(void* queue, Place place, long slot);
+  /// Fills a slot of the queue with the memory of a worker; false behind the last row of the epoch. It may throw: what
+  /// it has thrown comes out of next().
+  using Read = bool (*)(void* queue, Place place, long slot, int worker);
 
-  PrefetchThread(long size, long slots, Read read, void* queue);
-  PrefetchThread(const PrefetchThread&) = delete;
-  ~PrefetchThread();
+  /// They sleep until start() or next(), which begins epoch 0.
+  PrefetchThreads(long size, long slots, int workers, Read read, void* queue);
+  PrefetchThreads(const PrefetchThreads&) = delete;
+  ~PrefetchThreads();
 
-  void start(std::uint64_t epoch);
+  /// `size` rows at most.
+  void start(std::uint64_t epoch, long position, long size);
   /// The slot of the next row, which is the reader's until the following call; -1 at the end.
   long next();
 
@@ -42,24 +48,26 @@ class PrefetchQueue {
   using Row = dataset::Row<typename D::columns>;
 
   // one slot more: the row that the reader holds
-  PrefetchQueue(const D& data, long depth)
+  PrefetchQueue(const D& data, long depth, int workers)
       : data_(data),
-        scratch_(data.scratch_bytes()),
+        scratch_(static_cast<std::size_t>(workers)),
         slots_(made(data, depth + 1)),
-        thread_(data.size(), depth + 1, &PrefetchQueue::read, this) {}
+        threads_(most_rows(), depth + 1, workers, &PrefetchQueue::read, this) {}
 
-  void start(std::uint64_t epoch) {
+  void start(std::uint64_t epoch, long position) {
     let_go();
-    thread_.start(epoch);
+    threads_.start(epoch, position, most_rows());
   }
   const Row* next() {
     let_go();
-    held_ = thread_.next();
+    held_ = threads_.next();
     return held_ < 0 ? nullptr : &slots_[static_cast<std::size_t>(held_)].row();
   }
 
  private:
   using Slots = std::vector<RowBuffer<typename D::columns>>;
+
+  long most_rows() const { return D::counted ? data_.size() : std::numeric_limits<long>::max(); }
 
   static Slots made(const D& data, long count) {
     Slots slots;
@@ -71,29 +79,30 @@ class PrefetchQueue {
     if (held_ >= 0) slots_[static_cast<std::size_t>(held_)].let_go();
     held_ = -1;
   }
-  static void read(void* queue, Place place, long slot) {
+  static bool read(void* queue, Place place, long slot, int worker) {
     PrefetchQueue& q = *static_cast<PrefetchQueue*>(queue);
-    q.slots_[static_cast<std::size_t>(slot)].read(q.data_, place, q.scratch_.data());
+    return q.slots_[static_cast<std::size_t>(slot)].read(q.data_, place, q.scratch_[static_cast<std::size_t>(worker)]);
   }
 
   const D data_;
-  AlignedBytes scratch_;
+  std::vector<Scratch> scratch_;  // of each worker
   Slots slots_;
-  long held_ = -1;         // by the reader
-  PrefetchThread thread_;  // the last one: it ends before what it reads and fills goes
+  long held_ = -1;           // by the reader
+  PrefetchThreads threads_;  // the last one: they end before what they read and fill goes
 };
 
 }  // namespace detail
 
-/// The iterator of a prefetched data set; it owns the thread, and ends it when it is destroyed.
+/// The iterator of a prefetched data set; it owns the threads, and ends them when it is destroyed.
 template <class D>
 class PrefetchedRows {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  PrefetchedRows(const D& data, long depth) : queue_(std::make_unique<detail::PrefetchQueue<D>>(data, depth)) {}
-  /// Begins an epoch, also in the middle of another.
-  void start(std::uint64_t epoch) { queue_->start(epoch); }
+  PrefetchedRows(const D& data, long depth, int workers)
+      : queue_(std::make_unique<detail::PrefetchQueue<D>>(data, depth, workers)) {}
+  /// Begins an epoch at a row, also in the middle of another.
+  void start(std::uint64_t epoch, long position = 0) { queue_->start(epoch, position); }
   /// The next row, or nullptr at the end. What reading a row has thrown is thrown here, after the rows before it.
   const Row* next() { return queue_->next(); }
 
@@ -104,120 +113,149 @@ class PrefetchedRows {
 template <class D>
 struct Prefetched {
   using columns = typename D::columns;
-  static constexpr bool batched = D::batched;
+  static constexpr bool batched = D::batched, counted = D::counted;
   D data;
   long depth;
+  int workers;
 
   long size() const { return data.size(); }
   long max_rows() const { return data.max_rows(); }
-  PrefetchedRows<D> open() const { return PrefetchedRows<D>(data, depth); }
+  long count(std::uint64_t epoch) const { return rows_in(data, epoch); }
+  PrefetchedRows<D> open() const { return PrefetchedRows<D>(data, depth, workers); }
 };
 
 struct PrefetchMaker {
   using makes_stage = void;
   long depth;
+  int workers;
   template <class D>
   auto applied_to(const D& data) const {
-    return Prefetched<D>{data, depth};
+    return Prefetched<D>{data, depth, workers};
   }
 };
 
-/// Reads up to depth rows ahead on one background thread: the last stage, after batch. The rows and their order are the
-/// same as without it. The thread lives as long as the iterator that open() returns. Costs depth + 1 rows of memory.
-/// Throws ValueError if depth is outside 1 .. 1024.
-PrefetchMaker prefetch(long depth = 2);
+struct PrefetchConfig {
+  /// Threads that read, each a row of its own; the order of the rows does not depend on it. One is enough unless
+  /// reading a row takes longer than the step that uses it, as with images that are decoded.
+  int num_parallel_workers = default_workers();
+};
+
+/// Reads up to depth rows ahead on threads of its own: the last stage, after batch. The rows and their order are the
+/// same as without it. The threads live as long as the iterator that open() returns. Costs depth + 1 rows of memory.
+/// Throws ValueError if depth is outside 1 .. 1024 or the number of workers outside 1 .. 256.
+PrefetchMaker prefetch(long depth = 2, PrefetchConfig config = {});
 
 #if TENON_DEFINES
 namespace detail {
 
-struct PrefetchThread::State {
-  State(long rows, long ring, Read function, void* of) : size(rows), slots(ring), read(function), queue(of) {
-    thread = std::thread([this] { fill(); });
+struct PrefetchThreads::State {
+  State(long size, long ring, int workers, Read function, void* of)
+      : slots(ring), read(function), queue(of), ready(static_cast<std::size_t>(ring)), last(size) {
+    try {
+      for (int i = 0; i < workers; ++i) threads.emplace_back([this, i] { fill(i); });
+    } catch (...) {
+      end();
+      throw;
+    }
   }
-  ~State() {
+  ~State() { end(); }
+  void end() {
     {
       std::lock_guard lock(mutex);
       stop = true;
     }
-    wake_filler.notify_one();
-    thread.join();
+    wake_fillers.notify_all();
+    for (std::thread& thread : threads) thread.join();
   }
 
   /// Rows that are ready or in the reader's hands may not be written over.
-  bool has_work() const { return running && !failure && filled < size && filled - taken + (holds_row ? 1 : 0) < slots; }
+  bool has_work() const { return running && claimed < last && claimed - taken + (holds_row ? 1 : 0) < slots; }
 
-  /// The body of the thread. It reads without the lock: the slot it fills is neither ready nor held.
-  void fill() {
+  /// The body of each thread. It reads without the lock: the slot it fills is neither ready nor held.
+  void fill(int worker) {
     std::unique_lock lock(mutex);
     for (;;) {
-      wake_filler.wait(lock, [this] { return stop || has_work(); });
+      wake_fillers.wait(lock, [this] { return stop || has_work(); });
       if (stop) return;
-      filling = true;
-      const Place place{epoch, filled};
+      const Place place{epoch, claimed++};
+      ++filling;
       lock.unlock();
       std::exception_ptr thrown;
+      bool there = false;
       try {
-        read(queue, place, place.position % slots);
+        there = read(queue, place, place.position % slots, worker);
       } catch (...) {
         thrown = std::current_exception();
       }
       lock.lock();
-      filling = false;
-      if (thrown) failure = thrown;
-      else ++filled;
+      --filling;
+      // behind a row that failed or was not there nothing is read; of several, the first one counts
+      if (!there && place.position < last) {
+        last = place.position;
+        failure = thrown;
+      }
+      ready[static_cast<std::size_t>(place.position % slots)] = there;
       wake_reader.notify_one();
     }
   }
 
-  const long size, slots;
+  const long slots;
   const Read read;
   void* const queue;
   std::mutex mutex;
-  std::condition_variable wake_filler, wake_reader;
+  std::condition_variable wake_fillers, wake_reader;
+  std::vector<char> ready;  // of each slot: the row is read
   std::uint64_t epoch = 0;
-  long filled = 0, taken = 0;  // rows of this epoch that are ready, and that the reader has got
-  bool running = false, filling = false, holds_row = false, stop = false;
-  std::exception_ptr failure;
-  std::thread thread;
+  long claimed = 0, taken = 0, last = 0;  // rows of this epoch that a thread has begun, that the reader got, that are
+  int filling = 0;                        // threads that read a row now
+  bool running = false, holds_row = false, stop = false;
+  std::exception_ptr failure;  // of the row `last`
+  std::vector<std::thread> threads;
 };
 
-TENON_INLINE_CONSTRUCTOR PrefetchThread::PrefetchThread(long size, long slots, Read read, void* queue)
-    : state_(std::make_unique<State>(size, slots, read, queue)) {}
-TENON_INLINE_CONSTRUCTOR PrefetchThread::~PrefetchThread() = default;
+TENON_INLINE_CONSTRUCTOR PrefetchThreads::PrefetchThreads(long size, long slots, int workers, Read read, void* queue)
+    : state_(std::make_unique<State>(size, slots, workers, read, queue)) {}
+TENON_INLINE_CONSTRUCTOR PrefetchThreads::~PrefetchThreads() = default;
 
-TENON_INLINE void PrefetchThread::start(std::uint64_t epoch) {
+TENON_INLINE void PrefetchThreads::start(std::uint64_t epoch, long position, long size) {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
-  s.wake_reader.wait(lock, [&s] { return !s.filling; });  // at most one row is still being read for the epoch before
+  s.running = false;  // no other row of the epoch before is begun
+  s.wake_reader.wait(lock, [&s] { return s.filling == 0; });
   s.epoch = epoch;
-  s.filled = s.taken = 0;
+  s.claimed = s.taken = position;
+  s.last = size;
+  std::fill(s.ready.begin(), s.ready.end(), char(0));
   s.holds_row = false;
   s.failure = nullptr;
   s.running = true;
-  s.wake_filler.notify_one();
+  s.wake_fillers.notify_all();
 }
 
-TENON_INLINE long PrefetchThread::next() {
+TENON_INLINE long PrefetchThreads::next() {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   s.holds_row = false;
   s.running = true;
-  s.wake_filler.notify_one();
-  s.wake_reader.wait(lock, [&s] { return s.filled > s.taken || s.taken == s.size || s.failure; });
-  if (s.filled > s.taken) {
-    s.holds_row = true;
-    return s.taken++ % s.slots;
+  s.wake_fillers.notify_all();
+  const auto slot = [&s] { return static_cast<std::size_t>(s.taken % s.slots); };
+  s.wake_reader.wait(lock, [&] { return s.taken >= s.last || s.ready[slot()]; });
+  if (s.taken >= s.last) {
+    if (s.failure) std::rethrow_exception(s.failure);
+    return -1;
   }
-  if (s.failure) std::rethrow_exception(s.failure);
-  return -1;
+  s.ready[slot()] = 0;
+  s.holds_row = true;
+  return s.taken++ % s.slots;
 }
 
 }  // namespace detail
 
-TENON_INLINE PrefetchMaker prefetch(long depth) {
+TENON_INLINE PrefetchMaker prefetch(long depth, PrefetchConfig config) {
   if (depth < 1 || depth > 1024)
     throw_error<ValueError>("prefetch(", depth, "): the depth must be in 1 .. 1024; 2 is usual.");
-  return {depth};
+  detail::check_workers("prefetch", config.num_parallel_workers);
+  return {depth, config.num_parallel_workers};
 }
 #endif  // TENON_DEFINES
 

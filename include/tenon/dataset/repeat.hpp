@@ -5,27 +5,45 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
-struct Repeated : Stage<Repeated<D>> {
-  using columns = typename D::columns;
-  static constexpr bool batched = D::batched;
-  D data;
-  long count;
+struct Repeated : Behind<Repeated<D>, D> {
+  long passes;
 
-  Repeated(const D& rows, long times) : data(rows), count(times) {
+  Repeated(const D& rows, long times) : Behind<Repeated<D>, D>(rows), passes(times) {
     long product = 0;
-    if (__builtin_mul_overflow(data.size(), count, &product))
-      throw_error<ValueError>("repeat(", count, ") of ", data.size(),
+    if (D::counted && __builtin_mul_overflow(rows.size(), passes, &product))
+      throw_error<ValueError>("repeat(", passes, ") of ", rows.size(),
                               " rows makes more rows than can be counted; use fewer.");
   }
 
-  long size() const { return count * data.size(); }
-  long max_rows() const { return data.max_rows(); }
-  std::size_t scratch_bytes() const { return data.scratch_bytes(); }
+  long size() const {
+    if constexpr (D::counted) return passes * this->data.size();
+    else return count(0);
+  }
+  long count(std::uint64_t epoch) const requires(!D::counted)
+  {
+    long rows = 0;
+    for (long pass = 0; pass < passes; ++pass) rows += this->data.count(inner_epoch(epoch, pass));
+    return rows;
+  }
   /// Each pass is an epoch of its own to the stages before, so that they shuffle anew.
-  long read(Place place, void* const* out, std::byte* scratch) const {
-    const long pass = place.position / data.size();
-    const std::uint64_t epoch = place.epoch * static_cast<std::uint64_t>(count) + static_cast<std::uint64_t>(pass);
-    return data.read({epoch, place.position - pass * data.size()}, out, scratch);
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    long pass = 0, position = place.position;
+    if constexpr (D::counted) {
+      pass = position / this->data.size();
+      position -= pass * this->data.size();
+    } else {
+      long rows = 0;
+      while (pass < passes && position >= (rows = this->data.count(inner_epoch(place.epoch, pass)))) {
+        position -= rows;
+        ++pass;
+      }
+    }
+    return pass < passes ? this->data.read({inner_epoch(place.epoch, pass), position}, out, scratch) : 0;
+  }
+
+ private:
+  std::uint64_t inner_epoch(std::uint64_t epoch, long pass) const {
+    return epoch * static_cast<std::uint64_t>(passes) + static_cast<std::uint64_t>(pass);
   }
 };
 

@@ -9,14 +9,9 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/dataset/column.hpp>
+#include <tenon/dataset/scratch.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
-
-/// What identifies a row: the epoch, which decides the order, and the position in it, 0 .. size() - 1.
-struct Place {
-  std::uint64_t epoch = 0;
-  long position = 0;
-};
 
 namespace detail {
 
@@ -25,24 +20,32 @@ template <class List>
 class RowBuffer {
  public:
   [[gnu::noinline]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
-    for (int i = 0; i < List::count; ++i) memory_[i] = Storage(column_bytes(i));
+    for (int i = 0; i < List::count; ++i)
+      if (List::ragged[i]) ragged_[i] = std::make_unique<RaggedValue>();
+      else memory_[i] = Storage(column_bytes(i));
   }
 
-  /// Fills the buffer with the row at a place.
+  /// Fills the buffer with the row at a place. False: there is none, the epoch has ended.
   template <class D>
-  void read(const D& data, Place place, std::byte* scratch) {
+  bool read(const D& data, Place place, Scratch& scratch) {
     void* column[List::count];
     for (int i = 0; i < List::count; ++i) {
-      row_.column[i] = column[i] = memory_[i].data();
+      row_.column[i] = column[i] = List::ragged[i] ? static_cast<void*>(ragged_[i].get()) : memory_[i].data();
       row_.owner[i] = &memory_[i];
     }
-    row_.n = data.read(place, column, scratch);
+    const Scratch::Frame frame(scratch);
+    try {
+      row_.n = data.read(place, column, scratch);
+    } catch (...) {
+      rethrow_with_place(place, scratch);
+    }
+    return row_.n > 0;
   }
   /// Before the next row is read: a column that somebody keeps as a tensor gets other memory. Called in the thread of
   /// those who keep it, whose blocks go round.
   void let_go() {
     for (int i = 0; i < List::count; ++i)
-      if (!memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
+      if (!List::ragged[i] && !memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
   }
   const Row<List>& row() const { return row_; }
 
@@ -55,6 +58,7 @@ class RowBuffer {
 
   long max_rows_;
   Storage memory_[List::count];
+  std::unique_ptr<RaggedValue> ragged_[List::count];
   Row<List> row_;
 };
 
@@ -68,26 +72,25 @@ class Rows {
 
   explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
 
-  /// Begins an epoch from its first row. The order depends on the seeds and the epoch only.
-  void start(std::uint64_t epoch) { state_->place = {epoch, 0}; }
+  /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
+  void start(std::uint64_t epoch, long position = 0) { state_->place = {epoch, position}; }
   /// The next row, or nullptr at the end of the epoch. The row is valid until the following call.
   const Row* next() {
     State& s = *state_;
-    if (s.place.position >= s.size) return nullptr;
+    if (D::counted && s.place.position >= s.size) return nullptr;
     s.buffer.let_go();
-    s.buffer.read(s.data, s.place, s.scratch.data());
+    if (!s.buffer.read(s.data, s.place, s.scratch)) return nullptr;
     ++s.place.position;
     return &s.buffer.row();
   }
 
  private:
   struct State {
-    explicit State(const D& rows)
-        : data(rows), size(rows.size()), buffer(rows.max_rows()), scratch(rows.scratch_bytes()) {}
+    explicit State(const D& rows) : data(rows), size(D::counted ? rows.size() : 0), buffer(rows.max_rows()) {}
     D data;
     long size;
     detail::RowBuffer<typename D::columns> buffer;
-    AlignedBytes scratch;
+    Scratch scratch;
     Place place;
   };
   std::unique_ptr<State> state_;

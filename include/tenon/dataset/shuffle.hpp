@@ -9,24 +9,21 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
-struct Shuffled : Stage<Shuffled<D>> {
-  using columns = typename D::columns;
-  static constexpr bool batched = D::batched;
-  D data;
+struct Shuffled : Behind<Shuffled<D>, D> {
   long window;
   std::uint64_t seed;
 
-  Shuffled(const D& rows, long among, std::uint64_t number) : data(rows), window(among), seed(number) {}
+  Shuffled(const D& rows, long among, std::uint64_t number)
+      : Behind<Shuffled<D>, D>(rows), window(among), seed(number) {}
 
-  long size() const { return data.size(); }
-  long max_rows() const { return data.max_rows(); }
-  std::size_t scratch_bytes() const { return data.scratch_bytes(); }
-  long read(Place place, void* const* out, std::byte* scratch) const {
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    const long all = rows_in(this->data, place.epoch);
+    if (place.position >= all) return 0;
     const long number = place.position / window, first = number * window;
     const std::uint64_t key =
         hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
-    const Permutation order(std::min(window, size() - first), key);
-    return data.read({place.epoch, first + order(place.position - first)}, out, scratch);
+    const Permutation order(std::min(window, all - first), key);
+    return this->data.read({place.epoch, first + order(place.position - first)}, out, scratch);
   }
 };
 

@@ -27,30 +27,63 @@ concept Dataset = requires(const D& data) {
 
 /// A data set whose rows can be read in any order: all but prefetch.
 template <class D>
-concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const* columns, std::byte* scratch) {
+concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const* columns, Scratch& scratch) {
   { data.read(place, columns, scratch) } -> std::convertible_to<long>;
-  { data.scratch_bytes() } -> std::convertible_to<std::size_t>;
 };
+
+/// Whether size() holds for every epoch. Where it does not (behind filter), it is the number of rows of epoch 0, the
+/// data set has `long count(std::uint64_t epoch) const`, and read() returns 0 behind the last row of an epoch.
+template <class D>
+inline constexpr bool is_counted = D::counted;
+/// The number of rows in an epoch.
+template <class D>
+long rows_in(const D& data, std::uint64_t epoch) {
+  if constexpr (is_counted<D>) return data.size();
+  else return data.count(epoch);
+}
 
 /// Base of every indexed data set. The derived type D has
 ///   using columns = Columns<...>;  static constexpr bool batched;  long size() const;  long max_rows() const;
-///   std::size_t scratch_bytes() const;                                     memory that read() needs, in bytes
-///   long read(Place, void* const* columns, std::byte* scratch) const;      fills one row, returns its number
-///                                                                          of samples
+///   long read(Place, void* const* columns, Scratch&) const;      fills one row, returns its number of samples
+/// A column's memory is for max_rows() samples, or a RaggedValue.
 template <class D>
 struct Stage {
+  static constexpr bool counted = true;
   Rows<D> open() const { return Rows<D>(static_cast<const D&>(*this)); }
 };
 
-/// Base of a source. The derived type D has `using columns`, `long size() const`, and
+/// Base of a stage behind another data set: its columns, sizes, and rows, which the derived type D hides by its own.
+template <class D, class Before>
+struct Behind : Stage<D> {
+  using columns = typename Before::columns;
+  static constexpr bool batched = Before::batched, counted = Before::counted;
+  Before data;
+
+  explicit Behind(const Before& rows) : data(rows) {}
+  long size() const { return data.size(); }
+  long max_rows() const { return data.max_rows(); }
+  long count(std::uint64_t epoch) const requires(!Before::counted)
+  {
+    return data.count(epoch);
+  }
+  long read(Place place, void* const* out, Scratch& scratch) const { return data.read(place, out, scratch); }
+};
+
+/// Base of a source. The derived type D has `using columns`, `long size() const`, and one of
 ///   void sample(long index, void* const* columns) const;    fills one sample, 0 <= index < size()
+///   void sample(long index, void* const* columns, Scratch&) const;    with memory beside it
 template <class D>
 struct Source : Stage<D> {
   static constexpr bool batched = false;
   long max_rows() const { return 1; }
-  std::size_t scratch_bytes() const { return 0; }
-  long read(Place place, void* const* columns, std::byte*) const {
-    static_cast<const D&>(*this).sample(place.position, columns);
+  long read(Place place, void* const* columns, Scratch& scratch) const {
+    scratch.sample = static_cast<std::uint64_t>(place.position);
+    scratch.epoch = place.epoch;
+    scratch.operation = nullptr;
+    const D& self = static_cast<const D&>(*this);
+    if constexpr (requires { self.sample(place.position, columns, scratch); })
+      self.sample(place.position, columns, scratch);
+    else self.sample(place.position, columns);
     return 1;
   }
 };
@@ -114,6 +147,13 @@ std::default_sentinel_t end(const D&) {
 }
 
 namespace detail {
+/// How many stages stand before: it tells random operations of one pipeline apart.
+template <class D>
+constexpr std::uint64_t stages_before() {
+  if constexpr (requires(const D& data) { data.data; })
+    return 1 + stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  else return 0;
+}
 /// Throws ValueError unless low <= value.
 inline void check_at_least(const char* stage, long value, long low, const char* meaning) {
   if (value < low) throw_error<ValueError>(stage, "(", value, "): ", meaning, " must be ", low, " or more.");

@@ -7,18 +7,19 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
-struct Taken : Stage<Taken<D>> {
-  using columns = typename D::columns;
-  static constexpr bool batched = D::batched;
-  D data;
-  long count;
+struct Taken : Behind<Taken<D>, D> {
+  long most;
 
-  Taken(const D& rows, long most) : data(rows), count(most) {}
+  Taken(const D& rows, long count) : Behind<Taken<D>, D>(rows), most(count) {}
 
-  long size() const { return std::min(count, data.size()); }
-  long max_rows() const { return data.max_rows(); }
-  std::size_t scratch_bytes() const { return data.scratch_bytes(); }
-  long read(Place place, void* const* out, std::byte* scratch) const { return data.read(place, out, scratch); }
+  long size() const { return std::min(most, this->data.size()); }
+  long count(std::uint64_t epoch) const requires(!D::counted)
+  {
+    return std::min(most, this->data.count(epoch));
+  }
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    return place.position < most ? this->data.read(place, out, scratch) : 0;
+  }
 };
 
 struct TakeMaker {

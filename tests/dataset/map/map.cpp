@@ -1,6 +1,6 @@
 // map: elements in place, elements of another type, samples of another shape.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <numeric>
 
@@ -95,5 +95,5 @@ TEST_CASE("what the function throws comes out of next") {
   auto rows = data.open();
   rows.start(0);
   for (int i = 0; i < 3; ++i) CHECK(rows.next() != nullptr);
-  CHECK(message<ValueError>([&] { rows.next(); }) == "three");
+  CHECK(message<ValueError>([&] { rows.next(); }) == "three (data set: row 3 of epoch 0, sample 3, in map<1>)");
 }

@@ -1,0 +1,56 @@
+// A transform: a value that makes a sample of one column from one of another, and the stage that applies it.
+//
+//   struct Invert {                                             // white becomes black
+//     using transforms_samples = void;
+//     static constexpr const char* name = "Invert";             // for messages
+//     template <class In>
+//     using result = In;                                        // the column that it makes; a static_assert or a
+//                                                               // Mistake says what is wrong with In
+//     template <class In>
+//     void apply(SampleView<In> in, SampleSlot<result<In>> out, Random& random) const { ... }
+//   };
+#pragma once
+#include <type_traits>
+#include <utility>
+
+#include <tenon/core/philox.hpp>
+#include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+namespace detail {
+/// Whether a transform works on whole batches (MixUp): its `apply` is given n, too.
+template <class T>
+inline constexpr bool transforms_batches = requires { typename T::transforms_batches; };
+
+/// Column I of each sample by a transform.
+template <class D, int I, class T>
+struct Transformed : Behind<Transformed<D, I, T>, D> {
+  using From = ColumnAt<typename D::columns, I>;
+  using Made = typename T::template result<From>;
+  using To = NamedAs<Made, From>;
+  using columns = WithColumn<typename D::columns, I, To>;
+  T transform;
+  std::uint64_t seed;
+
+  Transformed(const D& rows, T t, std::uint64_t number)
+      : Behind<Transformed, D>(rows), transform(std::move(t)), seed(number) {}
+
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    void* before[D::columns::count];
+    for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];
+    before[I] = memory_between<From>(scratch, this->max_rows());
+    const long n = this->data.read(place, before, scratch);
+    if (n == 0) return 0;
+    scratch.operation = T::name;
+    Random random(random_key(seed, scratch));
+    if constexpr (transforms_batches<T>)
+      transform.apply(SampleView<From>(before[I]), SampleSlot<Made>(out[I]), n, random);
+    else transform.apply(SampleView<From>(before[I]), SampleSlot<Made>(out[I]), random);
+    return n;
+  }
+};
+}  // namespace detail
+
+}  // namespace tenon::dataset

@@ -1,0 +1,133 @@
+// What a thread that reads rows has of its own: memory for what lies between stages, and what row it is at.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/philox.hpp>
+#include <tenon/dataset/ragged.hpp>
+#if TENON_DEFINES
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
+#endif
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// Memory between stages. What a stage takes goes back at the end of its Frame and is taken again at the next row, so
+/// that walking allocates nothing once the largest row has been seen.
+class Scratch {
+ public:
+  Scratch();
+  Scratch(Scratch&&) noexcept;
+  Scratch& operator=(Scratch&&) noexcept;
+  ~Scratch();
+
+  /// `bytes`, aligned to 64; they hold anything.
+  std::byte* bytes(std::size_t bytes);
+  /// A sample whose size is known later.
+  RaggedValue& ragged();
+
+  /// Gives back at its end what was taken since its beginning.
+  class Frame {
+   public:
+    explicit Frame(Scratch& scratch) : scratch_(scratch), mark_(scratch.mark_) {}
+    Frame(const Frame&) = delete;
+    ~Frame() { scratch_.mark_ = mark_; }
+
+   private:
+    friend class Scratch;
+    Scratch& scratch_;
+    struct Mark {
+      std::size_t block = 0, used = 0, ragged = 0;
+    };
+    const Mark mark_;
+  };
+
+  /// The sample that was read last, set by its source: number and epoch there. Random operations draw by them, so that
+  /// a sample is treated alike wherever it stands in the order and whichever thread reads it.
+  std::uint64_t sample = 0, epoch = 0;
+  /// What works on it, for the message of an error; null in a source.
+  const char* operation = nullptr;
+
+ private:
+  struct Block {
+    AlignedBytes memory;
+    std::size_t size = 0;
+  };
+  static constexpr std::size_t first_block = 64 << 10;
+
+  std::vector<Block> blocks_;
+  std::vector<std::unique_ptr<RaggedValue>> ragged_;
+  Frame::Mark mark_;
+};
+
+/// What identifies a row: the epoch, which decides the order, and the position in it, 0 .. size() - 1.
+struct Place {
+  std::uint64_t epoch = 0;
+  long position = 0;
+};
+
+namespace detail {
+/// The key of the random numbers for the sample that was read last.
+inline std::uint64_t random_key(std::uint64_t seed, const Scratch& scratch) {
+  return hash_number(scratch.sample, hash_number(scratch.epoch, seed));
+}
+/// Inside of a catch block: throws an error of the same kind whose message also says at which row, sample, and
+/// operation it was. Exceptions that are no errors of Tenon's become a RuntimeError.
+[[noreturn, gnu::cold]] void rethrow_with_place(const Place& place, const Scratch& scratch);
+}  // namespace detail
+
+#if TENON_DEFINES
+namespace detail {
+TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch) {
+  const std::string where =
+      text(" (data set: row ", place.position, " of epoch ", place.epoch, ", sample ", scratch.sample,
+           scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
+  try {
+    throw;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const ValueError& error) {
+    throw ValueError(error.what() + where);
+  } catch (const TypeError& error) {
+    throw TypeError(error.what() + where);
+  } catch (const KeyError& error) {
+    throw KeyError(error.what() + where);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw RuntimeError(error.what() + where);
+  }
+}
+}  // namespace detail
+
+TENON_INLINE_CONSTRUCTOR Scratch::Scratch() { blocks_.push_back({AlignedBytes(first_block, "rows"), first_block}); }
+TENON_INLINE_CONSTRUCTOR Scratch::Scratch(Scratch&&) noexcept = default;
+TENON_INLINE Scratch& Scratch::operator=(Scratch&&) noexcept = default;
+TENON_INLINE_CONSTRUCTOR Scratch::~Scratch() = default;
+
+TENON_INLINE std::byte* Scratch::bytes(std::size_t asked) {
+  const std::size_t taken = (asked + 63) / 64 * 64;
+  while (mark_.used + taken > blocks_[mark_.block].size) {
+    if (mark_.block + 1 == blocks_.size()) {
+      const std::size_t size = std::max(taken, 2 * blocks_.back().size);
+      blocks_.push_back({AlignedBytes(size, "rows of a data set"), size});
+    }
+    ++mark_.block;
+    mark_.used = 0;
+  }
+  std::byte* const begin = blocks_[mark_.block].memory.data() + mark_.used;
+  mark_.used += taken;
+  return begin;
+}
+TENON_INLINE RaggedValue& Scratch::ragged() {
+  if (mark_.ragged == ragged_.size()) ragged_.push_back(std::make_unique<RaggedValue>());
+  return *ragged_[mark_.ragged++];
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::dataset
