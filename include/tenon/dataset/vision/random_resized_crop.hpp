@@ -5,15 +5,11 @@
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
+#include <tenon/dataset/vision/range.hpp>
 #include <tenon/vision/decode.hpp>
 #include <tenon/vision/resize.hpp>
 
 namespace tenon::inline TENON_ABI::vision {
-
-/// Numbers from low to high.
-struct Range {
-  float low = 0, high = 0;
-};
 
 /// What part of an image RandomResizedCrop draws.
 struct RandomPart {

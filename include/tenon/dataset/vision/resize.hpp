@@ -31,8 +31,13 @@ struct Resize {
     else if (height < 0 || width < 0) return {dataset::any, dataset::any};
     else return size_of_shorter_side(height, width, asked[0]);
   }
-  template <class In, ImageSize size = size_for(detail::ImageColumn<In>::height, detail::ImageColumn<In>::width)>
-  using result = detail::ColumnOf<typename In::type, size.height, size.width, detail::ImageColumn<In>::channels>;
+  static constexpr int height_for(int height, int width) { return size_for(height, width).height; }
+  static constexpr int width_for(int height, int width) { return size_for(height, width).width; }
+  template <class In>
+  using result =
+      detail::ColumnOf<typename In::type, height_for(detail::ImageColumn<In>::height, detail::ImageColumn<In>::width),
+                       width_for(detail::ImageColumn<In>::height, detail::ImageColumn<In>::width),
+                       detail::ImageColumn<In>::channels>;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<result<In>> out, Random&) const {
     const auto image = detail::image_of(in);
