@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <tenon/core/philox.hpp>
+#include <tenon/dataset/vision/between.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
-#include <tenon/dataset/vision/range.hpp>
 #include <tenon/vision/affine.hpp>
 
 namespace tenon::inline TENON_ABI::vision {
@@ -15,7 +15,7 @@ namespace tenon::inline TENON_ABI::vision {
 /// result      the same
 /// source      MindSpore's RandomRotation without `expand`
 struct RandomRotation {
-  Range degrees;
+  Between degrees;
   Inter interpolation = Inter::nearest;
   float fill = 0;
 
@@ -47,10 +47,10 @@ struct RandomRotation {
 /// throws      ValueError for a scale that is not above 0
 /// source      MindSpore's RandomAffine
 struct RandomAffine {
-  Range degrees{};
-  Range translate_x{}, translate_y{};
-  Range scale{1, 1};
-  Range shear_x{}, shear_y{};
+  Between degrees{};
+  Between translate_x{}, translate_y{};
+  Between scale{1, 1};
+  Between shear_x{}, shear_y{};
   Inter interpolation = Inter::nearest;
   float fill = 0;
 

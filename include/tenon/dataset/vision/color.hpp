@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <tenon/core/philox.hpp>
+#include <tenon/dataset/vision/between.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
-#include <tenon/dataset/vision/range.hpp>
 #include <tenon/vision/color_adjust.hpp>
 
 namespace tenon::inline TENON_ABI::vision {
@@ -17,8 +17,8 @@ namespace tenon::inline TENON_ABI::vision {
 /// throws      ValueError for a factor below 0 or a hue beyond -0.5 to 0.5
 /// source      MindSpore's RandomColorAdjust
 struct RandomColorAdjust {
-  Range brightness{1, 1}, contrast{1, 1}, saturation{1, 1};
-  Range hue{0, 0};
+  Between brightness{1, 1}, contrast{1, 1}, saturation{1, 1};
+  Between hue{0, 0};
 
   using transforms_samples = void;
   static constexpr const char* name = "RandomColorAdjust";
@@ -27,7 +27,7 @@ struct RandomColorAdjust {
     Sentence s = detail::wrong_image<In>(name);
     if (s.empty() && (detail::ImageColumn<In>::channels != 3 || !std::is_same_v<typename In::type, std::uint8_t>)) {
       s << "vision::RandomColorAdjust takes images of uint8 with 3 channels, ";
-      detail::describe<In>(s);
+      detail::describe_column<In>(s);
     }
     return s;
   }
@@ -49,7 +49,7 @@ struct RandomColorAdjust {
 
  private:
   void check() const {
-    for (const Range& r : {brightness, contrast, saturation})
+    for (const Between& r : {brightness, contrast, saturation})
       if (!(r.low >= 0 && r.low <= r.high))
         throw_error<ValueError>("RandomColorAdjust: a factor of ", r.low, " .. ", r.high, "; it must be 0 or more.");
     if (!(hue.low >= -0.5f && hue.low <= hue.high && hue.high <= 0.5f))

@@ -45,7 +45,7 @@ using ColumnOf = std::conditional_t<(A < 0 || B < 0 || C < 0), Column<T, Ragged<
                                     Column<T, Shape<(A < 0 ? 1 : A), (B < 0 ? 1 : B), (C < 0 ? 1 : C)>>>;
 
 template <class In>
-constexpr void describe(Sentence& s) {
+constexpr void describe_column(Sentence& s) {
   using E = ExtentsOf<typename In::shape>;
   s << "this column has " << name(In::tensor_type.dtype) << " [";
   for (int axis = 0; axis < E::rank; ++axis) {
@@ -61,7 +61,7 @@ constexpr Sentence wrong_image(const char* transform) {
   Sentence s;
   if (ImageColumn<In>::image) return s;
   s << "vision::" << transform << " takes images of uint8 or float32 [height, width, channels], ";
-  describe<In>(s);
+  describe_column<In>(s);
   const bool file = std::is_same_v<typename In::type, std::uint8_t> && ExtentsOf<typename In::shape>::rank == 1;
   if (file) s << ": vision::Decode, which makes images of files, stands before it";
   else if (ExtentsOf<typename In::shape>::rank == 3) s << ": vision::HWC2CHW stands behind it";
@@ -73,7 +73,7 @@ constexpr Sentence wrong_file(const char* transform) {
   Sentence s;
   if (std::is_same_v<In, dataset::NamedAs<Column<std::uint8_t, Ragged<any>>, In>>) return s;
   s << "vision::" << transform << " takes the bytes of image files, uint8 [any], ";
-  describe<In>(s);
+  describe_column<In>(s);
   if (ImageColumn<In>::image) s << ": these are images already";
   return s;
 }

@@ -85,7 +85,7 @@ struct Rescale {
     Sentence s;
     if (std::is_same_v<typename In::type, std::uint8_t> || std::is_same_v<typename In::type, float>) return s;
     s << "vision::Rescale takes uint8 or float32, ";
-    detail::describe<In>(s);
+    detail::describe_column<In>(s);
     return s;
   }
   template <class In>

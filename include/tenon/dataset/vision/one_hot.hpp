@@ -26,7 +26,7 @@ struct OneHot {
     if (detail::ExtentsOf<typename In::shape>::rank == 0 && !In::ragged && !is_floating(In::tensor_type.dtype))
       return s;
     s << "vision::OneHot takes labels, integers of shape [], ";
-    detail::describe<In>(s);
+    detail::describe_column<In>(s);
     return s;
   }
   template <class In>

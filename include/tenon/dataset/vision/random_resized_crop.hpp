@@ -4,8 +4,8 @@
 #include <memory>
 
 #include <tenon/core/philox.hpp>
+#include <tenon/dataset/vision/between.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
-#include <tenon/dataset/vision/range.hpp>
 #include <tenon/vision/decode.hpp>
 #include <tenon/vision/resize.hpp>
 
@@ -13,9 +13,9 @@ namespace tenon::inline TENON_ABI::vision {
 
 /// What part of an image RandomResizedCrop draws.
 struct RandomPart {
-  Range scale{0.08f, 1.0f};         ///< its area, in areas of the image
-  Range ratio{3.0f / 4, 4.0f / 3};  ///< its width divided by its height; the logarithm is uniform
-  int max_attempts = 10;            ///< to find one that fits into the image; then the middle is taken
+  Between scale{0.08f, 1.0f};         ///< its area, in areas of the image
+  Between ratio{3.0f / 4, 4.0f / 3};  ///< its width divided by its height; the logarithm is uniform
+  int max_attempts = 10;              ///< to find one that fits into the image; then the middle is taken
 };
 
 /// A part of an image of these extents. Source: torchvision's RandomResizedCrop, which MindSpore follows.

@@ -5,12 +5,12 @@
 namespace tenon::inline TENON_ABI::vision {
 
 /// Numbers from low to high.
-struct Range {
+struct Between {
   float low = 0, high = 0;
 };
 
 namespace detail {
-inline float drawn(const Range& range, Random& random) { return random.uniform(range.low, range.high); }
+inline float drawn(const Between& range, Random& random) { return random.uniform(range.low, range.high); }
 }  // namespace detail
 
 }  // namespace tenon::vision
