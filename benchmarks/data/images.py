@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""JPEG files to batches against torchvision: images.py PROGRAM [--rounds 9] [--images 256] [--cifar FOLDER].
+"""JPEG files to batches against torchvision: images.py PROGRAM [--rounds 9] [--images 256] [--folder FOLDER].
 
 PROGRAM is benchmarks/data/images of a build. The Python has torch, torchvision, numpy and Pillow. The images are 500 x
-375 with texture and edges, quality 85, 4:2:0, 80 to 120 KB, or those of a folder. Both sides take turns; each turn is one
-epoch. A ratio is the median over the rounds of torchvision's time / ours.
+375 with texture and edges, quality 85, 4:2:0, 80 to 120 KB, or those of a folder. Both sides take turns; each turn is
+one epoch. A ratio is the median over the rounds of torchvision's time / ours; without workers it is the time of the
+processor, which other programs do not change much.
 """
 import argparse
 import io
@@ -63,19 +64,21 @@ def rivals(files):
     for name, transforms in works.items():
         per_image = v2.Compose(transforms + to_float)
         late = v2.Compose(to_float)
-        result[name] = {"per image": (Files(files, per_image), None), "late": (Files(files, v2.Compose(transforms)), late)}
+        result[name] = {"per image": (Files(files, per_image), None),
+                        "late": (Files(files, v2.Compose(transforms)), late)}
     return result
 
 
 def epoch(dataset, late, workers):
     loader = torch.utils.data.DataLoader(dataset, batch_size=64, num_workers=workers, persistent_workers=False)
     batches = iter(loader)
-    begin = time.perf_counter()
+    clock = time.perf_counter if workers else time.process_time
+    begin = clock()
     total = []
     for batch in batches:
         if late: batch = late(batch)
         total.append(float(batch.reshape(-1)[::997].mean()))
-    return time.perf_counter() - begin, statistics.mean(total)
+    return clock() - begin, statistics.mean(total)
 
 
 def main():
@@ -102,8 +105,8 @@ def main():
         def ask(work, workers):
             ours.stdin.write(f"{work} {workers}\n")
             ours.stdin.flush()
-            seconds, mean = ours.stdout.readline().split()
-            return float(seconds), float(mean)
+            seconds, processor, mean = map(float, ours.stdout.readline().split())
+            return seconds if workers else processor, mean
 
         for workers in (int(w) for w in options.workers.split(",")):
             for work, sides in rivals(files).items():
@@ -121,9 +124,9 @@ def main():
                 for name in own:
                     ratio = statistics.median(b / a for a, b in zip(times[name], best))
                     least = min(min(times[side]) for side in sides) / min(times[name])
-                    print(f"workers {workers}  {work:10} {name:14} {1e3 * min(times[name]) / len(files):6.3f} ms an image, "
-                          f"torchvision {1e3 * min(best) / len(files):6.3f}: {ratio:.2f} times as fast in the median, "
-                          f"{least:.2f} of the least; means {means[name]:.3f} {means['per image']:.3f}")
+                    print(f"workers {workers}  {work:10} {name:14} {1e3 * min(times[name]) / len(files):6.3f} ms an "
+                          f"image, torchvision {1e3 * min(best) / len(files):6.3f}: {ratio:.2f} times as fast in the "
+                          f"median, {least:.2f} of the least; means {means[name]:.3f} {means['per image']:.3f}")
 
 
 if __name__ == "__main__":

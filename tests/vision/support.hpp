@@ -1,4 +1,4 @@
-// What the tests of images share: test images, files of all kinds made by the libraries that the decoders use, distances.
+// What the tests of images share: images, distances, and files of all kinds, made by the libraries of the decoders.
 #pragma once
 #include <doctest/doctest.h>
 

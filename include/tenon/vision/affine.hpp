@@ -47,8 +47,8 @@ inline InverseMap inverse_map(const Affine& t, int height, int width) {
 /// An image through a map. Inter::nearest, or linear between 4 pixels; what comes from outside is `fill`, a number per
 /// channel, or one for all, or none for 0. `out` is another memory, of any extents.
 ///
-/// The pixels of PIL's transform(AFFINE). OpenCV's warpAffine rounds places to 1/32 of a pixel and mixes the border with
-/// the fill.
+/// The pixels of PIL's transform(AFFINE). OpenCV's warpAffine rounds places to 1/32 of a pixel and mixes the border
+/// with the fill.
 template <class T>
 void warp_affine(std::type_identity_t<ImageView<const T>> in, const InverseMap& map, ImageView<T> out,
                  Inter inter = Inter::nearest, std::span<const float> fill = {}) {

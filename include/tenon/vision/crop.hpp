@@ -47,8 +47,8 @@ constexpr int border_place(int place, int size, Border border) {
 }
 }  // namespace detail
 
-/// An image with margins. `fill` is the colour of Border::constant, a number per channel, or one for all, or none for 0.
-/// Throws ValueError unless `out` has the extents of the image and its margins.
+/// An image with margins. `fill` is the colour of Border::constant, a number per channel, or one for all, or none for
+/// 0. Throws ValueError unless `out` has the extents of the image and its margins.
 template <class T>
 void pad(std::type_identity_t<ImageView<const T>> in, const Margins& margins, ImageView<T> out,
          Border border = Border::constant, std::span<const float> fill = {}) {

@@ -17,8 +17,8 @@ struct DecodeOptions {
   /// OpenCV turns it.)
   bool upright = true;
   /// JPEG: decode at this many eighths of the size, 1 to 8, rounded up. 4, 2, and 1 take less time, because higher
-  /// frequencies are left out; it is a low-pass filter much as antialiasing is, with other pixel values than decoding in
-  /// full and resizing. The others take longer than 8 (libjpeg-turbo has no vector code for them).
+  /// frequencies are left out; it is a low-pass filter much as antialiasing is, with other pixel values than decoding
+  /// in full and resizing. The others take longer than 8 (libjpeg-turbo has no vector code for them).
   int eighths = 8;
 };
 

@@ -7,9 +7,9 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// The EXIF orientation of a JPEG file, 1 to 8: 1 is upright, 2 mirrored, 3 turned by 180 degrees, 4 upside down, 5 to 8
-/// have rows and columns exchanged. 1 if the file does not say or says it wrongly: it is no reason to refuse an image.
-/// Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 0x0112.
+/// The EXIF orientation of a JPEG file, 1 to 8: 1 is upright, 2 mirrored, 3 turned by 180 degrees, 4 upside down, 5 to
+/// 8 have rows and columns exchanged. 1 if the file does not say or says it wrongly: it is no reason to refuse an
+/// image. Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 0x0112.
 int exif_orientation(std::string_view jpeg);
 
 /// True if rows and columns change places.

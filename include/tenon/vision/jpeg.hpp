@@ -184,8 +184,8 @@ inline void JpegState::decode_part() {
 /// blocks, as there; a file that is cut off is refused.
 class JpegDecoder {
  public:
-  /// Reads the header. Throws RuntimeError if the bytes are no JPEG image, or too few for its size; ValueError if it has
-  /// more pixels than allowed.
+  /// Reads the header. Throws RuntimeError if the bytes are no JPEG image, or too few for its size; ValueError if it
+  /// has more pixels than allowed.
   explicit JpegDecoder(std::string_view bytes, const DecodeOptions& options = {}) : bytes_(bytes), options_(options) {
     detail::check_decode_options(options);
     state_.set_callbacks();
@@ -209,8 +209,8 @@ class JpegDecoder {
 
   const ImageInfo& info() const { return info_; }
 
-  /// Writes the image, of info()'s extents and options' channels. Once. Throws RuntimeError if it is cut off or damaged;
-  /// `out` then holds anything.
+  /// Writes the image, of info()'s extents and options' channels. Once. Throws RuntimeError if it is cut off or
+  /// damaged; `out` then holds anything.
   void decode(ImageView<std::uint8_t> out) { decode(out, {0, 0, info_.height, info_.width}); }
 
   /// Writes a part of the image, the same pixels as in the whole; less is decoded for it. Throws ValueError unless the

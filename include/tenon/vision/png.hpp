@@ -77,11 +77,12 @@ struct PngState {
 
 /// One PNG image, from its bytes, which must stay where they are: `PngDecoder(bytes).decode(out)`.
 ///
-/// 1 to 16 bits, gray, palette, colours, interlaced. 16 bits become 8 by rounding value / 257; alpha is dropped and a
+/// 1 to 16 bits, gray, palette, colours, interlaced. 16 bits become 8 by rounding value / 257; alpha is dropped, and a
 /// gamma is not applied, as by PIL's convert("RGB"), OpenCV, and torchvision. A file that is cut off is refused.
 class PngDecoder {
  public:
-  /// Reads the header. Throws RuntimeError if the bytes are no PNG image; ValueError if it has more pixels than allowed.
+  /// Reads the header. Throws RuntimeError if the bytes are no PNG image; ValueError if it has more pixels than
+  /// allowed.
   explicit PngDecoder(std::string_view bytes, const DecodeOptions& options = {}) : options_(options), state_{} {
     detail::check_decode_options(options);
     if (!is_png(bytes))
@@ -113,8 +114,8 @@ class PngDecoder {
 
   const ImageInfo& info() const { return info_; }
 
-  /// Writes the image, of info()'s extents and options' channels. Once. Throws RuntimeError if it is cut off or damaged;
-  /// `out` then holds anything.
+  /// Writes the image, of info()'s extents and options' channels. Once. Throws RuntimeError if it is cut off or
+  /// damaged; `out` then holds anything.
   void decode(ImageView<std::uint8_t> out) {
     detail::check_result("decode", out, info_.height, info_.width, options_.channels);
     const ImageView<std::uint8_t> shape{nullptr, info_.height, info_.width, 3};

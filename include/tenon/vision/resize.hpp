@@ -101,8 +101,8 @@ void weighted_rows(const T* from, std::size_t step, const float* weight, int tap
   }
 }
 
-/// Along resize_rows rows of floats at a time: each weight is read once for all. A vector holds the channels of a pixel:
-/// it reads and writes up to 3 floats behind them.
+/// Along resize_rows rows of floats at a time: each weight is read once for all. A vector holds the channels of a
+/// pixel: it reads and writes up to 3 floats behind them.
 template <int Channels>
 void weighted_pixels(const float* from, std::size_t from_step, const AxisWeights& weights, float* out,
                      std::size_t out_step, int count) {

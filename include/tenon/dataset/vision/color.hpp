@@ -38,8 +38,8 @@ struct RandomColorAdjust {
     check();
     const auto image = detail::image_of(in);
     const auto room = detail::room_for(out, image.height, image.width);
-    const float factor[]{drawn(brightness, random), drawn(contrast, random), drawn(saturation, random),
-                         drawn(hue, random)};
+    const float factor[]{detail::drawn(brightness, random), detail::drawn(contrast, random),
+                         detail::drawn(saturation, random), detail::drawn(hue, random)};
     std::copy_n(image.data, image.size(), room.data);
     if (factor[0] != 1) adjust_brightness(room, factor[0], room);
     if (factor[1] != 1) adjust_contrast(room, factor[1], room);

@@ -141,11 +141,11 @@ struct MixUpBatch {
   }
 };
 
-/// Replaces a box of each image by that of another of the batch, with probability `prob` for a batch; labels are mixed by
-/// area. The box takes 1 - Beta(alpha, alpha) of the image, less where it reaches beyond it.
+/// Replaces a box of each image by that of another of the batch, with probability `prob` for a batch; labels are mixed
+/// by area. The box takes 1 - Beta(alpha, alpha) of the image, less where it reaches beyond it.
 ///
-/// columns     float32 images [n, channels, height, width], or [n, height, width, channels] if the last extent is 1 to 4;
-///             float32 labels [n, classes]
+/// columns     float32 images [n, channels, height, width], or [n, height, width, channels] if the last extent is 1 to
+///             4; float32 labels [n, classes]
 /// throws      ValueError unless alpha is above 0
 /// source      MindSpore's CutMixBatch; Yun and others, arXiv 1905.04899
 template <dataset::ColumnKey Image = 0, dataset::ColumnKey Label = 1>

@@ -1,4 +1,4 @@
-// Transforms of images for data sets: `data | dataset::map<"image">(vision::Decode{}, vision::Resize<224, 224>{}, ...)`.
+// All transforms of images: `data | dataset::map<"image">(vision::Decode{}, vision::Resize<224, 224>{}, ...)`.
 #pragma once
 #include <tenon/dataset/vision/affine.hpp>
 #include <tenon/dataset/vision/color.hpp>
