@@ -19,11 +19,13 @@ template <class S>
 struct ExtentsOf;
 template <int... Extents>
 struct ExtentsOf<Shape<Extents...>> {
-  static constexpr int rank = sizeof...(Extents), extent[]{Extents..., 0};
+  static constexpr int rank = sizeof...(Extents);
+  static constexpr int extent[sizeof...(Extents) + 1]{Extents...};
 };
 template <int... Extents>
 struct ExtentsOf<Ragged<Extents...>> : ExtentsOf<Shape<>> {
-  static constexpr int rank = sizeof...(Extents), extent[]{Extents..., 0};
+  static constexpr int rank = sizeof...(Extents);
+  static constexpr int extent[sizeof...(Extents) + 1]{Extents...};
 };
 
 /// Height, width, channels of a column, or no image: [height, width, 1 .. 4] of uint8 or float32.
