@@ -40,3 +40,18 @@ for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8}; do
   }
   echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
 done
+
+printf '#include <cstdio>\n#include <jpeglib.h>\n#include <png.h>\n#include <doctest/doctest.h>\n' |
+  "$compiler" -E -x c++ - >/dev/null 2>&1 ||
+  { echo "SKIPPED: libjpeg-turbo, libpng, or doctest is not installed, images were not decoded"; exit 0; }
+# shellcheck disable=SC2086
+"$compiler" $flags -DTENON_WITH_JPEG=1 -DTENON_WITH_PNG=1 -I"$root/include" "$root/tests/fuzz/images.cpp" -o images \
+  -ljpeg -lpng || { echo "FAILED: the fuzzer of images does not compile"; exit 1; }
+mkdir -p images_corpus
+TENON_SEEDS=images_corpus ./images -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -timeout=20 \
+  -print_final_stats=1 images_corpus >log 2>&1 || {
+  tail -n 60 log
+  echo "FAILED: a decoder of images breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+  exit 1
+}
+echo "images: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"

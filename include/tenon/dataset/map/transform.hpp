@@ -4,8 +4,9 @@
 //     using transforms_samples = void;
 //     static constexpr const char* name = "Invert";             // for messages
 //     template <class In>
-//     using result = In;                                        // the column that it makes; a static_assert or a
-//                                                               // Mistake says what is wrong with In
+//     using result = In;                                        // the column that it makes
+//     template <class In>                                       // if it does not take each: empty, or what is wrong
+//     static constexpr Sentence wrong() { ... }
 //     template <class In>
 //     void apply(SampleView<In> in, SampleSlot<result<In>> out, Random& random) const { ... }
 //   };
