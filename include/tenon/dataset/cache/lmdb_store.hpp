@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <tenon/core/log.hpp>
+#include <tenon/dataset/cache/basic_dataset_cache.hpp>
 #include <tenon/dataset/cache/lmdb_environment.hpp>
 #include <tenon/dataset/cache/pending_rows.hpp>
 #include <tenon/dataset/cache/store.hpp>
@@ -39,6 +40,17 @@ namespace tenon::inline TENON_ABI::dataset {
 /// source   LMDB 0.9 (Symas), lmdb.h
 class LmdbStore {
  public:
+  /// For DatasetCache. Throws RuntimeError if there is no such session.
+  static std::shared_ptr<LmdbStore> open(const CacheAddress& address, CacheLimit) {
+    const CacheFolder folder(address.folder, address.port);
+    if (address.hostname != "127.0.0.1" && address.hostname != "localhost")
+      throw_error<ValueError>("DatasetCache: hostname is '", address.hostname,
+                              "', and LMDB keeps rows on this machine "
+                              "only, 127.0.0.1. A cache that machines share is a RedisCache.");
+    const auto id = static_cast<std::uint32_t>(address.session_id);
+    if (!folder.has_session(id)) detail::throw_no_session(address.session_id, folder.path());
+    return std::make_shared<LmdbStore>(folder.session_path(id));
+  }
   /// session   the folder of a session, see CacheFolder. Throws RuntimeError if it cannot be opened.
   explicit LmdbStore(const std::string& session) : session_(session), here_(new Here(session)) {}
   LmdbStore(const LmdbStore&) = delete;
