@@ -17,12 +17,12 @@
 
 #include <errno.h>
 #include <lmdb.h>
-#include <unistd.h>
 
 #include <tenon/core/log.hpp>
 #include <tenon/dataset/cache/basic_dataset_cache.hpp>
 #include <tenon/dataset/cache/lmdb_environment.hpp>
 #include <tenon/dataset/cache/pending_rows.hpp>
+#include <tenon/dataset/cache/per_process.hpp>
 #include <tenon/dataset/cache/store.hpp>
 #include <tenon/io/crc32c.hpp>
 
@@ -52,13 +52,10 @@ class LmdbStore {
     return std::make_shared<LmdbStore>(folder.session_path(id));
   }
   /// session   the folder of a session, see CacheFolder. Throws RuntimeError if it cannot be opened.
-  explicit LmdbStore(const std::string& session) : session_(session), here_(new Here(session)) {}
+  explicit LmdbStore(const std::string& session) : session_(session), here_(std::make_unique<Here>(session)) {}
   LmdbStore(const LmdbStore&) = delete;
   ~LmdbStore() {
-    Here* const here = here_;
-    if (here->process != ::getpid()) return;  // the parent's, which it still uses
-    flush();
-    delete here;
+    if (here_.get_if()) flush();
   }
 
   bool get(const RowKey& key, UseRow use) {
@@ -149,22 +146,18 @@ class LmdbStore {
     return node > page / 2 - 64 ? (row + 4 + 16 + page - 1) / page * page + 2 * (sizeof(Key::bytes) + 18) : 2 * node;
   }
 
-  /// What belongs to one process: a child opens the file anew, and does not write what its parent will.
+  /// A child opens the file anew, and does not write what its parent will.
   struct Here {
     explicit Here(const std::string& session) : environment(session) {}
-    const pid_t process = ::getpid();
     detail::LmdbEnvironments::Lease environment;
     detail::PendingRows pending;
   };
   /// Null if a child cannot open the file.
   Here* mine() {
-    Here* here = here_;
-    if (here->process == ::getpid()) return here;
+    if (Here* const here = here_.get_if()) return here;
     if (stopped_) return nullptr;
     try {
-      auto fresh = std::make_unique<Here>(session_);
-      if (here_.compare_exchange_strong(here, fresh.get())) return fresh.release();
-      return here;  // another thread of the child was faster
+      return &here_.get([this] { return std::make_unique<Here>(session_); });
     } catch (const std::exception& error) {
       stop(error.what());
       return nullptr;
@@ -258,7 +251,7 @@ class LmdbStore {
   }
 
   const std::string session_;
-  std::atomic<Here*> here_;
+  detail::PerProcess<Here> here_;
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::size_t> smallest_refused_{~std::size_t{0}};
