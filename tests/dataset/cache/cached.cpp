@@ -60,7 +60,7 @@ std::vector<float> all_of(const D& data, int epochs = 1, int first = 0) {
 }
 template <class D>
 std::uint64_t number_of(const D& data) {
-  Description d;
+  PipelineDescription d;
   d.add_data(data);
   CHECK(d.unknown() == "");
   return d.number();

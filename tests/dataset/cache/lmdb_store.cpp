@@ -49,7 +49,8 @@ Found look(LmdbStore& store, const RowKey& key) {
   });
   return found;
 }
-/// How many of the first rows are there; they must be right, and, if they are all that anybody puts, as many as counted.
+/// How many of the first rows are there; they must be right, and, if they are all that anybody puts, as many as are
+/// counted.
 long rows_there(const std::string& session, std::uint64_t cache, std::uint64_t last, bool all = true) {
   LmdbStore store(session);
   long there = 0;

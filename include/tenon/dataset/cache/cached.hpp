@@ -10,8 +10,8 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/log.hpp>
 #include <tenon/dataset/cache/basic_dataset_cache.hpp>
-#include <tenon/dataset/cache/description.hpp>
 #include <tenon/dataset/cache/packed_row.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/cache/store.hpp>
 #include <tenon/dataset/stage.hpp>
 
@@ -27,7 +27,7 @@ struct Cached : Behind<Cached<D, Store>, D> {
   std::uint64_t pipeline, epoch_factor;
   bool differs_by_epoch;
 
-  Cached(const D& rows, std::shared_ptr<Store> where, CacheLimit most, const Description& description,
+  Cached(const D& rows, std::shared_ptr<Store> where, CacheLimit most, const PipelineDescription& description,
          std::uint64_t number)
       : Behind<Cached, D>(rows),
         store(std::move(where)),
@@ -59,8 +59,8 @@ struct Cached : Behind<Cached<D, Store>, D> {
 };
 
 struct CacheConfig {
-  /// What the rows are, in your words, instead of what the pipeline says of itself. Needed where it cannot: behind a source
-  /// that does not describe itself. Whoever changes the rows changes the key, too.
+  /// What the rows are, in your words, instead of what the pipeline says of itself. Needed where it cannot: behind a
+  /// source that does not describe itself. Whoever changes the rows changes the key, too.
   std::string key{};
   /// With a key: a row is another one in each epoch.
   bool each_epoch = false;
@@ -75,11 +75,11 @@ struct CacheMaker {
 
   template <class D>
   auto applied_to(const D& data) const {
-    Description description;
+    PipelineDescription description;
     description.add_data(data);
     std::uint64_t number = description.number();
     if (!config.key.empty()) {
-      Description named;
+      PipelineDescription named;
       named.add(config.key, type_name<typename D::columns>());
       number = named.number();
       if (config.each_epoch) description.each_epoch_differs();
@@ -103,11 +103,11 @@ struct CacheMaker {
 /// place    anywhere before prefetch: behind a source, maps, filter, batch. Several caches are allowed, and one
 ///          DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip, take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)
-/// found by what the pipeline before it is (description.hpp): types, parameters, content or time of its files. Where
+/// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its files. Where
 ///          anything of that changes, rows are computed anew. A function of map's is known by the program's build, or
 ///          by the name that keyed("name", f) gives it, which one with captures needs.
-/// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after a
-///          warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
+/// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after
+///          a warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
 /// failures a store that cannot be read or written any more is one warning; rows are computed then
 /// throws   ValueError if a part of the pipeline does not say what it is; what opening the session throws
 template <class Store>

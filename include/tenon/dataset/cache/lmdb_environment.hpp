@@ -52,8 +52,8 @@ inline void check_local([[maybe_unused]] const std::string& folder) {
 #endif
 }
 
-/// Held by one process at a time while it opens a session; a process that dies lets go of it. A lock of fcntl's: a child
-/// that another thread forks meanwhile does not inherit it.
+/// Held by one process at a time while it opens a session; a process that dies lets go of it. A lock of fcntl's: a
+/// child that another thread forks meanwhile does not inherit it.
 class OpeningLock {
  public:
   explicit OpeningLock(const std::string& session)
@@ -69,8 +69,8 @@ class OpeningLock {
   io::FileHandle file_;
 };
 
-/// An open file of rows. A process opens it once: LMDB's locks are those of a process. A child that fork() makes opens it
-/// anew and leaves the parent's alone.
+/// An open file of rows. A process opens it once: LMDB's locks are those of a process. A child that fork() makes opens
+/// it anew and leaves the parent's alone.
 class LmdbEnvironment {
  public:
   static constexpr std::string_view format = "tenon rows 1\n";

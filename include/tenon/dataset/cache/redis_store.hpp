@@ -28,8 +28,8 @@ namespace tenon::inline TENON_ABI::dataset {
 ///
 /// server    tenon-cache --backend redis --start runs one for this machine. Another one's `maxmemory-policy` must be
 ///           `noeviction`, which is the default: a row that does not fit is then refused, and computed each time
-/// kill -9   a program writes rows and their count by one script, which happens or does not. Rows that were computed and
-///           not sent yet, at most 1 MiB, are computed again. When the server dies, its rows and sessions are gone;
+/// kill -9   a program writes rows and their count by one script, which happens or does not. Rows that were computed
+///           and not sent yet, at most 1 MiB, are computed again. When the server dies, its rows and sessions are gone;
 ///           programs warn once and compute
 /// size      of what is stored, without Redis' own needs (about 100 bytes for each row)
 /// password  in $REDISCLI_AUTH

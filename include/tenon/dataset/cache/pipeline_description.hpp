@@ -36,8 +36,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// A function of map's that has a name by which caches know it: its rows are the same in all programs and all builds, and
-/// it may have captures. Whoever changes what it computes changes the name, too.
+/// A function of map's that has a name by which caches know it: its rows are the same in all programs and all builds,
+/// and it may have captures. Whoever changes what it computes changes the name, too.
 template <class F>
 struct Keyed {
   std::string key;
@@ -65,7 +65,7 @@ template <class T>
 concept OfTenon = type_name<T>().starts_with("tenon::");
 }  // namespace detail
 
-class Description {
+class PipelineDescription {
  public:
   /// The pipeline as a number.
   std::uint64_t number() const { return hash_; }
