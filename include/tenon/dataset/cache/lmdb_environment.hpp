@@ -77,6 +77,7 @@ class LmdbEnvironment {
 
   /// Throws RuntimeError if it cannot be opened; what cannot be read is thrown away, and is empty then.
   explicit LmdbEnvironment(const std::string& session) : session_(session) {
+    check_owner(session);
     const OpeningLock lock(session);
     const std::string mine = boot_id(), about = io::join_path(session, "boot"), expected = text(format, mine);
     check_local(session);
