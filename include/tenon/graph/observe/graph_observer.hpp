@@ -23,6 +23,13 @@ class GraphObserver {
       : innermost_(innermost), program_(program), operations_(operations_of(program)), parameters_(parameters), n_(n) {}
   void before(const Node& node, const Arguments& a) const { tell_before(innermost_, operation(node, a)); }
   void after(const Node& node, const Arguments& a) const;
+  /// Null if before() and after() are to be called for each tile: where an observer takes no runs (Observer).
+  ObserverClock clock() const { return innermost_.clock; }
+  void ran(const Node& node, std::span<const OperationRun> runs) const {
+    Operation operation = operations_[&node - program_.node];
+    operation.n = n_;
+    tell_ran(innermost_, operation, runs);
+  }
 
  private:
   Operation operation(const Node& node, const Arguments& a) const {
