@@ -48,6 +48,10 @@ class Mnist : public Source<Mnist> {
   }
 
   long size() const { return size_; }
+  void describe(auto& d) const {
+    for (const Idx* file : {&files_->images, &files_->labels})
+      d.add_content(file->values().data(), file->values().size());
+  }
   void sample(long index, void* const* out) const;
 
  private:
