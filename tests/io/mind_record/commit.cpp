@@ -1,5 +1,5 @@
-// A writer of MindRecord files is killed inside of write, fsync, rename, and unlink, and at random times: no wrong row is
-// ever read, the next start works, and nothing is left.
+// A writer of MindRecord files is killed inside of write, fsync, rename, and unlink, and at random times: no wrong row
+// is ever read, the next start works, and nothing is left.
 // link: sqlite json
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../dataset/support.hpp"
