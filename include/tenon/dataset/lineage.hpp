@@ -13,9 +13,29 @@ namespace tenon::inline TENON_ABI::dataset {
 namespace detail {
 /// "Batch" for Batched: stages are called as what has been done, MindSpore's operators as what they do.
 inline std::string operator_name(std::string_view stage) {
-  constexpr std::pair<std::string_view, std::string_view> names[]{
-      {"Batched", "Batch"}, {"Shuffled", "Shuffle"},    {"Mapped", "Map"},        {"Repeated", "Repeat"},
-      {"Taken", "Take"},    {"Prefetched", "Prefetch"}, {"Mnist", "MnistDataset"}};
+  constexpr std::pair<std::string_view, std::string_view> names[]{{"Batched", "Batch"},
+                                                                  {"Shuffled", "Shuffle"},
+                                                                  {"ElementMapped", "Map"},
+                                                                  {"SampleMapped", "Map"},
+                                                                  {"Transformed", "Map"},
+                                                                  {"BatchMapped", "Map"},
+                                                                  {"Padded", "Map"},
+                                                                  {"Repeated", "Repeat"},
+                                                                  {"Taken", "Take"},
+                                                                  {"Skipped", "Skip"},
+                                                                  {"Prefetched", "Prefetch"},
+                                                                  {"Concatenated", "Concat"},
+                                                                  {"Zipped", "Zip"},
+                                                                  {"Renamed", "Rename"},
+                                                                  {"Projected", "Project"},
+                                                                  {"Filtered", "Filter"},
+                                                                  {"FilteredInOrder", "Filter"},
+                                                                  {"FlatMapped", "FlatMap"},
+                                                                  {"SplitPart", "Split"},
+                                                                  {"Sampled", "Sampler"},
+                                                                  {"Generated", "GeneratorDataset"},
+                                                                  {"Streamed", "GeneratorDataset"},
+                                                                  {"Mnist", "MnistDataset"}};
   for (const auto& [ours, theirs] : names)
     if (ours == stage) return std::string(theirs);
   return std::string(stage);
@@ -34,7 +54,14 @@ io::DatasetGraph lineage_of(const D& data) {
   if constexpr (requires { data.passes; }) add("count", std::int64_t{data.passes});
   if constexpr (requires { data.most; }) add("count", std::int64_t{data.most});
   if constexpr (requires { data.depth; }) add("prefetch_size", std::int64_t{data.depth});
-  if constexpr (requires { lineage_of(data.data); }) graph.children.push_back(lineage_of(data.data));
+  if constexpr (requires { data.left_out; }) add("count", std::int64_t{data.left_out});
+  if constexpr (requires { data.sampler.num_shards; }) {
+    add("num_shards", std::int64_t{data.sampler.num_shards});
+    add("shard_id", std::int64_t{data.sampler.shard_id});
+  }
+  if constexpr (requires { lineage_of(data.second); }) graph.children.push_back(lineage_of(data.second));
+  if constexpr (requires { lineage_of(data.data); })
+    graph.children.insert(graph.children.begin(), lineage_of(data.data));
   else add("num_samples", std::int64_t{data.size()});
   return graph;
 }
