@@ -161,6 +161,14 @@ struct Row {
     if constexpr (C::ragged) return SampleView<C>(column[I]);
     else return tensor<C, I>();
   }
+  /// The same by a column's name: `row.get<"image">()`.
+  template <ColumnKey Key>
+  requires(Key.place < 0)
+  auto get() const {
+    constexpr int place = column_place<List, Key>;
+    static_assert(place >= 0, "get<\"name\">: the data set has no column of this name");
+    return get<place>();
+  }
 
  private:
   template <class C, int I>

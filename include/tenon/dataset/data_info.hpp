@@ -39,7 +39,8 @@ class DataInfo {
 
   /// Rows per epoch; of batches, if it is batched.
   long size() const { return size_; }
-  /// Calls visitor(stage) for each stage, the last one first, and the source at the end.
+  /// Calls visitor(stage) for each stage, the last one first, and the source at the end; of those that are joined (zip,
+  /// concat) the first.
   void each_stage(FunctionRef<const StageInfo&> visitor) const { visit_(data_, visitor); }
 
  private:
@@ -54,6 +55,11 @@ class DataInfo {
     if constexpr (requires { data.passes; }) stage.add("count", data.passes);
     if constexpr (requires { data.most; }) stage.add("count", data.most);
     if constexpr (requires { data.depth; }) stage.add("prefetch_size", data.depth);
+    if constexpr (requires { data.left_out; }) stage.add("count", data.left_out);
+    if constexpr (requires { data.sampler.num_shards; }) {
+      stage.add("num_shards", data.sampler.num_shards);
+      stage.add("shard_id", data.sampler.shard_id);
+    }
     constexpr bool is_stage = requires { requires Dataset<std::remove_cvref_t<decltype(data.data)>>; };
     if constexpr (!is_stage) stage.add("num_samples", data.size());
     visitor(stage);

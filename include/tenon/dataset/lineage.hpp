@@ -11,9 +11,29 @@ namespace tenon::inline TENON_ABI::dataset {
 namespace detail {
 /// "Batch" for Batched: stages are called as what has been done, MindSpore's operators as what they do.
 inline std::string operator_name(std::string_view stage) {
-  constexpr std::pair<std::string_view, std::string_view> names[]{
-      {"Batched", "Batch"}, {"Shuffled", "Shuffle"},    {"Mapped", "Map"},        {"Repeated", "Repeat"},
-      {"Taken", "Take"},    {"Prefetched", "Prefetch"}, {"Mnist", "MnistDataset"}};
+  constexpr std::pair<std::string_view, std::string_view> names[]{{"Batched", "Batch"},
+                                                                  {"Shuffled", "Shuffle"},
+                                                                  {"ElementMapped", "Map"},
+                                                                  {"SampleMapped", "Map"},
+                                                                  {"Transformed", "Map"},
+                                                                  {"BatchMapped", "Map"},
+                                                                  {"Padded", "Map"},
+                                                                  {"Repeated", "Repeat"},
+                                                                  {"Taken", "Take"},
+                                                                  {"Skipped", "Skip"},
+                                                                  {"Prefetched", "Prefetch"},
+                                                                  {"Concatenated", "Concat"},
+                                                                  {"Zipped", "Zip"},
+                                                                  {"Renamed", "Rename"},
+                                                                  {"Projected", "Project"},
+                                                                  {"Filtered", "Filter"},
+                                                                  {"FilteredInOrder", "Filter"},
+                                                                  {"FlatMapped", "FlatMap"},
+                                                                  {"SplitPart", "Split"},
+                                                                  {"Sampled", "Sampler"},
+                                                                  {"Generated", "GeneratorDataset"},
+                                                                  {"Streamed", "GeneratorDataset"},
+                                                                  {"Mnist", "MnistDataset"}};
   for (const auto& [ours, theirs] : names)
     if (ours == stage) return std::string(theirs);
   return std::string(stage);

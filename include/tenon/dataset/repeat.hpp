@@ -56,6 +56,7 @@ struct RepeatMaker {
   long count;
   template <class D>
   auto applied_to(const D& data) const {
+    detail::check_any_order<D>();
     return Repeated<D>(data, count);
   }
 };

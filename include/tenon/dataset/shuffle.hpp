@@ -10,6 +10,7 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
 struct Shuffled : Behind<Shuffled<D>, D> {
+  static constexpr bool reorders = true;
   long window;
   std::uint64_t seed;
 
@@ -37,6 +38,7 @@ struct ShuffleMaker {
   std::uint64_t seed;
   template <class D>
   auto applied_to(const D& data) const {
+    detail::check_any_order<D>();
     return Shuffled<D>(data, window, seed);
   }
 };

@@ -156,6 +156,21 @@ constexpr std::uint64_t stages_before() {
            stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
   else return 0;
 }
+/// Whether row i is another sample in each epoch.
+template <class D>
+constexpr bool reorders() {
+  if constexpr (requires { D::reorders; }) return D::reorders;
+  else if constexpr (requires(const D& data) { data.data; })
+    return reorders<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  else return false;
+}
+/// Says that a stage reads rows in an order of its own, which a stream does not have.
+template <class D>
+constexpr void check_any_order() {
+  constexpr bool any_order = !in_order<D>();
+  static_assert(any_order, "the rows of a stream come one after the other: shuffle, repeat, split, and samplers need "
+                           "rows in any order, as dataset::generator(size, function) has them");
+}
 /// Throws ValueError unless low <= value.
 inline void check_at_least(const char* stage, long value, long low, const char* meaning) {
   if (value < low) throw_error<ValueError>(stage, "(", value, "): ", meaning, " must be ", low, " or more.");
