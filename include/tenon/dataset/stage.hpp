@@ -156,7 +156,8 @@ std::default_sentinel_t end(const D&) {
 }
 
 namespace detail {
-/// Asks for memory that is read soon: the rows of a shuffled set lie far from one another, and each would be waited for.
+/// Asks for memory that is read soon: the rows of a shuffled set lie far from one another, and each would be waited
+/// for.
 inline void fetch_ahead(const void* memory, long bytes) {
   constexpr long line = 64;
   const char* const begin = static_cast<const char*>(memory);

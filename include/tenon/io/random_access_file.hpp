@@ -16,8 +16,10 @@ namespace tenon::inline TENON_ABI::io {
 
 /// A piece of a file of up to a terabyte in 8 bytes.
 struct FilePiece {
-  static constexpr std::uint64_t longest = (1 << 24) - 1, longest_file = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t longest = (1 << 24) - 1, longest_file = (std::uint64_t{1} << 40) - 1;
   std::uint64_t begin : 40, bytes : 24;
+
+  FilePiece(std::uint64_t at, std::uint64_t count) : begin(at & longest_file), bytes(count & longest) {}
 };
 
 /// A regular file, open for reading. It is not mapped: where another process cuts it short, that is an error here, and

@@ -21,8 +21,8 @@ namespace tenon::inline TENON_ABI::dataset {
 ///             Column<std::uint8_t, Ragged<any>, "text">, the bytes of the field. A column without a name begins behind
 ///             the one before it, and so do all where the file has no header
 /// numbers     decimal, as std::from_chars reads them, blanks around them and a + allowed; bool: 0, 1, false, true
-/// rows        end with LF or CRLF; empty lines are left out. Fields in quotes hold delimiters, ends of lines, and "" for
-///             a quote
+/// rows        end with LF or CRLF; empty lines are left out. Fields in quotes hold delimiters, ends of lines, and ""
+///             for a quote
 /// memory      8 bytes for a row; fields are read when a sample is
 /// throws      when opened, RuntimeError if the file is missing or no CSV, KeyError for a column that it does not have;
 ///             when a row is read, RuntimeError that names file, line, column and what was found there

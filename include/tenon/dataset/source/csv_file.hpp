@@ -50,8 +50,8 @@ class CsvFile {
   /// The fields of the header, empty without one.
   std::span<const std::string> names() const { return names_; }
 
-  /// The fields of a row, without their quotes, in memory of `scratch`. Throws RuntimeError for another number of fields
-  /// than in the first row, and for a field above the limit or with text behind its quotes.
+  /// The fields of a row, without their quotes, in memory of `scratch`. Throws RuntimeError for another number of
+  /// fields than in the first row, and for a field above the limit or with text behind its quotes.
   std::span<const std::string_view> fields(long row, Scratch& scratch) const {
     const io::FilePiece extent = rows_[place_of(row)];
     const std::span<char> bytes(reinterpret_cast<char*>(scratch.bytes(extent.bytes)), extent.bytes);
@@ -102,7 +102,7 @@ class CsvFile {
     const auto end_row = [&](std::uint64_t end) {
       if (end - begin > longest)
         refuse(begin, text("the row has more than the ", longest, " bytes that are allowed; is a quote left open?"));
-      rows_.push_back({begin, end - begin});
+      rows_.emplace_back(begin, end - begin);
     };
     file_.each_block([&](std::string_view bytes, std::uint64_t at) {
       std::size_t i = at == 0 && bytes.starts_with("\xef\xbb\xbf") ? 3 : 0;

@@ -57,9 +57,9 @@ class TextFile : public Source<TextFile> {
     const auto end_line = [&](std::uint64_t end, bool returned) {
       const std::uint64_t bytes = end - begin - (returned && end > begin ? 1 : 0);
       if (bytes > longest)
-        throw_error<RuntimeError>("Line ", lines.file.line_of(begin), " of '", lines.file.path(), "' has more than the ",
-                                  longest, " bytes that are allowed; is it a text?");
-      if (bytes > 0) lines.piece.push_back({begin, bytes});
+        throw_error<RuntimeError>("Line ", lines.file.line_of(begin), " of '", lines.file.path(),
+                                  "' has more than the ", longest, " bytes that are allowed; is it a text?");
+      if (bytes > 0) lines.piece.emplace_back(begin, bytes);
       begin = end + 1;
     };
     lines.file.each_block([&](std::string_view bytes, std::uint64_t at) {

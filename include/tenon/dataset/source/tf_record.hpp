@@ -25,8 +25,8 @@ struct TfRecordConfig {
 
 namespace detail {
 
-/// The feature of a record as column Col, whose type decides what it must hold. The reason why it does not fit is thrown
-/// as io::BadMessage.
+/// The feature of a record as column Col, whose type decides what it must hold. The reason why it does not fit is
+/// thrown as io::BadMessage.
 template <class Col>
 class ExampleColumn {
  public:
@@ -59,15 +59,16 @@ class ExampleColumn {
   static bool fits(std::int64_t value) {
     if constexpr (std::is_same_v<T, bool>) return value == 0 || value == 1;
     else if constexpr (std::is_same_v<T, std::uint64_t>) return value >= 0;
-    else return value >= std::int64_t(std::numeric_limits<T>::min()) && value <= std::int64_t(std::numeric_limits<T>::max());
+    else
+      return value >= std::int64_t(std::numeric_limits<T>::min()) &&
+             value <= std::int64_t(std::numeric_limits<T>::max());
   }
   [[noreturn, gnu::cold]] static void fail(const std::string& reason) {
     throw io::BadMessage{text("the feature '", Col::name.view(), "' ", reason), nullptr};
   }
   std::int64_t counted() const {
     std::int64_t count = 0, values = 0;
-    if (as_bytes())
-      feature_.each_bytes([&](std::string_view bytes) { count = std::int64_t(bytes.size()), ++values; });
+    if (as_bytes()) feature_.each_bytes([&](std::string_view bytes) { count = std::int64_t(bytes.size()), ++values; });
     else if (!integral && feature_.kind() == Kind::floats) feature_.each_float([&](float) { ++count; });
     else if (integral && feature_.kind() == Kind::integers) feature_.each_int64([&](std::int64_t) { ++count; });
     else if (feature_.kind() != Kind::none || !Col::ragged)
@@ -92,14 +93,14 @@ class ExampleColumn {
 ///             int64_list whose values must fit; floating-point: a float_list. Shape<...>: exactly so many values,
 ///             Ragged<any>: any number
 /// memory      8 bytes for a record; records are read when samples are
-/// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a record
-///             does not have, the first one when the set is opened
+/// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a
+///             record does not have, the first one when the set is opened
 /// source      TensorFlow's TFRecordDataset and parse_example; MindSpore's TFRecordDataset. Its shards are stages here
 template <class... C>
 class TfRecord : public Source<TfRecord<C...>> {
  public:
   using columns = Columns<C...>;
-  static_assert(((C::name.view() != "")&&...), "TfRecord: a column has the name of a feature");
+  static_assert(((C::name.view() != "") && ...), "TfRecord: a column has the name of a feature");
 
   TfRecord(const std::vector<std::string>& paths, As<C...>, const TfRecordConfig& config = {}) {
     auto files = std::make_shared<Files>();
@@ -150,7 +151,8 @@ class TfRecord : public Source<TfRecord<C...>> {
     std::array<bool, sizeof...(C)> found{};
     io::each_tf_feature(data, [&](std::string_view name, std::string_view feature) {
       for (std::size_t c = 0; c < sizeof...(C); ++c)
-        if (names[c] == name) message[c] = feature, found[c] = true;  // of two, the last one, as in all maps of protobuf
+        if (names[c] == name)
+          message[c] = feature, found[c] = true;  // of two, the last one, as in all maps of protobuf
     });
     for (std::size_t c = 0; c < sizeof...(C); ++c)
       if (!found[c]) refuse_missing(file, record, data, names[c]);

@@ -50,8 +50,8 @@ class TfRecordFile {
   static constexpr std::size_t head = 12, crc = 4;  // the length and its checksum; the checksum of the data
 
   [[noreturn, gnu::cold]] void refuse(long record, std::uint64_t place, const std::string& reason) const {
-    throw_error<RuntimeError>("Cannot read '", file_.path(), "' as a file of TFRecords: ", reason, " (record ",
-                              record, ", at byte ", place, ").");
+    throw_error<RuntimeError>("Cannot read '", file_.path(), "' as a file of TFRecords: ", reason, " (record ", record,
+                              ", at byte ", place, ").");
   }
   std::uint64_t length_at(std::uint64_t at, std::uint64_t record_limit) const {
     const long record = static_cast<long>(begin_.size()) - 1;
@@ -60,8 +60,9 @@ class TfRecordFile {
     file_.read(at, bytes);
     const std::string_view length(bytes, 8), checksum(bytes + 8, crc);
     if (io::detail::little_endian<std::uint32_t>(checksum) != io::masked_crc32c(length))
-      refuse(record, at, at == 0 && length.starts_with("\x1f\x8b") ? "it is compressed with gzip; unpack it, gzip -d"
-                                                           : "the checksum of the record's length is wrong");
+      refuse(record, at,
+             at == 0 && length.starts_with("\x1f\x8b") ? "it is compressed with gzip; unpack it, gzip -d"
+                                                       : "the checksum of the record's length is wrong");
     const auto count = io::detail::little_endian<std::uint64_t>(length);
     if (count > file_.size() - at - io::tf_record_overhead)
       refuse(record, at, text("the record has ", count, " bytes and the file ends before; it was cut off"));

@@ -14,8 +14,8 @@ namespace tenon::inline TENON_ABI::dataset {
 ///
 /// from        uint8, one axis
 /// makes       int32 [any]
-/// coder       Vocabulary, BytePairEncoding, or what has `std::size_t encode(std::string_view, std::int32_t* out) const`,
-///             which writes at most a number for each byte. It is copied once and shared
+/// coder       Vocabulary, BytePairEncoding, or what has `std::size_t encode(std::string_view, std::int32_t* out)
+///             const`, which writes at most a number for each byte. It is copied once and shared
 /// throws      what the coder throws: ValueError for a token that is not in a vocabulary
 template <class Coder>
 struct Tokens {
