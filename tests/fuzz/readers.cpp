@@ -63,7 +63,9 @@ void read_log_variables(std::string_view text) {
     ::setenv(name, std::string(text.substr(0, end)).c_str(), 1);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  for (const int level : logging::detail::levels_of(std::getenv(names[0]), std::getenv(names[1])).of)
+  logging::detail::Levels levels = logging::detail::levels_of(std::getenv(names[0]));
+  logging::detail::read_module_levels(std::getenv(names[1]), levels);
+  for (const int level : levels.of)
     if (level < 1 || level > 5) __builtin_trap();
   const debug::detail::LogFileSettings settings = debug::detail::log_file_settings();
   if (settings.most_bytes < 1 || settings.mode > 0777 || settings.screen_from > 4) __builtin_trap();

@@ -1,7 +1,8 @@
 #!/bin/sh
 # libFuzzer on the readers of files with all sanitizers, from the files in tests and in $TENON_SHARED: `run.sh
-# [seconds for each reader [compiler]]`. A file that breaks a reader stays in the current folder as crash-*. Exit status
-# 77: clang, its fuzzer, or protozero is not installed.
+# [seconds for each reader [compiler]]`. `TENON_READER=3 run.sh 600` feeds one alone, by its number in readers.cpp. A
+# file that breaks a reader stays in the current folder as crash-*. Exit status 77: clang, its fuzzer, or protozero is
+# not installed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-5} compiler=${2:-clang++-19}
@@ -38,7 +39,7 @@ printf '\012\016\012\014\012\005image\022\003\012\001\012' >corpus/example
 printf '\012\020\012\016\012\005label\022\005\032\003\012\001\007' >corpus/example_label
 printf 'tenon-vocabulary 1\nwords\nunknown 0\n<unk>\n\\n\nword\n' >corpus/vocabulary
 printf 'tenon-byte-pairs 1\n97 98\n256 99\n' >corpus/byte_pairs
-for reader in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8 9 10 11 12 13}; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log
@@ -47,3 +48,18 @@ for reader in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do
   }
   echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
 done
+
+printf '#include <cstdio>\n#include <jpeglib.h>\n#include <png.h>\n#include <doctest/doctest.h>\n' |
+  "$compiler" -E -x c++ - >/dev/null 2>&1 ||
+  { echo "SKIPPED: libjpeg-turbo, libpng, or doctest is not installed, images were not decoded"; exit 0; }
+# shellcheck disable=SC2086
+"$compiler" $flags -DTENON_WITH_JPEG=1 -DTENON_WITH_PNG=1 -I"$root/include" "$root/tests/fuzz/images.cpp" -o images \
+  -ljpeg -lpng || { echo "FAILED: the fuzzer of images does not compile"; exit 1; }
+mkdir -p images_corpus
+TENON_SEEDS=images_corpus ./images -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -timeout=20 \
+  -print_final_stats=1 images_corpus >log 2>&1 || {
+  tail -n 60 log
+  echo "FAILED: a decoder of images breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+  exit 1
+}
+echo "images: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"

@@ -51,7 +51,8 @@ class Workers final : public ThreadPool {
     static std::atomic<Workers*> pool = [] {
       ::pthread_atfork(nullptr, nullptr, [] {
         auto* fresh = new Workers;
-        fresh->set_threads(ThreadPool::instance().threads());
+        fresh->parents_ = current().load(std::memory_order_acquire);
+        fresh->set_threads(fresh->parents_->threads());
         current().store(fresh, std::memory_order_release);
       });
       return new Workers;
@@ -139,6 +140,7 @@ class Workers final : public ThreadPool {
   Work work_ = nullptr;
   void* context_ = nullptr;
   int parts_ = 0, active_ = 0, workers_ = 0;
+  Workers* parents_ = nullptr;  // of the process that forked this one: no more of use, but known to leak detectors
 };
 }  // namespace detail
 

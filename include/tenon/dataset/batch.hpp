@@ -35,6 +35,7 @@ struct Batched : Behind<Batched<D, Extent>, D> {
     return batches(this->data.count(epoch));
   }
   long max_rows() const { return D::counted ? std::min(batch_size, this->data.size()) : batch_size; }
+  void describe(auto& d) const { d.add(batch_size, drop_remainder); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     using samples = typename D::columns;
     const long first = place.position * batch_size,

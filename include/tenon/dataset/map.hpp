@@ -28,6 +28,10 @@ struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
 
   ElementMapped(const D& rows, F f) : Behind<ElementMapped, D>(rows), function(std::move(f)) {}
 
+  void describe(auto& d) const {
+    d.add(I);
+    d.add_function(function);
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     void* before[D::columns::count];
     for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];
@@ -93,6 +97,15 @@ struct ElementMapMaker {
   }
 };
 
+/// What a transform says of a column that it cannot take: its `wrong<In>()`, if it has that.
+template <class T, class In>
+struct WrongTransform {
+  static constexpr Sentence sentence = [] {
+    if constexpr (requires { T::template wrong<In>(); }) return T::template wrong<In>();
+    else return Sentence{};
+  }();
+};
+
 /// Column Key by one transform after the other.
 template <ColumnKey Key, class... T>
 struct TransformMaker {
@@ -118,7 +131,11 @@ struct TransformMaker {
       using Step = std::tuple_element_t<K, std::tuple<T...>>;
       constexpr bool by_sample = !D::batched || transforms_batches<Step>;
       static_assert(by_sample, "map<I>(transform) works on one sample at a time: write it before batch");
-      if constexpr (by_sample)
+      using Refusal = WrongTransform<Step, ColumnAt<typename D::columns, I>>;
+      if constexpr (!Refusal::sentence.empty()) {
+        using Wrong = Mistake<Refusal>;
+        return Wrong::corrected;
+      } else if constexpr (by_sample)
         return chain<I>(Transformed<D, I, Step>(data, std::get<K>(transforms), hash_number(stages_before<D>(), seed)),
                         std::integral_constant<std::size_t, K + 1>{});
     }

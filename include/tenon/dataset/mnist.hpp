@@ -27,6 +27,9 @@ struct MnistFiles {
   long size() const { return static_cast<long>(labels.values().size()); }
   const std::uint8_t* image(long index) const { return images.values().data() + index * pixels; }
   std::int32_t label(long index) const { return labels.values()[static_cast<std::size_t>(index)]; }
+  void describe(auto& d) const {
+    for (const Idx* file : {&images, &labels}) d.add_content(file->values().data(), file->values().size());
+  }
   void expect(long index) const {
     if (index >= 0 && index < size()) fetch_ahead(image(index), pixels);
   }
@@ -62,6 +65,7 @@ class Mnist : public Source<Mnist> {
   }
 
   long size() const { return files_->size(); }
+  void describe(auto& d) const { files_->describe(d); }
   void sample(long index, void* const* out) const {
     detail::scale_pixels(files_->image(index), static_cast<float*>(out[0]), pixels);
     *static_cast<std::int32_t*>(out[1]) = files_->label(index);
@@ -86,7 +90,7 @@ inline std::string_view mnist_prefix(Usage usage) { return usage == Usage::train
 [[gnu::cold]] inline std::string find_mnist(const std::string& directory, Usage usage, std::string_view suffix) {
   std::string plain = io::join_path(directory, text(mnist_prefix(usage), suffix));
   if (io::file_exists(plain)) return plain;
-  if (io::file_exists(plain + ".gz")) return plain + ".gz";
+  if (std::string packed = text(plain, ".gz"); io::file_exists(packed)) return packed;
   throw_error<RuntimeError>("Cannot open MNIST: the directory '", directory, "' has no '", mnist_prefix(usage), suffix,
                             "', plain or .gz. It must hold ", mnist_file_names(usage), ".");
 }

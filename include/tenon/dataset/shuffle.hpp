@@ -16,6 +16,10 @@ struct Shuffled : Behind<Shuffled<D>, D> {
   Shuffled(const D& rows, long among, std::uint64_t number)
       : Behind<Shuffled<D>, D>(rows), window(among), seed(number) {}
 
+  void describe(auto& d) const {
+    d.add(window, seed);
+    d.each_epoch_differs();
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const long all = rows_in(this->data, place.epoch);
     if (place.position >= all) return 0;

@@ -167,8 +167,10 @@ inline void fetch_ahead(const void* memory, long bytes) {
 /// How many stages stand before: it tells random operations of one pipeline apart.
 template <class D>
 constexpr std::uint64_t stages_before() {
+  // a cache does not count: what is random behind it draws as without it
   if constexpr (requires(const D& data) { data.data; })
-    return 1 + stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+    return (requires { typename D::passes_rows_on; } ? 0 : 1) +
+           stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
   else return 0;
 }
 /// Throws ValueError unless low <= value.
