@@ -10,7 +10,7 @@ using namespace support;
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* const folder = std::getenv("TENON_SEEDS");
   if (!folder) return 0;
-  const auto write = [folder, number = 0](const std::string& bytes) mutable {
+  auto write = [folder, number = 0](const std::string& bytes) mutable {
     std::FILE* const file = std::fopen((folder + ("/image" + std::to_string(number++))).c_str(), "wb");
     if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) std::abort();
     std::fclose(file);

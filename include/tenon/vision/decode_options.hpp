@@ -8,7 +8,8 @@
 namespace tenon::inline TENON_ABI::vision {
 
 struct DecodeOptions {
-  /// 3: red, green, blue, whatever the file holds; 1: gray, the luma that PIL's convert("L") has.
+  /// 3: red, green, blue, whatever the file holds; 1: gray, of JPEG the luma that is stored, as OpenCV and torchvision,
+  /// of others that of PIL's convert("L").
   int channels = 3;
   /// An image of more pixels is refused before memory is taken for it: a file of a few bytes can claim 65535 x 65535.
   /// The number is that at which PIL gives up.

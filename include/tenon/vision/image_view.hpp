@@ -65,6 +65,16 @@ void check_inside(const char* operation, const ImageView<T>& image, const Rect& 
                             ", column ", r.left, " is not inside of an image of ", image.height, " x ", image.width,
                             " pixels.");
 }
+/// Calls act with the number of channels as a type.
+template <class Act>
+void with_channels(int channels, Act act) {
+  switch (channels) {
+    case 1: return act(std::integral_constant<int, 1>{});
+    case 2: return act(std::integral_constant<int, 2>{});
+    case 3: return act(std::integral_constant<int, 3>{});
+    default: return act(std::integral_constant<int, 4>{});
+  }
+}
 }  // namespace detail
 
 }  // namespace tenon::vision

@@ -89,16 +89,6 @@ void split_planes(const T* in, std::size_t count, T* out) {
 }
 TENON_EXACT_END
 
-/// Calls act with the number of channels as a type.
-template <class Act>
-void with_channels(int channels, Act act) {
-  switch (channels) {
-    case 1: return act(std::integral_constant<int, 1>{});
-    case 2: return act(std::integral_constant<int, 2>{});
-    case 3: return act(std::integral_constant<int, 3>{});
-    default: return act(std::integral_constant<int, 4>{});
-  }
-}
 }  // namespace detail
 
 /// Normalized pixels in the same order, [height, width, channels] at `out`.

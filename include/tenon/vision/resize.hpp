@@ -180,6 +180,19 @@ void resize_by_weights(ImageView<const T> in, ImageView<T> out, const AxisWeight
   }
 }
 
+/// One axis, then the other, rounded to bytes and clipped between them, as PIL: negative weights overshoot, and what is
+/// clipped cannot come back. Rows go first where they become fewer and columns more, as in Pillow 13.
+template <class T, int Channels>
+void resize_in_turn(ImageView<const T> in, ImageView<T> out, const AxisWeights& rows, const AxisWeights& columns,
+                    bool rows_first) {
+  const int height = rows_first ? out.height : in.height, width = rows_first ? in.width : out.width;
+  std::vector<T> between(std::size_t(height) * std::size_t(width) * std::size_t(in.channels));
+  const ImageView<T> half{between.data(), height, width, in.channels};
+  const auto same = [](int size) { return axis_weights(Inter::nearest, false, {0, double(size)}, size, size, false); };
+  resize_by_weights<T, Channels>(in, half, rows_first ? rows : same(height), rows_first ? same(width) : columns);
+  resize_by_weights<T, Channels>(half, out, rows_first ? same(height) : rows, rows_first ? columns : same(width));
+}
+
 inline void check_box(const Box& box, int height, int width) {
   if (!(box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 && box.top + box.height <= height + 1e-6 &&
         box.left + box.width <= width + 1e-6))
@@ -196,7 +209,8 @@ inline void check_box(const Box& box, int height, int width) {
 /// cubic      as OpenCV (a = -0.75). With antialias as PIL's BICUBIC (a = -0.5)
 /// area       as OpenCV: the mean of what a pixel covers
 /// antialias  as PIL's LANCZOS, which PIL called ANTIALIAS, and so does MindSpore
-/// accuracy   in float, rounded once: at most 1 level from these libraries, which round between rows and columns
+/// accuracy   in float, rounded once, for antialiased cubic and Lanczos of bytes also between columns and rows, as PIL:
+///            at most 1 level from these libraries
 /// throws     ValueError for images without pixels, other channels in `out`, a box that is not inside of `in`
 template <class T>
 void resize(std::type_identity_t<ImageView<const T>> in, ImageView<T> out, const ResizeOptions& options = {}) {
@@ -213,12 +227,14 @@ void resize(std::type_identity_t<ImageView<const T>> in, ImageView<T> out, const
   const detail::AxisWeights columns =
       detail::axis_weights(options.inter, options.antialias, {box.left, box.width}, in.width, out.width, enlarged);
   if (options.inter == Inter::nearest) return detail::resize_nearest<T>(in, out, rows, columns);
-  switch (in.channels) {
-    case 1: return detail::resize_by_weights<T, 1>(in, out, rows, columns);
-    case 2: return detail::resize_by_weights<T, 2>(in, out, rows, columns);
-    case 3: return detail::resize_by_weights<T, 3>(in, out, rows, columns);
-    default: return detail::resize_by_weights<T, 4>(in, out, rows, columns);
-  }
+  const bool in_turn = std::is_same_v<T, std::uint8_t> &&
+                       (options.inter == Inter::antialias || (options.inter == Inter::cubic && options.antialias));
+  detail::with_channels(in.channels, [&](auto channels) {
+    if (in_turn)
+      detail::resize_in_turn<T, channels.value>(in, out, rows, columns,
+                                                out.height < box.height && out.width > box.width);
+    else detail::resize_by_weights<T, channels.value>(in, out, rows, columns);
+  });
 }
 
 }  // namespace tenon::vision
