@@ -64,7 +64,7 @@ void print_server_info(Backend& backend, const Settings& s) {
   const std::vector<SessionRows> sessions = backend.sessions();
   constexpr const char* line = "----------------------------------------";
   const auto setting = [](const char* name, const std::string& value) {
-    std::printf("%20s%15s\n", name, value.c_str());
+    std::printf("%20s %14s\n", name, value.c_str());
   };
   std::printf("Cache Server Configuration: \n%s\n", line);
   setting("config name", "value");

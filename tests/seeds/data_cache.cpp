@@ -1,7 +1,6 @@
 // What document 001 says of the cache server, in C++: what it needs, what it cleans up, and what is left when it was
 // killed. There it is shared memory, a socket, and files, to be found and removed by hand; here it is nothing.
 // link: lmdb
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #if __has_include(<lmdb.h>)
 

@@ -255,15 +255,15 @@ TEST_CASE("packed row: bytes that are no row are refused") {
   std::memcpy(ragged.resize(extents, 1), "abcdef", 6);
   void* columns[]{values, &ragged};
   Scratch scratch;
-  const auto packed = detail::packed_row<List>({1, 7, 9}, columns, scratch);
+  const auto packed = dataset::detail::packed_row<List>({1, 7, 9}, columns, scratch);
   const std::vector<std::byte> bytes(packed.begin(), packed.end());
   CHECK(bytes.size() == 24 + 8 + 3 * 8 + 6);
 
   float read[2];
   RaggedValue also;
   void* out[]{read, &also};
-  detail::PackedHead head;
-  REQUIRE(detail::unpack_row<List>(bytes, head, out, 1));
+  dataset::detail::PackedHead head;
+  REQUIRE(dataset::detail::unpack_row<List>(bytes, head, out, 1));
   CHECK(head.sample == 7);
   CHECK(head.epoch_distance == 9);
   CHECK(read[1] == 2);
@@ -271,15 +271,15 @@ TEST_CASE("packed row: bytes that are no row are refused") {
   CHECK(std::memcmp(also.data(), "abcdef", 6) == 0);
 
   for (std::size_t end = 0; end < bytes.size(); ++end)
-    CHECK(!detail::unpack_row<List>(std::span(bytes).first(end), head, out, 1));
+    CHECK(!dataset::detail::unpack_row<List>(std::span(bytes).first(end), head, out, 1));
   auto longer = bytes;
   longer.push_back({});
-  CHECK(!detail::unpack_row<List>(longer, head, out, 1));
+  CHECK(!dataset::detail::unpack_row<List>(longer, head, out, 1));
   Random random(3);
   for (int i = 0; i < 20000; ++i) {  // it must not crash, nor take what an extent claims
     auto changed = bytes;
     for (int k = 0; k < 3; ++k) changed[random.below(changed.size())] = static_cast<std::byte>(random.word());
-    detail::unpack_row<List>(changed, head, out, 1);
+    dataset::detail::unpack_row<List>(changed, head, out, 1);
     CHECK(also.count() <= 6);
   }
 }

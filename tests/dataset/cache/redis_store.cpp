@@ -134,7 +134,7 @@ TEST_CASE("redis cache: rows are computed once, by this process or another; a dr
   CHECK(is_right(data));
   CHECK(sessions.drop_session(id));
   CHECK(!sessions.drop_session(id));
-  detail::RedisConnection connection(Server::host, server.port);
+  dataset::detail::RedisConnection connection(Server::host, server.port);
   CHECK(connection.command({"DBSIZE"})->integer == 0);
   const std::string said = support::logged({}, [&] {  // who still has the session computes, and brings nothing back
     const auto data = Told(700) | dataset::cache(cache);
@@ -165,7 +165,7 @@ TEST_CASE("redis cache: a size is held, and so is the server's memory") {
   CHECK(support::lines_of(said).size() == 1);
   RedisCache spilling = small;
   spilling.spilling = true;
-  spilling.use = std::make_shared<detail::CacheUse<RedisStore>>();
+  spilling.use = std::make_shared<dataset::detail::CacheUse<RedisStore>>();
   CHECK(support::has(support::message<ValueError>([&] { spilling.get_stat(); }), "Redis keeps rows in memory only"));
 }
 
@@ -221,10 +221,10 @@ TEST_CASE("redis cache: kill -9 of programs at random instants") {
   const RedisCache cache = server.cache(id);
   CHECK(is_right(Told(3000) | dataset::cache(cache)));
   CHECK(cache.get_stat().num_mem_cached == 3000);
-  detail::RedisConnection connection(Server::host, server.port);
+  dataset::detail::RedisConnection connection(Server::host, server.port);
   const auto caches = connection.command({"SMEMBERS", text("tenon:", id, ":caches")});
   REQUIRE(caches->elements == 1);
-  const std::string rows = text("tenon:", id, ":rows:", detail::words_of(*caches->element[0]));
+  const std::string rows = text("tenon:", id, ":rows:", dataset::detail::words_of(*caches->element[0]));
   CHECK(connection.command({"HLEN", rows})->integer == 3000);
 }
 
