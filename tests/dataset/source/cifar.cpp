@@ -3,6 +3,7 @@
 #include "../support.hpp"
 
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/shuffle.hpp>
 #include <tenon/dataset/source/cifar10.hpp>
 #include <tenon/dataset/source/cifar100.hpp>
@@ -31,6 +32,12 @@ template <class Data>
 std::string refusal(const Folder& folder, Usage usage = Usage::test) {
   return message<RuntimeError>([&] { Data(folder.path, usage); });
 }
+/// The pipeline as caches know it; 0 if they do not.
+std::uint64_t known_as(const auto& data) {
+  dataset::PipelineDescription description;
+  description.add_data(data);
+  return description.unknown().empty() ? description.number() : 0;
+}
 }  // namespace
 
 TEST_CASE("CIFAR-10: five files behind one another, pixels with their colours together") {
@@ -54,6 +61,10 @@ TEST_CASE("CIFAR-10: five files behind one another, pixels with their colours to
             row.values<1>()[std::size_t(i)]);
   }
   CHECK(rows == 10);
+  const std::uint64_t before = known_as(data);
+  io::write_file(folder / "data_batch_5.bin", '\0' + image(1));
+  CHECK(before != 0);
+  CHECK(before != known_as(Cifar10(folder.path, Usage::train)));
 }
 
 TEST_CASE("CIFAR-100: the label of the class, then that of its kind") {
@@ -97,4 +108,6 @@ TEST_CASE("MnistBytes: the bytes of the file") {
     CHECK(row.values<"label">()[0] == 7);
     CHECK(row.values<"label">()[1] == 3);
   }
+  CHECK(known_as(data) != 0);
+  CHECK(known_as(data) != known_as(dataset::Mnist(folder.path, Usage::test)));
 }

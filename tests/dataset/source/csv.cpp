@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/prefetch.hpp>
 #include <tenon/dataset/shuffle.hpp>
 #include <tenon/dataset/source/csv.hpp>
@@ -51,6 +52,12 @@ T value(std::string_view field) {
   for (const auto& row : Csv(file.path, as<Column<T, Shape<>>>, {.header = false})) return row.template values<0>()[0];
   return T(-99);
 }
+/// The pipeline as caches know it; 0 if they do not.
+std::uint64_t known_as(const auto& data) {
+  dataset::PipelineDescription description;
+  description.add_data(data);
+  return description.unknown().empty() ? description.number() : 0;
+}
 }  // namespace
 
 TEST_CASE("RFC 4180, section 2") {
@@ -89,6 +96,8 @@ TEST_CASE("columns by name, by place, and several fields as one") {
   CHECK(sizes == std::vector<float>{1.5f, 2.5f, -1000, 4, 5, 6});
   CHECK(ids == std::vector<int>{7, 8, 9});
   CHECK(kinds == "xyz");
+  CHECK(known_as(data) != 0);
+  CHECK(known_as(Csv(file.path, as<Number<"id">>)) != known_as(Csv(file.path, as<Number<"kind">>)));
   const Csv places(file.path, as<Number<>, Column<float, Shape<2>>>);
   for (const auto& row : places | dataset::batch<3>()) {
     CHECK(row.values<0>()[2] == 9);

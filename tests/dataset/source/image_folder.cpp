@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../support.hpp"
 
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/source/image_folder.hpp>
 
 using namespace support;
@@ -25,6 +26,12 @@ std::vector<std::string> samples_of(const ImageFolder& data) {
   }
   return samples;
 }
+/// The pipeline as caches know it; 0 if they do not.
+std::uint64_t known_as(const auto& data) {
+  dataset::PipelineDescription description;
+  description.add_data(data);
+  return description.unknown().empty() ? description.number() : 0;
+}
 }  // namespace
 
 TEST_CASE("classes and files in the order of their names") {
@@ -36,6 +43,8 @@ TEST_CASE("classes and files in the order of their names") {
   CHECK(data.path(2) == folder / "dogs/c.jpeg");
   REQUIRE(data.classes().size() == 2);
   CHECK(data.classes()[1].first == "dogs");
+  CHECK(known_as(data) != 0);
+  CHECK(known_as(data) != known_as(ImageFolder(folder.path, {.class_indexing = {{"cats", 0}, {"dogs", 2}}})));
 }
 
 TEST_CASE("endings and classes by choice") {

@@ -3,6 +3,7 @@
 #include "../support.hpp"
 
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/shuffle.hpp>
 #include <tenon/dataset/source/npz_columns.hpp>
 #include <tenon/dataset/source/safetensors_columns.hpp>
@@ -34,6 +35,12 @@ using Y = Column<std::int32_t, Shape<>, "y">;
 const std::string by_columns = std::string("\x93NUMPY\x01\x00\x46\x00", 10) +
                                "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 2), }            \n" +
                                std::string("\x01\x00\x03\x00\x02\x00\x04\x00", 8);
+/// The pipeline as caches know it; 0 if they do not.
+std::uint64_t known_as(const auto& data) {
+  dataset::PipelineDescription description;
+  description.add_data(data);
+  return description.unknown().empty() ? description.number() : 0;
+}
 }  // namespace
 
 TEST_CASE("arrays of a .npz file and tensors of a safetensors file") {
@@ -44,6 +51,8 @@ TEST_CASE("arrays of a .npz file and tensors of a safetensors file") {
   const auto safe = dataset::safetensors_columns(folder / "a.safetensors", as<X, Y>);
   CHECK(labels_of(npz) == counted(0, 3));  // looks at both columns
   CHECK(labels_of(safe | dataset::batch(2)) == counted(0, 3));
+  CHECK(known_as(npz) != 0);
+  CHECK(known_as(npz) == known_as(safe));
   std::vector<int> shuffled = labels_of(npz | dataset::shuffle(3, 4) | dataset::batch(2));
   std::ranges::sort(shuffled);
   CHECK(shuffled == counted(0, 3));

@@ -6,6 +6,7 @@
 
 #if __has_include(<protozero/pbf_reader.hpp>)
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/prefetch.hpp>
 #include <tenon/dataset/shuffle.hpp>
 #include <tenon/dataset/source/tf_record.hpp>
@@ -78,6 +79,9 @@ TEST_CASE("what another hand wrote") {
   CHECK(equal(row->values<"box">(), 0.25, 4));
   CHECK(row->values<"tags">().empty());
   CHECK(rows.next() == nullptr);
+  dataset::PipelineDescription description;
+  description.add_data(data);
+  CHECK(description.unknown().empty());
 }
 
 TEST_CASE("several files, in another order, by several threads") {

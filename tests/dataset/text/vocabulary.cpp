@@ -4,6 +4,7 @@
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/map.hpp>
 #include <tenon/dataset/source/text_file.hpp>
 #include <tenon/dataset/source/token_windows.hpp>
@@ -30,6 +31,12 @@ std::string pieces(std::string_view text) {
 template <class Coder>
 std::string refusal(std::string_view content) {
   return message<RuntimeError>([&] { Coder::parse(content, "v.txt"); });
+}
+/// The pipeline as caches know it; 0 if they do not.
+std::uint64_t known_as(const auto& data) {
+  dataset::PipelineDescription description;
+  description.add_data(data);
+  return description.unknown().empty() ? description.number() : 0;
 }
 }  // namespace
 
@@ -151,6 +158,12 @@ TEST_CASE("lines of a file as numbers") {
     seen.push_back(-1);
   }
   CHECK(seen == Numbers32{3, 0, -1, 2, -1, 1, -1});
+  const auto encoded = [&](const auto& coder) {
+    return known_as(lines | dataset::map<"text">(dataset::Tokens{coder}));
+  };
+  CHECK(encoded(words) != 0);
+  CHECK(encoded(words) != encoded(Vocabulary::of_words("be not or")));
+  CHECK(encoded(BytePairEncoding::trained("aa aa", 257)) != encoded(BytePairEncoding()));
   CHECK(has(message<ValueError>([&] {
               for (const auto& row : lines | dataset::map<"text">(dataset::Tokens{Vocabulary::of_words("to or")}))
                 static_cast<void>(row);
@@ -174,6 +187,7 @@ TEST_CASE("windows: a piece and what follows") {
   CHECK(first_of(dataset::TokenWindows<4>(tokens, {.stride = 3})) == Numbers32{0, 3, 6});
   CHECK(first_of(dataset::TokenWindows<4>(tokens, {.stride = 7})) == Numbers32{0, 7});
   CHECK(dataset::TokenWindows<11>(tokens).size() == 1);
+  CHECK(known_as(dataset::TokenWindows<4>(tokens)) != known_as(dataset::TokenWindows<4>(tokens, {.stride = 3})));
   CHECK(has(message<ValueError>([&] { dataset::TokenWindows<12>{tokens}; }), "needs 13 tokens"));
   CHECK(has(message<ValueError>([&] { dataset::TokenWindows<4>(tokens, {.stride = -1}); }), "stride is -1"));
 }

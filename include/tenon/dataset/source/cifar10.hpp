@@ -25,6 +25,7 @@ class Cifar10 : public Source<Cifar10> {
   Cifar10(const std::string& directory, Usage usage) : images_(detail::open_cifar(directory, form(usage))) {}
 
   long size() const { return images_->size(); }
+  void describe(auto& d) const { images_->describe(d); }
   void sample(long index, void* const* out) const {
     std::memcpy(out[0], images_->image(index), static_cast<std::size_t>(detail::CifarImages::bytes));
     *static_cast<std::int32_t*>(out[1]) = images_->label(index, 0);

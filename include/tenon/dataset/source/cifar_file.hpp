@@ -28,6 +28,10 @@ struct CifarImages {
   std::int32_t label(long index, int which) const {
     return labels[static_cast<std::size_t>(index * label_bytes + which)];
   }
+  void describe(auto& d) const {
+    d.add_content(labels.data(), labels.size());
+    d.add_content(image(0), static_cast<std::size_t>(size() * bytes));
+  }
   void expect(long index) const {
     if (index >= 0 && index < size()) fetch_ahead(image(index), bytes);
   }

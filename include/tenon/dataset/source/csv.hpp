@@ -45,6 +45,10 @@ class Csv : public Source<Csv<C...>> {
   }
 
   long size() const { return file_->size(); }
+  void describe(auto& d) const {
+    d.add_file(file_->path());
+    d.add(file_->config().delimiter, file_->config().header, place_);
+  }
   void sample(long index, void* const* out, Scratch& scratch) const {
     const auto fields = file_->fields(index, scratch);
     [&]<std::size_t... I>(std::index_sequence<I...>) {

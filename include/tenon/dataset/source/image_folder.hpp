@@ -77,6 +77,12 @@ class ImageFolder : public Source<ImageFolder> {
   }
 
   long size() const { return static_cast<long>(found_->images.size()); }
+  void describe(auto& d) const {
+    for (long i = 0; i < size(); ++i) {
+      d.add_file(path(i));
+      d.add(found_->classes[found_->images[static_cast<std::size_t>(i)].place].second);
+    }
+  }
   void sample(long index, void* const* out) const {
     const Image& image = found_->images[static_cast<std::size_t>(index)];
     const std::string content = io::read_file(path(index), found_->file_limit);

@@ -21,6 +21,7 @@ class MnistBytes : public Source<MnistBytes> {
   MnistBytes(const std::string& directory, Usage usage) : files_(detail::open_mnist(directory, usage)) {}
 
   long size() const { return files_->size(); }
+  void describe(auto& d) const { files_->describe(d); }
   void sample(long index, void* const* out) const {
     std::memcpy(out[0], files_->image(index), static_cast<std::size_t>(detail::MnistFiles::pixels));
     *static_cast<std::int32_t*>(out[1]) = files_->label(index);

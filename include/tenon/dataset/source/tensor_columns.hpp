@@ -36,6 +36,10 @@ class TensorColumns : public Source<TensorColumns<C...>> {
   }
 
   long size() const { return size_; }
+  void describe(auto& d) const {
+    d.add(size_);
+    for (int c = 0; c < columns::count; ++c) d.add_content(data_[c], static_cast<std::size_t>(size_) * sample_bytes(c));
+  }
   void sample(long index, void* const* out) const {
     for (int c = 0; c < columns::count; ++c) {
       const std::size_t bytes = sample_bytes(c);

@@ -117,6 +117,9 @@ class TfRecord : public Source<TfRecord<C...>> {
       : TfRecord(std::vector<std::string>{path}, wanted, config) {}
 
   long size() const { return files_->end.back(); }
+  void describe(auto& d) const {
+    for (const TfRecordFile& file : files_->file) d.add_file(file.path());
+  }
   void sample(long index, void* const* out, Scratch& scratch) const {
     with_columns(index, scratch, [&](const auto&... column) {
       int c = 0;

@@ -37,6 +37,10 @@ class TokenWindows : public Source<TokenWindows<length>> {
   }
 
   long size() const { return (count() - length - 1) / stride_ + 1; }
+  void describe(auto& d) const {
+    d.add(stride_);
+    d.add_content(tokens_->data(), tokens_->size());
+  }
   void sample(long index, void* const* out) const {
     const std::int32_t* const begin = tokens_->data() + index * stride_;
     std::memcpy(out[0], begin, length * sizeof *begin);

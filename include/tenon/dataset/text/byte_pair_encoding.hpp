@@ -45,6 +45,7 @@ class BytePairEncoding {
     io::write_file(path, content);
   }
 
+  void describe(auto& d) const { d.add(tokens_); }
   std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
   /// The bytes of a token. Throws ValueError for a number that is none.
   const std::string& token(std::int32_t number) const {

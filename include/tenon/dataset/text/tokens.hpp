@@ -25,6 +25,7 @@ struct Tokens {
 
   explicit Tokens(Coder c) : coder(std::make_shared<const Coder>(std::move(c))) {}
 
+  void describe(auto& d) const { d.add_value(*coder); }
   template <class In>
   using result = Column<std::int32_t, Ragged<any>>;
   template <class In>

@@ -70,6 +70,7 @@ class Vocabulary {
   /// Writes a file that appears complete or not at all. Throws RuntimeError if it cannot.
   void save(const std::string& path) const;
 
+  void describe(auto& d) const { d.add(kind_, unknown_, tokens_); }
   std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
   TokenKind kind() const { return kind_; }
   /// Throws ValueError for a number that is none.
