@@ -173,6 +173,30 @@ TEST_CASE("pad: shorter samples are filled up, longer ones cut") {
   }
 }
 
+TEST_CASE("bucket_batch_by_length: batches of similar samples, each bucket of its own shape") {
+  const auto data = bucket_batch_by_length<"text", 2, 4>(texts(12), {3, 2}, {.pad_value = -1});
+  std::vector<std::string> seen;
+  const auto look = [&](const auto& batch) {
+    std::string s = shape_text(batch[0].shape());
+    for (const std::int32_t label : batch.template values<"label">()) s += text(" ", label);
+    CHECK(batch.template values<"text">()[0] ==
+          (batch.template values<"label">()[0] % 5 ? batch.template values<"label">()[0] : -1));
+    seen.push_back(s);
+  };
+  data.each(0, look);
+  // lengths 0 1 2 3 4 0 1 2 3 4 0 1
+  const std::vector<std::string> expected{"[3, 2] 0 1 2", "[2, 4] 3 4", "[3, 2] 5 6 7", "[2, 4] 8 9", "[2, 2] 10 11"};
+  CHECK(seen == expected);
+  seen.clear();
+  auto rows = data.open();
+  rows.start(0, 2);
+  CHECK(rows.position() == 2);
+  while (rows.next(look)) continue;
+  CHECK(seen == std::vector<std::string>(expected.begin() + 2, expected.end()));
+  CHECK(has(message<ValueError>([] { bucket_batch_by_length<"text", 2>(texts(9), {3}).each(0, [](const auto&) {}); }),
+            "sample 3 of epoch 0 has 3 elements, more than the largest bucket, 2"));
+}
+
 TEST_CASE("map_batch: whole batches are changed in place") {
   const auto data = named(7) | batch(3) | map_batch<"label">([](const BatchInfo& info, std::span<std::int32_t> labels) {
                       for (auto& label : labels) label = static_cast<std::int32_t>(info.batch_num * 10 + info.n);

@@ -57,7 +57,7 @@ std::string value_summary(const Row<List>& row) {
 }
 
 /// Columns of text, two blanks between them.
-inline std::string aligned(const std::vector<std::vector<std::string>>& lines) {
+inline std::string aligned_table(const std::vector<std::vector<std::string>>& lines) {
   std::vector<std::size_t> width(lines[0].size());
   for (const auto& line : lines)
     for (std::size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], line[i].size());
@@ -71,8 +71,8 @@ inline std::string aligned(const std::vector<std::vector<std::string>>& lines) {
 
 }  // namespace detail
 
-/// A text for people about a data set: its stages, the number of rows, the columns with dtypes and shapes, and the first
-/// rows of epoch 0 with the range of their values. Reads those rows; behind filter, all rows of epoch 0.
+/// A text for people about a data set: its stages, the number of rows, the columns with dtypes and shapes, and the
+/// first rows of epoch 0 with the range of their values. Reads those rows; behind filter, all rows of epoch 0.
 template <Dataset D>
 std::string describe(const D& data, long rows = 2) {
   using List = typename D::columns;
@@ -85,7 +85,7 @@ std::string describe(const D& data, long rows = 2) {
     (table.push_back({std::to_string(I), std::string(ColumnAt<List, int(I)>::name.view()),
                       std::string(name(List::types[I].dtype)), detail::column_shape<ColumnAt<List, int(I)>>()}),
      ...);
-    s += "\n" + detail::aligned(table);
+    s += "\n" + detail::aligned_table(table);
     auto walk = data.open();
     walk.start(0);
     for (long i = 0; i < rows; ++i) {

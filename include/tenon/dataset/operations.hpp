@@ -1,9 +1,10 @@
-// The operations on data sets that tenon.hpp does not have: samplers and shards, filter, zip, split, streams, and others.
+// Operations on data sets that tenon.hpp does not have: samplers, shards, filter, zip, split, streams, and others.
 #pragma once
 #include <tenon/dataset/describe.hpp>
 #include <tenon/dataset/facts.hpp>
 #include <tenon/dataset/generator.hpp>
 #include <tenon/dataset/operation/apply.hpp>
+#include <tenon/dataset/operation/bucket_batch_by_length.hpp>
 #include <tenon/dataset/operation/concat.hpp>
 #include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/operation/flat_map.hpp>

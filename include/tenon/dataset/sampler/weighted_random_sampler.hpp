@@ -57,9 +57,9 @@ struct WeightedDraw {
 }  // namespace detail
 
 /// Draws num_samples rows, or as many as there are at most, with probabilities in proportion to their weights, other
-/// ones in each epoch. Rows behind the list of weights are never drawn. Throws ValueError if a weight is negative or not
-/// finite, if none is greater than 0, if there are more weights than rows, or if without replacement there are fewer
-/// rows of weight greater than 0 than are to be drawn. Source: MindSpore's WeightedRandomSampler.
+/// ones in each epoch. Rows behind the list of weights are never drawn. Throws ValueError if a weight is negative or
+/// not finite, if none is greater than 0, if there are more weights than rows, or if without replacement more rows are
+/// to be drawn than have a weight greater than 0. Source: MindSpore's WeightedRandomSampler.
 struct WeightedRandomSampler {
   std::vector<double> weights;
   long num_samples = 0;
