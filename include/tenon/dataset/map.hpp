@@ -28,6 +28,10 @@ struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
 
   ElementMapped(const D& rows, F f) : Behind<ElementMapped, D>(rows), function(std::move(f)) {}
 
+  void describe(auto& d) const {
+    d.add(I);
+    d.add_function(function);
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     void* before[D::columns::count];
     for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];

@@ -52,6 +52,12 @@ class Scratch {
   std::uint64_t sample = 0, epoch = 0;
   /// What works on it, for the message of an error; null in a source.
   const char* operation = nullptr;
+  /// The walk that the row is read for, and whether it is its first row: what can only be read in order (stream.hpp)
+  /// goes there, and the other threads of the walk wait until it is their turn.
+  struct Walk {
+    std::uint64_t number = 0;
+    bool first_row = true;
+  } walk;
 
  private:
   struct Block {
