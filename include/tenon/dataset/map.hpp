@@ -99,12 +99,23 @@ struct ElementMapMaker {
 
 /// What a transform says of a column that it cannot take: its `wrong<In>()`, if it has that.
 template <class T, class In>
-struct WrongTransform {
-  static constexpr Sentence sentence = [] {
-    if constexpr (requires { T::template wrong<In>(); }) return T::template wrong<In>();
-    else return Sentence{};
-  }();
+constexpr Sentence refusal_of() {
+  if constexpr (requires { T::template wrong<In>(); }) return T::template wrong<In>();
+  else return Sentence{};
+}
+/// The first of several transforms, one after the other, that cannot take its column, and what it says.
+template <class In, class... T>
+struct FirstRefusal {
+  static constexpr Sentence sentence{};
 };
+template <class In, class First, class... Rest>
+requires(!refusal_of<First, In>().empty())
+struct FirstRefusal<In, First, Rest...> {
+  static constexpr Sentence sentence = refusal_of<First, In>();
+};
+template <class In, class First, class... Rest>
+requires(refusal_of<First, In>().empty())
+struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename First::template result<In>, In>, Rest...> {};
 
 /// Column Key by one transform after the other.
 template <ColumnKey Key, class... T>
@@ -119,7 +130,13 @@ struct TransformMaker {
       using Wrong = Mistake<NoSuchColumn<Key, typename D::columns>>;
       return Wrong::corrected;
     } else {
-      return chain<I>(data, std::integral_constant<std::size_t, 0>{});
+      using Refusal = FirstRefusal<ColumnAt<typename D::columns, I>, T...>;
+      if constexpr (!Refusal::sentence.empty()) {
+        using Wrong = Mistake<Refusal>;
+        return Wrong::corrected;
+      } else {
+        return chain<I>(data, std::integral_constant<std::size_t, 0>{});
+      }
     }
   }
 
@@ -131,11 +148,7 @@ struct TransformMaker {
       using Step = std::tuple_element_t<K, std::tuple<T...>>;
       constexpr bool by_sample = !D::batched || transforms_batches<Step>;
       static_assert(by_sample, "map<I>(transform) works on one sample at a time: write it before batch");
-      using Refusal = WrongTransform<Step, ColumnAt<typename D::columns, I>>;
-      if constexpr (!Refusal::sentence.empty()) {
-        using Wrong = Mistake<Refusal>;
-        return Wrong::corrected;
-      } else if constexpr (by_sample)
+      if constexpr (by_sample)
         return chain<I>(Transformed<D, I, Step>(data, std::get<K>(transforms), hash_number(stages_before<D>(), seed)),
                         std::integral_constant<std::size_t, K + 1>{});
     }

@@ -55,9 +55,19 @@ constexpr Sentence wrong_mix(const char* stage, bool batched) {
     s << "vision::" << stage << " mixes labels that are vectors of float32: vision::OneHot<classes>{} makes them";
   return s;
 }
-template <class Stage, class Images, class Labels, bool batched>
+template <class Mixer, auto Image, auto Label, class D>
 struct WrongMix {
-  static constexpr Sentence sentence = wrong_mix<Images, Labels>(Stage::name, batched);
+  static constexpr Sentence sentence = [] {
+    using List = typename D::columns;
+    constexpr int I = dataset::column_place<List, Image>, L = dataset::column_place<List, Label>;
+    if constexpr (I >= 0 && L >= 0) {
+      return wrong_mix<dataset::ColumnAt<List, I>, dataset::ColumnAt<List, L>>(Mixer::name, D::batched);
+    } else {
+      Sentence s;
+      s << "vision::" << Mixer::name << ": the data set has no such column of " << (I < 0 ? "images" : "labels");
+      return s;
+    }
+  }();
 };
 
 /// Images and labels of each batch, mixed by Mixer::mix_batch with those of a copy in another order.
@@ -102,17 +112,9 @@ struct Mixed : dataset::Behind<Mixed<D, I, L, Mixer>, D> {
 template <auto Image, auto Label, class D, class Mixer>
 auto mixed(const D& data, const Mixer& mixer) {
   using List = typename D::columns;
-  constexpr int I = dataset::column_place<List, Image>, L = dataset::column_place<List, Label>;
-  static_assert(I >= 0 && L >= 0, "MixUpBatch and CutMixBatch: the data set has no such column of images or labels");
-  using Refusal = WrongMix<Mixer, dataset::ColumnAt<List, I>, dataset::ColumnAt<List, L>, D::batched>;
-  if constexpr (!Refusal::sentence.empty()) {
-    using Wrong = Mistake<Refusal>;
-    return Wrong::corrected;
-  } else {
-    if (!(mixer.alpha > 0)) throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0.");
-    return Mixed<D, I, L, Mixer>(data, mixer,
-                                 hash_number(dataset::detail::stages_before<D>(), dataset::default_seed()));
-  }
+  if (!(mixer.alpha > 0)) throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0.");
+  return Mixed<D, dataset::column_place<List, Image>, dataset::column_place<List, Label>, Mixer>(
+      data, mixer, hash_number(dataset::detail::stages_before<D>(), dataset::default_seed()));
 }
 }  // namespace detail
 
@@ -130,7 +132,13 @@ struct MixUpBatch {
   static constexpr const char* name = "MixUpBatch";
   template <class D>
   auto applied_to(const D& data) const {
-    return detail::mixed<Image, Label>(data, *this);
+    using Refusal = detail::WrongMix<MixUpBatch, Image, Label, D>;
+    if constexpr (!Refusal::sentence.empty()) {
+      using Wrong = Mistake<Refusal>;
+      return Wrong::corrected;
+    } else {
+      return detail::mixed<Image, Label>(data, *this);
+    }
   }
   struct Plan {
     float share;
@@ -157,7 +165,13 @@ struct CutMixBatch {
   static constexpr const char* name = "CutMixBatch";
   template <class D>
   auto applied_to(const D& data) const {
-    return detail::mixed<Image, Label>(data, *this);
+    using Refusal = detail::WrongMix<CutMixBatch, Image, Label, D>;
+    if constexpr (!Refusal::sentence.empty()) {
+      using Wrong = Mistake<Refusal>;
+      return Wrong::corrected;
+    } else {
+      return detail::mixed<Image, Label>(data, *this);
+    }
   }
   struct Plan {
     float share;
