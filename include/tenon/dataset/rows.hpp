@@ -35,7 +35,7 @@ void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failur
 template <class List>
 class RowBuffer {
  public:
-  [[gnu::noinline]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
+  [[gnu::noinline, gnu::cold]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
     for (int i = 0; i < List::count; ++i)
       if (is_ragged(i)) ragged_[i] = std::make_unique<RaggedValue>();
       else memory_[i] = Storage(column_bytes(i));
@@ -91,7 +91,7 @@ class Rows {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
+  [[gnu::noinline, gnu::cold]] explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
 
   /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
   void start(std::uint64_t epoch, long position = 0) {

@@ -87,7 +87,7 @@ inline std::uint64_t random_key(std::uint64_t seed, const Scratch& scratch) {
 
 #if TENON_DEFINES
 namespace detail {
-TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch) {
+[[gnu::noinline, gnu::cold]] TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch) {
   try {
     throw;
   } catch (const std::exception& error) {
@@ -103,14 +103,14 @@ TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch)
 }
 }  // namespace detail
 
-TENON_INLINE_CONSTRUCTOR Scratch::Scratch() : size_{first_block} {
+[[gnu::noinline, gnu::cold]] TENON_INLINE_CONSTRUCTOR Scratch::Scratch() : size_{first_block} {
   block_[0] = AlignedBytes(first_block, "rows of a data set");
 }
 TENON_INLINE_CONSTRUCTOR Scratch::Scratch(Scratch&&) noexcept = default;
 TENON_INLINE Scratch& Scratch::operator=(Scratch&&) noexcept = default;
-TENON_INLINE_CONSTRUCTOR Scratch::~Scratch() = default;
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Scratch::~Scratch() {}
 
-TENON_INLINE std::byte* Scratch::bytes(std::size_t asked) {
+[[gnu::noinline]] TENON_INLINE std::byte* Scratch::bytes(std::size_t asked) {
   const std::size_t taken = (asked + 63) / 64 * 64;
   for (; mark_.used + taken > size_[mark_.block]; mark_.used = 0) {
     const std::size_t before = size_[mark_.block++];
@@ -122,7 +122,7 @@ TENON_INLINE std::byte* Scratch::bytes(std::size_t asked) {
   mark_.used += taken;
   return begin;
 }
-TENON_INLINE RaggedValue& Scratch::ragged() {
+[[gnu::noinline]] TENON_INLINE RaggedValue& Scratch::ragged() {
   if (mark_.ragged == ragged_.size()) ragged_.push_back(std::make_unique<RaggedValue>());
   return *ragged_[mark_.ragged++];
 }
