@@ -1,5 +1,6 @@
 #!/bin/sh
-# The command line of 06_mnist: `mnist.sh PROGRAM [refusals]`. Refusals come before training, with their exit status and message;
+# The command line of 06_mnist: `mnist.sh PROGRAM [refusals]`. Refusals come before training, with their exit status
+# and message;
 # an epoch of training learns, gives equal weights in both modes, and goes on from a file. Writes to the current folder.
 set -u
 program=$1

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <tenon/dataset/prefetch_size.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/dataset/workers.hpp>
 #if TENON_DEFINES
@@ -24,7 +25,7 @@ class PrefetchThreads {
  public:
   /// Fills a slot of the queue with the memory of a worker; false behind the last row of the epoch. It may throw: what
   /// it has thrown comes out of next().
-  using Read = bool (*)(void* queue, Place place, long slot, int worker);
+  using Read = bool (*)(void* queue, Place place, Scratch::Walk walk, long slot, int worker);
 
   /// They sleep until start() or next(), which begins epoch 0.
   PrefetchThreads(long size, long slots, int workers, Read read, void* queue);
@@ -79,9 +80,11 @@ class PrefetchQueue {
     if (held_ >= 0) slots_[static_cast<std::size_t>(held_)].let_go();
     held_ = -1;
   }
-  static bool read(void* queue, Place place, long slot, int worker) {
+  static bool read(void* queue, Place place, Scratch::Walk walk, long slot, int worker) {
     PrefetchQueue& q = *static_cast<PrefetchQueue*>(queue);
-    return q.slots_[static_cast<std::size_t>(slot)].read(q.data_, place, q.scratch_[static_cast<std::size_t>(worker)]);
+    Scratch& scratch = q.scratch_[static_cast<std::size_t>(worker)];
+    scratch.walk = walk;
+    return q.slots_[static_cast<std::size_t>(slot)].read(q.data_, place, scratch);
   }
 
   const D data_;
@@ -102,12 +105,22 @@ class PrefetchedRows {
   PrefetchedRows(const D& data, long depth, int workers)
       : queue_(std::make_unique<detail::PrefetchQueue<D>>(data, depth, workers)) {}
   /// Begins an epoch at a row, also in the middle of another.
-  void start(std::uint64_t epoch, long position = 0) { queue_->start(epoch, position); }
+  void start(std::uint64_t epoch, long position = 0) {
+    queue_->start(epoch, position);
+    position_ = position;
+  }
+  /// Of the row that next() returns, whatever the threads have read: start(epoch, position) goes on there.
+  long position() const { return position_; }
   /// The next row, or nullptr at the end. What reading a row has thrown is thrown here, after the rows before it.
-  const Row* next() { return queue_->next(); }
+  const Row* next() {
+    const Row* const row = queue_->next();
+    if (row) ++position_;
+    return row;
+  }
 
  private:
   std::unique_ptr<detail::PrefetchQueue<D>> queue_;
+  long position_ = 0;
 };
 
 template <class D>
@@ -141,9 +154,10 @@ struct PrefetchConfig {
 };
 
 /// Reads up to depth rows ahead on threads of its own: the last stage, after batch. The rows and their order are the
-/// same as without it. The threads live as long as the iterator that open() returns. Costs depth + 1 rows of memory.
-/// Throws ValueError if depth is outside 1 .. 1024 or the number of workers outside 1 .. 256.
-PrefetchMaker prefetch(long depth = 2, PrefetchConfig config = {});
+/// same as without it. The threads live as long as the iterator that open() returns. Costs depth + 1 rows of memory;
+/// the depth is 2 unless set_prefetch_size says another. Throws ValueError if depth is outside 1 .. 1024 or the number
+/// of workers outside 1 .. 256.
+PrefetchMaker prefetch(long depth = default_prefetch_size(), PrefetchConfig config = {});
 
 #if TENON_DEFINES
 namespace detail {
@@ -178,12 +192,13 @@ struct PrefetchThreads::State {
       wake_fillers.wait(lock, [this] { return stop || has_work(); });
       if (stop) return;
       const Place place{epoch, claimed++};
+      const Scratch::Walk now{walk, place.position == first};
       ++filling;
       lock.unlock();
       std::exception_ptr thrown;
       bool there = false;
       try {
-        there = read(queue, place, place.position % slots, worker);
+        there = read(queue, place, now, place.position % slots, worker);
       } catch (...) {
         thrown = std::current_exception();
       }
@@ -204,8 +219,9 @@ struct PrefetchThreads::State {
   void* const queue;
   std::mutex mutex;
   std::condition_variable wake_fillers, wake_reader;
-  std::vector<char> ready;  // of each slot: the row is read
-  std::uint64_t epoch = 0;
+  std::vector<char> ready;                // of each slot: the row is read
+  std::uint64_t epoch = 0, walk = 0;      // walks are counted from start() to start()
+  long first = 0;                         // row of the walk
   long claimed = 0, taken = 0, last = 0;  // rows of this epoch that a thread has begun, that the reader got, that are
   int filling = 0;                        // threads that read a row now
   bool running = false, holds_row = false, stop = false;
@@ -223,7 +239,8 @@ TENON_INLINE void PrefetchThreads::start(std::uint64_t epoch, long position, lon
   s.running = false;  // no other row of the epoch before is begun
   s.wake_reader.wait(lock, [&s] { return s.filling == 0; });
   s.epoch = epoch;
-  s.claimed = s.taken = position;
+  ++s.walk;
+  s.first = s.claimed = s.taken = position;
   s.last = size;
   std::fill(s.ready.begin(), s.ready.end(), char(0));
   s.holds_row = false;

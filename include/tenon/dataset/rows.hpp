@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -15,13 +16,28 @@ namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 
+/// Whether a data set's rows can be read one after the other only.
+template <class D>
+constexpr bool in_order() {
+  if constexpr (requires { D::in_order; }) return D::in_order;
+  else if constexpr (requires(const D& data) { data.data; })
+    return in_order<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  else return false;
+}
+/// Tells what is read in order that a row of this walk has failed: nobody waits for those behind it any more.
+template <class D>
+void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failure) {
+  if constexpr (requires { data.abandon(walk, failure); }) data.abandon(walk, failure);
+  if constexpr (requires { data.data; }) abandon(data.data, walk, failure);
+}
+
 /// Memory for the longest row of a data set. A buffer that has been read into stays where it is.
 template <class List>
 class RowBuffer {
  public:
-  [[gnu::noinline]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
+  [[gnu::noinline, gnu::cold]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
     for (int i = 0; i < List::count; ++i)
-      if (List::ragged[i]) ragged_[i] = std::make_unique<RaggedValue>();
+      if (is_ragged(i)) ragged_[i] = std::make_unique<RaggedValue>();
       else memory_[i] = Storage(column_bytes(i));
   }
 
@@ -30,13 +46,14 @@ class RowBuffer {
   bool read(const D& data, Place place, Scratch& scratch) {
     void* column[List::count];
     for (int i = 0; i < List::count; ++i) {
-      row_.column[i] = column[i] = List::ragged[i] ? static_cast<void*>(ragged_[i].get()) : memory_[i].data();
+      row_.column[i] = column[i] = is_ragged(i) ? static_cast<void*>(ragged_[i].get()) : memory_[i].data();
       row_.owner[i] = &memory_[i];
     }
     const Scratch::Frame frame(scratch);
     try {
       row_.n = data.read(place, column, scratch);
     } catch (...) {
+      if constexpr (in_order<D>()) abandon(data, scratch.walk.number, std::current_exception());
       rethrow_with_place(place, scratch);
     }
     return row_.n > 0;
@@ -45,11 +62,15 @@ class RowBuffer {
   /// those who keep it, whose blocks go round.
   void let_go() {
     for (int i = 0; i < List::count; ++i)
-      if (!List::ragged[i] && !memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
+      if (!is_ragged(i) && !memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
   }
   const Row<List>& row() const { return row_; }
 
  private:
+  static bool is_ragged([[maybe_unused]] int i) {
+    if constexpr (List::any_ragged) return List::ragged[i];
+    else return false;
+  }
   std::size_t column_bytes(int i) const {
     const TensorType& type = List::types[i];
     // a static extent holds all rows already
@@ -70,10 +91,15 @@ class Rows {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
+  [[gnu::noinline, gnu::cold]] explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
 
   /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
-  void start(std::uint64_t epoch, long position = 0) { state_->place = {epoch, position}; }
+  void start(std::uint64_t epoch, long position = 0) {
+    state_->place = {epoch, position};
+    state_->scratch.walk = {state_->scratch.walk.number + 1, true};
+  }
+  /// Of the row that next() returns: saved, it is where start(epoch, position) goes on.
+  long position() const { return state_->place.position; }
   /// The next row, or nullptr at the end of the epoch. The row is valid until the following call.
   const Row* next() {
     State& s = *state_;
@@ -81,6 +107,7 @@ class Rows {
     s.buffer.let_go();
     if (!s.buffer.read(s.data, s.place, s.scratch)) return nullptr;
     ++s.place.position;
+    s.scratch.walk.first_row = false;
     return &s.buffer.row();
   }
 

@@ -1,4 +1,5 @@
-// JSON texts, of strangers too: read with limits, by nlohmann_json, which no other header includes.
+// JSON texts, of strangers too: read with limits, by nlohmann_json, which no other header includes. Of the sources of a
+// program all must find it, or none: nothing else distinguishes their functions.
 #pragma once
 #include <algorithm>
 #include <cstddef>

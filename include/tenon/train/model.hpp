@@ -113,7 +113,7 @@ class Model {
       detail::check_run("Model.train", epochs, data.size());
       auto rows = detail::opened(data, callbacks...);
       run_epochs<typename Data::columns>(
-          epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
+          epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
           [&](const auto*& row) { row = rows.next(); }, {}, callbacks...);
     }
   }
@@ -193,7 +193,7 @@ class Model {
       auto valid_rows = valid.open();
       EvalResult result;
       run_epochs<typename Data::columns>(
-          epochs, data.size(), [&](std::uint64_t epoch) { rows.start(epoch); },
+          epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
           [&](const auto*& row) { row = rows.next(); },
           [&](RunInfo& run) {
             if (!how.valid_frequency.includes(run.cur_epoch_num)) return;
@@ -288,7 +288,7 @@ class Model {
   // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
   // `evaluate` comes at the end of an epoch of fit().
   template <class Columns, class... Callbacks>
-  [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t> start_rows,
+  [[gnu::noinline]] void run_epochs(long epochs, long batches, FunctionRef<std::uint64_t, long> start_rows,
                                     detail::NextRow<Columns> next_row, FunctionRef<RunInfo&> evaluate,
                                     Callbacks&... callbacks) {
     evaluating_.refuse_others("Model.train");  // asked before, so as not to disturb it, and behind: it may begin now
@@ -306,8 +306,7 @@ class Model {
       run.cur_epoch_num = progress_.epochs + 1;
       const double start = detail::now();
       list.template tell<detail::EpochBegin>();
-      start_rows(std::uint64_t(progress_.dataset_epoch));
-      detail::skip_rows<Columns>(next_row, progress_.steps);
+      start_rows(std::uint64_t(progress_.dataset_epoch), progress_.steps);
       detail::each_step<Columns>(
           run, next_row, list,
           [&](const auto& row) {

@@ -47,8 +47,8 @@ namespace detail {
 /// The columns of a row of a data set.
 template <class Columns>
 std::vector<AnyTensor> views_of(const void* row) {
-  std::vector<AnyTensor> views;
-  for (int i = 0; i < Columns::count; ++i) views.push_back((*static_cast<const dataset::Row<Columns>*>(row))[i]);
+  std::vector<AnyTensor> views(std::size_t(Columns::count));
+  for (int i = 0; i < Columns::count; ++i) views[std::size_t(i)] = (*static_cast<const dataset::Row<Columns>*>(row))[i];
   return views;
 }
 
@@ -63,16 +63,19 @@ using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
 template <class Columns>
 const dataset::Row<Columns>* awaited_row(NextRow<Columns> next_row, RunInfo& run) {
   const dataset::Row<Columns>* row;
-  [[maybe_unused]] const double asked = observable ? now() : 0;
+  const double asked = now();
   next_row(row);
-  if constexpr (observable) run.data_seconds = now() - asked;
+  run.data_seconds = now() - asked;
   return row;
 }
-template <class Columns>
-void skip_rows(NextRow<Columns> next_row, long count) {
-  const dataset::Row<Columns>* row;
-  for (long i = 0; i < count; ++i)
-    if (next_row(row), !row) return;
+/// Begins an epoch at a row. An iterator that can only begin at its first row hands out the others before.
+template <class Rows>
+void start_rows(Rows& rows, std::uint64_t epoch, long position) {
+  if constexpr (requires { rows.start(epoch, position); }) rows.start(epoch, position);
+  else {
+    rows.start(epoch);
+    while (position-- > 0 && rows.next()) continue;
+  }
 }
 struct TrainingFile;  // train/training_file.hpp
 

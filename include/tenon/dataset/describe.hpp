@@ -1,0 +1,101 @@
+// describe(data): a table of what a data set holds.
+#pragma once
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/text/type_name.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+namespace detail {
+
+/// "Digits | Shuffled | Batched".
+template <class D>
+std::string stage_names() {
+  std::string names;
+  if constexpr (requires(const D& data) { data.data; })
+    names = stage_names<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>() + " | ";
+  return names + std::string(class_name<D>());
+}
+
+/// "[n, 1, 28, 28]", "[any, any, 3]".
+template <class C>
+std::string column_shape() {
+  std::string s = "[";
+  const auto add = [&](std::string extent) { s += (s.size() > 1 ? ", " : "") + extent; };
+  if constexpr (C::ragged)
+    for (const int extent : C::shape::extent) add(extent == any ? "any" : std::to_string(extent));
+  else
+    for (int axis = 0; axis < C::tensor_type.rank; ++axis)
+      add(C::tensor_type[axis] == dyn ? "n" : std::to_string(C::tensor_type[axis]));
+  return s + "]";
+}
+
+template <class T>
+std::string element_text(T value) {
+  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
+  else if constexpr (std::is_integral_v<T>) return std::to_string(value);
+  else return text(static_cast<float>(value));
+}
+
+/// Extents, the range of values, and the first of them.
+template <class List, int I>
+std::string value_summary(const Row<List>& row) {
+  const auto values = row.template values<I>();
+  std::string s = shape_text(row[I].shape());
+  if (values.empty()) return s;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  s += " " + element_text(*least) + " .. " + element_text(*most) + ": ";
+  const std::size_t shown = std::min<std::size_t>(values.size(), 8);
+  for (std::size_t i = 0; i < shown; ++i) s += (i ? " " : "") + element_text(values[i]);
+  return s + (shown < values.size() ? " ..." : "");
+}
+
+/// Columns of text, two blanks between them.
+inline std::string aligned_table(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> width(lines[0].size());
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], line[i].size());
+  std::string s;
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i)
+      s += line[i] + (i + 1 < line.size() ? std::string(width[i] - line[i].size() + 2, ' ') : "\n");
+  }
+  return s;
+}
+
+}  // namespace detail
+
+/// A text for people about a data set: its stages, the number of rows, the columns with dtypes and shapes, and the
+/// first rows of epoch 0 with the range of their values. Reads those rows; behind filter, all rows of epoch 0.
+template <Dataset D>
+std::string describe(const D& data, long rows = 2) {
+  using List = typename D::columns;
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const long size = data.size();
+    std::string s = detail::stage_names<D>() + "\n";
+    s += size == std::numeric_limits<long>::max() ? "rows without end" : text(size, size == 1 ? " row" : " rows");
+    if (D::batched) s += text(" of ", List::types[0].batched() ? "up to " : "", data.max_rows(), " samples");
+    std::vector<std::vector<std::string>> table{{"column", "name", "dtype", "shape"}};
+    (table.push_back({std::to_string(I), std::string(ColumnAt<List, int(I)>::name.view()),
+                      std::string(name(List::types[I].dtype)), detail::column_shape<ColumnAt<List, int(I)>>()}),
+     ...);
+    s += "\n" + detail::aligned_table(table);
+    auto walk = data.open();
+    walk.start(0);
+    for (long i = 0; i < rows; ++i) {
+      const auto* const row = walk.next();
+      if (!row) break;
+      s += text("row ", i, "\n");
+      (s.append(text("  ", I, " ", detail::value_summary<List, int(I)>(*row), "\n")), ...);
+    }
+    return s;
+  }(std::make_index_sequence<std::size_t(List::count)>{});
+}
+
+}  // namespace tenon::dataset

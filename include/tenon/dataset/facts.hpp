@@ -1,0 +1,53 @@
+// get_dataset_size(data) and others: what a data set says of itself.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <type_traits>
+#include <utility>
+
+#include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// The number of rows of epoch 0: batches behind batch. The same as data.size().
+template <Dataset D>
+long get_dataset_size(const D& data) {
+  return data.size();
+}
+
+/// The batch size as it was given, 1 before batch.
+template <Dataset D>
+long get_batch_size(const D& data) {
+  if constexpr (requires { data.batch_size; }) return data.batch_size;
+  else if constexpr (requires { data.data; }) return get_batch_size(data.data);
+  else return 1;
+}
+
+/// How often repeat has the rows come in one epoch, 1 without it.
+template <Dataset D>
+long get_repeat_count(const D& data) {
+  long count = 1;
+  if constexpr (requires { data.data; }) count = get_repeat_count(data.data);
+  if constexpr (requires { data.passes; }) count *= data.passes;
+  return count;
+}
+
+/// The number of different values in a column of integers, as `num_classes<"label">(data)`; reads all rows of epoch 0.
+template <ColumnKey Key, Dataset D>
+long num_classes(const D& data) {
+  constexpr int I = column_place<typename D::columns, Key>;
+  if constexpr (I < 0) {
+    using Wrong = Mistake<detail::MissingColumn<typename D::columns, Key>>;
+    return Wrong::corrected;
+  } else {
+    constexpr bool integers = std::is_integral_v<typename ColumnAt<typename D::columns, I>::type>;
+    static_assert(integers, "num_classes<\"label\">: the column holds integers, a class each");
+    std::set<std::int64_t> labels;
+    for (const auto& row : data)
+      for (const auto label : row.template values<I>()) labels.insert(static_cast<std::int64_t>(label));
+    return static_cast<long>(labels.size());
+  }
+}
+
+}  // namespace tenon::dataset

@@ -1,0 +1,92 @@
+// map_batch<"image", "label">(f): a function of whole batches.
+#pragma once
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <tenon/core/philox.hpp>
+#include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// Which batch it is: its number in the epoch, the epoch, and its number of samples.
+struct BatchInfo {
+  long batch_num = 0;
+  std::uint64_t epoch_num = 0;
+  long n = 0;
+};
+
+/// The batches of D, changed where they lie.
+template <class D, class F, int... I>
+struct BatchMapped : Behind<BatchMapped<D, F, I...>, D> {
+  F function;
+  std::uint64_t seed;
+
+  BatchMapped(const D& rows, F f, std::uint64_t number)
+      : Behind<BatchMapped, D>(rows), function(std::move(f)), seed(number) {}
+
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    const long n = this->data.read(place, out, scratch);
+    if (n == 0) return 0;
+    scratch.operation = "map_batch";
+    const BatchInfo info{place.position, place.epoch, n};
+    if constexpr (std::is_invocable_v<const F&, const BatchInfo&,
+                                      std::span<typename ColumnAt<typename D::columns, I>::type>..., Random&>) {
+      Random random(hash_number(static_cast<std::uint64_t>(place.position), hash_number(place.epoch, seed)));
+      function(info, values<I>(out, n)..., random);
+    } else {
+      function(info, values<I>(out, n)...);
+    }
+    return n;
+  }
+
+ private:
+  template <int C>
+  static auto values(void* const* out, long n) {
+    using Changed = ColumnAt<typename D::columns, C>;
+    using T = typename Changed::type;
+    return std::span<T>(static_cast<T*>(out[C]), static_cast<std::size_t>(Changed::tensor_type.count(n)));
+  }
+};
+
+namespace detail {
+template <class F, ColumnKey... Key>
+struct BatchMapMaker {
+  using makes_stage = void;
+  F function;
+  std::uint64_t seed;
+  template <class D>
+  auto applied_to(const D& data) const {
+    using List = typename D::columns;
+    constexpr bool there = ((column_place<List, Key> >= 0) && ...), batches = D::batched;
+    static_assert(batches, "map_batch stands behind batch; map is for single samples");
+    if constexpr (!there) {
+      using Wrong = Mistake<MissingColumn<List, Key...>>;
+      return Wrong::corrected;
+    } else if constexpr (batches) {
+      constexpr bool callable =
+          std::is_invocable_v<const F&, const BatchInfo&,
+                              std::span<typename ColumnAt<List, column_place<List, Key>>::type>...> ||
+          std::is_invocable_v<const F&, const BatchInfo&,
+                              std::span<typename ColumnAt<List, column_place<List, Key>>::type>..., Random&>;
+      static_assert(callable, "map_batch<\"image\">(f): f takes (BatchInfo, std::span<T>...), a span of all samples of "
+                              "each column named, and may take a Random& behind them");
+      if constexpr (callable)
+        return BatchMapped<D, F, column_place<List, Key>...>(data, function, hash_number(stages_before<D>(), seed));
+    }
+  }
+};
+}  // namespace detail
+
+/// Changes columns of whole batches in place: `map_batch<"image">([](BatchInfo info, std::span<float> x) { ... })`.
+/// With a Random& behind the spans the function is given numbers that depend on the seed, the epoch, and the batch
+/// alone. Source: per_batch_map of MindSpore's batch.
+template <ColumnKey... Key, class F>
+requires(sizeof...(Key) > 0)
+auto map_batch(F function) {
+  return detail::BatchMapMaker<F, Key...>{std::move(function), default_seed()};
+}
+
+}  // namespace tenon::dataset

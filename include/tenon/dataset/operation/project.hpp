@@ -1,0 +1,55 @@
+// project<"image", "label">(): some of the columns, in this order.
+#pragma once
+#include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+template <class D, int... I>
+struct Projected : Behind<Projected<D, I...>, D> {
+  using columns = Columns<ColumnAt<typename D::columns, I>...>;
+  explicit Projected(const D& rows) : Behind<Projected, D>(rows) {}
+
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    void* before[D::columns::count]{};
+    int next = 0;
+    ((before[I] = out[next++]), ...);
+    [&]<std::size_t... C>(std::index_sequence<C...>) {
+      ((before[C] = before[C]
+                        ? before[C]
+                        : detail::memory_between<ColumnAt<typename D::columns, int(C)>>(scratch, this->max_rows())),
+       ...);
+    }(std::make_index_sequence<std::size_t(D::columns::count)>{});
+    return this->data.read(place, before, scratch);
+  }
+};
+
+template <ColumnKey... Key>
+struct ProjectMaker {
+  using makes_stage = void;
+  template <class D>
+  auto applied_to(const D& data) const {
+    using List = typename D::columns;
+    constexpr bool there = ((column_place<List, Key> >= 0) && ...);
+    if constexpr (!there) {
+      using Wrong = Mistake<detail::MissingColumn<List, Key...>>;
+      return Wrong::corrected;
+    } else {
+      constexpr bool once = [] {
+        int times[List::count]{};
+        return ((++times[column_place<List, Key>] == 1) && ...);
+      }();
+      static_assert(once, "project names a column twice");
+      if constexpr (once) return Projected<D, column_place<List, Key>...>(data);
+    }
+  }
+};
+
+/// Keeps these columns, in this order, by name or place: `project<"image", "label">()`, `project<2, 0>()`.
+template <ColumnKey... Key>
+requires(sizeof...(Key) > 0)
+constexpr ProjectMaker<Key...> project() {
+  return {};
+}
+
+}  // namespace tenon::dataset

@@ -1,0 +1,40 @@
+// skip(count): without the first rows.
+#pragma once
+#include <algorithm>
+
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+template <class D>
+struct Skipped : Behind<Skipped<D>, D> {
+  long left_out;
+
+  Skipped(const D& rows, long count) : Behind<Skipped<D>, D>(rows), left_out(count) {}
+
+  long size() const { return std::max(this->data.size() - left_out, 0L); }
+  long count(std::uint64_t epoch) const requires(!D::counted)
+  {
+    return std::max(this->data.count(epoch) - left_out, 0L);
+  }
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    return this->data.read({place.epoch, place.position + left_out}, out, scratch);
+  }
+};
+
+struct SkipMaker {
+  using makes_stage = void;
+  long count;
+  template <class D>
+  auto applied_to(const D& data) const {
+    return Skipped<D>(data, count);
+  }
+};
+
+/// All but the first count samples, or batches after batch. Throws ValueError if count < 0. Source: MindSpore's skip.
+inline SkipMaker skip(long count) {
+  detail::check_at_least("skip", count, 0, "the number of rows");
+  return {count};
+}
+
+}  // namespace tenon::dataset

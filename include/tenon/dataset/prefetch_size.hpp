@@ -1,0 +1,32 @@
+// How many rows prefetch reads ahead where it is given no number: set_prefetch_size.
+#pragma once
+#include <tenon/core/error.hpp>
+#if TENON_DEFINES
+#include <atomic>
+#endif
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// The depth of a prefetch that is written without one: set_prefetch_size's, else 2.
+long default_prefetch_size();
+/// Sets it for those that are written from here on. Throws ValueError outside 1 .. 1024. Source:
+/// mindspore.dataset.config, whose number without a call is 16 (its queues stand between all stages, ours at the end).
+void set_prefetch_size(long rows);
+
+#if TENON_DEFINES
+namespace detail {
+inline std::atomic<long>& process_prefetch_size() {
+  static std::atomic<long> rows{2};
+  return rows;
+}
+}  // namespace detail
+
+TENON_INLINE long default_prefetch_size() { return detail::process_prefetch_size(); }
+TENON_INLINE void set_prefetch_size(long rows) {
+  if (rows < 1 || rows > 1024)
+    throw_error<ValueError>("set_prefetch_size(", rows, "): legal are 1 .. 1024; 2 is usual.");
+  detail::process_prefetch_size() = rows;
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::dataset

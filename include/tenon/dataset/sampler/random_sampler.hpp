@@ -1,0 +1,33 @@
+// RandomSampler: rows in random order, or drawn again and again.
+#pragma once
+#include <tenon/dataset/permutation.hpp>
+#include <tenon/dataset/sampler/sample.hpp>
+#include <tenon/dataset/seed.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// num_samples rows, or as many as there are: each once at most, or with replacement, where each draw is of all rows.
+/// Other ones in each epoch. More than there are rows are as many as there are. Source: MindSpore's RandomSampler.
+struct RandomSampler {
+  bool replacement = false;
+  long num_samples = 0;
+  std::uint64_t seed = default_seed();
+
+  struct Prepared {
+    static constexpr bool reorders = true;
+    long count;
+    bool replacement;
+    std::uint64_t seed;
+    long size(long) const { return count; }
+    Drawn draw(long position, long rows, std::uint64_t epoch) const {
+      const std::uint64_t key = detail::sampler_key(seed, epoch), at = static_cast<std::uint64_t>(position);
+      if (!replacement) return {Permutation(rows, key)(position)};
+      return {static_cast<long>(hash_number(at, key) % static_cast<std::uint64_t>(rows)), at + 1};
+    }
+  };
+  Prepared prepared(long rows) const {
+    return {detail::samples_among("RandomSampler", num_samples, rows), replacement, seed};
+  }
+};
+
+}  // namespace tenon::dataset

@@ -1,0 +1,37 @@
+// shard({.num_shards = 8, .shard_id = 0}): the part of a data set that one of several processes reads.
+#pragma once
+#include <tenon/dataset/sampler/distributed_sampler.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+struct ShardConfig {
+  long num_shards, shard_id;
+  ShardRule rule = ShardRule::wrap;
+};
+
+struct ShardMaker {
+  using makes_stage = void;
+  detail::ShardDraw draw;
+  template <class D>
+  auto applied_to(const D& data) const {
+    detail::check_any_order<D>();
+    if (D::counted && draw.size(data.size()) == 0)
+      throw_error<ValueError>("shard: of ", data.size(), " rows, shard ", draw.shard_id, " of ", draw.num_shards,
+                              " has none; use fewer shards, or the rule wrap.");
+    return Sampled(data, draw);
+  }
+};
+
+/// Every num_shards-th row from row shard_id on, behind any source: `data | shuffle(n) | shard({.num_shards = 8,
+/// .shard_id = 3})`. Shuffled before with one seed, the shards are parts of the same order in each epoch and move with
+/// it. The rule says what becomes of rows that cannot be dealt out evenly; by MindSpore's, which is the default, the
+/// first ones come again, augmented anew.
+/// Throws ValueError if num_shards < 1, shard_id is outside 0 .. num_shards - 1, or the shard has no row.
+/// Source: MindSpore's num_shards and shard_id, which also shuffle unless told not to; here shuffle does.
+inline ShardMaker shard(ShardConfig config) {
+  const detail::ShardDraw draw{config.num_shards, config.shard_id, config.rule, false, 0, -1, 0};
+  draw.check("shard");
+  return {draw};
+}
+
+}  // namespace tenon::dataset

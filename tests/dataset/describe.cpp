@@ -1,0 +1,46 @@
+// describe: a data set as a table; and what a data set says of itself.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "support.hpp"
+
+#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/describe.hpp>
+#include <tenon/dataset/facts.hpp>
+#include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/operation/rename.hpp>
+#include <tenon/dataset/repeat.hpp>
+#include <tenon/dataset/stream.hpp>
+#include <tenon/dataset/take.hpp>
+
+using namespace support;
+using namespace tenon::dataset;
+
+TEST_CASE("stages, rows, columns, and the first rows") {
+  const auto data = Numbers(5) | rename<1, "label">() | batch(3);
+  CHECK(describe(data, 1) == "Numbers | Renamed | Batched\n"
+                             "2 rows of up to 3 samples\n"
+                             "column  name   dtype    shape\n"
+                             "0              float32  [n, 2]\n"
+                             "1       label  int32    [n]\n"
+                             "row 0\n"
+                             "  0 [3, 2] 0 .. 2.5: 0 0.5 1 1.5 2 2.5\n"
+                             "  1 [3] 0 .. 2: 0 1 2\n");
+}
+
+TEST_CASE("ragged columns and streams") {
+  const auto texts = generator<Columns<Column<std::uint8_t, Ragged<any, 2>, "text">>>(
+      4, [](long index, auto out) { std::fill_n(out.resize(index, 2), 2 * index, std::uint8_t(index)); });
+  CHECK(has(describe(texts), "0       text  uint8  [any, 2]\nrow 0\n  0 [0, 2]\nrow 1\n  0 [1, 2] 1 .. 1: 1 1\n"));
+  struct Same {
+    bool next(std::span<float> out) { return out[0] = 1, true; }
+  };
+  CHECK(has(describe(stream<Columns<Column<float, Shape<1>>>>([] { return Same(); })), "rows without end"));
+}
+
+TEST_CASE("sizes, batch size, passes, classes") {
+  const auto data = Numbers(10) | rename<1, "label">() | repeat(3) | batch(4) | repeat(2);
+  CHECK(get_dataset_size(data) == 16);
+  CHECK(get_batch_size(data) == 4);
+  CHECK(get_batch_size(Numbers(3)) == 1);
+  CHECK(get_repeat_count(data) == 6);
+  CHECK(num_classes<"label">(data) == 10);
+}

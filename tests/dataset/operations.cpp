@@ -1,0 +1,256 @@
+// Operations on data sets: what rows come out, for every number of workers, and what is wrong.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "support.hpp"
+
+#include <set>
+
+#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/operations.hpp>
+#include <tenon/dataset/prefetch.hpp>
+#include <tenon/dataset/repeat.hpp>
+#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/take.hpp>
+
+using namespace support;
+using namespace tenon::dataset;
+
+namespace {
+
+/// Numbers with names.
+auto named(long count) { return Numbers(count) | rename<0, "point">() | rename<1, "label">(); }
+/// Sample i has i % 5 elements, all of them i.
+auto texts(long count) {
+  return generator<Columns<Column<std::int32_t, Ragged<any>, "text">, Column<std::int32_t, Shape<>, "label">>>(
+      count, [](long index, auto text, std::span<std::int32_t> label) {
+        const long length = index % 5;
+        std::fill_n(text.resize(length), length, static_cast<std::int32_t>(index));
+        label[0] = static_cast<std::int32_t>(index);
+      });
+}
+bool odd(std::span<const std::int32_t> label) { return label[0] % 2 == 1; }
+std::vector<int> every(int first, int last, int step) {
+  std::vector<int> numbers;
+  for (int i = first; i < last; i += step) numbers.push_back(i);
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("skip: the rows behind the first ones") {
+  CHECK(labels_of(Numbers(10) | skip(3)) == counted(3, 10));
+  CHECK(labels_of(Numbers(10) | skip(0)) == counted(0, 10));
+  CHECK((Numbers(3) | skip(5)).size() == 0);
+  CHECK(labels_of(Numbers(10) | batch(4) | skip(1)) == counted(4, 10));
+  CHECK(message<ValueError>([] { skip(-1); }) == "skip(-1): the number of rows must be 0 or more.");
+}
+
+TEST_CASE("concat: one behind the other, also behind a shuffle") {
+  const auto both = Numbers(3) + (Numbers(6) | skip(3)) + (Numbers(8) | skip(6));
+  CHECK(both.size() == 8);
+  CHECK(labels_of(both) == counted(0, 8));
+  CHECK(labels_of(concat(Numbers(2), Numbers(2), Numbers(1))) == std::vector<int>{0, 1, 0, 1, 0});
+  auto mixed = labels_of(both | shuffle(8, 1));
+  CHECK(mixed != counted(0, 8));
+  std::sort(mixed.begin(), mixed.end());
+  CHECK(mixed == counted(0, 8));
+  CHECK(labels_of((named(6) | filter<"label">(odd)) + Numbers(2)) == std::vector<int>{1, 3, 5, 0, 1});
+}
+
+TEST_CASE("concat: a sample of the second is augmented in another way than that of the first") {
+  const auto draw = [](std::span<const std::int32_t>, std::span<std::int32_t> out, Random& random) {
+    out[0] = static_cast<std::int32_t>(random.below(1u << 30));
+  };
+  const auto drawn = project<1>();
+  std::set<int> seen;
+  for (const auto& row : concat(Numbers(4), Numbers(4)) | drawn | map<0, Column<std::int32_t, Shape<>>>(draw))
+    seen.insert(row.values<0>()[0]);
+  CHECK(seen.size() == 8);
+}
+
+TEST_CASE("zip: rows beside each other as far as all have some") {
+  const auto data = zip(named(5), Numbers(9) | skip(2) | project<1>() | rename<0, "next">());
+  static_assert(decltype(data)::columns::count == 3);
+  CHECK(data.size() == 5);
+  int seen = 0;
+  for (const auto& row : data) {
+    CHECK(row.values<"label">()[0] == seen);
+    CHECK(row.values<"next">()[0] == seen + 2);
+    CHECK(row.get<"next">().data()[0] == seen + 2);
+    ++seen;
+  }
+  CHECK(seen == 5);
+  CHECK((zip(Numbers(9), Numbers(2), Numbers(4))).size() == 2);
+  CHECK(labels_of(zip(Numbers(9), named(7) | filter<"label">(odd))) == counted(0, 3));
+}
+
+TEST_CASE("project: some columns, in the order that is asked for") {
+  const auto data = named(4) | project<"label", "point">();
+  static_assert(std::is_same_v<decltype(data)::columns,
+                               Columns<Column<std::int32_t, Shape<>, "label">, Column<float, Shape<2>, "point">>>);
+  for (const auto& row : data | batch(4)) {
+    CHECK(row.values<0>()[3] == 3);
+    CHECK(row.values<1>()[7] == 3.5f);
+  }
+  for (const auto& row : texts(9) | project<"label">() | batch(9)) CHECK(row.values<0>()[8] == 8);
+}
+
+TEST_CASE("filter: the rows that pass, in every epoch, from any thread") {
+  const auto data = named(101) | shuffle(101, 1) | filter<"label">(odd);
+  CHECK((named(101) | filter<"label">(odd)).size() == 50);
+  CHECK(labels_of(named(9) | filter<"label">(odd)) == std::vector<int>{1, 3, 5, 7});
+  CHECK(labels_of(named(9) | filter<"point", "label">([](std::span<const float> point, std::span<const std::int32_t>) {
+                    return point[0] > 6;
+                  })) == std::vector<int>{7, 8});
+  CHECK(labels_of(named(9) | filter<"label">([](auto) { return false; })).empty());
+  for (std::uint64_t epoch : {0, 1, 2, 0}) {
+    auto labels = labels_of(data, epoch);
+    for (int workers : {1, 2, 8})
+      CHECK(labels_of(data | batch(7) | prefetch(3, {.num_parallel_workers = workers}), epoch) == labels);
+    std::sort(labels.begin(), labels.end());
+    CHECK(labels == every(1, 101, 2));
+  }
+  CHECK(labels_of(data, 0) != labels_of(data, 1));
+  const auto passes = named(10) | filter<"label">(odd) | repeat(3);
+  CHECK(passes.size() == 15);
+  CHECK(labels_of(passes).size() == 15);
+  CHECK(labels_of(data | shuffle(50, 2) | take(20)).size() == 20);
+  CHECK(has(message<RuntimeError>([] {
+              labels_of(named(9) | filter<"label">([](std::span<const std::int32_t> label) -> bool {
+                          if (label[0] == 4) throw std::runtime_error("four");
+                          return true;
+                        }));
+            }),
+            "four (data set: row 4 of epoch 0, sample 4, in filter)"));
+}
+
+TEST_CASE("split: parts that hold every row once, the same in each epoch") {
+  const auto [train, valid] = split(Numbers(103), {0.8, 0.2}, {.seed = 3});
+  CHECK(train.size() == 82);  // round(82.4)
+  CHECK(valid.size() == 21);  // round(20.6)
+  auto all = labels_of(train);
+  CHECK(all != counted(0, 82));
+  CHECK(labels_of(train, 5) == all);
+  for (const int label : labels_of(valid)) all.push_back(label);
+  std::sort(all.begin(), all.end());
+  CHECK(all == counted(0, 103));
+  const auto parts = split(Numbers(10), {5, 3, 2}, {.randomize = false});
+  CHECK(labels_of(parts[1]) == std::vector<int>{5, 6, 7});
+  CHECK(split(Numbers(5), {0.5, 0.5})[0].size() == 3);  // round(2.5) is 2, and the first one gets what is missing
+  CHECK(split(Numbers(3), {0.5, 0.5})[0].size() == 1);  // round(1.5) is 2 twice, and the first one gives one
+  CHECK(labels_of(train | shuffle(82, 1), 0) != labels_of(train | shuffle(82, 1), 1));
+  CHECK(has(message<ValueError>([] { split(Numbers(9), {5, 5}); }), "the sizes sum up to 10, but there are 9 rows"));
+  CHECK(has(message<ValueError>([] { split(Numbers(9), {0.5, 0.6}); }), "the fractions sum up to 1.1"));
+  CHECK(has(message<ValueError>([] { split(Numbers(2), {0.99, 0.01}); }), "part 1, 0.01 of 2 rows, would be empty"));
+}
+
+TEST_CASE("flat_map: each row becomes rows") {
+  const auto data = named(5) | flat_map<"label">([](std::span<const std::int32_t> label) { return Numbers(label[0]); });
+  CHECK(data.size() == 10);
+  const std::vector<int> rows{0, 0, 1, 0, 1, 2, 0, 1, 2, 3};
+  CHECK(labels_of(data) == rows);
+  for (int workers : {1, 2, 8})
+    CHECK(labels_of(data | batch(3) | prefetch(2, {.num_parallel_workers = workers})) == rows);
+}
+
+TEST_CASE("apply: a function of a data set as a stage") {
+  CHECK(labels_of(Numbers(9) | apply([](auto data) { return data | take(4) | batch(3); })) == counted(0, 4));
+}
+
+TEST_CASE("pad: shorter samples are filled up, longer ones cut") {
+  const auto data = texts(7) | batch(4, pad<"text">(Shape<3>{}, -1));
+  std::vector<std::int32_t> seen;
+  for (const auto& row : data)
+    for (const std::int32_t value : row.values<"text">()) seen.push_back(value);
+  CHECK(seen == std::vector<std::int32_t>{-1, -1, -1, 1, -1, -1, 2, 2, -1, 3, 3, 3, 4, 4, 4, -1, -1, -1, 6, -1, -1});
+  const auto square = generator<Columns<Column<float, Ragged<any, any>>>>(1, [](long, auto out) {
+    float* const to = out.resize(2, 3);
+    for (int i = 0; i < 6; ++i) to[i] = static_cast<float>(i);
+  });
+  for (const auto& row : square | pad<0>(Shape<3, 2>{}, 9)) {
+    const auto values = row.values<0>();
+    CHECK(std::vector<float>(values.begin(), values.end()) == std::vector<float>{0, 1, 3, 4, 9, 9});
+  }
+}
+
+TEST_CASE("bucket_batch_by_length: batches of similar samples, each bucket of its own shape") {
+  const auto data = bucket_batch_by_length<"text", 2, 4>(texts(12), {3, 2}, {.pad_value = -1});
+  std::vector<std::string> seen;
+  const auto look = [&](const auto& batch) {
+    std::string s = shape_text(batch[0].shape());
+    for (const std::int32_t label : batch.template values<"label">()) s += text(" ", label);
+    CHECK(batch.template values<"text">()[0] ==
+          (batch.template values<"label">()[0] % 5 ? batch.template values<"label">()[0] : -1));
+    seen.push_back(s);
+  };
+  data.each(0, look);
+  // lengths 0 1 2 3 4 0 1 2 3 4 0 1
+  const std::vector<std::string> expected{"[3, 2] 0 1 2", "[2, 4] 3 4", "[3, 2] 5 6 7", "[2, 4] 8 9", "[2, 2] 10 11"};
+  CHECK(seen == expected);
+  seen.clear();
+  auto rows = data.open();
+  rows.start(0, 2);
+  CHECK(rows.position() == 2);
+  while (rows.next(look)) continue;
+  CHECK(seen == std::vector<std::string>(expected.begin() + 2, expected.end()));
+  CHECK(has(message<ValueError>([] { bucket_batch_by_length<"text", 2>(texts(9), {3}).each(0, [](const auto&) {}); }),
+            "sample 3 of epoch 0 has 3 elements, more than the largest bucket, 2"));
+}
+
+TEST_CASE("map_batch: whole batches are changed in place") {
+  const auto data = named(7) | batch(3) | map_batch<"label">([](const BatchInfo& info, std::span<std::int32_t> labels) {
+                      for (auto& label : labels) label = static_cast<std::int32_t>(info.batch_num * 10 + info.n);
+                    });
+  std::vector<int> seen;
+  for (const auto& row : data)
+    for (const int label : row.values<1>()) seen.push_back(label);
+  CHECK(seen == std::vector<int>{3, 3, 3, 13, 13, 13, 21});
+}
+
+TEST_CASE("the same rows for 1, 2, and 8 workers, and from the middle of an epoch") {
+  const auto noise =
+      map<Inputs<"point", "label">, Columns<Column<float, Shape<2>, "point">, Column<std::int32_t, Shape<>, "label">>>(
+          [](std::span<const float>, std::span<const std::int32_t> label, std::span<float> point,
+             std::span<std::int32_t> kept, Random& random) {
+            point[0] = point[1] = random.uniform();
+            kept[0] = label[0];
+          });
+  const auto data = named(57) | shuffle(57, 1) | sample(RandomSampler{.replacement = true, .num_samples = 57}) |
+                    filter<"label">([](std::span<const std::int32_t> label) { return label[0] % 5 != 0; }) | skip(2) |
+                    shard({.num_shards = 2, .shard_id = 1}) | noise | batch(4);
+  const auto walk = [](const auto& rows_of, std::uint64_t epoch, long position) {
+    auto rows = rows_of.open();
+    rows.start(epoch, position);
+    std::vector<float> seen;
+    while (const auto* row = rows.next()) {
+      for (const float x : row->template values<0>()) seen.push_back(x);
+      for (const int x : row->template values<1>()) seen.push_back(static_cast<float>(x));
+    }
+    return seen;
+  };
+  const auto whole = walk(data, 3, 0), rest = walk(data, 3, 2);
+  CHECK(whole.size() > rest.size());
+  CHECK(std::equal(rest.rbegin(), rest.rend(), whole.rbegin()));
+  for (int workers : {1, 2, 8}) {
+    const auto ahead = data | prefetch(3, {.num_parallel_workers = workers});
+    CHECK(walk(ahead, 3, 0) == whole);
+    CHECK(walk(ahead, 3, 2) == rest);
+  }
+}
+
+TEST_CASE("an iterator knows its position, which can be saved") {
+  const auto check = [](const auto& data) {
+    auto rows = data.open();
+    rows.start(2, 5);
+    CHECK(rows.position() == 5);
+    rows.next();
+    rows.next();
+    CHECK(rows.position() == 7);
+    auto others = data.open();
+    others.start(2, rows.position());
+    CHECK(rest_of(others) == rest_of(rows));
+  };
+  const auto data = Numbers(20) | shuffle(20, 1);
+  check(data);
+  check(data | prefetch(4));
+}
