@@ -117,8 +117,7 @@ TENON_INLINE_CONSTRUCTOR SampleCount::SampleCount(long count) : value(count) {
 }  // namespace detail
 
 TENON_INLINE long Digits::read(Place place, void* const* out, Scratch& scratch) const {
-  scratch.sample = static_cast<std::uint64_t>(place.position);
-  scratch.epoch = place.epoch;
+  scratch.begins(static_cast<std::uint64_t>(place.position), place.epoch);
   const std::uint64_t set = hash_number(usage == Usage::train ? 0 : 1, hash_number(seed, hash_bytes("Digits", 6)));
   std::uint8_t bytes[Mnist::pixels];
   *static_cast<std::int32_t*>(out[1]) =

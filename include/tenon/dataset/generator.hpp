@@ -16,6 +16,10 @@ struct Generated : Source<Generated<List, F>> {
 
   Generated(long samples, F f) : count(samples), function(std::move(f)) {}
   long size() const { return count; }
+  void describe(auto& d) const {
+    d.add(count);
+    d.add_function(function);
+  }
   void sample(long index, void* const* out) const {
     [&]<std::size_t... C>(std::index_sequence<C...>) {
       function(index, detail::sample_out<ColumnAt<List, int(C)>>(out[C])...);

@@ -110,6 +110,9 @@ struct MindRecord : Source<MindRecord<C...>> {
   MindRecord(const std::vector<std::string>& files, As<C...>) : MindRecord(io::MindRecordReader(files)) {}
 
   long size() const { return long(reader_->size()); }
+  void describe(auto& d) const {
+    for (const auto& shard : reader_->shards()) d.add_file(shard.path());
+  }
   void sample(long index, void* const* out) const {
     thread_local io::MindRecordRow row;  // its memory is used again by all rows of the thread
     reader_->read(index, row, wanted_);

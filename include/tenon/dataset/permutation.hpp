@@ -27,6 +27,8 @@ class Permutation {
     return static_cast<long>(value);
   }
 
+  constexpr std::uint64_t key() const { return key_; }
+
  private:
   static constexpr std::uint64_t mask(int bits) { return (std::uint64_t{1} << bits) - 1; }
   constexpr std::uint64_t once(std::uint64_t value) const {

@@ -25,10 +25,7 @@ struct Repeated : Behind<Repeated<D>, D> {
     for (long pass = 0; pass < passes; ++pass) rows += this->data.count(inner_epoch(epoch, pass));
     return rows;
   }
-  void describe(auto& d) const {
-    d.add(passes);
-    d.multiplies_epochs(passes);
-  }
+  void describe(auto& d) const { d.add(passes); }
   /// Each pass is an epoch of its own to the stages before, so that they shuffle anew.
   long read(Place place, void* const* out, Scratch& scratch) const {
     long pass = 0, position = place.position;
@@ -42,7 +39,10 @@ struct Repeated : Behind<Repeated<D>, D> {
         ++pass;
       }
     }
-    return pass < passes ? this->data.read({inner_epoch(place.epoch, pass), position}, out, scratch) : 0;
+    if (pass >= passes) return 0;
+    const long n = this->data.read({inner_epoch(place.epoch, pass), position}, out, scratch);
+    scratch.passes *= static_cast<std::uint64_t>(passes);
+    return n;
   }
 
  private:

@@ -17,9 +17,20 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
+/// Which sample was read last, set by its source. Random operations draw by it, so that a sample is treated alike
+/// wherever it stands in the order and whichever thread reads it.
+struct SampleOrigin {
+  std::uint64_t sample = 0, epoch = 0;  // number and epoch in the source
+  std::uint64_t again = 0;              // what tells it from the same number elsewhere in the epoch; 0: there is none
+  std::uint64_t passes = 1;             // how many epochs of the source one of the whole has
+
+  void begins(std::uint64_t number, std::uint64_t in_epoch) { *this = {number, in_epoch, 0, 1}; }
+  void told_apart_by(std::uint64_t number) { again = hash_number(number, again); }
+};
+
 /// Memory between stages. What a stage takes goes back at the end of its Frame and is taken again at the next row, so
 /// that walking allocates nothing once the largest row has been seen.
-class Scratch {
+class Scratch : public SampleOrigin {
  public:
   Scratch();
   Scratch(Scratch&&) noexcept;
@@ -47,9 +58,6 @@ class Scratch {
     const Mark mark_;
   };
 
-  /// The sample that was read last, set by its source: number and epoch there. Random operations draw by them, so that
-  /// a sample is treated alike wherever it stands in the order and whichever thread reads it.
-  std::uint64_t sample = 0, epoch = 0;
   /// What works on it, for the message of an error; null in a source.
   const char* operation = nullptr;
   /// The walk that the row is read for, and whether it is its first row: what can only be read in order (stream.hpp)
@@ -78,7 +86,8 @@ struct Place {
 namespace detail {
 /// The key of the random numbers for the sample that was read last.
 inline std::uint64_t random_key(std::uint64_t seed, const Scratch& scratch) {
-  return hash_number(scratch.sample, hash_number(scratch.epoch, seed));
+  const std::uint64_t key = hash_number(scratch.sample, hash_number(scratch.epoch, seed));
+  return scratch.again ? hash_number(scratch.again, key) : key;
 }
 /// Inside of a catch block: throws an error of the same kind whose message also says at which row, sample, and
 /// operation it was. Exceptions that are no errors of Tenon's become a RuntimeError.

@@ -86,8 +86,7 @@ struct Source : Stage<D> {
   static constexpr bool batched = false;
   long max_rows() const { return 1; }
   long read(Place place, void* const* columns, Scratch& scratch) const {
-    scratch.sample = static_cast<std::uint64_t>(place.position);
-    scratch.epoch = place.epoch;
+    scratch.begins(static_cast<std::uint64_t>(place.position), place.epoch);
     scratch.operation = nullptr;
     const D& self = static_cast<const D&>(*this);
     if constexpr (requires { self.sample(place.position, columns, scratch); })

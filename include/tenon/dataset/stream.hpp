@@ -32,8 +32,7 @@ struct Streamed : Stage<Streamed<List, Make>> {
       s.reader.reset(new Reader(make()));
     }
     while (!turn.ended() && turn.position() <= place.position) {
-      scratch.sample = static_cast<std::uint64_t>(turn.position());
-      scratch.epoch = place.epoch;
+      scratch.begins(static_cast<std::uint64_t>(turn.position()), place.epoch);
       turn.advance(turn.position() < most && next(*s.reader, out));
     }
     return turn.position() > place.position ? 1 : 0;

@@ -9,6 +9,17 @@
 
 #include <tenon/dataset/cache.hpp>
 #include <tenon/dataset/dataset.hpp>
+#include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/operation/concat.hpp>
+#include <tenon/dataset/operation/filter.hpp>
+#include <tenon/dataset/operation/project.hpp>
+#include <tenon/dataset/operation/skip.hpp>
+#include <tenon/dataset/operation/split.hpp>
+#include <tenon/dataset/operation/zip.hpp>
+#include <tenon/dataset/sampler/shard.hpp>
+#include <tenon/dataset/sampler/subset_sampler.hpp>
+#include <tenon/dataset/vision/flip.hpp>
+#include <tenon/dataset/vision/normalize.hpp>
 
 #include "../../support/logged.hpp"
 #include "../support.hpp"
@@ -65,6 +76,19 @@ std::uint64_t number_of(const D& data) {
   CHECK(d.unknown() == "");
   return d.number();
 }
+auto images() {
+  return dataset::generator<Columns<Column<std::uint8_t, Shape<4, 4, 3>, "image">>>(
+      9, [](long index, std::span<std::uint8_t> image) {
+        for (std::size_t i = 0; i < image.size(); ++i)
+          image[i] = static_cast<std::uint8_t>(index * 17 + static_cast<long>(i));
+      });
+}
+template <class D>
+bool differs_by_epoch(const D& data) {
+  PipelineDescription d;
+  d.add_data(data);
+  return d.differs_by_epoch();
+}
 const auto noisy = [](std::span<const float> in, std::span<float> out, Random& random) {
   ++computed;
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] + random.uniform();
@@ -82,7 +106,7 @@ TEST_CASE("cache: rows are computed in the first epoch only, by this process or 
   CHECK(computed == 3 * (100 + 300));  // the source once, the map twice a row; 300 rows without a cache
   CHECK(cache.get_stat().num_mem_cached == 100);
   CHECK(cache.get_stat().num_disk_cached == 0);
-  CHECK(cache.get_stat().avg_cache_sz == 24 + 8 + 4);
+  CHECK(cache.get_stat().avg_cache_sz == 40 + 8 + 4);
   CHECK(cache.num_not_cached() == 0);
   CHECK(killed::in_child([&] {
           computed = 0;
@@ -111,6 +135,33 @@ TEST_CASE("cache: any place before prefetch, with the rows that there are withou
   check(base | dataset::shuffle(7, 5) | noise(), base | dataset::shuffle(7, 5) | c | noise());
   check(base | noise() | dataset::batch<4>() | dataset::prefetch(2),
         base | c | noise() | dataset::batch<4>() | c | dataset::prefetch(2));
+}
+
+TEST_CASE("cache: behind what joins, leaves out, and repeats rows; random operations behind it draw the same") {
+  Session s;
+  const auto check = [&](const auto& before) {
+    const auto expected = all_of(before | noise(), 3);
+    const auto cached = before | dataset::cache(s.cache());
+    for (int again = 0; again < 2; ++again) CHECK(all_of(cached | noise(), 3) == expected);
+    CHECK(cached.size() == before.size());
+  };
+  const auto base = Told(30), other = Told(20, 2);
+  const auto odd = dataset::filter<1>([](std::span<const std::int32_t> number) { return number[0] % 2 == 1; });
+  check(base | odd);
+  check(base | odd | dataset::repeat(2) | dataset::skip(3));
+  check(base + other);
+  check((base | dataset::repeat(2)) + (other | dataset::repeat(3)) + base);
+  check(zip(base | dataset::repeat(2), other | dataset::repeat(3)));
+  check(base | dataset::sample(dataset::SubsetSampler{.indices = {4, 2, 4, 4, 9}}));
+  check(base | dataset::shard({.num_shards = 7, .shard_id = 3}));
+  check(split(base, {20, 10})[1]);
+
+  computed = 0;
+  const DatasetCache counted = s.cache();
+  const auto filtered = base | odd | dataset::cache(counted);
+  CHECK(all_of(filtered, 3).size() == 3 * 2 * 15);
+  CHECK(computed == 0);  // it is in the session, and so is where it ends
+  CHECK(counted.get_stat().num_mem_cached == 15);
 }
 
 TEST_CASE("cache: ragged samples, and rows of several columns") {
@@ -165,6 +216,28 @@ TEST_CASE("cache: what changes the rows changes what they are found by, what doe
       number_of(base | dataset::map<0>(keyed("half", scaled))),
       number_of(base | dataset::map<0>(Negative{}) | dataset::map<0>(Negative{})),
       number_of(base | noise()),
+      number_of(base + Told(50, 2)),
+      number_of(base + Told(50, 3)),
+      number_of(zip(base, Told(50, 2))),
+      number_of(base | dataset::project<1>()),
+      number_of(base | dataset::project<1, 0>()),
+      number_of(base | dataset::skip(5)),
+      number_of(split(base, {20, 30})[0]),
+      number_of(split(base, {20, 30})[1]),
+      number_of(split(base, {20, 30}, {.seed = 5})[1]),
+      number_of(base | dataset::sample(dataset::SubsetSampler{.indices = {1, 2}})),
+      number_of(base | dataset::sample(dataset::SubsetSampler{.indices = {1, 3}})),
+      number_of(base | dataset::shard({.num_shards = 3, .shard_id = 1})),
+      number_of(base | dataset::shard({.num_shards = 3, .shard_id = 2})),
+      number_of(base | dataset::filter<1>([](std::span<const std::int32_t> x) { return x[0] > 1; })),
+      number_of(base | dataset::filter<1>([](std::span<const std::int32_t> x) { return x[0] > 2; })),
+      number_of(images()),
+      number_of(images() | dataset::map<0>(vision::Rescale{})),
+      number_of(images() | dataset::map<0>(vision::Rescale{.shift = 1})),
+      number_of(images() | dataset::map<0>(vision::Normalize{.mean = {1, 2, 3}, .std = {1, 2, 3}})),
+      number_of(images() | dataset::map<0>(vision::Normalize{.mean = {1, 2, 3}, .std = {1, 2, 4}})),
+      number_of(images() | dataset::map<0>(vision::RandomHorizontalFlip{})),
+      number_of(images() | dataset::map<0>(vision::RandomHorizontalFlip{.prob = 0.25f})),
       number_of(Digits{.size = 9}),
       number_of(Digits{.usage = Usage::test, .size = 9}),
       number_of(Digits{.size = 9, .seed = 2}),
@@ -182,6 +255,15 @@ TEST_CASE("cache: what changes the rows changes what they are found by, what doe
         number_of(base | dataset::map<0>(keyed("twice", [](float x) { return 2 * x; }))));
   Session s;
   CHECK(number_of(base | dataset::cache(s.cache())) == number_of(base));
+}
+
+TEST_CASE("cache: what draws is told from what does not") {
+  CHECK(!differs_by_epoch(images() | dataset::map<0>(vision::Rescale{}, vision::HWC2CHW{})));
+  CHECK(differs_by_epoch(images() | dataset::map<0>(vision::RandomHorizontalFlip{}, vision::Rescale{})));
+  CHECK(!differs_by_epoch(Told(9) | dataset::repeat(2) | dataset::shard({.num_shards = 2, .shard_id = 0})));
+  CHECK(!differs_by_epoch(split(Told(9), {4, 5})[0]));
+  CHECK(differs_by_epoch(Told(9) | dataset::shuffle(3)));
+  CHECK(differs_by_epoch(Told(9) + (Told(9) | dataset::shuffle(3))));
 }
 
 TEST_CASE("cache: random rows are those of their epoch, after a warning") {
@@ -255,17 +337,18 @@ TEST_CASE("packed row: bytes that are no row are refused") {
   std::memcpy(ragged.resize(extents, 1), "abcdef", 6);
   void* columns[]{values, &ragged};
   Scratch scratch;
-  const auto packed = dataset::detail::packed_row<List>({1, 7, 9}, columns, scratch);
+  const auto packed = dataset::detail::packed_row<List>({1, {7, 9, 3, 2}}, columns, scratch);
   const std::vector<std::byte> bytes(packed.begin(), packed.end());
-  CHECK(bytes.size() == 24 + 8 + 3 * 8 + 6);
+  CHECK(bytes.size() == 40 + 8 + 3 * 8 + 6);
 
   float read[2];
   RaggedValue also;
   void* out[]{read, &also};
   dataset::detail::PackedHead head;
   REQUIRE(dataset::detail::unpack_row<List>(bytes, head, out, 1));
-  CHECK(head.sample == 7);
-  CHECK(head.epoch_distance == 9);
+  CHECK(head.origin.sample == 7);
+  CHECK(head.origin_in(5).epoch == 9 + 5 * 2);
+  CHECK(head.origin.again == 3);
   CHECK(read[1] == 2);
   CHECK(also.count() == 6);
   CHECK(std::memcmp(also.data(), "abcdef", 6) == 0);

@@ -126,7 +126,7 @@ TEST_CASE("redis cache: rows are computed once, by this process or another; a dr
   CHECK(is_right(data));
   CHECK(computed == 700);
   CHECK(cache.get_stat().num_mem_cached == 700);
-  CHECK(cache.get_stat().avg_cache_sz == 24 + 4000);
+  CHECK(cache.get_stat().avg_cache_sz == 40 + 4000);
   CHECK(killed::in_child([&] {  // behind fork(), and opened anew
           computed = 0;
           return is_right(data) && is_right(Told(700) | dataset::cache(server.cache(id))) && computed == 0 ? 0 : 1;

@@ -24,7 +24,7 @@ struct Cached : Behind<Cached<D, Store>, D> {
   using passes_rows_on = void;
   std::shared_ptr<Store> store;
   CacheLimit limit;
-  std::uint64_t pipeline, epoch_factor;
+  std::uint64_t pipeline;
   bool differs_by_epoch;
 
   Cached(const D& rows, std::shared_ptr<Store> where, CacheLimit most, const PipelineDescription& description,
@@ -33,28 +33,53 @@ struct Cached : Behind<Cached<D, Store>, D> {
         store(std::move(where)),
         limit(most),
         pipeline(number),
-        epoch_factor(description.epoch_factor()),
         differs_by_epoch(description.differs_by_epoch()) {}
 
-  long read(Place place, void* const* out, Scratch& scratch) const {
-    using List = typename D::columns;
-    const RowKey key{pipeline, differs_by_epoch ? place.epoch : 0, static_cast<std::uint64_t>(place.position)};
+  long count(std::uint64_t epoch) const requires(!D::counted)
+  {
+    const RowKey key = key_of(epoch, ~std::uint64_t{0});
     detail::PackedHead head;
+    if (find(key, head, nullptr)) return static_cast<long>(head.samples);
+    head.samples = this->data.count(epoch);
+    note(key, head);
+    return static_cast<long>(head.samples);
+  }
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    const RowKey key = key_of(place.epoch, static_cast<std::uint64_t>(place.position));
+    detail::PackedHead head;
+    if (find(key, head, out)) {
+      static_cast<SampleOrigin&>(scratch) = head.origin_in(place.epoch);
+      return static_cast<long>(head.samples);
+    }
+    const long n = this->data.read(place, out, scratch);
+    head = detail::PackedHead::of(n, scratch, place.epoch);
+    const Scratch::Frame frame(scratch);
+    if (n == 0) note(key, head);  // filter reads all that is left to know it
+    else store->put(key, detail::packed_row<List>(head, out, scratch), limit);
+    return n;
+  }
+  /// Rows come from the store: nothing is to be fetched from where they would be computed.
+  void expect(Place) const = delete;
+
+ private:
+  using List = typename D::columns;
+
+  RowKey key_of(std::uint64_t epoch, std::uint64_t position) const {
+    return {pipeline, differs_by_epoch ? epoch : 0, position};
+  }
+  /// Without columns: only the head is there.
+  bool find(const RowKey& key, detail::PackedHead& head, void* const* out) const {
     bool found = false;
     store->get(key, [&](std::span<const std::byte> row) {
       found = detail::unpack_row<List>(row, head, out, this->max_rows());
     });
-    if (found) {
-      scratch.sample = head.sample;
-      scratch.epoch = head.epoch_distance + epoch_factor * place.epoch;
-      return static_cast<long>(head.samples);
-    }
-    const long n = this->data.read(place, out, scratch);
-    if (n == 0) return 0;
-    head = {n, scratch.sample, scratch.epoch - epoch_factor * place.epoch};
-    const Scratch::Frame frame(scratch);
-    store->put(key, detail::packed_row<List>(head, out, scratch), limit);
-    return n;
+    return found;
+  }
+  /// What is no row.
+  void note(const RowKey& key, const detail::PackedHead& head) const {
+    CacheLimit without_count = limit;
+    without_count.counted = false;
+    store->put(key, std::as_bytes(std::span(&head, 1)), without_count);
   }
 };
 
@@ -75,6 +100,7 @@ struct CacheMaker {
 
   template <class D>
   auto applied_to(const D& data) const {
+    check_any_order<D>();
     PipelineDescription description;
     description.add_data(data);
     std::uint64_t number = description.number();
@@ -100,8 +126,8 @@ struct CacheMaker {
 /// Keeps the rows of what stands before it: `Mnist{...} | cache(DatasetCache{.session_id = id}) | shuffle(60000)`. In
 /// the second epoch, in the next run, and in other processes with the same session they are read instead of computed.
 ///
-/// place    anywhere before prefetch: behind a source, maps, filter, batch. Several caches are allowed, and one
-///          DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip, take, and zip below a
+/// place    anywhere before prefetch, but not behind a stream: behind sources, maps, filter, zip, batch. Several caches
+///          are allowed, and one DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip, take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)
 /// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its files.
 ///          Where anything of that changes, rows are computed anew. A function of map's is known by the program's build,

@@ -237,8 +237,10 @@ class LmdbStore {
     std::memcpy(value.mv_data, checksum(name.view(), row.row).data(), 4);
     std::memcpy(static_cast<char*>(value.mv_data) + 4, row.row.data(), row.row.size());
     if (damaged) return 0;  // it was counted
-    ++(fits ? count.in_memory : count.on_disk);
-    count.bytes += row.row.size();
+    if (row.limit.counted) {
+      ++(fits ? count.in_memory : count.on_disk);
+      count.bytes += row.row.size();
+    }
     if (fits) count.charged += cost;
     return 0;
   }

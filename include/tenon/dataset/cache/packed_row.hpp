@@ -11,12 +11,25 @@
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 
-/// What stands in front of the columns. A random operation behind the cache draws by the sample and the epoch at the
-/// source, as it would without the cache; the latter as its distance from a multiple of the epoch here.
+/// What stands in front of the columns. A random operation behind the cache draws by the origin of the sample, as it
+/// would without the cache. The origin's epoch is that of a row in epoch 0: others are `passes` later each.
 struct PackedHead {
   std::int64_t samples = 0;
-  std::uint64_t sample = 0, epoch_distance = 0;
+  SampleOrigin origin{};
+
+  /// Of a row that was read in an epoch, and back.
+  static PackedHead of(long n, const SampleOrigin& read, std::uint64_t epoch) {
+    PackedHead head{n, read};
+    head.origin.epoch -= read.passes * epoch;
+    return head;
+  }
+  SampleOrigin origin_in(std::uint64_t epoch) const {
+    SampleOrigin there = origin;
+    there.epoch += there.passes * epoch;
+    return there;
+  }
 };
+static_assert(sizeof(PackedHead) == 40);  // no padding
 
 /// Bytes of column i of a row of n samples: its elements, behind the rank and the extents if it is ragged.
 template <class List>
@@ -76,13 +89,15 @@ inline bool unpack_ragged(std::span<const std::byte>& bytes, RaggedValue& value,
   return true;
 }
 
-/// Fills the columns, each with memory for max_rows samples. Returns false, with anything in the columns, if the bytes
+/// Fills the columns, each with memory for max_rows samples; none if there are no samples, or no columns are given.
+/// Returns false, with anything in the columns, if the bytes
 /// are no such row.
 template <class List>
 bool unpack_row(std::span<const std::byte> bytes, PackedHead& head, void* const* column, long max_rows) {
   if (bytes.size() < sizeof head) return false;
   std::memcpy(&head, bytes.data(), sizeof head);
   bytes = bytes.subspan(sizeof head);
+  if (!column || head.samples == 0) return head.samples >= 0 && bytes.empty();
   if (head.samples < 1 || head.samples > max_rows) return false;
   for (int i = 0; i < List::count; ++i) {
     if (List::ragged[i]) {

@@ -10,7 +10,6 @@
 //   d.add_function(f)             a user's function
 //   d.add_data(data)              another data set that it reads, beside its member `data`
 //   d.each_epoch_differs()        its row at a position is another one in each epoch
-//   d.multiplies_epochs(n)        the stages before it see epochs 0 .. n-1 in its first one
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -28,6 +27,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/philox.hpp>
+#include <tenon/core/reflect.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/dataset/cache/code_identity.hpp>
 #include <tenon/dataset/stage.hpp>
@@ -71,8 +71,6 @@ class PipelineDescription {
   std::uint64_t number() const { return hash_; }
   /// Whether a row depends on the epoch.
   bool differs_by_epoch() const { return differs_by_epoch_; }
-  /// How many epochs a source sees in one of the pipeline.
-  std::uint64_t epoch_factor() const { return epoch_factor_; }
   /// The first type that says nothing of itself, or that nobody can tell from others; "" if all is known.
   const std::string& unknown() const { return unknown_; }
 
@@ -106,12 +104,14 @@ class PipelineDescription {
       is_unknown("a function with captures: name it and them, map<I>(keyed(\"what it does\", function))");
     }
   }
-  /// A value with parameters: a transform.
+  /// A value with parameters: a transform, a sampler. An aggregate is what its members are.
   template <class T>
   void add_value(const T& value) {
     add_type<T>();
     if constexpr (requires { value.describe(*this); }) value.describe(*this);
-    else if constexpr (!std::is_empty_v<T>) is_unknown_type<T>();
+    else if constexpr (std::is_empty_v<T>) return;
+    else if constexpr (std::is_aggregate_v<T> && !std::is_array_v<T>) add_members(value);
+    else is_unknown_type<T>();
   }
   template <class D>
   void add_data(const D& data) {
@@ -125,10 +125,40 @@ class PipelineDescription {
     }
   }
   void each_epoch_differs() { differs_by_epoch_ = true; }
-  void multiplies_epochs(long passes) { epoch_factor_ *= static_cast<std::uint64_t>(passes); }
 
  private:
   void mix(std::uint64_t number) { hash_ = hash_number(number, hash_); }
+  template <class T>
+  void add_members(const T& value) {
+    constexpr int count = tenon::detail::initializers<T>();
+    if constexpr (count == 1) {
+      const auto& [a] = value;
+      add(a);
+    } else if constexpr (count == 2) {
+      const auto& [a, b] = value;
+      add(a, b);
+    } else if constexpr (count == 3) {
+      const auto& [a, b, c] = value;
+      add(a, b, c);
+    } else if constexpr (count == 4) {
+      const auto& [a, b, c, d] = value;
+      add(a, b, c, d);
+    } else if constexpr (count == 5) {
+      const auto& [a, b, c, d, e] = value;
+      add(a, b, c, d, e);
+    } else if constexpr (count == 6) {
+      const auto& [a, b, c, d, e, f] = value;
+      add(a, b, c, d, e, f);
+    } else if constexpr (count == 7) {
+      const auto& [a, b, c, d, e, f, g] = value;
+      add(a, b, c, d, e, f, g);
+    } else if constexpr (count == 8) {
+      const auto& [a, b, c, d, e, f, g, h] = value;
+      add(a, b, c, d, e, f, g, h);
+    } else {
+      is_unknown_type<T>();
+    }
+  }
   template <class T>
   void add_one(const T& value) {
     if constexpr (std::is_enum_v<T>) mix(static_cast<std::uint64_t>(value));
@@ -137,9 +167,11 @@ class PipelineDescription {
     else if constexpr (std::convertible_to<const T&, std::string_view>) {
       const std::string_view words = value;
       mix(hash_bytes(words.data(), words.size(), hash_number(words.size(), 1)));
-    } else {
+    } else if constexpr (requires { std::size(value); }) {
       mix(std::size(value));
       for (const auto& element : value) add_one(element);
+    } else {
+      add_value(value);
     }
   }
   /// Tenon's types mean the same in each program; others are of this build of theirs.
@@ -158,7 +190,6 @@ class PipelineDescription {
 
   std::uint64_t hash_ = hash_bytes(TENON_VERSION, sizeof TENON_VERSION);
   bool differs_by_epoch_ = false;
-  std::uint64_t epoch_factor_ = 1;
   std::string unknown_;
 };
 

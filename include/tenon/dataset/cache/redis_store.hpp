@@ -137,13 +137,17 @@ class RedisStore {
     here.idle.push_back(std::move(connection));
   }
 
+  /// Rows that one script writes: of one pipeline, with one limit, counted or not.
+  using Group = std::tuple<std::uint64_t, std::uint64_t, bool>;
+
   void write(Here& here, const detail::PendingMap& rows) {
-    std::map<std::tuple<std::uint64_t, std::uint64_t>, std::vector<const detail::PendingMap::value_type*>> groups;
-    for (const auto& row : rows) groups[{row.first.cache, row.second.limit.bytes}].push_back(&row);
+    std::map<Group, std::vector<const detail::PendingMap::value_type*>> groups;
+    for (const auto& row : rows)
+      groups[{row.first.cache, row.second.limit.bytes, row.second.limit.counted}].push_back(&row);
     for (const auto& [group, members] : groups) {
       long kept = 0;
       with_connection(here, [&](detail::RedisConnection& server) {
-        const auto reply = put_all(server, std::get<0>(group), std::get<1>(group), members);
+        const auto reply = put_all(server, group, members);
         if (!reply) return false;
         if (reply->type == REDIS_REPLY_INTEGER) kept = static_cast<long>(reply->integer);
         else is_full(detail::complaint_of(*reply));
@@ -154,7 +158,7 @@ class RedisStore {
     }
   }
   /// The number of rows that are there afterwards, -1 if the session is not.
-  detail::RedisConnection::Reply put_all(detail::RedisConnection& server, std::uint64_t cache, std::uint64_t limit,
+  detail::RedisConnection::Reply put_all(detail::RedisConnection& server, const Group& group,
                                          const std::vector<const detail::PendingMap::value_type*>& rows) const {
     static constexpr const char* script = R"(
       if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then return -1 end
@@ -162,16 +166,17 @@ class RedisStore {
       local limit = tonumber(ARGV[3])
       local count = redis.call('HMGET', KEYS[4], 'rows', 'bytes')
       local rows, bytes, there = tonumber(count[1] or 0), tonumber(count[2] or 0), 0
-      for i = 4, #ARGV, 2 do
+      for i = 5, #ARGV, 2 do
         local size = #ARGV[i + 1] - 4
         if redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1 then there = there + 1
         elseif limit == 0 or bytes + size <= limit then
           redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
-          rows, bytes, there = rows + 1, bytes + size, there + 1
+          rows, bytes, there = rows + ARGV[4], bytes + size * ARGV[4], there + 1
         end
       end
       redis.call('HSET', KEYS[4], 'rows', string.format('%.0f', rows), 'bytes', string.format('%.0f', bytes))
       return there)";
+    const auto [cache, limit, counted] = group;
     const std::string caches = text("tenon:", session_, ":caches"), number = text(cache), most = text(limit),
                       names[]{name("rows", cache), name("count", cache)};
     std::vector<std::string> words;
@@ -180,8 +185,8 @@ class RedisStore {
       words.push_back(field_of(row->first));
       words.push_back(checksum(words.back(), row->second.row) + row->second.row);
     }
-    std::vector<std::string_view> command{"EVAL",   script,   "4",      "tenon:sessions", caches,
-                                          names[0], names[1], session_, number,           most};
+    std::vector<std::string_view> command{"EVAL",   script, "4",  "tenon:sessions",   caches, names[0], names[1],
+                                          session_, number, most, counted ? "1" : "0"};
     command.insert(command.end(), words.begin(), words.end());
     return server.try_command(command);
   }

@@ -29,6 +29,7 @@ struct CacheCount {
 struct CacheLimit {
   std::uint64_t bytes = 0;  // 0: as much as there is room for
   bool spilling = false;    // rows beyond that are kept on disk, instead of not at all
+  bool counted = true;      // false: it is no row, but what a cache notes for itself
 };
 
 /// What get() calls with the bytes of a row, which are valid until it returns.

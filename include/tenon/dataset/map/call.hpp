@@ -128,7 +128,7 @@ struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
   template <int... K>
   long read(Place place, void* const* out, Scratch& scratch, std::integer_sequence<int, K...>) const {
     void* before[D::columns::count]{};
-    void* fresh[New::count];
+    void* fresh[New::count]{};
     for (int c = 0; c < columns::count; ++c) {
       const int origin = Change::origins.of[c];
       if (origin >= 0) before[origin] = out[c];

@@ -22,13 +22,14 @@ struct Concatenated : Behind<Concatenated<A, B>, A> {
     const long a = this->data.max_rows(), b = second.max_rows();
     return a < b ? b : a;
   }
+  void describe(auto& d) const { d.add_data(second); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const long before = rows_in(this->data, place.epoch);
     if (place.position < before) return this->data.read(place, out, scratch);
     place.position -= before;
     const long n = detail::read_if_there(second, place, out, scratch);
     // sample 0 of the second is not that of the first: their random operations differ
-    scratch.epoch = hash_number(detail::stages_before<Concatenated>(), scratch.epoch);
+    scratch.told_apart_by(detail::stages_before<Concatenated>());
     return n;
   }
 };

@@ -21,6 +21,10 @@ struct Filtered : Behind<Filtered<D, F, I...>, D> {
 
   Filtered(const D& rows, F predicate) : Behind<Filtered, D>(rows), passes(std::move(predicate)) {}
 
+  void describe(auto& d) const {
+    (d.add(I), ...);
+    d.add_function(passes);
+  }
   long size() const { return count(0); }
   long count(std::uint64_t epoch) const {
     if (const auto known = lists->length(epoch)) return *known;

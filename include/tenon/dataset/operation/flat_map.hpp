@@ -52,7 +52,7 @@ struct FlatMapped : Behind<FlatMapped<D, E, F, I...>, D> {
     }
     const auto inner = made_of(place.epoch, row, scratch);
     const long n = inner->read(place, out, scratch);
-    scratch.epoch = hash_number(static_cast<std::uint64_t>(row), scratch.epoch);  // sample 0 comes of each row
+    scratch.told_apart_by(static_cast<std::uint64_t>(row));  // sample 0 comes of each row
     return n;
   }
 

@@ -27,6 +27,13 @@ struct BatchMapped : Behind<BatchMapped<D, F, I...>, D> {
   BatchMapped(const D& rows, F f, std::uint64_t number)
       : Behind<BatchMapped, D>(rows), function(std::move(f)), seed(number) {}
 
+  /// The function is told the epoch.
+  void describe(auto& d) const {
+    (d.add(I), ...);
+    d.add(seed);
+    d.add_function(function);
+    d.each_epoch_differs();
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const long n = this->data.read(place, out, scratch);
     if (n == 0) return 0;

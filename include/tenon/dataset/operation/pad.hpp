@@ -22,6 +22,7 @@ struct Padded : Behind<Padded<D, I, S>, D> {
 
   Padded(const D& rows, T fill) : Behind<Padded, D>(rows), value(fill) {}
 
+  void describe(auto& d) const { d.add(I, value); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     void* before[D::columns::count];
     for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];

@@ -10,6 +10,7 @@ struct Projected : Behind<Projected<D, I...>, D> {
   using columns = Columns<ColumnAt<typename D::columns, I>...>;
   explicit Projected(const D& rows) : Behind<Projected, D>(rows) {}
 
+  void describe(auto& d) const { (d.add(I), ...); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     void* before[D::columns::count]{};
     int next = 0;

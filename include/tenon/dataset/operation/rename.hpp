@@ -10,6 +10,7 @@ struct Renamed : Behind<Renamed<D, I, Name>, D> {
   using Old = ColumnAt<typename D::columns, I>;
   using columns = WithColumn<typename D::columns, I, Column<typename Old::type, typename Old::shape, Name>>;
   explicit Renamed(const D& rows) : Behind<Renamed, D>(rows) {}
+  void describe(auto& d) const { d.add(I); }
 };
 
 namespace detail {

@@ -17,6 +17,7 @@ struct Skipped : Behind<Skipped<D>, D> {
   {
     return std::max(this->data.count(epoch) - left_out, 0L);
   }
+  void describe(auto& d) const { d.add(left_out); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     return this->data.read({place.epoch, place.position + left_out}, out, scratch);
   }

@@ -27,6 +27,7 @@ struct SplitPart : Behind<SplitPart<D>, D> {
         randomize(random) {}
 
   long size() const { return rows; }
+  void describe(auto& d) const { d.add(first, rows, randomize, order.key()); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const long position = first + place.position;
     return this->data.read({place.epoch, randomize ? order(position) : position}, out, scratch);

@@ -42,16 +42,16 @@ struct Zipped : Behind<Zipped<A, B>, A> {
     return std::min(rows_in(this->data, epoch), rows_in(second, epoch));
   }
   long max_rows() const { return std::max(this->data.max_rows(), second.max_rows()); }
+  void describe(auto& d) const { d.add_data(second); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     if (behind_end(this->data, place) || behind_end(second, place)) return 0;
     const long n = this->data.read(place, out, scratch);
-    const std::uint64_t sample = scratch.sample, epoch = scratch.epoch;
+    const SampleOrigin origin = scratch;
     const long m = n > 0 ? second.read(place, out + A::columns::count, scratch) : 0;
     if (n > 0 && m > 0 && n != m)
       throw_error<ValueError>("zip: row ", place.position, " of epoch ", place.epoch, " has ", n,
                               " samples in one data set and ", m, " in the other; batch behind zip.");
-    scratch.sample = sample;  // random operations behind draw by the first one's
-    scratch.epoch = epoch;
+    static_cast<SampleOrigin&>(scratch) = origin;  // random operations behind draw by the first one's
     return std::min(n, m);
   }
   void abandon(std::uint64_t walk, const std::exception_ptr& failure) const { detail::abandon(second, walk, failure); }

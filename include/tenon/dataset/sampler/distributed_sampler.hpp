@@ -23,6 +23,10 @@ struct ShardDraw {
   long num_samples, offset;
   std::uint64_t seed;
 
+  void describe(auto& d) const {
+    d.add(num_shards, shard_id, rule, shuffle, num_samples, offset, seed);
+    if (shuffle) d.each_epoch_differs();
+  }
   long size(long rows) const {
     long count = 0;
     if (offset >= 0 || rule == ShardRule::exact) {

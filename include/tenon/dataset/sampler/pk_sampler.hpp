@@ -35,6 +35,10 @@ struct PKDraw {
   std::uint64_t seed;
 
   long size(long) const { return count; }
+  void describe(auto& d) const {
+    d.add(*classes, num_val, chosen, count, shuffle, seed);
+    d.each_epoch_differs();
+  }
   Drawn draw(long position, long, std::uint64_t epoch) const {
     const std::uint64_t key = sampler_key(seed, epoch);
     long place = position / num_val;

@@ -19,6 +19,10 @@ struct RandomSampler {
     bool replacement;
     std::uint64_t seed;
     long size(long) const { return count; }
+    void describe(auto& d) const {
+      d.add(count, replacement, seed);
+      d.each_epoch_differs();
+    }
     Drawn draw(long position, long rows, std::uint64_t epoch) const {
       const std::uint64_t key = detail::sampler_key(seed, epoch), at = static_cast<std::uint64_t>(position);
       if (!replacement) return {Permutation(rows, key)(position)};

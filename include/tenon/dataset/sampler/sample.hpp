@@ -41,13 +41,17 @@ struct Sampled : Behind<Sampled<D, S>, D> {
   {
     return sampler.size(this->data.count(epoch));
   }
+  void describe(auto& d) const {
+    d.add_value(sampler);
+    if constexpr (S::reorders && !requires { sampler.describe(d); }) d.each_epoch_differs();
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const long rows = rows_in(this->data, place.epoch);
     if (place.position >= sampler.size(rows)) return 0;
     const Drawn drawn = sampler.draw(place.position, rows, place.epoch);
     const long n = this->data.read({place.epoch, drawn.row}, out, scratch);
     // a row that comes twice is augmented in two ways
-    if (drawn.again) scratch.epoch = hash_number(drawn.again, scratch.epoch);
+    if (drawn.again) scratch.told_apart_by(drawn.again);
     return n;
   }
 };

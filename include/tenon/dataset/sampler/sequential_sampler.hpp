@@ -15,6 +15,7 @@ struct SequentialSampler {
     static constexpr bool reorders = false;
     long start, count;
     long size(long) const { return count; }
+    void describe(auto& d) const { d.add(start, count); }
     Drawn draw(long position, long, std::uint64_t) const { return {start + position}; }
   };
   Prepared prepared(long rows) const {

@@ -23,6 +23,11 @@ struct SubsetRandomSampler {
     long count;
     std::uint64_t seed;
     long size(long) const { return count; }
+    void describe(auto& d) const {
+      d.add(count, seed);
+      for (const Drawn& drawn : *list) d.add(drawn.row);
+      d.each_epoch_differs();
+    }
     Drawn draw(long position, long, std::uint64_t epoch) const {
       const Permutation order(static_cast<long>(list->size()), detail::sampler_key(seed, epoch));
       return (*list)[static_cast<std::size_t>(order(position))];

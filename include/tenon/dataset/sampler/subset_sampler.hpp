@@ -37,6 +37,10 @@ struct SubsetSampler {
     std::shared_ptr<const std::vector<Drawn>> list;
     long count;
     long size(long) const { return count; }
+    void describe(auto& d) const {
+      d.add(count);
+      for (const Drawn& drawn : *list) d.add(drawn.row);
+    }
     Drawn draw(long position, long, std::uint64_t) const { return (*list)[static_cast<std::size_t>(position)]; }
   };
   Prepared prepared(long rows) const {

@@ -23,6 +23,10 @@ struct WeightedDraw {
   std::uint64_t seed;
 
   long size(long) const { return count; }
+  void describe(auto& d) const {
+    d.add(*weights, count, replacement, seed);
+    d.each_epoch_differs();
+  }
   Drawn draw(long position, long, std::uint64_t epoch) const {
     const std::uint64_t at = static_cast<std::uint64_t>(position);
     if (!replacement) {

@@ -21,6 +21,7 @@ template <class Coder>
 struct Tokens {
   using transforms_samples = void;
   static constexpr const char* name = "Tokens";
+  static constexpr bool random = false;
   std::shared_ptr<const Coder> coder;
 
   explicit Tokens(Coder c) : coder(std::make_shared<const Coder>(std::move(c))) {}

@@ -31,6 +31,7 @@ struct CenterCrop {
   static_assert(Height >= 1 && Width >= 1, "CenterCrop: an image has 1 or more rows and columns");
   using transforms_samples = void;
   static constexpr const char* name = "CenterCrop";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_image<In>(name);
@@ -108,6 +109,7 @@ struct Pad {
 
   using transforms_samples = void;
   static constexpr const char* name = "Pad";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_image<In>(name);

@@ -21,6 +21,7 @@ struct DecodeTo {
 
   using transforms_samples = void;
   static constexpr const char* name = "Decode";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_file<In>(name);

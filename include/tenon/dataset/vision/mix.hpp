@@ -79,6 +79,11 @@ struct Mixed : dataset::Behind<Mixed<D, I, L, Mixer>, D> {
   Mixed(const D& rows, const Mixer& m, std::uint64_t number)
       : dataset::Behind<Mixed, D>(rows), mixer(m), seed(number) {}
 
+  void describe(auto& d) const {
+    d.add(I, L, seed);
+    d.add_value(mixer);
+    d.each_epoch_differs();
+  }
   long read(dataset::Place place, void* const* out, dataset::Scratch& scratch) const {
     const long n = this->data.read(place, out, scratch);
     if (n == 0) return 0;

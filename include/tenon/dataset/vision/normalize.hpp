@@ -28,6 +28,7 @@ struct Normalize {
 
   using transforms_samples = void;
   static constexpr const char* name = "Normalize";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_image<In>(name);
@@ -53,6 +54,7 @@ struct NormalizeToCHW {
 
   using transforms_samples = void;
   static constexpr const char* name = "NormalizeToCHW";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_image<In>(name);
@@ -80,6 +82,7 @@ struct Rescale {
 
   using transforms_samples = void;
   static constexpr const char* name = "Rescale";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     Sentence s;
@@ -104,6 +107,7 @@ struct Rescale {
 struct HWC2CHW {
   using transforms_samples = void;
   static constexpr const char* name = "HWC2CHW";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_image<In>(name);

@@ -20,6 +20,7 @@ struct OneHot {
   static_assert(Classes >= 1, "OneHot: there is 1 class or more");
   using transforms_samples = void;
   static constexpr const char* name = "OneHot";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     Sentence s;
@@ -52,6 +53,7 @@ template <class To>
 struct TypeCast {
   using transforms_samples = void;
   static constexpr const char* name = "TypeCast";
+  static constexpr bool random = false;
   template <class In>
   using result = dataset::Column<To, typename In::shape>;
   template <class In>

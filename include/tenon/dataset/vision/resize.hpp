@@ -21,6 +21,7 @@ struct Resize {
 
   using transforms_samples = void;
   static constexpr const char* name = "Resize";
+  static constexpr bool random = false;
   template <class In>
   static constexpr Sentence wrong() {
     return detail::wrong_image<In>(name);
