@@ -82,12 +82,13 @@ function(tenon_program target path)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
   tenon_directive(headers "${ARGV2}" headers)
-  if(NOT headers AND NOT flags AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
+  tenon_directive(components "${ARGV2}" link)
+  # libraries of images are in the names of functions (core/abi.hpp): they would need a part of their own
+  if(NOT headers AND NOT flags AND NOT components MATCHES "png|jpeg" AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
       (TENON_COMPILED_PROGRAMS STREQUAL tests AND target MATCHES "^test\\.")))
     tenon_compiled(${target})
   endif()
-  # behind it, so that they need no part of their own: no component changes what is in there
-  tenon_directive(components "${ARGV2}" link)
+  # behind it, so that they need no part of their own: no other component changes what is in there
   foreach(component IN LISTS components)
     tenon_find_component(${component} GLOBAL)
     target_link_libraries(${target} PRIVATE "$<TARGET_NAME_IF_EXISTS:tenon::${component}>")

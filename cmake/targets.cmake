@@ -51,6 +51,6 @@ add_library(tenon_debug INTERFACE)
 add_library(tenon::debug ALIAS tenon_debug)
 set_target_properties(tenon_debug PROPERTIES EXPORT_NAME debug)
 target_compile_definitions(tenon_debug INTERFACE TENON_OBSERVE)
-target_link_libraries(tenon_debug INTERFACE "$<TARGET_NAME_IF_EXISTS:tenon::json>")
+target_link_libraries(tenon_debug INTERFACE tenon "$<TARGET_NAME_IF_EXISTS:tenon::json>")
 target_sources(tenon_debug INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/compiled/tools/debug.cpp>"
   "$<INSTALL_INTERFACE:$<INSTALL_PREFIX>/share/tenon/compiled/tools/debug.cpp>")

@@ -11,3 +11,5 @@
 #include <tenon/debug/log_files.hpp>
 #include <tenon/ops/print.hpp>
 #include <tenon/train/callbacks.hpp>
+#include <tenon/vision/axis_weights.hpp>
+#include <tenon/vision/exif_orientation.hpp>

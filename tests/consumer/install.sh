@@ -55,12 +55,24 @@ project(mine CXX)
 find_package(tenon 0.1 REQUIRED)
 add_executable(mine main.cpp)
 target_link_libraries(mine PRIVATE tenon::tenon)
+add_executable(observed observed.cpp)
+target_link_libraries(observed PRIVATE tenon::debug)
+target_compile_options(observed PRIVATE -O0)
 END_OF_PROJECT
 cp "$here/main.cpp" "$work/cmake/"
+cat >"$work/cmake/observed.cpp" <<'END_OF_PROGRAM'
+#include <tenon/core/log.hpp>
+#if !defined(TENON_OBSERVE)
+#error "tenon::debug makes no program that can be observed"
+#endif
+int main() { tenon::logging::warning("a line of the program"); }
+END_OF_PROGRAM
 quietly "$cmake" -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$work/root/usr"
 quietly "$cmake" --build "$work/cmake/build"
 quietly "$work/cmake/build/mine"
+quietly env GLOG_logtostderr=0 GLOG_log_dir="$work/logs" "$work/cmake/build/observed"
+grep -rq 'a line of the program' "$work/logs" || fail "a program that links tenon::debug writes no log files"
 echo "A tree installed as Debian does serves find_package."
 
 # pkg-config, the same, and with include folders of one's own, below the prefix or not

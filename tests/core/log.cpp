@@ -15,6 +15,7 @@
 #include <fcntl.h>
 
 #include <tenon/core/log.hpp>
+#include <tenon/debug/log_levels.hpp>
 
 #include "../support/logged.hpp"
 #include "../support/shared.hpp"
@@ -109,6 +110,22 @@ TEST_CASE("log files that are not built in: one sentence says how, and nothing i
               ". It is 1.\nCRITICAL ME] c\n");
 }
 
+TEST_CASE("levels of modules that are not built in: one sentence says how, and GLOG_v holds") {
+  const support::Variables variables{{"GLOG_v", "1"}, {"MS_SUBMODULE_LOG_v", "{ME:3}"}};
+  CHECK(messages(logged(variables,
+                        [] {
+                          logging::detail::level_reader = nullptr;
+                          one_of_each();
+                        })) ==
+        "WARNING CORE] MS_SUBMODULE_LOG_v asks for levels of modules, which this program has not built in: "
+        "include <tenon/debug/log_files.hpp> in one of its sources. All have the one of GLOG_v.\n"
+        "INFO ME] i\nWARNING ME] w\nERROR ME] e\nCRITICAL ME] c\n");
+  CHECK(levels(logged({{"MS_SUBMODULE_LOG_v", ""}}, [] {
+          logging::detail::level_reader = nullptr;
+          one_of_each();
+        })) == "wec");
+}
+
 TEST_CASE("what MindSpore writes, under the same environment") {
   struct Case {
     const char* name;
@@ -145,6 +162,26 @@ TEST_CASE("what MindSpore writes, under the same environment") {
     for (const std::string& line : support::lines_of(all))  // the script's own have a decimal thread, then its name
       CHECK_MESSAGE((std::regex_match(line, form) || line.find(",MainProcess)") != line.npos), line);
   }
+}
+
+TEST_CASE("each folder of Tenon has a module, other files are ME") {
+  using namespace logging::detail;
+  const auto module_of = [](const char* file) { return std::string(modules[module_of_file(file)]); };
+  CHECK(module_of("/usr/include/tenon/kernel/cpu/gemm/gemm.hpp") == "KERNEL");
+  CHECK(module_of("include/tenon/eager/apply.hpp") == "PYNATIVE");
+  CHECK(module_of("include/tenon/graph/execute/executor.hpp") == "SESSION");
+  CHECK(module_of("include/tenon/graph/pass/tile.hpp") == "OPTIMIZER");
+  CHECK(module_of("include/tenon/graph/plan.hpp") == "PIPELINE");
+  CHECK(module_of("include/tenon/core/memory/arena.hpp") == "DEVICE");
+  CHECK(module_of("include/tenon/core/context.hpp") == "CORE");
+  CHECK(module_of("include/tenon/dataset/batch.hpp") == "MD");
+  CHECK(module_of("include/tenon/debug/dump.hpp") == "DEBUG");
+  CHECK(module_of("include/tenon/debug/profiler.hpp") == "PROFILER");
+  CHECK(module_of("include/tenon/train/model.hpp") == "ME");
+  CHECK(module_of("include/tenon/tenon.hpp") == "ME");
+  for (const char* file : {"", "main.cpp", "src/kernel/main.cpp", "tenon/core/x.hpp", "include/tenon"})
+    CHECK(module_of(file) == "ME");
+  for (const auto& [folder, module] : modules_of_folders) CHECK(module_index(module) < module_count);
 }
 
 TEST_CASE("lines of several threads do not mix, also longer ones than a pipe takes at once") {

@@ -73,8 +73,8 @@ TEST_CASE("pixels are bytes / 255, labels are as in the file") {
 
 TEST_CASE("columns after batch") {
   using Data = decltype(Mnist("", Usage::test) | dataset::batch(32));
-  static_assert(std::is_same_v<Data::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 1, 28, 28>>,
-                                                               dataset::Column<std::int32_t, Shape<dyn>>>>);
+  static_assert(std::is_same_v<Data::columns, dataset::Columns<dataset::Column<float, Shape<dyn, 1, 28, 28>, "image">,
+                                                               dataset::Column<std::int32_t, Shape<dyn>, "label">>>);
   static_assert(Data::batched && !Mnist::batched);
   static_assert(dataset::Indexed<Mnist> && dataset::Indexed<Data>);
 }

@@ -39,7 +39,12 @@ for page in "$source"/docs/*.md; do
   [ "$(blocks "docs/$name.md")" -gt 0 ] || continue
   echo "docs/$name.md"
   ls "$work/$name"-* | sort -t - -k 2 -n | xargs cat >"$work/$name.cpp"
-  "$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$source/include" "$work/$name.cpp" -o "$work/$name" -lpthread
+  libraries=$(sed -n 's|^// linked with ||p' "$work/$name.cpp")
+  [ -z "$libraries" ] || "$cxx" -std=c++20 -E -I"$source/include" "$work/$name.cpp" >"$work/$name.txt" 2>&1 ||
+    { echo "SKIPPED: docs/$name.md: $libraries is not installed"; continue; }
+  # shellcheck disable=SC2086  # several words
+  "$cxx" -std=c++20 -O1 -Wall -Wextra -Werror -I"$source/include" "$work/$name.cpp" -o "$work/$name" -lpthread \
+    $libraries
   (cd "$work" && "./$name" >"$name.txt") || { cat "$work/$name.txt"; echo "docs/$name.md: its program fails"; exit 1; }
 done
 

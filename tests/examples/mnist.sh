@@ -1,5 +1,6 @@
 #!/bin/sh
-# The command line of 06_mnist: `mnist.sh PROGRAM`. Refusals come before training, with their exit status and message;
+# The command line of 06_mnist: `mnist.sh PROGRAM [refusals]`. Refusals come before training, with their exit status
+# and message;
 # an epoch of training learns, gives equal weights in both modes, and goes on from a file. Writes to the current folder.
 set -u
 program=$1
@@ -59,6 +60,11 @@ printf x >short.safetensors
 says 1 "it has 1 byte, the length of the header alone takes 8" --load short.safetensors
 [ "$(find . -type f | sort | tr '\n' ' ')" = "./err ./out ./short.safetensors " ] ||
   fault "a refusal left files: $(find . -type f)"
+
+if [ "${2:-}" = refusals ]; then
+  [ $faults -eq 0 ] && echo "06_mnist refuses what is wrong before it trains."
+  exit $faults
+fi
 
 # ---- training: one epoch of the digits that it draws
 # value NAME: of the last line of results.

@@ -1,7 +1,16 @@
 // Every reader of files, fed by libFuzzer: it may refuse the bytes with an error of Tenon's, and nothing else. The
 // environment's TENON_READER says which one, from 0 on.
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cstdlib>
 
+#include <tenon/dataset/idx.hpp>
+#include <tenon/dataset/source/cifar_file.hpp>
+#include <tenon/dataset/source/csv.hpp>
+#include <tenon/dataset/source/text_file.hpp>
+#include <tenon/dataset/source/tf_record.hpp>
+#include <tenon/dataset/text/byte_pair_encoding.hpp>
+#include <tenon/dataset/text/vocabulary.hpp>
 #include <tenon/debug/dump/dump_config.hpp>
 #include <tenon/debug/log_files.hpp>
 #include <tenon/io/ckpt.hpp>
@@ -20,6 +29,7 @@ void refuse_or_read(Act act) {
     act();
   } catch (const RuntimeError&) {
   } catch (const ValueError&) {
+  } catch (const KeyError&) {
   }
 }
 /// No tensor has more bytes than a file may have.
@@ -54,10 +64,72 @@ void read_log_variables(std::string_view text) {
     ::setenv(name, std::string(text.substr(0, end)).c_str(), 1);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  for (const int level : logging::detail::levels_of(std::getenv(names[0]), std::getenv(names[1])).of)
+  logging::detail::Levels levels = logging::detail::levels_of(std::getenv(names[0]));
+  logging::detail::read_module_levels(std::getenv(names[1]), levels);
+  for (const int level : levels.of)
     if (level < 1 || level > 5) __builtin_trap();
   const debug::detail::LogFileSettings settings = debug::detail::log_file_settings();
   if (settings.most_bytes < 1 || settings.mode > 0777 || settings.screen_from > 4) __builtin_trap();
+}
+/// The bytes as a file that has a path.
+const std::string& path_of(std::string_view file) {
+  static const int memory = ::memfd_create("f", 0);
+  static const std::string path = text("/proc/self/fd/", memory);
+  if (::ftruncate(memory, 0) != 0 || ::pwrite(memory, file.data(), file.size(), 0) < 0) __builtin_trap();
+  return path;
+}
+/// All rows of a data set; an error of one is no reason to leave out the others.
+template <class Open>
+void read_rows(Open open) {
+  refuse_or_read([&] {
+    const auto data = open();
+    if (data.size() > 1 << 20) __builtin_trap();
+    auto rows = data.open();
+    for (long i = 0; i < data.size(); ++i)
+      refuse_or_read([&] {
+        rows.start(0, i);
+        rows.next();
+      });
+  });
+}
+void read_texts(const std::string& path) {
+  using dataset::as, dataset::Column, dataset::Csv;
+  using Text = Column<std::uint8_t, dataset::Ragged<dataset::any>, "a">;
+  for (const bool header : {false, true}) {
+    read_rows([&] { return Csv(path, as<Text>, {.header = header}); });
+    read_rows([&] { return Csv(path, as<Column<float, Shape<2>>, Column<int, Shape<>>>, {.header = header}); });
+  }
+  read_rows([&] { return dataset::TextFile(path); });
+}
+/// The file itself, and its bytes as an Example.
+void read_examples(std::string_view file) {
+  using dataset::any, dataset::as, dataset::Column, dataset::Ragged;
+  for (const std::string& content : {std::string(file), io::tf_record(file)}) {
+    const std::string& path = path_of(content);
+    read_rows([&] { return dataset::TfRecord(path, as<Column<std::uint8_t, Ragged<any>, "image">>); });
+    read_rows([&] { return dataset::TfRecord(path, as<Column<int, Ragged<any>, "label">>); });
+    read_rows([&] { return dataset::TfRecord(path, as<Column<float, Shape<2>, "box">>); });
+  }
+}
+void read_cifar(std::string_view file) {
+  const dataset::detail::CifarForm form{"CIFAR", "an archive", {}, {10}, {"label"}};
+  const long images = dataset::detail::cifar_images_in(file, "f", form);
+  std::vector<char> pixels(std::size_t(images) * dataset::detail::CifarImages::bytes);
+  std::vector<std::uint8_t> labels;
+  dataset::detail::take_cifar_file(file, "f", form, pixels.data(), labels);
+}
+/// What is read encodes and decodes; byte pairs any bytes, without loss.
+void read_vocabularies(std::string_view file) {
+  refuse_or_read([&] {
+    const auto words = dataset::Vocabulary::parse(file, "f");
+    words.decode(words.encode(file));
+  });
+  for (const bool learned : {false, true})
+    refuse_or_read([&] {
+      const auto pairs =
+          learned ? dataset::BytePairEncoding::trained(file, 300) : dataset::BytePairEncoding::parse(file, "f");
+      if (pairs.decode(pairs.encode(file)) != file) __builtin_trap();
+    });
 }
 }  // namespace
 
@@ -80,6 +152,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 6: return read_events(file);
       case 7: return static_cast<void>(debug::parse_dump_config(file));
       case 8: return read_log_variables(file);
+      case 9:
+        for (const int rank : {1, 3}) refuse_or_read([&] { dataset::Idx("f", std::string(file), rank); });
+        return;
+      case 10: return read_cifar(file);
+      case 11: return read_texts(path_of(file));
+      case 12: return read_examples(file);
+      case 13: return read_vocabularies(file);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

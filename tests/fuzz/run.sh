@@ -1,7 +1,8 @@
 #!/bin/sh
 # libFuzzer on the readers of files with all sanitizers, from the files in tests and in $TENON_SHARED: `run.sh
-# [seconds for each reader [compiler]]`. A file that breaks a reader stays in the current folder as crash-*. Exit status
-# 77: clang, its fuzzer, or protozero is not installed.
+# [seconds for each reader [compiler]]`. `TENON_READER=3 run.sh 600` feeds one alone, by its number in readers.cpp. A
+# file that breaks a reader stays in the current folder as crash-*. Exit status 77: clang, its fuzzer, or protozero is
+# not installed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-5} compiler=${2:-clang++-19}
@@ -30,7 +31,15 @@ done
 # a print file: a text, an Int32 of shape [2], and one of shape []
 printf '\012\003\012\001a\012\025\022\023\010\002\022\005Int32\032\010\001\000\000\000\002\000\000\000' >corpus/print
 printf '2\n{MD:1, ME:2}\nlogs\nERROR\n50\n0640\n3\n' >corpus/log_variables
-for reader in 0 1 2 3 4 5 6 7 8; do
+# IDX: two bytes; an image of CIFAR; CSV; an Example; a vocabulary and byte pairs
+printf '\000\000\010\001\000\000\000\002ab' >corpus/idx
+{ printf '\003' && head -c 3072 /dev/zero; } >corpus/cifar
+printf 'a,b,c\r\n1.5,2,"3"\r\n\r\n4,"5,"" 6\n",7\n' >corpus/csv
+printf '\012\016\012\014\012\005image\022\003\012\001\012' >corpus/example
+printf '\012\020\012\016\012\005label\022\005\032\003\012\001\007' >corpus/example_label
+printf 'tenon-vocabulary 1\nwords\nunknown 0\n<unk>\n\\n\nword\n' >corpus/vocabulary
+printf 'tenon-byte-pairs 1\n97 98\n256 99\n' >corpus/byte_pairs
+for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8 9 10 11 12 13}; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log
@@ -39,3 +48,39 @@ for reader in 0 1 2 3 4 5 6 7 8; do
   }
   echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
 done
+
+# there HEADER...: whether the headers are installed
+there() {
+  for header in "$@"; do echo "#include <$header>"; done | "$compiler" -E -x c++ - >/dev/null 2>&1
+}
+# built FILE FLAG...: builds its fuzzer
+built() {
+  file=$1
+  shift
+  # shellcheck disable=SC2086
+  "$compiler" $flags -I"$root/include" "$root/tests/fuzz/$file.cpp" -o "$file" "$@" ||
+    { echo "FAILED: the fuzzer $file does not compile"; exit 1; }
+  mkdir -p "${file}_corpus"
+}
+# run FILE READER LARGEST: lets a fuzzer look for files that break a reader
+run() {
+  TENON_READER=$2 TENON_SEEDS=${1}_corpus ./"$1" -max_total_time="$seconds" -max_len="$3" -rss_limit_mb=1000 \
+    -timeout=20 -print_final_stats=1 "${1}_corpus" >log 2>&1 || {
+    tail -n 60 log
+    echo "FAILED: reader $2 of $1 breaks; the file: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+    exit 1
+  }
+  echo "$1, reader $2: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+}
+if there cstdio jpeglib.h png.h doctest/doctest.h; then
+  built images -DTENON_WITH_JPEG=1 -DTENON_WITH_PNG=1 -ljpeg -lpng
+  run images 0 4000
+else
+  echo "SKIPPED: libjpeg-turbo, libpng, or doctest is not installed, images were not decoded"
+fi
+if there sqlite3.h; then
+  built mind_record -lsqlite3
+  for reader in 0 1 2; do run mind_record $reader 20000; done  # an index is a database of some pages of 4 KB
+else
+  echo "SKIPPED: SQLite is not installed, MindRecord files were not read"
+fi

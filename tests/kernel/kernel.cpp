@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <tenon/core/context.hpp>
@@ -134,10 +135,52 @@ TEST_CASE("items are computed once each, whatever the number of threads, with wo
 }
 
 TEST_CASE("the workspace of a thread grows and keeps its alignment") {
-  std::byte* const small = thread_workspace(100);
-  CHECK(thread_workspace(50) == small);
-  std::byte* const large = thread_workspace(1 << 20);
+  std::byte* const small = thread_workspace_or_null(100);
+  CHECK(thread_workspace_or_null(50) == small);
+  std::byte* const large = thread_workspace_or_null(1 << 20);
   large[(1 << 20) - 1] = std::byte(1);
   CHECK(reinterpret_cast<std::uintptr_t>(large) % 64 == 0);
-  CHECK(thread_workspace(100) == large);
+  CHECK(thread_workspace_or_null(100) == large);
+}
+
+TEST_CASE("a launch without memory for its workspace runs nothing") {
+  static int effects;
+  static constexpr KernelEntry entry{.run = [](const Arguments&, long, long) { ++effects; },
+                                     .work_of = [](long n) { return KernelWork{n, 1, 1L << 40}; },
+                                     .is_linear = false};
+  effects = 0;
+  const ContextScope scope({.num_threads = 3, .max_device_memory = "1GB"});
+  Arguments a;
+  a.n = 100;
+  CHECK_THROWS_WITH_AS(launch(entry, a), doctest::Contains("were asked for the workspace of a kernel"), OutOfMemory);
+  CHECK(effects == 0);
+}
+
+TEST_CASE("workers without memory for a workspace borrow that of the launching thread: each item runs once") {
+  static std::atomic<int> computed[300];
+  static std::atomic<std::byte*> first;
+  static std::atomic<int> inside, others;
+  static constexpr long bytes = 100 << 20;
+  static constexpr KernelEntry entry{.run =
+                                         [](const Arguments& a, long begin, long end) {
+                                           if (first.load() != a.workspace) ++others;
+                                           if (++inside > 1) ++others;
+                                           for (long i = begin; i < end; ++i) ++computed[i];
+                                           --inside;
+                                         },
+                                     .work_of = [](long n) { return KernelWork{n, 100L * cost_per_thread, bytes}; },
+                                     .is_linear = false};
+  std::thread([] {  // one whose workspace is new
+    first = thread_workspace_or_null(bytes);
+    REQUIRE(first.load() != nullptr);
+    const ContextScope scope({.num_threads = 3});
+    const long limit = detail::memory_limit().exchange(detail::memory_in_use() + (10 << 20));
+    Arguments a;
+    a.n = 300;
+    launch(entry, a);
+    detail::memory_limit() = limit;
+  })
+      .join();
+  for (const auto& c : computed) CHECK(c == 1);
+  CHECK(others == 0);
 }

@@ -18,7 +18,9 @@ BEGIN {
   # a Model draws batches from a dataset, and its callbacks write files
   allowed["train"]   = "graph kernel eager ops nn io dataset"
   allowed["io"]      = ""
-  allowed["dataset"] = "io"
+  # images as memory; operations on columns of images are in dataset/vision
+  allowed["vision"]  = "io"
+  allowed["dataset"] = "io vision"
   allowed["debug"]   = "graph kernel eager ops nn train io dataset tenon.hpp"  # one include has the tools and all else
   allowed["dist"]    = "graph kernel eager ops nn train io dataset"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it

@@ -31,6 +31,7 @@ END
 -mavx2 -mfma
 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mmovbe
 -DTENON_WITH_ZLIB=1
+-DTENON_WITH_PNG=1
 -fno-rtti
 -fsanitize=address
 -fsanitize=thread
@@ -74,6 +75,11 @@ untagged() {
 # Names that stand in several lines of sorted different ones: those with two codes.
 conflicts() { LC_ALL=C sort -u "$@" | awk -F '\t' '$1 == last { if ($1 != said) print $1; said = $1 } { last = $1 }'; }
 
+# Which libraries a unit uses decides about its code as well.
+for library in $(grep -rhoE 'TENON_WITH_[A-Z0-9]+' "$source/include" | sort -u); do
+  grep -q "defined($library)" "$source/include/tenon/core/abi.hpp" ||
+    { echo "FAILED: $library is not a part of TENON_ABI (include/tenon/core/abi.hpp)"; exit 1; }
+done
 for tool in objdump c++filt; do
   command -v $tool >/dev/null || { echo "SKIPPED: $tool is not installed"; exit 77; }
 done
@@ -82,6 +88,9 @@ for compiler in $compilers; do
   command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; continue; }
   sets >"$work/sets"
   while IFS= read -r flags; do
+    case $flags in
+      *PNG*) echo '#include <png.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 || continue ;;
+    esac
     number=$((number + 1))
     # shellcheck disable=SC2086  # several words
     "$compiler" -std=c++20 -O1 -mtune=generic $flags -I"$source/include" -c "$source/tests/odr/flags/$unit.cpp" \

@@ -11,6 +11,7 @@
 #endif
 
 #include "../support/models.hpp"
+#include "../support/sanitized.hpp"
 #include "../support/shared.hpp"
 #include "../train/callback/output.hpp"
 
@@ -50,7 +51,7 @@ auto model_of(LeNet& network) {
 void save_the_best(const auto& train, const auto& test) {
   const ContextScope scope({.mode = Mode::graph, .seed = 1});
   const auto ds_train = train | dataset::take(256 * 32) | dataset::batch(32);
-  const auto ds_eval = test | dataset::take(256) | dataset::batch(32);
+  const auto ds_eval = test | dataset::take(support::sanitized ? 32 : 256) | dataset::batch(32);
   LeNet network;
   auto model = model_of(network);
   const std::string output = printed([&] { model.train(1, ds_train, SaveCallback<decltype(ds_eval)>{ds_eval}); });
@@ -87,7 +88,7 @@ TEST_CASE("an image of 28 x 28 pixels, white on black, is one channel of one sam
   const ContextScope scope({.mode = Mode::graph, .seed = 1});
   LeNet network;
   auto model = model_of(network);
-  model.train(1, dataset::Digits{.size = 10000} | dataset::batch(32));
+  model.train(1, dataset::Digits{.size = support::sanitized ? 5000 : 10000} | dataset::batch(32));
 
   auto colours = Tensor<float, Shape<3, 28, 28>>::zeros();  // a one in white, from a file of three channels
   for (int channel = 0; channel < 3; ++channel)

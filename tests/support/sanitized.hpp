@@ -1,9 +1,9 @@
-// Whether a sanitizer watches this program.
+// Whether a test runs under a sanitizer, which makes it up to 30 times slower: trainings are shorter there, and nothing
+// is said about what they reach.
 #pragma once
 
 namespace support {
 
-/// The sanitizers' operator new ends the program where memory cannot be had, instead of throwing.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #elif defined(__has_feature)

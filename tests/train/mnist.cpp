@@ -1,5 +1,6 @@
 // LeNet-5 learns the real MNIST: 98.5 % after three epochs, with equal weights in both modes and on any number of
-// threads. label: long
+// threads.
+// label: long
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -121,6 +121,16 @@
 #else
 #define TENON_ABI_ZLIB
 #endif
+#if defined(TENON_WITH_PNG)
+#define TENON_ABI_PNG P
+#else
+#define TENON_ABI_PNG
+#endif
+#if defined(TENON_WITH_JPEG)
+#define TENON_ABI_JPEG J
+#else
+#define TENON_ABI_JPEG
+#endif
 #if defined(__GXX_RTTI)
 #define TENON_ABI_RTTI
 #else
@@ -185,5 +195,6 @@
 #define TENON_ABI_OPTIONS                                                                               \
   TENON_ABI_JOIN(TENON_ABI_COMPILER, TENON_ABI_CUDA, TENON_ABI_ZLIB, TENON_ABI_RTTI, TENON_ABI_LIBRARY, \
                  TENON_ABI_CHECKS, TENON_ABI_MEMORY, TENON_ABI_UNDEFINED)
-#define TENON_ABI \
-  TENON_ABI_JOIN(v01_, TENON_ABI_INSTRUCTIONS, TENON_ABI_OPTIONS, TENON_ABI_TARGET, TENON_ABI_OBSERVE, , , )
+#define TENON_ABI                                                                                                  \
+  TENON_ABI_JOIN(v01_, TENON_ABI_INSTRUCTIONS, TENON_ABI_OPTIONS, TENON_ABI_PNG, TENON_ABI_JPEG, TENON_ABI_TARGET, \
+                 TENON_ABI_OBSERVE, )

@@ -11,7 +11,6 @@
 #if TENON_DEFINES
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -139,9 +138,10 @@ TENON_INLINE int processors() {
   return int(std::thread::hardware_concurrency() ? std::thread::hardware_concurrency() : 1);
 }
 
-[[gnu::cold]] inline const ContextKey& context_key(std::string_view what, std::string_view name) {
-  return key_named(context_keys, std::size(context_keys), what, name);
+[[gnu::cold, gnu::noinline]] inline int context_row(std::string_view what, std::string_view name) {
+  return KeyTable(packed_context_keys).find(what, name);
 }
+[[gnu::cold, gnu::noinline]] inline ContextKey context_key(int row) { return KeyTable(packed_context_keys)[row]; }
 
 /// Where a Context has the value of a key; nothing for fixed ones.
 struct ContextPlace {
@@ -176,11 +176,12 @@ struct ContextPlace {
 }
 
 [[gnu::cold, gnu::noinline]] inline void put(Context& c, std::string_view name, std::string_view asked) {
-  const ContextKey& key = context_key("Set", name);
+  const int row = context_row("Set", name);
+  const ContextKey key = context_key(row);
   if (is_ignored(key, c.device_target, asked)) return;
   const std::string value = checked_value(key, asked);
   const ContextPlace place = place_in(c, key.name);
-  c.by_call |= std::uint64_t{1} << (&key - context_keys);
+  c.by_call |= std::uint64_t{1} << row;
   if (place.whole) *place.whole = std::atoi(value.c_str());
   else if (place.flag) *place.flag = value[0] == 'T';
   else if (place.text) *place.text = value;
@@ -206,11 +207,11 @@ struct ContextPlace {
 }
 
 /// Variables of the environment, and the keys that they are for.
-inline constexpr const char* context_variables[][2]{{"DEVICE_ID", "device_id"},
-                                                    {"PROFILING_MODE", "enable_profiling"},
-                                                    {"PROFILING_OPTIONS", "profiling_options"},
-                                                    {"MS_DEV_SAVE_GRAPHS", "save_graphs"},
-                                                    {"MS_DEV_SAVE_GRAPHS_PATH", "save_graphs_path"}};
+inline constexpr char context_variables[][2][24]{{"DEVICE_ID", "device_id"},
+                                                 {"PROFILING_MODE", "enable_profiling"},
+                                                 {"PROFILING_OPTIONS", "profiling_options"},
+                                                 {"MS_DEV_SAVE_GRAPHS", "save_graphs"},
+                                                 {"MS_DEV_SAVE_GRAPHS_PATH", "save_graphs_path"}};
 
 /// What the environment says; what it says wrong is told and left.
 [[gnu::cold]] inline Context context_of_environment() {
@@ -232,7 +233,7 @@ inline constexpr const char* context_variables[][2]{{"DEVICE_ID", "device_id"},
 }  // namespace detail
 
 TENON_INLINE std::string get_context(const std::string& key) {
-  return detail::context_value(get_context(), detail::context_key("Get", key));
+  return detail::context_value(get_context(), detail::context_key(detail::context_row("Get", key)));
 }
 [[gnu::noinline]] TENON_INLINE void set_context(const ContextChange& change) {
   Context next = get_context();

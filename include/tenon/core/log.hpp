@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenon/core/log_levels.hpp>
+#include <tenon/core/log_modules.hpp>
 #if TENON_DEFINES
 #include <cstdio>
 #include <cstdlib>
@@ -42,6 +42,17 @@ inline constinit Thresholds thresholds{};
 /// more class for everybody to compile.
 using LineSink = bool (*)(Level, const std::string& line) noexcept;
 inline constinit LineSink line_sink = nullptr;
+
+/// A level plus 1 for each module, and lines about what the variables say wrong.
+struct Levels {
+  int of[module_count]{};
+  std::string warnings{};
+};
+/// What GLOG_v asks for; null is a variable that is not set. Any text gives levels.
+[[gnu::cold]] Levels levels_of(const char* glog_v);
+/// What reads MS_SUBMODULE_LOG_v (debug/log_levels.hpp does).
+using LevelReader = void (*)(const char* submodules, Levels&);
+inline constinit LevelReader level_reader = nullptr;
 
 /// Of what is not below the lowest threshold: whether the module of this place writes it.
 [[gnu::cold]] bool module_writes(Level level, std::source_location at);
@@ -117,9 +128,7 @@ inline std::string origin_text() {
   std::snprintf(ids, sizeof ids, "(%d,%lx,", int(::getpid()), static_cast<unsigned long>(::pthread_self()));
   seconds[std::strftime(seconds, sizeof seconds - 1, "):%Y-%m-%d-%H:%M:%S", &local)] = 0;
   std::snprintf(fraction, sizeof fraction, ".%03d.%03d", int(now.tv_nsec / 1000000), int(now.tv_nsec / 1000 % 1000));
-  std::string origin;
-  add(origin, {ids, program_name(), seconds, fraction});
-  return origin;
+  return one_text({ids, program_name(), seconds, fraction});
 }
 /// "run" of "static void ns::Job::run(int)".
 inline std::string_view bare_name(std::string_view function) {
@@ -159,11 +168,48 @@ struct Turn {
   ::pthread_atfork([] { taken = taken || take_turn(10000); }, after, after);
 }
 
+[[gnu::cold]] TENON_INLINE Levels levels_of(const char* glog_v) {
+  Levels levels;
+  const std::string_view asked = glog_v ? glog_v : "";
+  if (!asked.empty() && !is_level(asked))
+    levels.warnings +=
+        one_text({"Incorrect log level, please check the configuration of GLOG_v or GLOG_stderrthreshold, desired "
+                  "log level: 4-CRITICAL, 3-ERROR, 2-WARNING, 1-INFO, 0-DEBUG. But got ",
+                  visible(asked), ". It is 2.\n"});
+  for (int& level : levels.of) level = threshold_of(is_level(asked) ? asked : "2");
+  return levels;
+}
+[[gnu::cold, gnu::noinline]] inline void warn_of_missing(std::string& warnings, const char* asks, const char* then) {
+  warnings += one_text({asks,
+                        ", which this program has not built in: include <tenon/debug/log_files.hpp> in one of its "
+                        "sources. ",
+                        then, "\n"});
+}
+/// What the environment says of levels, and of files.
+[[gnu::cold]] inline Levels levels_of_environment() {
+  Levels levels = levels_of(std::getenv("GLOG_v"));
+  const char* asked = std::getenv("MS_SUBMODULE_LOG_v");
+  if (const LevelReader read = __atomic_load_n(&level_reader, __ATOMIC_ACQUIRE); asked && *asked) {
+    if (read) read(asked, levels);
+    else
+      warn_of_missing(levels.warnings, "MS_SUBMODULE_LOG_v asks for levels of modules", "All have the one of GLOG_v.");
+  }
+  asked = std::getenv("GLOG_logtostderr");
+  if (!asked || !*asked) asked = "1";
+  const bool known = (*asked == '0' || *asked == '1') && !asked[1];
+  if (!known)
+    levels.warnings += one_text(
+        {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
+  else if (*asked == '0' && !__atomic_load_n(&line_sink, __ATOMIC_ACQUIRE))
+    warn_of_missing(levels.warnings, "GLOG_logtostderr=0 asks for log files", "Lines go to the error stream.");
+  return levels;
+}
+
 /// Stores the environment's levels. It takes no lock, so that a child that fork() made in the midst of it can read it
 /// again; what set_level() has stored meanwhile stays.
 [[gnu::cold]] inline void read_environment() {
   survive_fork();  // before the first line
-  const Levels levels = levels_of(std::getenv("GLOG_v"), std::getenv("MS_SUBMODULE_LOG_v"));
+  const Levels levels = levels_of_environment();
   int lowest = levels.of[0], unknown = 0;
   for (int i = 0; i < module_count; ++i, unknown = 0) {
     thresholds.of[i].compare_exchange_strong(unknown, levels.of[i]);
@@ -172,18 +218,9 @@ struct Turn {
   thresholds.lowest.compare_exchange_strong(unknown, lowest);
   static constinit std::atomic<int> told{0};
   if (told.exchange(1)) return;
-  std::string lines = levels.warnings;
-  const char* asked = std::getenv("GLOG_logtostderr");
-  if (!asked || !*asked) asked = "1";
-  const bool known = (*asked == '0' || *asked == '1') && !asked[1];
-  if (!known)
-    add(lines,
-        {"Incorrect value, the value of GLOG_logtostderr must be 0 or 1, but got ", visible(asked), ". It is 1.\n"});
-  else if (*asked == '0' && !__atomic_load_n(&line_sink, __ATOMIC_ACQUIRE))
-    add(lines, {"GLOG_logtostderr=0 asks for log files, which this program has not built in: include "
-                "<tenon/debug/log_files.hpp> in one of its sources. Lines go to the error stream.\n"});
+  const std::string& lines = levels.warnings;
   for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1)
-    warning(lines.substr(begin, end - begin));
+    warning(std::string_view(lines).substr(begin, end - begin));
 }
 TENON_INLINE bool module_writes(Level level, std::source_location at) {
   if (!thresholds.lowest.load(std::memory_order_acquire)) read_environment();
@@ -191,12 +228,10 @@ TENON_INLINE bool module_writes(Level level, std::source_location at) {
 }
 
 TENON_INLINE std::string line_text(Level level, std::source_location at, const std::string& message) {
-  static constexpr const char* names[]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+  static constexpr char names[][9]{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
   const char* const file = at.file_name();
-  std::string line;
-  add(line, {"[", names[int(level)], "] ", modules[module_of_file(file)], origin_text(), " [", short_path(file), ":",
-             std::to_string(at.line()), "] ", bare_name(at.function_name()), "] ", message, "\n"});
-  return line;
+  return one_text({"[", names[int(level)], "] ", modules[module_of_file(file)], origin_text(), " [", short_path(file),
+                   ":", std::to_string(at.line()), "] ", bare_name(at.function_name()), "] ", message, "\n"});
 }
 TENON_INLINE void write_to_screen(const std::string& line) {
   const char* rest = line.data();

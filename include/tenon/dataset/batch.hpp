@@ -35,16 +35,19 @@ struct Batched : Behind<Batched<D, Extent>, D> {
     return batches(this->data.count(epoch));
   }
   long max_rows() const { return D::counted ? std::min(batch_size, this->data.size()) : batch_size; }
+  void describe(auto& d) const { d.add(batch_size, drop_remainder); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     using samples = typename D::columns;
     const long first = place.position * batch_size,
                most = D::counted ? std::min(batch_size, this->data.size() - first) : batch_size;
+    constexpr long rows_ahead = 2;  // about the latency of memory
     void* sample[samples::count];
     long n = 0;
     for (; n < most; ++n) {
       for (int c = 0; c < samples::count; ++c)
         sample[c] = static_cast<std::byte*>(out[c]) + n * samples::types[c].bytes(1);
       const Scratch::Frame frame(scratch);
+      if constexpr (Foresighted<D>) this->data.expect({place.epoch, first + n + rows_ahead});
       if (this->data.read({place.epoch, first + n}, sample, scratch) == 0) break;
     }
     return n < batch_size && drop_remainder ? 0 : n;

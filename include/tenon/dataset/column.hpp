@@ -22,7 +22,7 @@ struct Column {
   static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
   using type = T;
   using shape = S;
-  static constexpr auto name = Name;
+  static constexpr std::remove_cv_t<decltype(Name)> name = Name;
   static constexpr bool ragged = false;
   static constexpr TensorType tensor_type = type_of<T, S>;
 };
@@ -31,7 +31,7 @@ struct Column<T, Ragged<Extents...>, Name> {
   static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
   using type = T;
   using shape = Ragged<Extents...>;
-  static constexpr auto name = Name;
+  static constexpr std::remove_cv_t<decltype(Name)> name = Name;
   static constexpr bool ragged = true;
   static constexpr TensorType tensor_type = type_of<T, Shape<>>;  // of no use but for its dtype
 };
@@ -42,7 +42,8 @@ using NamedAs = Column<typename C::type, typename C::shape, Named::name>;
 /// The columns of a data set, in order.
 template <class... C>
 struct Columns {
-  static_assert(sizeof...(C) > 0, "a data set has at least one column");
+  // each is instantiated here: g++ 12 with -ftime-report breaks down where argument-dependent look-up has to do it
+  static_assert(sizeof...(C) > 0 && (sizeof(C) + ...) > 0, "a data set has at least one column");
   static constexpr int count = sizeof...(C);
   static constexpr TensorType types[]{C::tensor_type...};
   /// Which columns have samples of unequal size: their memory is a RaggedValue.
@@ -130,10 +131,11 @@ struct Row {
   AnyTensor operator[](int i) const {
     if (i < 0 || i >= count)
       throw_error<ValueError>("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, ".");
-    if (List::ragged[i]) {
-      const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
-      return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
-    }
+    if constexpr (List::any_ragged)
+      if (List::ragged[i]) {
+        const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
+        return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
+      }
     return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
   }
   /// The elements of column I: n samples, one after the other.

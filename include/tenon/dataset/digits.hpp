@@ -45,6 +45,7 @@ struct Digits {
   long max_rows() const { return 1; }
   Rows<Digits> open() const { return Rows<Digits>(*this); }
 
+  void describe(auto& d) const { d.add(usage, size(), seed); }
   long read(Place place, void* const* out, Scratch&) const;
 };
 

@@ -48,6 +48,9 @@ struct Arrays : Source<Arrays<A...>> {
 
   explicit Arrays(A... array) : arrays(std::move(array)...) {}
   long size() const { return std::get<0>(arrays).size(); }
+  void describe(auto& d) const {
+    std::apply([&d](const A&... array) { (d.add_content(array.values->data(), array.values->size()), ...); }, arrays);
+  }
   void sample(long index, void* const* out) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (std::get<I>(arrays).sample(index, out[I]), ...);

@@ -1,11 +1,9 @@
 // What a data set consists of, for event files.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <utility>
 
-#include <tenon/core/text/type_name.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/data_info.hpp>
 #include <tenon/io/event.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -43,27 +41,23 @@ inline std::string operator_name(std::string_view stage) {
 }  // namespace detail
 
 /// The stages of a data set with their numbers, as MindSpore's lineage has them: each with the one that it reads.
+inline io::DatasetGraph lineage_of(const DataInfo& data) {
+  io::DatasetGraph graph;
+  io::DatasetGraph* last = nullptr;
+  data.each_stage([&](const StageInfo& stage) {
+    last = last ? &last->children.emplace_back() : &graph;
+    last->settings.push_back({"op_type", detail::operator_name(stage.type)});
+    for (int i = 0; i < stage.count; ++i) {
+      const auto& [name, value, is_flag] = stage.setting[i];
+      if (is_flag) last->settings.push_back({std::string(name), value != 0});
+      else last->settings.push_back({std::string(name), value});
+    }
+  });
+  return graph;
+}
 template <Dataset D>
 io::DatasetGraph lineage_of(const D& data) {
-  io::DatasetGraph graph;
-  const auto add = [&](std::string name, auto value) { graph.settings.push_back({std::move(name), value}); };
-  add("op_type", detail::operator_name(class_name<D>()));
-  if constexpr (requires { data.batch_size; }) add("batch_size", std::int64_t{data.batch_size});
-  if constexpr (requires { data.drop_remainder; }) add("drop_remainder", bool{data.drop_remainder});
-  if constexpr (requires { data.window; }) add("buffer_size", std::int64_t{data.window});
-  if constexpr (requires { data.passes; }) add("count", std::int64_t{data.passes});
-  if constexpr (requires { data.most; }) add("count", std::int64_t{data.most});
-  if constexpr (requires { data.depth; }) add("prefetch_size", std::int64_t{data.depth});
-  if constexpr (requires { data.left_out; }) add("count", std::int64_t{data.left_out});
-  if constexpr (requires { data.sampler.num_shards; }) {
-    add("num_shards", std::int64_t{data.sampler.num_shards});
-    add("shard_id", std::int64_t{data.sampler.shard_id});
-  }
-  if constexpr (requires { lineage_of(data.second); }) graph.children.push_back(lineage_of(data.second));
-  if constexpr (requires { lineage_of(data.data); })
-    graph.children.insert(graph.children.begin(), lineage_of(data.data));
-  else add("num_samples", std::int64_t{data.size()});
-  return graph;
+  return lineage_of(DataInfo(data));
 }
 
 }  // namespace tenon::dataset

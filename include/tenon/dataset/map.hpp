@@ -28,6 +28,10 @@ struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
 
   ElementMapped(const D& rows, F f) : Behind<ElementMapped, D>(rows), function(std::move(f)) {}
 
+  void describe(auto& d) const {
+    d.add(I);
+    d.add_function(function);
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     void* before[D::columns::count];
     for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];
@@ -93,6 +97,26 @@ struct ElementMapMaker {
   }
 };
 
+/// What a transform says of a column that it cannot take: its `wrong<In>()`, if it has that.
+template <class T, class In>
+constexpr Sentence refusal_of() {
+  if constexpr (requires { T::template wrong<In>(); }) return T::template wrong<In>();
+  else return Sentence{};
+}
+/// The first of several transforms, one after the other, that cannot take its column, and what it says.
+template <class In, class... T>
+struct FirstRefusal {
+  static constexpr Sentence sentence{};
+};
+template <class In, class First, class... Rest>
+requires(!refusal_of<First, In>().empty())
+struct FirstRefusal<In, First, Rest...> {
+  static constexpr Sentence sentence = refusal_of<First, In>();
+};
+template <class In, class First, class... Rest>
+requires(refusal_of<First, In>().empty())
+struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename First::template result<In>, In>, Rest...> {};
+
 /// Column Key by one transform after the other.
 template <ColumnKey Key, class... T>
 struct TransformMaker {
@@ -106,7 +130,13 @@ struct TransformMaker {
       using Wrong = Mistake<NoSuchColumn<Key, typename D::columns>>;
       return Wrong::corrected;
     } else {
-      return chain<I>(data, std::integral_constant<std::size_t, 0>{});
+      using Refusal = FirstRefusal<ColumnAt<typename D::columns, I>, T...>;
+      if constexpr (!Refusal::sentence.empty()) {
+        using Wrong = Mistake<Refusal>;
+        return Wrong::corrected;
+      } else {
+        return chain<I>(data, std::integral_constant<std::size_t, 0>{});
+      }
     }
   }
 

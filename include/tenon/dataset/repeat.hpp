@@ -25,6 +25,10 @@ struct Repeated : Behind<Repeated<D>, D> {
     for (long pass = 0; pass < passes; ++pass) rows += this->data.count(inner_epoch(epoch, pass));
     return rows;
   }
+  void describe(auto& d) const {
+    d.add(passes);
+    d.multiplies_epochs(passes);
+  }
   /// Each pass is an epoch of its own to the stages before, so that they shuffle anew.
   long read(Place place, void* const* out, Scratch& scratch) const {
     long pass = 0, position = place.position;

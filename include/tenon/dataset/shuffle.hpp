@@ -17,14 +17,29 @@ struct Shuffled : Behind<Shuffled<D>, D> {
   Shuffled(const D& rows, long among, std::uint64_t number)
       : Behind<Shuffled<D>, D>(rows), window(among), seed(number) {}
 
+  void describe(auto& d) const {
+    d.add(window, seed);
+    d.each_epoch_differs();
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const long all = rows_in(this->data, place.epoch);
     if (place.position >= all) return 0;
+    return this->data.read(origin(place, all), out, scratch);
+  }
+  void expect(Place place) const requires(Foresighted<D> && D::counted)
+  {
+    const long all = rows_in(this->data, place.epoch);
+    if (place.position < all) this->data.expect(origin(place, all));
+  }
+
+ private:
+  /// The row before shuffling, of `all` in this epoch.
+  Place origin(Place place, long all) const {
     const long number = place.position / window, first = number * window;
     const std::uint64_t key =
         hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
     const Permutation order(std::min(window, all - first), key);
-    return this->data.read({place.epoch, first + order(place.position - first)}, out, scratch);
+    return {place.epoch, first + order(place.position - first)};
   }
 };
 

@@ -31,6 +31,11 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
   { data.read(place, columns, scratch) } -> std::convertible_to<long>;
 };
 
+/// A data set that can be told which row is read soon: it has `void expect(Place) const`, which fetches from memory and
+/// never fails, whatever the place. A stage that takes its rows from other places hides the one of Behind.
+template <class D>
+concept Foresighted = requires(const D& data, Place place) { data.expect(place); };
+
 /// Whether size() holds for every epoch. Where it does not (behind filter), it is the number of rows of epoch 0, the
 /// data set has `long count(std::uint64_t epoch) const`, and read() returns 0 behind the last row of an epoch.
 template <class D>
@@ -67,6 +72,10 @@ struct Behind : Stage<D> {
     return data.count(epoch);
   }
   long read(Place place, void* const* out, Scratch& scratch) const { return data.read(place, out, scratch); }
+  void expect(Place place) const requires Foresighted<Before>
+  {
+    data.expect(place);
+  }
 };
 
 /// Base of a source. The derived type D has `using columns`, `long size() const`, and one of
@@ -147,11 +156,21 @@ std::default_sentinel_t end(const D&) {
 }
 
 namespace detail {
+/// Asks for memory that is read soon: the rows of a shuffled set lie far from one another, and each would be waited
+/// for.
+inline void fetch_ahead(const void* memory, long bytes) {
+  constexpr long line = 64;
+  const char* const begin = static_cast<const char*>(memory);
+  for (long at = 0; at < bytes + line - 1; at += line) __builtin_prefetch(begin + at);
+  asm volatile("");  // g++ drops calls of functions that do nothing but this
+}
 /// How many stages stand before: it tells random operations of one pipeline apart.
 template <class D>
 constexpr std::uint64_t stages_before() {
+  // a cache does not count: what is random behind it draws as without it
   if constexpr (requires(const D& data) { data.data; })
-    return 1 + stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+    return (requires { typename D::passes_rows_on; } ? 0 : 1) +
+           stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
   else return 0;
 }
 /// read() of a data set that may be counted, with 0 behind its end.

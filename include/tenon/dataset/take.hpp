@@ -17,6 +17,7 @@ struct Taken : Behind<Taken<D>, D> {
   {
     return std::min(most, this->data.count(epoch));
   }
+  void describe(auto& d) const { d.add(most); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     return place.position < most ? this->data.read(place, out, scratch) : 0;
   }

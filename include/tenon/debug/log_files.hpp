@@ -1,8 +1,10 @@
-// Log lines in files: a program with this header, in any one of its sources, does what GLOG_logtostderr=0 asks.
+// Log lines in files: a program with this header, in any one of its sources, does what GLOG_logtostderr=0 asks, and
+// knows the levels of modules.
 #pragma once
 #include <string>
 
 #include <tenon/core/log.hpp>
+#include <tenon/debug/log_levels.hpp>
 #if TENON_DEFINES
 #include <atomic>
 #include <cerrno>

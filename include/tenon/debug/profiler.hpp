@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tenon/core/log.hpp>
 #include <tenon/debug/profiler/csv.hpp>
 #include <tenon/debug/profiler/memory_map.hpp>
 #include <tenon/debug/profiler/options.hpp>
@@ -101,6 +102,8 @@ class Profiler {
 
   void before(const Operation& operation) { recorders_.before(operation); }
   void after(const Operation& operation) { recorders_.after(operation); }
+  void ran(const Operation& operation, std::span<const OperationRun> runs) { recorders_.ran(operation, runs); }
+  static constexpr ObserverClock clock = ticks_now;
 
  private:
   Profiler(const ProfilerOptions& options, bool gives_way);

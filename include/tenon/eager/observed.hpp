@@ -5,8 +5,8 @@
 #include <tenon/graph/observe/graph_observer.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
 #include <algorithm>
-#include <map>
-#include <tuple>
+
+#include <tenon/graph/observe/word_map.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -35,11 +35,11 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   if (!frame.root) return 0;
   struct Counts {
     unsigned long root = 0;
-    std::map<std::tuple<const Entry*, int, bool, int>, int> of;  // network, cell, in its loss, operator
+    WordMap of;  // network, cell, in its loss, operator
   };
   static thread_local Counts counts;
   if (counts.root != frame.roots) counts.of.clear(), counts.root = frame.roots;
-  return counts.of[{frame.entries, scope, frame.in_loss, op.id}]++;
+  return int(counts.of[{{address_word(frame.entries), std::uint64_t(scope), frame.in_loss, std::uint64_t(op.id)}}]++);
 }
 [[gnu::noinline]] TENON_INLINE void run_observed(Observation& innermost, EagerRunner* run, const EagerInfo& call,
                                                  const Location& at, const EagerOperand* operand,

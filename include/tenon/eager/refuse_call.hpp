@@ -25,33 +25,3 @@ namespace tenon::inline TENON_ABI::detail {
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::detail
-#if TENON_DEFINES
-namespace tenon::inline TENON_ABI::eager {
-[[gnu::noinline]] TENON_INLINE void Tape::add_owners(tenon::detail::MemoryOwners& owners) const {
-  for (const Record& r : memory_->records)
-    for (int k = 0; k <= r.rule->operands; ++k) {
-      const Value& value = values_of(r)[k];
-      const double bytes = double(r.rule->node[k].type.bytes(1)) * double(r.rule->node[k].type.batched() ? r.n : 1);
-      if (!value.storage || !owners.wants(bytes, value.data)) continue;
-      const int maker = value.variable < 0 ? -1 : memory_->variables[std::size_t(value.variable)].record;
-      owners.add(
-          bytes, value.data,
-          text("tensor ", tenon::detail::type_text(r.rule->node[k].type), ", ",
-               maker < 0 ? std::string("which ")
-                         : text("the result of ", memory_->records[std::size_t(maker)].rule->op->name, ", which "),
-               "the derivative of ", r.rule->op->name, " reads"));
-    }
-}
-[[gnu::noinline]] TENON_INLINE void Tape::refuse_gradient(const OutOfMemory& error, const Record& r) const {
-  tenon::detail::MemoryOwners owners;
-  add_owners(owners);
-  std::string where;
-#if defined(TENON_OBSERVE)
-  if (r.at.entries) where = " in " + tenon::detail::cell_path(r.at.entries, r.at.scope);
-  where += tenon::detail::place_text(r.at.location);
-#endif
-  tenon::detail::refuse_memory(
-      error, text(" It is a part of the gradient of ", r.rule->op->name, where, ".", owners.sentence()));
-}
-}  // namespace tenon::eager
-#endif  // TENON_DEFINES

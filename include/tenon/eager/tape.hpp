@@ -3,31 +3,12 @@
 #include <vector>
 
 #include <tenon/eager/layout.hpp>
+#include <tenon/eager/no_grad.hpp>
 #include <tenon/eager/tape_memory.hpp>
 #include <tenon/graph/memory_owners.hpp>
 #include <tenon/graph/parameter.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
-
-class Tape;
-
-/// The tape that records the operators of this thread, or null.
-inline Tape*& active_tape() {
-  thread_local Tape* tape = nullptr;
-  return tape;
-}
-
-/// Nothing is recorded in this scope, as in torch.no_grad().
-class NoGrad {
- public:
-  NoGrad() : tape_(std::exchange(active_tape(), nullptr)) {}
-  ~NoGrad() { active_tape() = tape_; }
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
-
- private:
-  Tape* tape_;
-};
 
 /// Records the operators of this thread from its construction on, until the end of its scope or pause().
 ///
@@ -287,6 +268,32 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
     memory_->values.clear();
     refuse_gradient(error, memory_->records[std::size_t(order[at])]);
   }
+}
+[[gnu::noinline]] TENON_INLINE void Tape::add_owners(tenon::detail::MemoryOwners& owners) const {
+  for (const Record& r : memory_->records)
+    for (int k = 0; k <= r.rule->operands; ++k) {
+      const Value& value = values_of(r)[k];
+      const double bytes = double(r.rule->node[k].type.bytes(1)) * double(r.rule->node[k].type.batched() ? r.n : 1);
+      if (!value.storage || !owners.wants(bytes, value.data)) continue;
+      const int maker = value.variable < 0 ? -1 : memory_->variables[std::size_t(value.variable)].record;
+      owners.add(
+          bytes, value.data,
+          text("tensor ", tenon::detail::type_text(r.rule->node[k].type), ", ",
+               maker < 0 ? std::string("which ")
+                         : text("the result of ", memory_->records[std::size_t(maker)].rule->op->name, ", which "),
+               "the derivative of ", r.rule->op->name, " reads"));
+    }
+}
+[[gnu::noinline]] TENON_INLINE void Tape::refuse_gradient(const OutOfMemory& error, const Record& r) const {
+  tenon::detail::MemoryOwners owners;
+  add_owners(owners);
+  std::string where;
+#if defined(TENON_OBSERVE)
+  if (r.at.entries) where = " in " + tenon::detail::cell_path(r.at.entries, r.at.scope);
+  where += tenon::detail::place_text(r.at.location);
+#endif
+  tenon::detail::refuse_memory(
+      error, text(" It is a part of the gradient of ", r.rule->op->name, where, ".", owners.sentence()));
 }
 TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {
   const Rule& rule = *r.rule;

@@ -58,7 +58,7 @@ class MemoryOwners {
   std::string all;
   for (const One& one : one_)
     if (one.bytes > 0) all += text(all.empty() ? " Largest owners: " : "; ", memory_text(one.bytes), " ", one.text);
-  return all.empty() ? all : all + ".";
+  return all.empty() ? all : text(all, ".");
 }
 
 [[gnu::noinline]] TENON_INLINE std::string cell_path(const Entry* entries, int entry) {

@@ -8,7 +8,7 @@
 #include <tenon/core/text/fixed_string.hpp>
 #include <tenon/core/text/type_name.hpp>
 #if defined(TENON_OBSERVE)
-#include <tenon/graph/observe/attribute_names.hpp>
+#include <tenon/graph/observe/config_members.hpp>
 #endif
 
 TENON_INT_SIZES_BEGIN
@@ -135,8 +135,7 @@ struct OperatorInfo {
 #if defined(TENON_OBSERVE)
   // floating-point operations of a call with a batch of n; null: one per element of the result
   double (*flops)(const OperandTypes&, const TensorType& result, const Attributes&, long n) = nullptr;
-  const AttributeName* attribute = nullptr;
-  int attributes = 0;
+  const ConfigMembers* settings = nullptr;  // null: it has none
 #endif
 };
 
@@ -301,8 +300,7 @@ constexpr OperatorInfo make_operator_info() {
   info.has_fold = requires { Op::fold; };
 #if defined(TENON_OBSERVE)
   if constexpr (requires { &Op::flops; }) info.flops = &packed_flops<Op>;
-  info.attribute = attribute_names<typename Op::Config>.data();
-  info.attributes = int(attribute_names<typename Op::Config>.size());
+  info.settings = make_config_members<typename Op::Config>();
 #endif
   return info;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include <tenon/core/config.hpp>
 
@@ -23,10 +24,29 @@ inline constexpr auto crc32c_tables = [] {
       table[k][byte] = table[k - 1][byte] >> 8 ^ table[0][table[k - 1][byte] & 255u];
   return table;
 }();
+
+#if defined(__SSE4_2__) && !defined(__CUDACC__)
+/// By the processor's instruction, which takes eight bytes.
+inline std::uint32_t crc32c_by_instruction(std::string_view bytes) {
+  std::uint64_t crc = ~std::uint32_t{0};
+  std::size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) {
+    unsigned long long word;
+    __builtin_memcpy(&word, bytes.data() + i, 8);
+    crc = __builtin_ia32_crc32di(crc, word);
+  }
+  auto rest = static_cast<std::uint32_t>(crc);
+  for (; i < bytes.size(); ++i) rest = __builtin_ia32_crc32qi(rest, static_cast<unsigned char>(bytes[i]));
+  return ~rest;
+}
+#endif
 }  // namespace detail
 
 /// The CRC-32C of the bytes.
 constexpr std::uint32_t crc32c(std::string_view bytes) {
+#if defined(__SSE4_2__) && !defined(__CUDACC__)
+  if (!std::is_constant_evaluated()) return detail::crc32c_by_instruction(bytes);
+#endif
   const auto& table = detail::crc32c_tables;
   const auto byte = [&](std::size_t i) { return std::uint32_t(static_cast<unsigned char>(bytes[i])); };
   std::uint32_t crc = ~std::uint32_t{0};

@@ -222,14 +222,18 @@ class TemporaryFile {
       part = part.subspan(static_cast<std::size_t>(count));
     }
   }
-  [[gnu::cold]] void move_into_place() {
+  [[gnu::cold]] void move_into_place() { move_to(final_path_); }
+  /// Under another name than the final one, but with the mode that a file of that name has.
+  [[gnu::cold]] void move_to(const std::string& path) {
     keep_mode_of_old_file();
     if (::fsync(file_.get()) != 0) throw_system_error("write", final_path_);
     // open, and so locked, until it has its name: else another one could take it for abandoned
-    if (::rename(path_.c_str(), final_path_.c_str()) != 0)
-      throw_system_error("rename the finished file to", final_path_);
+    if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
     renamed_ = true;
   }
+  /// Where it is so far, and for writing elsewhere than at its end.
+  const std::string& path() const { return path_; }
+  const FileHandle& handle() const { return file_; }
 
  private:
   /// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
@@ -241,7 +245,7 @@ class TemporaryFile {
     static std::atomic<unsigned> counter{0};
     for (;;) {
       path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
-      FileHandle file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      FileHandle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       if (file.valid() && locked(file)) return file;
       if (!file.valid() && errno != EEXIST)
         throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");

@@ -1,4 +1,5 @@
-// JSON texts, of strangers too: read with limits, by nlohmann_json, which no other header includes.
+// JSON texts, of strangers too: read with limits, by nlohmann_json, which no other header includes. Of the sources of a
+// program all must find it, or none: nothing else distinguishes their functions.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -40,6 +41,7 @@ struct JsonLimits {
   std::size_t bytes = std::size_t{1} << 20;
   std::size_t values = std::size_t{1} << 14;
   int depth = 32;
+  std::size_t names = std::size_t{1} << 14;  // of an object; each is compared with those before it
 };
 
 namespace detail {
@@ -69,6 +71,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
     Json& object = *open_.back();
+    if (object.names.size() == limits_.names) return fail(text("an object has more than ", limits_.names, " names"));
     if (object.find(name)) return fail(text("it has the name ", printable(name), " twice in an object"));
     object.names.push_back(std::move(name));
     return true;

@@ -199,18 +199,18 @@ TENON_INLINE void save_safetensors(const std::string& path, std::span<const Name
   SafetensorsHeader header{{}, std::move(metadata)};
   // length, header, tensors
   const std::unique_ptr<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
+  header.entries = std::vector<SafetensorsEntry>(order.size());
   std::size_t part = 2;
   std::uint64_t end = 0;
   for (const SortKey& key : order) {
     const auto& [name, tensor] = tensors[key.index];
-    SafetensorsEntry entry;
+    SafetensorsEntry& entry = header.entries[part - 2];
     entry.name = name;
     entry.dtype = &safetensors_dtype(tensor.dtype);
     entry.rank = tensor.shape().size();
     std::copy(tensor.shape().begin(), tensor.shape().end(), entry.extent.begin());
     entry.begin = end;
     entry.end = end += tensor.bytes();
-    header.entries.push_back(std::move(entry));
     parts[part++] = {static_cast<const std::byte*>(tensor.data), tensor.bytes()};
   }
   const std::string json = write_safetensors_header(header);

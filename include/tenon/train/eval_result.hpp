@@ -33,7 +33,7 @@ TENON_INLINE const double* EvalResult::find(std::string_view name) const {
 TENON_INLINE double EvalResult::operator[](std::string_view name) const {
   if (const double* found = find(name)) return *found;
   std::vector<std::string> names;
-  for (const auto& [known, value] : values_) names.push_back(known);
+  for (const auto& [known, value] : values_) names.push_back(std::string(known));
   throw_error<KeyError>("There is no metric '", name, "', the model has ", quoted_list(names), ".",
                         did_you_mean(name, names));
 }

@@ -63,9 +63,9 @@ using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
 template <class Columns>
 const dataset::Row<Columns>* awaited_row(NextRow<Columns> next_row, RunInfo& run) {
   const dataset::Row<Columns>* row;
-  [[maybe_unused]] const double asked = observable ? now() : 0;
+  const double asked = now();
   next_row(row);
-  if constexpr (observable) run.data_seconds = now() - asked;
+  run.data_seconds = now() - asked;
   return row;
 }
 /// Begins an epoch at a row. An iterator that can only begin at its first row hands out the others before.

@@ -18,8 +18,8 @@ namespace tenon::inline TENON_ABI::detail {
 
 template <class C>
 struct ColumnKey;
-template <class T, int... E>
-struct ColumnKey<dataset::Column<T, Shape<E...>>> {
+template <class T, int... E, FixedString Name>
+struct ColumnKey<dataset::Column<T, Shape<E...>, Name>> {
   using type = TypeKey<dtype_of<T>, E...>;
 };
 

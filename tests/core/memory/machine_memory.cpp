@@ -154,6 +154,37 @@ TEST_CASE("small blocks are looked after, too: each time that much more is in us
   CHECK(made <= 25);  // 400 MB
 }
 
+TEST_CASE("what is reserved and not touched yet is not free, though the system calls it so") {
+  const System system;
+  system.machine(1000);
+  system.write("proc/self/status", "Name:\ta\nRssAnon:\t     300 kB\nRssFile:\t    9999 kB\nVmSwap:\t      50 kB\n");
+  const auto left_beside = [](long kilobytes) { return detail::machine_memory(1024.0 * kilobytes).bytes / 1024; };
+  CHECK(left_beside(0) == 1000);
+  CHECK(left_beside(350) == 1000);  // all of it is touched
+  CHECK(left_beside(351) == 999);
+  CHECK(left_beside(5000) == 0);
+  system.write("proc/self/status", "RssAnon: 300 kB\n");
+  CHECK(left_beside(351) == 949);
+  for (const char* const text : {"", "VmSwap: 5 kB", "RssAnon: many\nVmSwap: -", "RssAnon:"}) {
+    system.write("proc/self/status", text);
+    CHECK(left_beside(5000) == 1000);
+  }
+}
+
+TEST_CASE("blocks that nobody has touched are refused when they are more than there is, together") {
+  const System system;
+  Storage::give_back_kept();
+  system.machine(400 << 10);
+  system.write("proc/self/status", "RssAnon:        0 kB\n");
+  Storage block[3];
+  for (Storage& one : block) one = Storage(std::size_t(112) << 20);
+  CHECK_THROWS_WITH_AS(Storage(std::size_t(112) << 20), doctest::Contains(" are free (all that this machine has, "),
+                       OutOfMemory);
+  block[0] = {};
+  Storage::give_back_kept();
+  CHECK(Storage(std::size_t(112) << 20).data());
+}
+
 TEST_CASE("this machine has some, and says how much") {
   const double bytes = left();
   CHECK(bytes > 0);

@@ -240,6 +240,57 @@ TEST_CASE("an observer that is named twice counts once, and steps in steps belon
   CHECK(p.operators[0].seconds == doctest::Approx(10e-6));
 }
 
+TEST_CASE("tiles of several threads: a call once, the time of the step in sums, rows of their own in the timeline") {
+  const ContextScope two_threads({.num_threads = 2});
+  ThreadRecorder recorder({});
+  const NetworkStep now = step(StepKind::train, 0, 32);
+  const auto tile = [](Ticks begin, Ticks end, int worker) {
+    OperationRun run;
+    run.begin = begin, run.end = end, run.share = (end - begin) / 2, run.n = 16, run.worker = worker;
+    return run;
+  };
+  // from 10 to 110 both threads are busy; then they share a relu
+  const OperationRun forward[]{tile(10, 60, 0), tile(20, 80, 1)}, backward[]{tile(60, 110, 0), tile(80, 120, 1)};
+  recorder.begin_step(now, 0);
+  for (int twice = 0; twice < 2; ++twice) recorder.ran(operation(conv, convolution, StepPart::forward, 32), forward);
+  recorder.ran(operation(conv_gradient, convolution, StepPart::gradient, 32), backward);
+  run(recorder, operation(relu, other, StepPart::forward, 32), 120, 130);
+  recorder.end_step(now, 140);
+  const debug::Profile p = profile_of(recorder);
+  REQUIRE(p.groups.size() == 2);
+  CHECK(p.groups[1].part[0] == doctest::Approx(65e-6));
+  CHECK(p.groups[1].part[1] == doctest::Approx(45e-6));
+  REQUIRE(p.operators.size() == 3);
+  const debug::OperatorProfile& first = p.operators[0];
+  CHECK(first.operation.name == conv);
+  CHECK(first.calls == 1);
+  CHECK(first.runs == 2);
+  CHECK(first.alone == 2);
+  CHECK(first.seconds == doctest::Approx(55e-6));
+  CHECK(first.least == doctest::Approx(50e-6));
+  CHECK(first.most == doctest::Approx(60e-6));
+  CHECK(first.flops == 32'000);
+  CHECK(p.operators[2].alone == 0);
+  // what a thread touches: a whole tile, a half of the relu
+  CHECK(debug::detail::bytes_of_thread(first, 2) == 16 * 2 * 25 * 4);
+  CHECK(debug::detail::bytes_of_thread(p.operators[2], 2) == 32 * 2 * 25 * 4 / 2);
+  const debug::detail::StepEvent& event = p.threads[0].steps[0];
+  CHECK(event.fp == 10);
+  CHECK(event.bp == 120);
+  const support::Json events = support::detail::JsonReader(debug::timeline_json(p, 42, 1 << 20)).all();
+  REQUIRE(events.items.size() == 3 + 2 + 1 + 5);  // names of two rows, a step, runs
+  CHECK(events.items[3]["args"]["name"].string() == "operators, worker 1");
+  const auto row_at = [&](double microsecond) {
+    for (const support::Json& one : events.items)
+      if (one["ph"].string() == "X" && one["cat"].string() != "step" && one["ts"].number() == microsecond - 1000)
+        return one["tid"].number();
+    return -1.;
+  };
+  for (const double own : {10, 60, 120}) CHECK(row_at(own) == 0);
+  for (const double of_worker : {20, 80}) CHECK(row_at(of_worker) == 1);
+  CHECK(support::detail::JsonReader(debug::timeline_summary_json(p)).all()["num_of_streams"].number() == 2);
+}
+
 TEST_CASE("threads that end leave their recorder to others") {
   debug::detail::Recorders recorders;
   for (int i = 0; i < 20; ++i)

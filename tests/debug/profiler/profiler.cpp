@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "../../support/json.hpp"
@@ -133,6 +134,103 @@ TEST_CASE("files are what their readers read") {
                    "/*.json'): json.load(open(f))\nfor f in glob.glob('", in.string(),
                    "/*.csv'):\n  rows = list(csv.reader(open(f)))\n  assert len({len(r) for r in rows}) == 1, f\"")
                   .c_str()) == 0);
+}
+
+namespace {
+/// Whether events of one row are beside or in each other, as Chrome's trace needs them.
+bool nest(const std::vector<support::Json>& events) {
+  struct Span {
+    double begin, end;
+  };
+  std::map<double, std::vector<Span>> rows;
+  for (const support::Json& event : events) {
+    if (event["ph"].string() != "X") continue;
+    const double begin = event["ts"].number();
+    rows[event["tid"].number()].push_back({begin, begin + event["dur"].number()});
+  }
+  constexpr double rounding = 0.002;  // a microsecond has three digits
+  for (auto& [row, spans] : rows) {
+    std::sort(spans.begin(), spans.end(),
+              [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    std::vector<double> open;
+    for (const Span& span : spans) {
+      while (!open.empty() && open.back() <= span.begin + rounding) open.pop_back();
+      if (!open.empty() && span.end > open.back() + rounding) return false;
+      open.push_back(span.end);
+    }
+  }
+  return true;
+}
+}  // namespace
+
+TEST_CASE("two threads, each with tiles of its own: operations once in a step, sums within steps, rows that nest") {
+  const ContextScope context({.num_threads = 2, .seed = 5});
+  const std::string folder = empty_folder("tiles");
+  Trained plain, watched;
+  plain.run();
+  debug::Profiler profiler({.output_path = folder});
+  watched.run();
+  CHECK(plain.weights() == watched.weights());
+  const debug::Profile p = profiler.profile();
+  std::size_t of_workers = 0, runs = 0;
+  long counted = 0;
+  for (const debug::OperatorProfile& o : p.operators) {
+    CAPTURE(o.operation.name);
+    CHECK(o.calls == p.groups[std::size_t(o.group)].steps);
+    CHECK((o.runs == o.calls || o.runs == 2 * o.calls));
+    CHECK(o.least <= o.most);
+    counted += o.runs;
+  }
+  for (const debug::StepProfile& group : p.groups) {
+    double sum = 0;
+    for (const debug::OperatorProfile& o : p.operators)
+      if (&p.groups[std::size_t(o.group)] == &group) sum += o.seconds;
+    CHECK(sum == doctest::Approx(group.operators()));
+    CHECK(group.operators() <= group.inside);
+  }
+  for (const debug::ThreadProfile& thread : p.threads)
+    for (std::size_t i = 0; i < thread.operators.size(); ++i, ++runs) {
+      const debug::detail::OperatorEvent& run = thread.operators[i];
+      of_workers += run.worker == 1;
+      CHECK(run.worker <= 1);
+      CHECK(run.begin <= run.end);
+      if (i > 0) CHECK(thread.operators[i - 1].begin <= run.begin);
+    }
+  CHECK(of_workers > 20);
+  CHECK(long(runs) == counted);
+  for (const debug::ThreadProfile& thread : p.threads)
+    for (const debug::detail::StepEvent& one : thread.steps) {
+      if (p.groups[std::size_t(one.group)].kind != StepKind::train) continue;
+      CHECK(one.begin <= one.fp);
+      CHECK(one.fp < one.bp);
+      CHECK(one.bp <= one.end);
+    }
+  profiler.finish();
+  const support::Json events = support::load_json(fs::path(folder) / "profiler" / "cpu_timeline_display_0.json");
+  CHECK(nest(events.array()));
+}
+
+TEST_CASE("several threads train at one time with two threads each: each step is whole") {
+  const ContextScope context({.num_threads = 2, .seed = 5});
+  Trained alone;
+  alone.run();
+  const std::string folder = empty_folder("crowd");
+  debug::Profiler profiler({.output_path = folder});
+  constexpr int trainings = 3;
+  Trained trained[trainings];
+  std::vector<std::thread> threads;
+  for (Trained& one : trained) threads.emplace_back([&] { one.run(); });
+  for (int i = 0; i < 5; ++i) profiler.profile();
+  for (std::thread& thread : threads) thread.join();
+  for (Trained& one : trained) CHECK(one.weights() == alone.weights());
+  const debug::Profile p = profiler.profile();
+  for (const debug::OperatorProfile& o : p.operators) CHECK(o.calls == p.groups[std::size_t(o.group)].steps);
+  for (const debug::StepProfile& group : p.groups) {
+    if (group.kind == StepKind::train) CHECK(group.steps == 4 * trainings);
+    CHECK(group.operators() <= group.inside);
+  }
+  profiler.finish();
+  CHECK(nest(support::load_json(fs::path(folder) / "profiler" / "cpu_timeline_display_0.json").array()));
 }
 
 TEST_CASE("the map of memory: values that live at one time do not share a byte, and all are inside") {

@@ -2,6 +2,7 @@
 // Observers: names, values, places, and times of all operations in both modes.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <set>
 
 #include "../../../benchmarks/models/gpt.hpp"
@@ -216,6 +217,108 @@ TEST_CASE("callbacks that observe, two observers, what observers compute, and ex
   const long seen = inner.operations;
   model.train(1, data);
   CHECK(inner.operations == seen);
+}
+
+namespace {
+/// Wants no values, and hears of tiles when they are over.
+struct Runs {
+  std::map<std::string, long> calls;
+  std::map<int, std::vector<OperationRun>> of_worker;
+  std::int64_t shares = 0;
+  long runs = 0, tiled = 0, samples = 0;
+  bool are_whole = true;
+
+  static std::int64_t nanoseconds() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+  static constexpr ObserverClock clock = nanoseconds;
+  void before(const Operation&) {}
+  void after(const Operation& operation) { ++calls[std::string(operation.name)]; }
+  void ran(const Operation& operation, std::span<const OperationRun> all) {
+    ++calls[std::string(operation.name)];
+    ++tiled;
+    long n = 0;
+    for (const OperationRun& run : all) {
+      n += run.n;
+      shares += run.share;
+      of_worker[run.worker].push_back(run);
+      are_whole &= run.begin <= run.end && run.n <= 16;
+    }
+    runs += long(all.size());
+    are_whole &= n == operation.n;
+  }
+  /// Whether the runs of each thread come one behind the other.
+  bool is_in_order() {
+    for (auto& [worker, all] : of_worker) {
+      std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+      for (std::size_t i = 1; i < all.size(); ++i)
+        if (all[i].begin < all[i - 1].end) return false;
+    }
+    return true;
+  }
+  std::int64_t busiest() const {
+    std::int64_t most = 0;
+    for (const auto& [worker, all] : of_worker) {
+      std::int64_t busy = 0;
+      for (const OperationRun& run : all) busy += run.end - run.begin;
+      most = std::max(most, busy);
+    }
+    return most;
+  }
+};
+struct Tiles {
+  std::map<std::string, long> calls;
+  void before(const Operation&) {}
+  void after(const Operation& operation) { ++calls[std::string(operation.name)]; }
+};
+}  // namespace
+
+TEST_CASE("an observer of runs: threads share the tiles, it hears of each operation once, and of all its tiles") {
+  using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
+  for (const long n : {64L, 71L}) {
+    const auto data = images(n);
+    Tiles serial;
+    const std::string weights = run<support::LeNet, Loss>(Mode::graph, serial, data);
+    const long tiles = (n + 15) / 16;
+    for (const int threads : {1, 2, 3}) {
+      CAPTURE(n);
+      CAPTURE(threads);
+      Runs runs;
+      const std::int64_t begin = Runs::nanoseconds();
+      CHECK(run<support::LeNet, Loss>(Mode::graph, runs, data, threads) == weights);
+      const std::int64_t took = Runs::nanoseconds() - begin;
+      CHECK(runs.are_whole);
+      CHECK(runs.tiled > 10);
+      CHECK(runs.runs == runs.tiled * tiles);
+      CHECK(runs.calls.size() == serial.calls.size());
+      for (const auto& [name, calls] : runs.calls) {
+        const auto in_tiles = serial.calls.find(name);
+        REQUIRE(in_tiles != serial.calls.end());
+        CHECK((in_tiles->second == calls || in_tiles->second == calls * tiles));
+      }
+      CHECK(int(runs.of_worker.size()) == threads);
+      CHECK(runs.is_in_order());
+      // what threads did at one time is shared between the operations: no less than one thread's, no more than all time
+      CHECK(runs.shares + runs.runs >= runs.busiest());
+      CHECK(runs.shares <= took + runs.runs);
+    }
+  }
+}
+TEST_CASE("an observer of runs beside others: all take runs, or all see tiles") {
+  using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
+  const auto data = images(64);
+  Runs outer, inner, beside;
+  Tiles tiles;
+  {
+    const Observing scope(outer);
+    run<support::LeNet, Loss>(Mode::graph, inner, data, 2);
+  }
+  CHECK(outer.tiled == inner.tiled);
+  CHECK(outer.calls == inner.calls);
+  {
+    const Observing scope(tiles);
+    run<support::LeNet, Loss>(Mode::graph, beside, data, 2);
+  }
+  CHECK(beside.tiled == 0);
+  CHECK(beside.calls == tiles.calls);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Callbacks: what counts as one, early stop, AnyCallback.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+#include <time.h>
 
 #include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/loss_monitor.hpp>
@@ -138,6 +139,24 @@ TEST_CASE("any callback: forwards every event, is copied by reference, and gives
   CHECK(list[1].get<EarlyStop>()->stopped_at == 0);
   std::vector<AnyCallback> none;
   CHECK_NOTHROW(model.train(1, ten(), none));
+}
+
+TEST_CASE("run info: how long the batch of a step was waited for, in every program") {
+  struct Waits {
+    std::vector<double> seconds{};
+    void step_end(RunInfo& run) { seconds.push_back(run.data_seconds); }
+  };
+  Net net;
+  Trained model(net, {}, fast());
+  Waits waits;
+  const auto slow = dataset::map<0>([](float x) {
+    const timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
+    ::nanosleep(&pause, nullptr);
+    return x;
+  });
+  model.train(1, samples(8) | slow | dataset::batch(4), waits);
+  REQUIRE(waits.seconds.size() == 2);
+  for (const double seconds : waits.seconds) CHECK(seconds >= 4 * 3 * 0.002);
 }
 
 TEST_CASE("run info: the loss is the mean of the first output") {

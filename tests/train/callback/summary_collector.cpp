@@ -130,6 +130,29 @@ TEST_CASE("summary collector: the training has the same bits, in fit, too") {
   CHECK(parameters[0] == parameters[1]);
 }
 
+TEST_CASE("summary collector: in a list chosen at run time it knows the data set as well") {
+  std::string graph[3];
+  for (const int how : {0, 1, 2}) {
+    const Folder folder;
+    Net net;
+    auto model = make_model(net);
+    using Any = AnyCallbackOf<decltype(model)>;
+    const SummaryCollector collector(folder.path);
+    std::vector<SummaryCollector> range{collector};
+    std::vector<Any> list{collector};
+    SummaryCollector itself(collector);
+    if (how == 0) model.train(1, ten(), itself);
+    else if (how == 1) model.train(1, ten(), list);
+    else model.train(1, ten(), range);
+    const io::EventFile lineage(path_of(folder.path, "_lineage"));
+    REQUIRE(lineage.events().size() == 2);
+    graph[how] = lineage.events()[0].message;
+  }
+  CHECK(has(shown(graph[0]), "1:op_type 2:Batch"));
+  CHECK(graph[1] == graph[0]);
+  CHECK(graph[2] == graph[0]);
+}
+
 TEST_CASE("summary collector: what is collected can be chosen") {
   const Folder folder;
   Net net;

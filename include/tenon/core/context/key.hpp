@@ -54,6 +54,61 @@ struct ContextKey {
   Tool tool = Tool::none;
 };
 
+/// Where a program has a row: the places of its texts in one text. The system adjusts each pointer of a table when a
+/// program starts, which takes 32 bytes of its file.
+struct PackedKey {
+  unsigned short name, usual, legal, devices, note;
+  KeyKind kind;
+  KeyEffect effect;
+  Tool tool;
+};
+/// A packed table of any size.
+struct KeyTable {
+  const PackedKey* rows;
+  int count;
+  const char* texts;
+
+  ContextKey operator[](int row) const;
+  /// The row of that name; else the ValueError "Set context keyword ... is not recognized!", of which `what` is the
+  /// begin.
+  [[gnu::cold]] int find(std::string_view what, std::string_view name) const;
+};
+
+/// The bytes of all texts of a table. (A compiler counts with the built-in function at once, else letter by letter.)
+template <std::size_t rows>
+constexpr std::size_t texts_size(const ContextKey (&keys)[rows]) {
+  std::size_t size = 0;
+  for (const ContextKey& key : keys)
+    size += __builtin_strlen(key.name) + __builtin_strlen(key.usual) + __builtin_strlen(key.legal) +
+            __builtin_strlen(key.devices) + __builtin_strlen(key.note) + 5;
+  return size;
+}
+/// A table of `count` keys with `size` bytes of texts.
+template <std::size_t count, std::size_t size>
+struct PackedKeys {
+  PackedKey rows[count]{};
+  char texts[size]{};
+  unsigned short end = 0;
+
+  constexpr explicit PackedKeys(const ContextKey (&keys)[count]) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const ContextKey& key = keys[i];
+      rows[i] = {add(key.name), add(key.usual), add(key.legal), add(key.devices),
+                 add(key.note), key.kind,       key.effect,     key.tool};
+    }
+  }
+  constexpr operator KeyTable() const { return {rows, int(count), texts}; }
+
+ private:
+  constexpr unsigned short add(const char* text) {
+    const unsigned short begin = end;
+    char* to = texts + begin;
+    while ((*to = *text)) ++to, ++text;
+    end = static_cast<unsigned short>(to + 1 - texts);
+    return begin;
+  }
+};
+
 /// The value in the spelling that is given back. Throws TypeError for a text that is no int, bool, or object where one
 /// is needed, ValueError for a value that is not legal.
 [[gnu::cold]] std::string checked_value(const ContextKey& key, std::string_view value);
@@ -61,23 +116,17 @@ struct ContextKey {
 /// The bytes of "1.5GB".
 [[gnu::cold]] double bytes_of_gigabytes(std::string_view value);
 
-/// The row of that name; else the ValueError "Set context keyword ... is not recognized!", of which `what` is the
-/// begin.
-[[gnu::cold]] const ContextKey& key_named(const ContextKey* table, int rows, std::string_view what,
-                                          std::string_view name);
-
 /// Whether the value is to be ignored, for the key is one of other devices or a fixed one. Says in a warning if a value
 /// does nothing.
 [[gnu::cold]] bool is_ignored(const ContextKey& key, std::string_view device, std::string_view value);
 
 #if TENON_DEFINES
 /// One warning per tool.
-[[gnu::cold, gnu::noinline]] inline void warn_of_missing(Tool tool, const std::string& what) {
+[[gnu::cold, gnu::noinline]] inline void warn_of_missing(Tool tool, std::string_view what) {
   static std::uint32_t warned = 0;
   if (is_here(tool) || warned >> int(tool) & 1) return;
   warned |= std::uint32_t{1} << int(tool);
-  logging::warning(what +
-                   text(" does nothing in this program, which is built without the tool for it: include ",
+  logging::warning(text(what, " does nothing in this program, which is built without the tool for it: include ",
                         tool == Tool::print_file ? "<tenon/debug/print_file.hpp>, which needs protozero, or " : "",
                         "<tenon/debug/debug.hpp> in front of all other headers of Tenon, in all of its sources, or "
                         "link tenon::debug in CMake."));
@@ -145,7 +194,7 @@ struct ContextKey {
   const std::string asked(value);
   for (std::size_t end = 0; end != asked.npos;) {
     end = asked.find('/', end + 1);
-    ::mkdir(asked.substr(0, end).c_str(), 0777);
+    ::mkdir(std::string(value.substr(0, end)).c_str(), 0777);
   }
   struct stat found{};
   char path[4096];
@@ -175,24 +224,6 @@ struct ContextKey {
   for (char& c : list)
     if (c == ':') c = ' ';
   for (const std::string& trace : words(list)) checked_choice(traces, trace);
-  return std::string(value);
-}
-
-/// A list in brackets, of ascending numbers.
-[[gnu::cold]] inline std::string checked_indices(const ContextKey& key, std::string_view value) {
-  if (!value.starts_with('[') || !value.ends_with(']')) refuse_type(key, "list ([2, 5])", value);
-  std::string list(value.substr(1, value.size() - 2));
-  for (char& c : list)
-    if (c == ',') c = ' ';
-  int before = -1, count = 0;
-  for (const std::string& index : words(list)) {
-    if (index.empty()) continue;
-    if (index.find_first_not_of("0123456789") != index.npos) refuse_type(key, "list of int", value);
-    if (std::atoi(index.c_str()) <= before) refuse_value(key, "a list of ascending numbers", value);
-    before = std::atoi(index.c_str());
-    ++count;
-  }
-  if (count == 0) refuse_value(key, "a list of at least one number", value);
   return std::string(value);
 }
 
@@ -242,7 +273,6 @@ struct ContextKey {
     case KeyKind::folder: return checked_folder(key, value);
     case KeyKind::file: return checked_file(key, value);
     case KeyKind::profiling: return checked_profiling(key, value);
-    case KeyKind::indices: return checked_indices(key, value);
     case KeyKind::object:
       if (!value.starts_with('{') || !value.ends_with('}')) refuse_type(key, "dict ({...})", value);
       [[fallthrough]];
@@ -250,13 +280,17 @@ struct ContextKey {
   }
 }
 
-[[gnu::cold, gnu::noinline]] TENON_INLINE const ContextKey& key_named(const ContextKey* table, int rows,
-                                                                      std::string_view what, std::string_view name) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE ContextKey KeyTable::operator[](int row) const {
+  const PackedKey& key = rows[row];
+  return {texts + key.name,    key.kind,         key.effect, texts + key.usual, texts + key.legal,
+          texts + key.devices, texts + key.note, key.tool};
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE int KeyTable::find(std::string_view what, std::string_view name) const {
   std::vector<std::string> known;
-  for (int i = 0; i < rows; ++i) {
-    if (is_among(table[i].name, name))
-      return table[i].effect == KeyEffect::renamed ? key_named(table, rows, what, table[i].usual) : table[i];
-    known.push_back(table[i].name);
+  for (int row = 0; row < count; ++row) {
+    const ContextKey key = (*this)[row];
+    if (is_among(key.name, name)) return key.effect == KeyEffect::renamed ? find(what, key.usual) : row;
+    known.push_back(key.name);
   }
   throw_error<ValueError>(what, " context keyword ", name, " is not recognized!", did_you_mean(name, known),
                           " Legal are ", quoted_list(known), ".");

@@ -1,6 +1,8 @@
 // The keys of set_context. The first ones do something, the next ones are for what other versions do, then come
 // those with one value, of which some say what always holds, at last those of other devices.
 #pragma once
+#include <iterator>
+
 #include <tenon/core/context/key.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -80,5 +82,6 @@ inline constexpr ContextKey context_keys[]{
     {"ascend_config", KeyKind::object, KeyEffect::fixed, "", "", "Ascend", "settings of that device"},
     {"gpu_config", KeyKind::object, KeyEffect::fixed, "", "", "GPU", "settings of that device"},
 };
+inline constexpr PackedKeys<std::size(context_keys), texts_size(context_keys)> packed_context_keys(context_keys);
 
 }  // namespace tenon::detail

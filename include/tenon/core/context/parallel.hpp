@@ -59,23 +59,45 @@ inline constexpr ContextKey ps_keys[]{
     {"server_password", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
 };
 
+inline constexpr PackedKeys<std::size(parallel_keys), texts_size(parallel_keys)> packed_parallel_keys(parallel_keys);
+inline constexpr PackedKeys<std::size(ps_keys), texts_size(ps_keys)> packed_ps_keys(ps_keys);
+
 /// What was set of a table, by row.
-template <std::size_t rows>
 struct KeptKeys {
-  std::string value[rows];
-  bool is_set[rows]{};
+  static constexpr std::size_t most = std::size(parallel_keys);
+  KeyTable table;
+  std::string value[most]{};
+  bool is_set[most]{};
 };
-KeptKeys<std::size(parallel_keys)>& kept_parallel_keys();
-KeptKeys<std::size(ps_keys)>& kept_ps_keys();
+KeptKeys& kept_parallel_keys();
+KeptKeys& kept_ps_keys();
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE KeptKeys<std::size(parallel_keys)>& kept_parallel_keys() {
-  static KeptKeys<std::size(parallel_keys)> kept;
+[[gnu::noinline]] TENON_INLINE KeptKeys& kept_parallel_keys() {
+  static KeptKeys kept{packed_parallel_keys};
   return kept;
 }
-[[gnu::noinline]] TENON_INLINE KeptKeys<std::size(ps_keys)>& kept_ps_keys() {
-  static KeptKeys<std::size(ps_keys)> kept;
+[[gnu::noinline]] TENON_INLINE KeptKeys& kept_ps_keys() {
+  static_assert(std::size(ps_keys) <= KeptKeys::most);
+  static KeptKeys kept{packed_ps_keys};
   return kept;
+}
+
+/// Refuses what is no list in brackets, of ascending numbers. Here: other tables have no such key.
+[[gnu::cold]] inline void check_index_list(const ContextKey& key, std::string_view value) {
+  if (!value.starts_with('[') || !value.ends_with(']')) refuse_type(key, "list ([2, 5])", value);
+  std::string list(value.substr(1, value.size() - 2));
+  for (char& c : list)
+    if (c == ',') c = ' ';
+  int before = -1, count = 0;
+  for (const std::string& index : words(list)) {
+    if (index.empty()) continue;
+    if (index.find_first_not_of("0123456789") != index.npos) refuse_type(key, "list of int", value);
+    if (std::atoi(index.c_str()) <= before) refuse_value(key, "a list of ascending numbers", value);
+    before = std::atoi(index.c_str());
+    ++count;
+  }
+  if (count == 0) refuse_value(key, "a list of at least one number", value);
 }
 
 /// MindSpore's text for what has one of its own.
@@ -85,41 +107,45 @@ KeptKeys<std::size(ps_keys)>& kept_ps_keys();
                             ".", did_you_mean(value, words(key.legal)));
 }
 
-template <std::size_t rows>
-[[gnu::cold]] void keep(const ContextKey (&table)[rows], KeptKeys<rows>& kept, std::string_view what,
-                        const std::string& name, const std::string& value) {
-  const ContextKey& key = key_named(table, int(rows), what, name);
+[[gnu::cold, gnu::noinline]] inline void keep(KeptKeys& kept, std::string_view what, const std::string& name,
+                                              const std::string& value) {
+  const int row = kept.table.find(what, name);
+  const ContextKey key = kept.table[row];
   check_parallel_mode(key, value);
+  if (key.kind == KeyKind::indices) check_index_list(key, value);
   const std::string checked = checked_value(key, value);
   is_ignored(key, "CPU", value);  // for its warning
-  kept.value[&key - table] = checked;
-  kept.is_set[&key - table] = true;
+  kept.value[row] = checked;
+  kept.is_set[row] = true;
 }
-template <std::size_t rows>
-[[gnu::cold]] std::string kept_value(const ContextKey (&table)[rows], const KeptKeys<rows>& kept, std::string_view what,
-                                     const std::string& name) {
-  const ContextKey& key = key_named(table, int(rows), what, name);
-  return kept.is_set[&key - table] ? kept.value[&key - table] : key.usual;
+[[gnu::cold, gnu::noinline]] inline std::string kept_value(const KeptKeys& kept, std::string_view what,
+                                                           const std::string& name) {
+  const int row = kept.table.find(what, name);
+  return kept.is_set[row] ? kept.value[row] : kept.table[row].usual;
 }
 #endif  // TENON_DEFINES
 }  // namespace detail
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE void set_auto_parallel_context(const std::string& key, const std::string& value) {
-  detail::keep(detail::parallel_keys, detail::kept_parallel_keys(), "Set auto parallel", key, value);
+  detail::keep(detail::kept_parallel_keys(), "Set auto parallel", key, value);
 }
 [[gnu::noinline]] TENON_INLINE std::string get_auto_parallel_context(const std::string& key) {
-  return detail::kept_value(detail::parallel_keys, detail::kept_parallel_keys(), "Get auto parallel", key);
+  return detail::kept_value(detail::kept_parallel_keys(), "Get auto parallel", key);
 }
-[[gnu::noinline]] TENON_INLINE void reset_auto_parallel_context() { detail::kept_parallel_keys() = {}; }
+[[gnu::noinline]] TENON_INLINE void reset_auto_parallel_context() {
+  detail::kept_parallel_keys() = detail::KeptKeys{detail::packed_parallel_keys};
+}
 
 [[gnu::noinline]] TENON_INLINE void set_ps_context(const std::string& key, const std::string& value) {
-  detail::keep(detail::ps_keys, detail::kept_ps_keys(), "Set PS", key, value);
+  detail::keep(detail::kept_ps_keys(), "Set PS", key, value);
 }
 [[gnu::noinline]] TENON_INLINE std::string get_ps_context(const std::string& key) {
-  return detail::kept_value(detail::ps_keys, detail::kept_ps_keys(), "Get PS", key);
+  return detail::kept_value(detail::kept_ps_keys(), "Get PS", key);
 }
-[[gnu::noinline]] TENON_INLINE void reset_ps_context() { detail::kept_ps_keys() = {}; }
+[[gnu::noinline]] TENON_INLINE void reset_ps_context() {
+  detail::kept_ps_keys() = detail::KeptKeys{detail::packed_ps_keys};
+}
 #endif  // TENON_DEFINES
 
 }  // namespace tenon

@@ -26,14 +26,12 @@ namespace detail {
   line.resize(std::max(line.size() + 1, 2 + key_width + value_width), ' ');
   return line.append(from) + '\n';
 }
-template <std::size_t rows>
-[[gnu::cold]] std::string kept_lines(const ContextKey (&table)[rows], const KeptKeys<rows>& kept,
-                                     std::string_view title, std::string_view caller) {
+[[gnu::cold]] inline std::string kept_lines(const KeptKeys& kept, std::string_view title, std::string_view caller) {
   std::string lines;
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (!kept.is_set[i]) continue;
-    const bool secret = std::string_view(table[i].name).ends_with("password");
-    lines += table_line(table[i].name, secret ? "***" : kept.value[i], caller);
+  for (int row = 0; row < kept.table.count; ++row) {
+    if (!kept.is_set[row]) continue;
+    const std::string_view name = kept.table[row].name;
+    lines += table_line(name, name.ends_with("password") ? "***" : kept.value[row], caller);
   }
   return lines.empty() ? lines : text(title, " (does nothing: this version trains in one process)\n", lines);
 }
@@ -49,8 +47,8 @@ template <std::size_t rows>
 
 [[gnu::noinline]] TENON_INLINE std::string context_text() {
   std::string works("Context\n"), kept, always;
-  for (int row = 0; row < int(std::size(detail::context_keys)); ++row) {
-    const detail::ContextKey& key = detail::context_keys[row];
+  for (int row = 0; row < detail::KeyTable(detail::packed_context_keys).count; ++row) {
+    const detail::ContextKey key = detail::context_key(row);
     const std::string line =
         detail::table_line(key.name, detail::context_value(get_context(), key), detail::origin_of(row, key));
     if (key.effect == detail::KeyEffect::works && detail::is_here(key.tool)) works += line;
@@ -58,11 +56,9 @@ template <std::size_t rows>
     else if (key.effect == detail::KeyEffect::always) always += detail::table_line(key.name, key.usual, "always");
   }
   if (!kept.empty()) kept = text("Context (does nothing in this program)\n", kept);
-  return text(
-      works, always, kept,
-      detail::kept_lines(detail::parallel_keys, detail::kept_parallel_keys(), "Auto parallel context",
-                         "set_auto_parallel_context"),
-      detail::kept_lines(detail::ps_keys, detail::kept_ps_keys(), "Parameter server context", "set_ps_context"));
+  return text(works, always, kept,
+              detail::kept_lines(detail::kept_parallel_keys(), "Auto parallel context", "set_auto_parallel_context"),
+              detail::kept_lines(detail::kept_ps_keys(), "Parameter server context", "set_ps_context"));
 }
 TENON_INLINE void print_context(std::FILE* to) {
   std::fputs(context_text().c_str(), to);

@@ -22,8 +22,9 @@ struct MachineMemory {
   bool of_group;  // it is the control group that has no more, as in a container
 };
 /// Read from the system: some 50 us. What it does not say is no limit: then bytes is infinite. What files occupy in
-/// memory, and swap space, count as free.
-[[gnu::cold]] MachineMemory machine_memory();
+/// memory, and swap space, count as free. `reserved`: bytes of all blocks of this process. The system gives a page when
+/// it is first touched, and calls it free before: what is not touched yet counts as taken here.
+[[gnu::cold]] MachineMemory machine_memory(double reserved = 0);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE std::atomic<const char*>& system_root() {
@@ -57,7 +58,7 @@ using SystemText = char[1 << 13];
 
 /// The files of one version of control groups.
 struct GroupFiles {
-  const char *limit, *usage, *swap_limit, *swap_usage, *cached[3];
+  char limit[24], usage[24], swap_limit[30], swap_usage[30], cached[3][21];
   bool swap_with_memory;  // the limit of swap space is one of both together
 };
 inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
@@ -89,7 +90,7 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
   if (swap_used < no_limit)
     swap = std::min(swap, std::max(0.0, swap_room - swap_used - (files.swap_with_memory ? room : 0)));
   read_system(text, mount, group, "/memory.stat");
-  for (const char* const name : files.cached)
+  for (const auto& name : files.cached)
     if (const double cached = number_behind(name, text); cached < no_limit) room += cached;
   return std::min(room, limit) + swap;
 }
@@ -111,8 +112,14 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
   text[0] = 0;
 }
 
-[[gnu::noinline]] TENON_INLINE MachineMemory machine_memory() {
+[[gnu::noinline]] TENON_INLINE MachineMemory machine_memory([[maybe_unused]] double reserved) {
   SystemText text;
+  double untouched = 0;     // beyond all that the process has, in memory or swap space
+#if !defined(TENON_TARGET)  // what a second target alone has is never touched here
+  read_system(text, "proc/self/status", "", "");
+  const double swapped = number_behind("VmSwap:", text);
+  untouched = std::max(0.0, reserved - 1024 * (number_behind("RssAnon:", text) + (swapped < 0x1p60 ? swapped : 0)));
+#endif
   read_system(text, "proc/meminfo", "", "");
   double swap = number_behind("SwapFree:", text) * 1024;
   if (!(swap < 0x1p60)) swap = 0;
@@ -130,6 +137,7 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
       if (!end) break;
     }
   }
+  least.bytes = std::max(0.0, least.bytes - untouched);
   return least;
 }
 #endif  // TENON_DEFINES

@@ -56,7 +56,7 @@ TENON_INLINE std::atomic<long>& memory_known_to_be_there() {
 }
 /// Asks the machine whether there are so many bytes, after which `total` would be in use.
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool machine_has(long bytes, long total) {
-  const double left = machine_memory().bytes - double(bytes);
+  const double left = machine_memory(double(total - bytes)).bytes - double(bytes);
   // An eighth of what is left then: the fewer there are, the more often it is asked.
   if (left >= 0) memory_known_to_be_there() = total + long(std::min(left / 8, 0x1p60));
   return left >= 0;
@@ -74,30 +74,31 @@ TENON_INLINE bool has_memory(long bytes, long total) {
   throw std::bad_alloc();
 }
 [[gnu::noinline]] TENON_INLINE double free_memory() {
-  return std::max(0.0, std::min(double(memory_limit()) - double(memory_in_use()), machine_memory().bytes));
+  const double used = double(memory_in_use());
+  return std::max(0.0, std::min(double(memory_limit()) - used, machine_memory(used).bytes));
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what, std::string_view details) {
   const double limit = double(memory_limit()), used = double(memory_in_use());
-  const MachineMemory machine = machine_memory();
+  const MachineMemory machine = machine_memory(used);
   const bool limited = limit - used <= machine.bytes && limit < double(no_memory_limit);
   const double left = std::max(0.0, limited ? limit - used : machine.bytes);
-  std::string message = text("Out of memory: ", memory_text(bytes), " were asked for ", what);
-  if (left < 0x1p60) message += text(", ", memory_text(left), " are free (");
-  else message += " (";
-  if (limited) message += text("max_device_memory allows ", memory_text(limit), ", ");
-  else if (bytes <= left) message += "the system did not give them, ";
-  else
-    message += machine.of_group ? "all that its control group leaves to this process, " : "all that this machine has, ";
-  message += text(memory_text(used), " are in use), and the peak would be ", memory_text(used + bytes), ".", details);
-  const std::size_t end = message.size();
-  message += text(" Take a smaller batch or network, ",
-                  limited ? "free memory first, or raise max_device_memory." : "or free memory first.");
-  throw OutOfMemory(message, end);
+  const bool known = left < 0x1p60;
+  const char* const why = limited            ? "max_device_memory allows "
+                          : bytes <= left    ? "the system did not give them"
+                          : machine.of_group ? "all that its control group leaves to this process"
+                                             : "all that this machine has";
+  const std::string message = text("Out of memory: ", memory_text(bytes), " were asked for ", what, known ? ", " : "",
+                                   known ? memory_text(left) : std::string(), known ? " are free (" : " (", why,
+                                   limited ? memory_text(limit) : std::string(), ", ", memory_text(used),
+                                   " are in use), and the peak would be ", memory_text(used + bytes), ".", details);
+  throw OutOfMemory(text(message, " Take a smaller batch or network, ",
+                         limited ? "free memory first, or raise max_device_memory." : "or free memory first."),
+                    message.size());
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(const OutOfMemory& error, std::string_view details) {
-  std::string message = error.what();
+  const std::string_view message = error.what();
   const std::size_t at = std::min(error.details_end, message.size());
-  throw OutOfMemory(message.insert(at, details), at + details.size());
+  throw OutOfMemory(text(message.substr(0, at), details, message.substr(at)), at + details.size());
 }
 #endif  // TENON_DEFINES
 

@@ -74,7 +74,8 @@ std::string shape_text(std::span<const std::int64_t> extents);
 [[gnu::noinline]] TENON_INLINE std::string shape_text(std::span<const std::int64_t> extents) {
   std::string s = "[";
   for (std::size_t axis = 0; axis < extents.size(); ++axis) s += text(axis ? ", " : "", extents[axis]);
-  return s + "]";
+  s += "]";
+  return s;
 }
 #endif  // TENON_DEFINES
 

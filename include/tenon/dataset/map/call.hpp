@@ -102,8 +102,12 @@ template <class D, class New, class F, int... I>
 struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
   using Change = Exchange<typename D::columns, New, I...>;
   using columns = typename Change::columns;
-  static constexpr bool random =
-      std::is_invocable_v<const F&, decltype(sample_in<ColumnAt<typename D::columns, I>>(nullptr))..., Random&>;
+  template <int... K>
+  static constexpr bool draws(std::integer_sequence<int, K...>) {
+    return std::is_invocable_v<const F&, decltype(sample_in<ColumnAt<typename D::columns, I>>(nullptr))...,
+                               decltype(sample_out<ColumnAt<New, K>>(nullptr))..., Random&>;
+  }
+  static constexpr bool random = draws(std::make_integer_sequence<int, New::count>{});
   static constexpr auto label = operation_name<Change::first>("map");
   F function;
   std::uint64_t seed;
@@ -111,6 +115,11 @@ struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
   SampleMapped(const D& rows, F f, std::uint64_t number)
       : Behind<SampleMapped, D>(rows), function(std::move(f)), seed(number) {}
 
+  void describe(auto& d) const {
+    (d.add(I), ...);
+    d.add_function(function);
+    if constexpr (random) d.add(seed), d.each_epoch_differs();
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     return read(place, out, scratch, std::make_integer_sequence<int, New::count>{});
   }
@@ -133,8 +142,7 @@ struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
       function(sample_in<ColumnAt<typename D::columns, I>>(before[I])..., sample_out<ColumnAt<New, K>>(fresh[K])...,
                more...);
     };
-    if constexpr (std::is_invocable_v<const F&, decltype(sample_in<ColumnAt<typename D::columns, I>>(nullptr))...,
-                                      decltype(sample_out<ColumnAt<New, K>>(nullptr))..., Random&>) {
+    if constexpr (random) {
       Random stream(random_key(seed, scratch));
       call(stream);
     } else {

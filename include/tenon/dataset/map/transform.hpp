@@ -4,10 +4,13 @@
 //     using transforms_samples = void;
 //     static constexpr const char* name = "Invert";             // for messages
 //     template <class In>
-//     using result = In;                                        // the column that it makes; a static_assert or a
-//                                                               // Mistake says what is wrong with In
+//     using result = In;                                        // the column that it makes
+//     template <class In>                                       // if it does not take each: empty, or what is wrong
+//     static constexpr Sentence wrong() { ... }
 //     template <class In>
 //     void apply(SampleView<In> in, SampleSlot<result<In>> out, Random& random) const { ... }
+//     static constexpr bool random = false;                     // it draws nothing; true, as without this, if it may
+//     void describe(auto& d) const { d.add(threshold); }        // for caches: its parameters, if it has any
 //   };
 #pragma once
 #include <type_traits>
@@ -31,12 +34,18 @@ struct Transformed : Behind<Transformed<D, I, T>, D> {
   using Made = typename T::template result<From>;
   using To = NamedAs<Made, From>;
   using columns = WithColumn<typename D::columns, I, To>;
+  static constexpr bool draws = !requires { requires !T::random; };
   T transform;
   std::uint64_t seed;
 
   Transformed(const D& rows, T t, std::uint64_t number)
       : Behind<Transformed, D>(rows), transform(std::move(t)), seed(number) {}
 
+  void describe(auto& d) const {
+    d.add(I);
+    d.add_value(transform);
+    if constexpr (draws) d.add(seed), d.each_epoch_differs();
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     void* before[D::columns::count];
     for (int c = 0; c < D::columns::count; ++c) before[c] = out[c];

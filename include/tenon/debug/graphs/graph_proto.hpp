@@ -71,10 +71,8 @@ class GraphProto {
     writer.add_uint64(7, 0);
     writer.add_string(8, full.data(), full.size());
   }
-  static void write_attributes([[maybe_unused]] protozero::pbf_writer& node, [[maybe_unused]] const Node& from) {
-#if defined(TENON_OBSERVE)
-    for (int i = 0; i < from.op->attributes; ++i) {
-      const AttributeName& a = from.op->attribute[i];
+  static void write_attributes(protozero::pbf_writer& node, const Node& from) {
+    for (const AttributeName& a : attribute_names(*from.op)) {
       protozero::pbf_writer attribute(node, 5);
       attribute.add_string(1, a.name.data(), a.name.size());
       protozero::pbf_writer value(attribute, 2);
@@ -89,7 +87,6 @@ class GraphProto {
         }
       }
     }
-#endif
   }
   static void write_number(protozero::pbf_writer& value, bool real, int word) {
     if (real) value.add_float(5, std::bit_cast<float>(word));

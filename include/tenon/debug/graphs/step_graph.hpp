@@ -6,6 +6,7 @@
 
 #include <tenon/tenon.hpp>
 
+#include <tenon/debug/graphs/attribute_names.hpp>
 #include <tenon/graph/observe/operation_name.hpp>
 #if TENON_DEFINES
 #include <set>
@@ -270,11 +271,9 @@ TENON_INLINE std::string constant_text(const Node& node) {
   const std::string digits = double(whole) == value ? std::to_string(whole) : text(float(value));
   return digits;
 }
-[[gnu::noinline]] TENON_INLINE std::vector<NamedAttribute> attributes_of([[maybe_unused]] const Node& node) {
+[[gnu::noinline]] TENON_INLINE std::vector<NamedAttribute> attributes_of(const Node& node) {
   std::vector<NamedAttribute> made;
-#if defined(TENON_OBSERVE)
-  for (int i = 0; i < node.op->attributes; ++i) {
-    const AttributeName& a = node.op->attribute[i];
+  for (const AttributeName& a : attribute_names(*node.op)) {
     std::string value;
     for (int k = 0; k < a.words; ++k) {
       const int word = node.attributes.word[a.first + k];
@@ -283,7 +282,6 @@ TENON_INLINE std::string constant_text(const Node& node) {
     }
     made.push_back({std::string(a.name), a.words > 1 ? "(" + value + ")" : text(a.real ? "F32(" : "I64(", value, ")")});
   }
-#endif
   return made;
 }
 #endif  // TENON_DEFINES

@@ -54,7 +54,8 @@ inline std::string op_detail_csv(const Profile& profile, const PeakRates& peak, 
       continue;
     }
     OperatorProfile& sum = rows[at->second].of;
-    sum.calls += o.calls, sum.runs += o.runs, sum.seconds += o.seconds, sum.flops += o.flops, sum.bytes += o.bytes;
+    sum.calls += o.calls, sum.runs += o.runs, sum.alone += o.alone;
+    sum.seconds += o.seconds, sum.flops += o.flops, sum.bytes += o.bytes;
   }
   using detail::fixed;
   const double all_seconds = profile.operator_seconds();
@@ -65,7 +66,7 @@ inline std::string op_detail_csv(const Profile& profile, const PeakRates& peak, 
     const double flops = detail::per(o.flops, o.seconds), bytes = detail::per(o.bytes, o.seconds);
     const detail::PeakShare near =
         detail::peak_share(peak, threads, o.operation.result.dtype == Dtype::float64,
-                           detail::counts_flops(o.operation) ? flops : 0, bytes, detail::per(o.bytes, double(o.runs)));
+                           detail::counts_flops(o.operation) ? flops : 0, bytes, detail::bytes_of_thread(o, threads));
     all += text(
         "Host,", io::csv_field(o.operation.type), ",", io::csv_field(detail::last_part(o.operation.name)), ",",
         io::csv_field(o.operation.name), ",", o.calls, ",", fixed(o.seconds * 1e3, 6), ",",

@@ -94,17 +94,23 @@ inline bool counts_flops([[maybe_unused]] const Operation& operation) {
 #endif
 }
 
+/// What a thread needs of the bytes of one run, in the mean.
+template <class Sum>
+double bytes_of_thread(const Sum& sum, int threads) {
+  return sum.bytes / std::max(double(sum.alone) + double(sum.runs - sum.alone) * threads, 1.);
+}
+
 /// How near some operations come to what this machine can do: to its multiply-adds (flops_rate is 0 if nobody has
-/// counted them), or to the speed of the fastest memory that holds what one of them needs, whichever is nearer. `of` is
-/// "" where neither can be said.
+/// counted them), or to the speed of the fastest memory that holds what a thread needs for one of them, whichever is
+/// nearer. `of` is "" where neither can be said.
 struct PeakShare {
   double share = 0;
   const char* of = "";
 };
 inline PeakShare peak_share(const PeakRates& peak, int threads, bool is_double, double flops_rate, double bytes_rate,
-                            double bytes_of_run) {
+                            double bytes_of_thread) {
   const double most = peak.flops * threads * (is_double ? 0.5 : 1);
-  const MemoryLevel& level = peak.level_for(bytes_of_run / threads);
+  const MemoryLevel& level = peak.level_for(bytes_of_thread);
   const PeakShare compute{flops_rate / most, "FMA"}, memory{bytes_rate / (level.rate * threads), level.name};
   constexpr double possible = 1.25;  // what is far above the peak has not touched all of its operands
   if (memory.share <= possible) return compute.share >= memory.share ? compute : memory;

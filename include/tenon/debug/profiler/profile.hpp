@@ -10,9 +10,11 @@ namespace tenon::inline TENON_ABI::debug {
 struct OperatorProfile {
   Operation operation;
   int group = 0;
-  long calls = 0, runs = 0;                 // a call that takes one tile of samples after the other is one run for each
-  double seconds = 0, least = 0, most = 0;  // of all runs, of one
-  double flops = 0, bytes = 0;              // of all runs: Operation::flops() and bytes()
+  long calls = 0, runs = 0;     // a call that takes one tile of samples after the other is one run for each
+  long alone = 0;               // of the runs, those that one thread had for itself
+  double seconds = 0;           // of the time of steps; runs at the same time share it
+  double least = 0, most = 0;   // of one run, in its thread
+  double flops = 0, bytes = 0;  // of all runs: Operation::flops() and bytes()
 };
 
 /// The steps of one kind of all networks of one class. The one in front is what runs outside of all steps: operators
@@ -38,7 +40,8 @@ struct StepProfile {
   double all() const { return inside + between; }
 };
 
-/// What happened in one thread, in the order of time. `record` of an operation is its index among all operators.
+/// What the steps of one thread were, in the order of time, with what workers did for them. `record` of an operation is
+/// its index among all operators.
 struct ThreadProfile {
   std::vector<detail::OperatorEvent> operators;
   std::vector<detail::StepEvent> steps;
@@ -78,6 +81,8 @@ class ProfileSum {
     ThreadProfile& thread = profile_.threads.emplace_back();
     thread.operators = recorder.operator_events();
     for (OperatorEvent& event : thread.operators) event.record = operator_at[std::size_t(event.record)];
+    std::sort(thread.operators.begin(), thread.operators.end(),
+              [](const OperatorEvent& a, const OperatorEvent& b) { return a.begin < b.begin; });
     thread.steps = recorder.step_events();
     for (StepEvent& step : thread.steps) step.group = group_at[std::size_t(step.group)];
     profile_.left_out += recorder.left_out();
@@ -126,6 +131,7 @@ class ProfileSum {
     OperatorProfile& to = profile_.operators[std::size_t(at->second)];
     to.calls += from.calls;
     to.runs += from.runs;
+    to.alone += from.alone;
     to.seconds += seconds(from.total);
     to.least = std::min(to.least, seconds(from.least));
     to.most = std::max(to.most, seconds(from.most));

@@ -37,6 +37,13 @@ class Recorders {
     const std::lock_guard lock(own.mutex);
     own.after(operation, now);
   }
+  void ran(const Operation& operation, std::span<const OperationRun> runs) {
+    ThreadRecorder& own = here();
+    if (own.in_step()) return own.ran(operation, runs);
+    const std::lock_guard lock(own.mutex);
+    own.ran(operation, runs);
+  }
+  static constexpr ObserverClock clock = ticks_now;
 
   /// Whether this thread is in a step.
   bool in_step() const { return shortcut().number == number_ && shortcut().recorder->in_step(); }

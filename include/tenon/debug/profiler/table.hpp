@@ -11,12 +11,12 @@ namespace detail {
 /// Of the operations of one group, or of one type in it.
 struct TypeProfile {
   std::string_view type;
-  long calls = 0, runs = 0;
+  long calls = 0, runs = 0, alone = 0;
   double seconds = 0, flops = 0, bytes = 0;
   bool is_double = false, has_flops = false;
 
   void add(const OperatorProfile& o) {
-    calls += o.calls, runs += o.runs;
+    calls += o.calls, runs += o.runs, alone += o.alone;
     seconds += o.seconds, flops += o.flops, bytes += o.bytes;
     has_flops |= counts_flops(o.operation);
     is_double |= o.operation.result.dtype == Dtype::float64;
@@ -119,7 +119,7 @@ class GroupTable {
     if (sum.seconds <= 0) return {};
     const double flops = sum.has_flops ? sum.flops / sum.seconds : 0, bytes = sum.bytes / sum.seconds;
     const PeakShare near =
-        peak_share(peak_, group_.threads, sum.is_double, flops, bytes, sum.bytes / double(std::max(sum.runs, 1L)));
+        peak_share(peak_, group_.threads, sum.is_double, flops, bytes, bytes_of_thread(sum, group_.threads));
     return right(sum.has_flops ? three_digits(flops * 1e-9) : "-", 9) + right(three_digits(bytes * 1e-9), 7) +
            (*near.of ? right(fixed(100 * near.share, 0), 6) + " % " : right("-", 6) + "   ") + left(near.of, 6);
   }

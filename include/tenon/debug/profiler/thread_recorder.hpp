@@ -15,11 +15,13 @@
 
 namespace tenon::inline TENON_ABI::debug::detail {
 
-/// What is kept of an operation for good. Times are in ticks, over all runs.
+/// What is kept of an operation for good. Times are in ticks, over all runs: `total` of their shares in the time of
+/// steps, the others as long as runs were in their thread.
 struct OperatorRecord {
   Operation operation;
   int group = 0;             // of whose steps it is a part
   long calls = 0, runs = 0;  // a call may be several runs, one per tile of samples
+  long alone = 0;            // of these, each by a thread alone while others had their tiles
   Ticks total = 0, least = 0, most = 0;
   double flops = 0, bytes = 0;
 
@@ -45,10 +47,10 @@ struct GroupRecord {
   std::unordered_map<const char*, int> record_of{};  // by the name's address
 };
 
-/// A run of an operation.
+/// A run of an operation, by the recorder's thread or by a worker of the pool, counted from 1.
 struct OperatorEvent {
   Ticks begin, end;
-  int record, n;
+  int record, n, worker = 0;
 };
 /// A step.
 struct StepEvent {
@@ -113,16 +115,20 @@ class ThreadRecorder {
   void after(const Operation& operation, Ticks now) {
     if (!is_open_) return;
     is_open_ = false;
-    const int id = last_record_ = record_of(operation);
-    add(records_[std::size_t(id)], operation, now);
-    GroupRecord& group = groups_[std::size_t(group_)];
-    group.in_part[int(operation.part)] += now - begin_;
-    if (const long used = tenon::detail::memory_in_use().load(std::memory_order_relaxed); used > group.peak_bytes) {
-      group.peak_bytes = used;
-      group.peak_record = id;
-    }
-    if (operator_events_.size() < limit_.operators) operator_events_.push_back({begin_, now, id, int(operation.n)});
-    else ++left_out_;
+    OperationRun run;
+    run.begin = begin_;
+    run.end = now;
+    run.share = now - begin_;
+    run.n = operation.n;
+    run.alone = false;
+    add(operation, {&run, 1});
+  }
+  /// An operation whose runs are over.
+  void ran(const Operation& operation, std::span<const OperationRun> runs) {
+    const bool again = runs.front().begin == last_run_ && operation.name.data() == last_name_;
+    last_run_ = runs.front().begin;
+    last_name_ = operation.name.data();
+    if (!again) add(operation, runs);
   }
   /// The time until the next step is nobody's.
   void pause() { last_end_ = StepEvent::none; }
@@ -166,24 +172,42 @@ class ThreadRecorder {
     }
     return at->second;
   }
-  void add(OperatorRecord& record, const Operation& operation, Ticks now) {
-    const Ticks took = now - begin_;
-    if (record.n != operation.n) {
-      record.n = operation.n;
-      record.flops_of_run = operation.flops();
-      record.bytes_of_run = operation.bytes();
-    }
-    const bool is_call = record.last_step != step_count_ || depth_ == 0;
+  void add(const Operation& operation, std::span<const OperationRun> runs) {
+    const int id = last_record_ = record_of(operation);
+    OperatorRecord& record = records_[std::size_t(id)];
+    record.calls += record.last_step != step_count_ || depth_ == 0;
     record.last_step = step_count_;
-    record.calls += is_call;
+    GroupRecord& group = groups_[std::size_t(group_)];
+    for (const OperationRun& run : runs) {
+      add_run(record, operation, run);
+      group.in_part[int(operation.part)] += run.share;
+      if (operator_events_.size() < limit_.operators)
+        operator_events_.push_back({run.begin, run.end, id, int(run.n), run.worker});
+      else ++left_out_;
+    }
+    if (const long used = tenon::detail::memory_in_use().load(std::memory_order_relaxed); used > group.peak_bytes) {
+      group.peak_bytes = used;
+      group.peak_record = id;
+    }
+  }
+  void add_run(OperatorRecord& record, const Operation& operation, const OperationRun& run) {
+    if (record.n != run.n) {
+      Operation of_run = operation;
+      of_run.n = record.n = run.n;
+      record.flops_of_run = of_run.flops();
+      record.bytes_of_run = of_run.bytes();
+    }
+    const Ticks took = run.end - run.begin;
     record.least = record.runs++ == 0 || took < record.least ? took : record.least;
     record.most = std::max(record.most, took);
-    record.total += took;
+    record.total += run.share;
+    record.alone += run.alone;
     record.flops += record.flops_of_run;
     record.bytes += record.bytes_of_run;
     if (record.fp_point || (limit_.fp_point.empty() && operation.part == StepPart::forward))
-      step_.fp = step_.fp == StepEvent::none ? begin_ : step_.fp;
-    if (record.bp_point || (limit_.bp_point.empty() && operation.part == StepPart::gradient)) step_.bp = now;
+      step_.fp = step_.fp == StepEvent::none ? run.begin : std::min(step_.fp, run.begin);
+    if (record.bp_point || (limit_.bp_point.empty() && operation.part == StepPart::gradient))
+      step_.bp = std::max(step_.bp, run.end);
   }
 
   EventLimit limit_;
@@ -196,6 +220,8 @@ class ThreadRecorder {
   int group_ = 0, last_record_ = -1, depth_ = 0;
   long step_count_ = 0, left_out_ = 0;
   bool is_open_ = false;
+  Ticks last_run_ = 0;
+  const char* last_name_ = nullptr;
 };
 
 }  // namespace tenon::debug::detail

@@ -12,6 +12,15 @@ inline std::string json_text(std::string_view text) {
   return '"' + io::json_escaped(text) + '"';
 }
 
+/// Workers of the pool that had operations of their own. Their rows are behind those of the threads with steps; one
+/// worker has one row, whichever thread it works for.
+inline std::size_t workers_in(const Profile& profile) {
+  int most = 0;
+  for (const ThreadProfile& thread : profile.threads)
+    for (const OperatorEvent& run : thread.operators) most = std::max(most, run.worker);
+  return std::size_t(most);
+}
+
 /// Writes trace events until they are as many bytes as they may.
 class Timeline {
  public:
@@ -26,6 +35,11 @@ class Timeline {
       metadata("thread_name", i, tenon::text("\"name\":\"steps and operators, thread ", i + 1, "\""));
       metadata("thread_sort_index", i, tenon::text("\"sort_index\":", i));
     }
+    for (std::size_t worker = 1; worker <= workers_in(profile_); ++worker) {
+      const std::size_t row = row_of(0, int(worker));
+      metadata("thread_name", row, tenon::text("\"name\":\"operators, worker ", worker, "\""));
+      metadata("thread_sort_index", row, tenon::text("\"sort_index\":", row));
+    }
     for (std::size_t i = 0; i < profile_.threads.size() && !is_full_; ++i) write_thread(i);
     out_.erase(out_.size() - 2);  // the last comma
     return std::move(out_) + "\n]\n";
@@ -38,6 +52,9 @@ class Timeline {
       if (!group.network.empty() && names.find(group.network) == names.npos)
         names += (names.empty() ? "" : ", ") + std::string(group.network);
     return names.empty() ? "Tenon" : names;
+  }
+  std::size_t row_of(std::size_t thread, int worker) const {
+    return worker == 0 ? thread : profile_.threads.size() + std::size_t(worker) - 1;
   }
   void metadata(std::string_view what, std::size_t thread, const std::string& arguments) {
     out_ += tenon::text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process_, ",\"tid\":", thread, ",\"args\":{",
@@ -58,7 +75,7 @@ class Timeline {
     for (const OperatorEvent& run : of.operators) {
       while (step < of.steps.size() && of.steps[step].begin <= run.begin) write_step(thread, of.steps[step++]);
       const OperatorProfile& o = profile_.operators[std::size_t(run.record)];
-      event(json_text(shown_name(o)), name(o.operation.part), thread, run.begin, run.end,
+      event(json_text(shown_name(o)), name(o.operation.part), row_of(thread, run.worker), run.begin, run.end,
             tenon::text(described_[std::size_t(run.record)], ",\"n\":", run.n));
     }
     while (step < of.steps.size() && !is_full_) write_step(thread, of.steps[step++]);
@@ -109,8 +126,8 @@ inline std::string timeline_summary_json(const Profile& profile) {
   long runs = 0;
   for (const OperatorProfile& o : profile.operators) runs += o.runs;
   return text("{\"total_time\":", detail::fixed(profile.operator_seconds() * 1e3, 6),
-              ",\"num_of_streams\":", profile.threads.size(), ",\"num_of_ops\":", profile.operators.size(),
-              ",\"op_exe_times\":", runs, "}\n");
+              ",\"num_of_streams\":", profile.threads.size() + detail::workers_in(profile),
+              ",\"num_of_ops\":", profile.operators.size(), ",\"op_exe_times\":", runs, "}\n");
 }
 
 }  // namespace tenon::debug

@@ -11,8 +11,8 @@ namespace tenon::inline TENON_ABI::debug::detail {
 inline PeakShare share_of_peak(const Profile& profile, const PeakRates& peak, const OperatorProfile& o) {
   if (!(o.seconds > 0) || !(peak.flops > 0)) return {};
   const bool is_double = o.operation.result.dtype == Dtype::float64;
-  return peak_share(peak, profile.groups[std::size_t(o.group)].threads, is_double, o.flops / o.seconds,
-                    o.bytes / o.seconds, o.bytes / double(std::max(o.runs, 1L)));
+  const int threads = profile.groups[std::size_t(o.group)].threads;
+  return peak_share(peak, threads, is_double, o.flops / o.seconds, o.bytes / o.seconds, bytes_of_thread(o, threads));
 }
 /// The slowest operations. The last column says of what a share is: of the multiply-adds, or of a level of the memory.
 [[gnu::cold]] inline std::string time_section(const Profile& profile, const PeakRates& peak, std::size_t most = 25) {

@@ -12,6 +12,7 @@
 #include <tenon/graph/execute/launch_there.hpp>
 #include <tenon/graph/execute/refuse_scratch.hpp>
 #include <tenon/graph/execute/tile_sums.hpp>
+#include <tenon/graph/execute/tile_times.hpp>
 #include <tenon/graph/indices.hpp>
 #include <tenon/graph/observe/graph_observer.hpp>
 
@@ -168,13 +169,15 @@ class Executor {
   void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
 
   // The instructions begin .. end - 1 for one tile of samples after the other. A policy sees one instruction of one
-  // tile at a time.
+  // tile at a time, or, if times are all it wants, is told them afterwards: then threads share the tiles as always.
   template <class Policy>
   void run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy) {
     const TileShares shares = share(begin, end);
     if constexpr (std::is_same_v<Policy, NoPolicy>) {
       run_shares(begin, end, shares);
     } else {
+      if constexpr (requires { policy.clock(); })
+        if (policy.clock()) return run_timed(begin, end, shares, policy);
       for (long tile = 0; tile < shares.tiles; ++tile)
         for (std::size_t i = begin; i < end; ++i)
           if (const Resolved& r = resolved_[i]; r.runs) {
@@ -187,8 +190,13 @@ class Executor {
   }
   TileShares share(std::size_t begin, std::size_t end);
   void run_shares(std::size_t begin, std::size_t end, const TileShares& shares);
+  void run_timed(std::size_t begin, std::size_t end, const TileShares& shares, const detail::GraphObserver& observer);
+  template <class Times>
+  void take_shares(std::size_t begin, std::size_t end, const TileShares& shares, Times times);
   // Some tiles: by thread `part`, or by all threads together.
   void run_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together) const;
+  template <class Times>
+  void take_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together, Times times) const;
   // What an instruction is called with for a tile, by thread `part`.
   Arguments arguments_of(const Resolved& r, long tile, int part) const;
   // Adds the sum of a tile to that of the tiles before it.
@@ -330,66 +338,12 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
       },
       &job);
 }
-[[gnu::noinline]] TENON_INLINE TileShares Executor::share(std::size_t begin, std::size_t end) {
-  long cost = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    Resolved& r = resolved_[i];
-    r.runs = ready(r);
-    if (r.runs) cost += r.items * r.cost;
-  }
-  const TileShares shares(n_, threads_);
-  return cost * shares.tiles >= 2 * cost_per_thread ? shares : TileShares(n_, 1);
-}
-[[gnu::noinline]] TENON_INLINE void Executor::run_shares(std::size_t begin, std::size_t end, const TileShares& shares) {
-  struct Job {
-    const Executor& executor;
-    std::size_t begin, end;
-    const TileShares& shares;
-  } job{*this, begin, end, shares};
-  if (shares.parts > 1) {
-    ThreadPool::instance().run(
-        int(shares.parts),
-        [](void* context, int part) {
-          const Job& all = *static_cast<Job*>(context);
-          all.executor.run_tiles(all.begin, all.end, all.shares.begin(part), all.shares.begin(part + 1), part, false);
-        },
-        &job);
-    for (std::size_t i = begin; i < end; ++i)
-      if (const Resolved& r = resolved_[i]; r.runs && r.sum_bytes)
-        for (long tile = shares.begin(1); tile < shares.shared; ++tile)
-          add(r, sums_.part(r.partial, tile - shares.begin(1)), tile);
-  } else {
-    run_tiles(begin, end, 0, shares.shared, 0, false);
-  }
-  run_tiles(begin, end, shares.shared, shares.tiles, 0, true);
-}
-[[gnu::noinline]] TENON_INLINE void Executor::run_tiles(std::size_t begin, std::size_t end, long tile, long stop,
-                                                        int part, bool together) const {
-  for (const long first = TileShares(n_, threads_).begin(1); tile < stop; ++tile)
-    for (std::size_t i = begin; i < end; ++i) {
-      const Resolved& r = resolved_[i];
-      if (!r.runs) continue;
-      Arguments own = arguments_of(r, tile, part);
-      if (r.sum_bytes && tile) own.buffer[0] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
-      const long items = (tile + 1) * block_samples < n_ ? r.items : r.last_items;
-      if (together) run_items(r, own, items);
-      else r.kernel(own, 0, items);
-      if (r.sum_bytes && tile && !part) add(r, own.buffer[0], tile);
-    }
-}
-[[gnu::noinline]] TENON_INLINE Arguments Executor::arguments_of(const Resolved& r, long tile, int part) const {
-  Arguments own = r.arguments;
-  own.n = std::min<long>(block_samples, n_ - tile * block_samples);
-  own.workspace += thread_bytes_ * part;
-  for (int k = 0; k < r.instruction->buffers; ++k)
-    own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * tile + r.own[k] * part;
-  return own;
-}
 #else
 extern template void Executor::run(const void* const*, long, const NoPolicy&);
 #endif  // TENON_DEFINES
 
 }  // namespace tenon
+#include <tenon/graph/execute/run_tiles.hpp>
 #if defined(TENON_TARGET)
 #include <tenon/graph/execute/run_there.hpp>
 #endif

@@ -27,9 +27,11 @@ namespace tenon::inline TENON_ABI::detail {
   while (first->region != place.region || first->offset != place.offset || first->lift != place.lift) ++first;
   return first;
 }
-/// " in network.conv1 float32 [n,6,28,28] (net.cpp:12)", of a node.
-[[gnu::cold, gnu::noinline]] TENON_INLINE std::string node_text(const Program& program, const Node& node) {
-  return text(program.entries ? " in " + cell_path(program.entries, node.scope) : "", " ", type_text(node.type),
+/// "Conv2d in network.conv1 float32 [n,6,28,28] (net.cpp:12)", of a node.
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::string node_text(std::string_view what, const Program& program,
+                                                                const Node& node) {
+  return text(what, node.op->name, program.entries ? " in " : "",
+              program.entries ? cell_path(program.entries, node.scope) : std::string(), " ", type_text(node.type),
               place_text(node.location));
 }
 // The values of a program in scratch memory, and what it works on; of kernels that need memory of their own the first.
@@ -45,7 +47,7 @@ namespace tenon::inline TENON_ABI::detail {
     if (!value && (!entries || !(parameter || state))) continue;
     const void* const key = parameter ? &entries[node.immediate] : first_at(program, id);
     if (!owners.wants(bytes, key)) continue;
-    if (value) owners.add(bytes, key, std::string(node.op->name) + node_text(program, node));
+    if (value) owners.add(bytes, key, node_text("", program, node));
     else if (parameter || entries[node.scope].parameter)
       owners.add(
           bytes, key,
@@ -56,7 +58,7 @@ namespace tenon::inline TENON_ABI::detail {
     const Node& node = program.node[program.instruction[i].node];
     if (const double bytes = double(program.workspace_of(program.instruction[i], n)) * threads;
         owners.wants(bytes, &program))
-      owners.add(bytes, &program, text("workspace of ", node.op->name) + node_text(program, node));
+      owners.add(bytes, &program, node_text("workspace of ", program, node));
   }
 }
 
@@ -94,7 +96,7 @@ namespace tenon::inline TENON_ABI::detail {
   MemoryOwners owners;
   if (bytes(&context, n) < double(Storage::max_bytes)) add_owners(owners, program, n, threads);
   refuse_memory(bytes(&context, n), text("the values between the operators of a graph for a batch of ", n),
-                owners.sentence() + fitting_batch(smallest_batch(program), n, bytes, &context));
+                text(owners.sentence(), fitting_batch(smallest_batch(program), n, bytes, &context)));
 }
 #endif  // TENON_DEFINES
 

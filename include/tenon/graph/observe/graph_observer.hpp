@@ -4,10 +4,9 @@
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/graph/program.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
-#include <memory>
 #include <mutex>
-#include <set>
-#include <unordered_map>
+
+#include <tenon/graph/observe/word_map.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -23,6 +22,13 @@ class GraphObserver {
       : innermost_(innermost), program_(program), operations_(operations_of(program)), parameters_(parameters), n_(n) {}
   void before(const Node& node, const Arguments& a) const { tell_before(innermost_, operation(node, a)); }
   void after(const Node& node, const Arguments& a) const;
+  /// Null if before() and after() are to be called for each tile: where an observer takes no runs (Observer).
+  ObserverClock clock() const { return innermost_.clock; }
+  void ran(const Node& node, std::span<const OperationRun> runs) const {
+    Operation operation = operations_[&node - program_.node];
+    operation.n = n_;
+    tell_ran(innermost_, operation, runs);
+  }
 
  private:
   Operation operation(const Node& node, const Arguments& a) const {
@@ -44,19 +50,19 @@ Storage copy_as_rows(const float* blocks, long n, long features);
 
 #if TENON_DEFINES && defined(TENON_OBSERVE)
 // Different nodes of one name, as passes make them, get numbers that are free.
-inline std::string_view unique_name(const Program& program, const Node& node, std::set<std::string_view>& taken) {
+inline std::string_view unique_name(const Program& program, const Node& node, WordMap& taken) {
   for (Origin origin = node.origin;; ++origin.number)
     if (const std::string_view name = operation_name(program.entries, node.scope, origin, node.op->name);
-        taken.insert(name).second)
+        taken[{{address_word(name.data())}}]++ == 0)  // equal names are one text
       return name;
 }
-[[gnu::noinline]] inline std::unique_ptr<Operation[]> name_operations(const Program& program) {
-  auto made = std::make_unique<Operation[]>(std::size_t(program.nodes));
-  std::set<std::string_view> taken;
+[[gnu::noinline]] inline const Operation* name_operations(const Program& program) {
+  auto* const made = new Operation[std::size_t(program.nodes)];
+  WordMap taken;
   for (int id = 0; id < program.nodes; ++id) {
     const Node& node = program.node[id];
     if (node.op->leaf || node.op->view) continue;
-    Operation& operation = made[std::size_t(id)];
+    Operation& operation = made[id];
     operation.name = unique_name(program, node, taken);
     operation.type = node.op->name;
     operation.part = part_of(program.entries, node.scope, node.origin);
@@ -73,11 +79,11 @@ inline std::string_view unique_name(const Program& program, const Node& node, st
 [[gnu::noinline]] TENON_INLINE const Operation* operations_of(const Program& program) {
   static std::mutex mutex;
   // with and without the classes of cells in the names
-  static auto* const all = new std::unordered_map<const Program*, std::unique_ptr<Operation[]>>[2];
+  static WordMap* const all = new WordMap;
   const std::lock_guard lock(mutex);
-  std::unique_ptr<Operation[]>& operations = all[get_context().reserve_class_name_in_scope][&program];
-  if (!operations) operations = name_operations(program);
-  return operations.get();
+  std::uint64_t& operations = (*all)[{{address_word(&program), get_context().reserve_class_name_in_scope}}];
+  if (!operations) operations = address_word(name_operations(program));
+  return reinterpret_cast<const Operation*>(operations);
 }
 TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) const {
   const Operation now = operation(node, a);

@@ -7,6 +7,7 @@
 
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/graph/observe/operation.hpp>
+#include <tenon/graph/observe/operation_run.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -17,6 +18,11 @@ concept TakesValues = requires(O& o, const Operation& operation, std::span<const
 };
 template <class O>
 concept WantsEveryValue = requires { requires O::every_value; };
+template <class O>
+concept TakesRuns = requires(O& o, const Operation& operation, std::span<const OperationRun> runs) {
+  ObserverClock(O::clock);
+  o.ran(operation, runs);
+} && !TakesValues<O>;
 }  // namespace detail
 
 /// Who looks at operations. A class with
@@ -31,17 +37,32 @@ concept WantsEveryValue = requires { requires O::every_value; };
 /// An observer sees the step as it runs: fused where graph mode fuses, and, where it takes a tile of samples through
 /// several operators, each operation once per tile. With `static constexpr bool every_value = true;` it sees each
 /// operator of the source instead: then a graph runs operator by operator, with the same bits.
+///
+/// One that sees no values and wants to know when operations run, such as a profiler, has two members more:
+///
+///     static constexpr ObserverClock clock = ...;                        tells a moment, in any thread
+///     void ran(const Operation&, std::span<const OperationRun> runs);    in the thread that runs the step
+///
+/// It is told of an operation on tiles by ran() alone: once, behind the last tile, with a run for each tile and the
+/// whole batch as n. Then several threads take tiles at the same time, as they do when nobody looks; for other
+/// observers all of them take one tile after the other. Of nested observers all must have the same clock.
 template <class O>
 concept Observer = requires(O& o, const Operation& operation) { o.before(operation); } &&
                    (detail::TakesValues<O> || requires(O& o, const Operation& operation) { o.after(operation); });
 
 namespace detail {
+/// What an observer is told.
+struct ObserverCalls {
+  void (*before)(void*, const Operation&);
+  void (*after)(void*, const Operation&, std::span<const AnyTensor>, std::span<const AnyTensor>);
+  void (*ran)(void*, const Operation&, std::span<const OperationRun>);
+};
 /// An observer without its type, on the list of those of a thread.
 struct Observation {
   void* observer = nullptr;
-  void (*before)(void*, const Operation&) = nullptr;
-  void (*after)(void*, const Operation&, std::span<const AnyTensor>, std::span<const AnyTensor>) = nullptr;
+  const ObserverCalls* tell = nullptr;
   bool takes_values = false, every_value = false;  // this one, or one further out
+  ObserverClock clock = nullptr;                   // of this one and all further out that they take runs, else null
   Observation* outer = nullptr;
 };
 /// The innermost observation of this thread, null for none: what an operation asks.
@@ -58,25 +79,34 @@ inline bool every_value_observed() {
 void tell_before(Observation& innermost, const Operation& operation);
 void tell_after(Observation& innermost, const Operation& operation, std::span<const AnyTensor> operands = {},
                 std::span<const AnyTensor> results = {});
+void tell_ran(Observation& innermost, const Operation& operation, std::span<const OperationRun> runs);
 
 template <class O>
 inline constexpr bool may_observe = observable;
 }  // namespace detail
 
 namespace detail {
+template <Observer O>
+inline constexpr ObserverCalls calls_of{
+    [](void* o, const Operation& operation) { static_cast<O*>(o)->before(operation); },
+    [](void* o, const Operation& operation, [[maybe_unused]] std::span<const AnyTensor> operands,
+       [[maybe_unused]] std::span<const AnyTensor> results) {
+      if constexpr (TakesValues<O>) static_cast<O*>(o)->after(operation, operands, results);
+      else static_cast<O*>(o)->after(operation);
+    },
+    []([[maybe_unused]] void* o, [[maybe_unused]] const Operation& operation,
+       [[maybe_unused]] std::span<const OperationRun> runs) {
+      if constexpr (TakesRuns<O>) static_cast<O*>(o)->ran(operation, runs);
+    }};
 /// An observer without its type, by itself.
 template <Observer O>
 Observation observation_by(O& observer) {
   Observation made;
   made.observer = const_cast<std::remove_const_t<O>*>(&observer);
-  made.before = [](void* o, const Operation& operation) { static_cast<O*>(o)->before(operation); };
-  made.after = [](void* o, const Operation& operation, [[maybe_unused]] std::span<const AnyTensor> operands,
-                  [[maybe_unused]] std::span<const AnyTensor> results) {
-    if constexpr (TakesValues<O>) static_cast<O*>(o)->after(operation, operands, results);
-    else static_cast<O*>(o)->after(operation);
-  };
+  made.tell = &calls_of<O>;
   made.takes_values = TakesValues<O>;
   made.every_value = WantsEveryValue<O>;
+  if constexpr (TakesRuns<O>) made.clock = O::clock;
   return made;
 }
 /// Makes it the innermost one of this thread.
@@ -85,6 +115,7 @@ inline void put_in_front(Observation& own) {
   if (own.outer) {
     own.takes_values |= own.outer->takes_values;
     own.every_value |= own.outer->every_value;
+    if (own.clock != own.outer->clock) own.clock = nullptr;
   }
   observation() = &own;
 }
@@ -144,12 +175,16 @@ class Unobserved {
 };
 TENON_INLINE void tell_before(Observation& innermost, const Operation& operation) {
   const Unobserved scope;
-  for (Observation* o = &innermost; o; o = o->outer) o->before(o->observer, operation);
+  for (Observation* o = &innermost; o; o = o->outer) o->tell->before(o->observer, operation);
 }
 TENON_INLINE void tell_after(Observation& innermost, const Operation& operation, std::span<const AnyTensor> operands,
                              std::span<const AnyTensor> results) {
   const Unobserved scope;
-  for (Observation* o = &innermost; o; o = o->outer) o->after(o->observer, operation, operands, results);
+  for (Observation* o = &innermost; o; o = o->outer) o->tell->after(o->observer, operation, operands, results);
+}
+TENON_INLINE void tell_ran(Observation& innermost, const Operation& operation, std::span<const OperationRun> runs) {
+  const Unobserved scope;
+  for (Observation* o = &innermost; o; o = o->outer) o->tell->ran(o->observer, operation, runs);
 }
 }  // namespace detail
 #endif

@@ -7,20 +7,33 @@
 #include <tenon/graph/observe/operation.hpp>
 #if TENON_DEFINES
 #include <mutex>
-#include <unordered_map>
+
+#include <tenon/graph/observe/word_map.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
 
 /// A text that lives as long as the program, the same one for equal contents.
-std::string_view interned(std::string text);
+const std::string& interned(std::string text);
 
 #if TENON_DEFINES
-TENON_INLINE std::string_view interned(std::string text) {
+TENON_INLINE const std::string& interned(std::string text) {
+  struct Kept {
+    std::string text;
+    const Kept* next;  // with the same hash
+  };
   static std::mutex mutex;
-  static auto* const all = new std::unordered_map<std::string, bool>;  // observers may outlive statics
+  static WordMap* const all = new WordMap;  // observers may outlive statics
   const std::lock_guard lock(mutex);
-  return all->emplace(std::move(text), true).first->first;
+  std::uint64_t hash = 0;
+  for (const char c : text) hash = hash_number(std::uint64_t(c), hash);
+  std::uint64_t& first = (*all)[{{hash}}];
+  const auto* const known = reinterpret_cast<const Kept*>(first);
+  for (const Kept* kept = known; kept; kept = kept->next)
+    if (kept->text == text) return kept->text;
+  const Kept* const made = new Kept{std::move(text), known};
+  first = address_word(made);
+  return made->text;
 }
 TENON_INLINE void write_scope(std::string& text, const Entry* entries, int i) {
   if (entries[i].parent >= 0) write_scope(text, entries, entries[i].parent);
@@ -31,8 +44,8 @@ TENON_INLINE void write_scope(std::string& text, const Entry* entries, int i) {
   text += '-';
   text += entries[i].class_name;
 }
-[[gnu::noinline]] TENON_INLINE std::string_view make_operation_name(const Entry* entries, int scope,
-                                                                    const Origin& origin, std::string_view type) {
+[[gnu::noinline]] TENON_INLINE const std::string& make_operation_name(const Entry* entries, int scope,
+                                                                      const Origin& origin, std::string_view type) {
   std::string text = origin.gradient ? "Gradients/Default" : "Default";
   if (origin.in_loss) text += "/loss";
   else if (part_of(entries, scope, origin) == StepPart::optimizer)
@@ -44,31 +57,16 @@ TENON_INLINE void write_scope(std::string& text, const Entry* entries, int i) {
   return interned(text + "-op" + std::to_string(origin.number));
 }
 
-// What a name is made of. A thread keeps those that it has seen, so that a name is not written for every call.
-struct NameKey {
-  const Entry* entries;
-  const OperatorInfo* of;
-  const char* type;
-  int scope, number;
-  bool in_loss, sums, classes;
-  bool operator==(const NameKey&) const = default;
-  struct Hash {
-    std::size_t operator()(const NameKey& k) const {
-      const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-      return hash_number(bits(k.type) ^ std::uint64_t(k.scope) << 32 ^ std::uint64_t(k.number) << 8 ^
-                             std::uint64_t(k.in_loss) << 2 ^ std::uint64_t(k.classes) << 1 ^ std::uint64_t(k.sums),
-                         bits(k.entries) ^ bits(k.of));
-    }
-  };
-};
+// A thread keeps the names that it has seen, so that one is not written for every call.
 [[gnu::noinline]] TENON_INLINE std::string_view operation_name(const Entry* entries, int scope, const Origin& origin,
                                                                std::string_view type) {
-  static thread_local std::unordered_map<NameKey, std::string_view, NameKey::Hash> seen;
-  const bool classes = get_context().reserve_class_name_in_scope;
-  std::string_view& name =
-      seen[{entries, origin.of, type.data(), scope, origin.number, origin.in_loss, origin.sums, classes}];
-  if (name.empty()) name = make_operation_name(entries, scope, origin, type);
-  return name;
+  static thread_local WordMap seen;
+  const std::uint64_t flags = std::uint64_t(origin.in_loss) | std::uint64_t(origin.sums) << 1 |
+                              std::uint64_t(get_context().reserve_class_name_in_scope) << 2;
+  std::uint64_t& name = seen[{{address_word(entries), address_word(origin.of), address_word(type.data()),
+                               std::uint64_t(scope) << 32 | std::uint32_t(origin.number), flags}}];
+  if (!name) name = address_word(&make_operation_name(entries, scope, origin, type));
+  return *reinterpret_cast<const std::string*>(name);
 }
 #endif
 

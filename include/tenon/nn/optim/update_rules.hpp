@@ -115,7 +115,7 @@ TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::strin
     found = true;
   }
   if (found) return;
-  const std::string anywhere = "*." + pattern;
+  const std::string anywhere = text("*.", pattern);
   for (const std::string& name : names)
     if (matches(anywhere, name))
       throw_error<KeyError>(optimizer, ": '", pattern, "' in group ", g,

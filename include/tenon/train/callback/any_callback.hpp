@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <tenon/core/text/report.hpp>
+#include <tenon/dataset/data_info.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/run.hpp>
 
@@ -34,6 +35,11 @@ class BasicAnyCallback {
     held_->tell(E::number, run);
   }
 
+  template <class Data>
+  void take_data(const Data& data) {
+    held_->take_data(dataset::DataInfo(data));
+  }
+
   /// The class of the held callback, if that has a state for training files.
   std::string_view held_name() const { return held_->name(); }
   void state(CallbackState& state) { held_->state(state); }
@@ -49,6 +55,7 @@ class BasicAnyCallback {
   struct Hooks {
     virtual ~Hooks() = default;
     virtual void tell(int event, R&) = 0;
+    virtual void take_data(const dataset::DataInfo&) = 0;
     virtual std::string_view name() const = 0;
     virtual void state(CallbackState&) = 0;
   };
@@ -57,6 +64,9 @@ class BasicAnyCallback {
     C callback;
     explicit Holder(C c) : callback(std::move(c)) {}
     void tell(int event, R& run) override { hear(event, run, detail::Events{}); }
+    void take_data([[maybe_unused]] const dataset::DataInfo& data) override {
+      if constexpr (requires { callback.take_data(data); }) callback.take_data(data);
+    }
     std::string_view name() const override {
       if constexpr (detail::KeepsState<C>) return class_name<C>();
       else return {};

@@ -59,11 +59,15 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
-/// The rows of a data set, of which callbacks hear that have a method take_data(const auto& data).
+/// The rows of a data set, of which callbacks hear that have a method take_data(const auto& data). For those in an
+/// AnyCallback the data are a dataset::DataInfo.
 template <class Data, class... C>
 auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
   [[maybe_unused]] const auto show = [&](auto& callback) {
     if constexpr (requires { callback.take_data(data); }) callback.take_data(data);
+    else if constexpr (requires { callback.begin() != callback.end(); })
+      for (auto& one : callback)
+        if constexpr (requires { one.take_data(data); }) one.take_data(data);
   };
   (show(callbacks), ...);
   return data.open();

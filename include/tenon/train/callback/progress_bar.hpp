@@ -29,7 +29,9 @@ namespace tenon::inline TENON_ABI {
 ///   epoch 2/10: 1875 steps, 1.73 ms/step, 3.2 s, loss 0.0512, eval_loss 0.0710, accuracy 0.9713
 ///
 /// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace, without
-/// evaluations. Curves are the losses of the epoch in a row, of the training in the line below, which never wraps.
+/// evaluations. Curves are the losses of the epoch in a row, of the training in the line below, which never wraps. An
+/// epoch that waited for its data for a twentieth of its time or more says so, "12 % waiting for data": then the data set
+/// should be read ahead, or by more workers (dataset/prefetch.hpp).
 ///
 /// It writes to stdout, where LossMonitor and TimeMonitor write, so that their lines stay in order. Colors follow
 /// NO_COLOR and TERM, blocks LC_ALL, LC_CTYPE, and LANG, the width that of the terminal, else COLUMNS, else 80.
@@ -45,6 +47,8 @@ class ProgressBar {
  private:
   double mean_loss() const { return steps_ ? losses_ / static_cast<double>(steps_) : 0; }
   double milliseconds_per_step() const;
+  bool waits_long() const;
+  std::string waiting() const;
   int columns() const;
   void draw(const RunInfo& run);
   void show(const std::string& line, bool stays);
@@ -53,7 +57,7 @@ class ProgressBar {
   std::FILE* to_;
   bool terminal_, escapes_;
   detail::ProgressStyle style_;
-  double start_ = 0, last_ = 0, drawn_ = 0, losses_ = 0;
+  double start_ = 0, last_ = 0, drawn_ = 0, losses_ = 0, waited_ = 0;
   long steps_ = 0;
   int shown_ = 0;  // columns of the line that is redrawn
   std::string head_{};
@@ -91,7 +95,7 @@ TENON_INLINE void ProgressBar::on_train_begin(RunInfo&) {
 TENON_INLINE void ProgressBar::epoch_begin(RunInfo&) {
   start_ = last_ = detail::now();
   drawn_ = start_ - detail::progress_period;
-  losses_ = 0;
+  losses_ = waited_ = 0;
   steps_ = 0;
   epoch_ = {};
 }
@@ -103,6 +107,7 @@ TENON_INLINE void ProgressBar::step_end(RunInfo& run) {
     losses_ += loss;
     training_.add(loss), epoch_.add(loss);
     ++steps_;
+    waited_ += run.data_seconds;
     last_ = now;
   }
   if (!terminal_ || now - drawn_ < detail::progress_period) return;
@@ -114,6 +119,7 @@ TENON_INLINE void ProgressBar::epoch_end(RunInfo& run) {
   std::string line = text("epoch ", run.cur_epoch_num, "/", run.epoch_num, ": ", steps_, " steps, ",
                           detail::progress_pace(milliseconds_per_step()), ", ", detail::epoch_duration(last_ - start_),
                           ", loss ", detail::progress_number(mean_loss()));
+  if (waits_long()) line += text(", ", waiting());
   if (run.eval_results)
     for (const auto& [name, value] : *run.eval_results)
       line.append(", ").append(name).append(" ").append(detail::progress_number(value));
@@ -121,6 +127,10 @@ TENON_INLINE void ProgressBar::epoch_end(RunInfo& run) {
   std::fflush(to_);
 }
 
+TENON_INLINE bool ProgressBar::waits_long() const { return waited_ >= 0.05 * (last_ - start_) && waited_ > 0; }
+[[gnu::cold]] TENON_INLINE std::string ProgressBar::waiting() const {
+  return text(static_cast<long>(100 * waited_ / (last_ - start_) + 0.5), " % waiting for data");
+}
 TENON_INLINE double ProgressBar::milliseconds_per_step() const {
   return (last_ - start_) * 1000 / static_cast<double>(std::max(steps_, 1L));
 }
@@ -166,6 +176,7 @@ TENON_INLINE int ProgressBar::columns() const {
     for (const auto& [name, value] : *run.eval_results)
       detail::add_column(head, row, name, detail::progress_number(value));
   // an epoch without an evaluation has no numbers for the last columns
+  if (waits_long()) row += text("  ", waiting());
   if (head.size() > head_.size()) show(style_.color ? text("\x1b[1m", head, "\x1b[0m") : head, true), head_ = head;
   show(row, true);
 }

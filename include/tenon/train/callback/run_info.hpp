@@ -61,8 +61,8 @@ struct RunInfo {
   std::span<const AnyTensor> net_outputs{};
   double resumed_loss = 0;                     // the loss of a resumed run before its first step
   double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
-  double data_seconds = 0;  // for which the batch of this step was waited for; 0 in a program that cannot be observed
-  const EvalResult* metrics = nullptr;  // in the last hooks of an evaluation
+  double data_seconds = 0;                     // for which the batch of this step was waited for
+  const EvalResult* metrics = nullptr;         // in the last hooks of an evaluation
   // of the evaluation that fit() has made for this epoch, with "eval_loss"; only in epoch_end
   const EvalResult* eval_results = nullptr;
   double loss_scale = 1;  // of the last step of a training; the loss itself is not scaled

@@ -1,4 +1,4 @@
-// Levels of modules: the grammar of MS_SUBMODULE_LOG_v and its warnings; folders and modules.
+// Levels of modules: the grammar of MS_SUBMODULE_LOG_v and its warnings.
 // headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -6,11 +6,16 @@
 #include <random>
 #include <string>
 
-#include <tenon/core/log_levels.hpp>
+#include <tenon/debug/log_levels.hpp>
 
 using namespace tenon::logging::detail;
 
 namespace {
+Levels levels_of(const char* glog_v, const char* submodules) {
+  Levels levels = tenon::logging::detail::levels_of(glog_v);
+  if (submodules) read_module_levels(submodules, levels);
+  return levels;
+}
 /// "MD 1 ME 2": the modules that have another level than GLOG_v's.
 std::string others(const Levels& levels, int usual = 2) {
   std::string all;
@@ -103,23 +108,4 @@ TEST_CASE("levels of modules: no text breaks them") {
   std::string all = "{";
   for (int i = 0; i < 30000; ++i) all += "A:1,";
   CHECK(warnings((all + "MD:1}").c_str()).size() == 30000 * std::string("Undefined module name A, ignore it\n").size());
-}
-
-TEST_CASE("each folder of Tenon has a module, other files are ME") {
-  const auto module_of = [](const char* file) { return std::string(modules[module_of_file(file)]); };
-  CHECK(module_of("/usr/include/tenon/kernel/cpu/gemm/gemm.hpp") == "KERNEL");
-  CHECK(module_of("include/tenon/eager/apply.hpp") == "PYNATIVE");
-  CHECK(module_of("include/tenon/graph/execute/executor.hpp") == "SESSION");
-  CHECK(module_of("include/tenon/graph/pass/tile.hpp") == "OPTIMIZER");
-  CHECK(module_of("include/tenon/graph/plan.hpp") == "PIPELINE");
-  CHECK(module_of("include/tenon/core/memory/arena.hpp") == "DEVICE");
-  CHECK(module_of("include/tenon/core/context.hpp") == "CORE");
-  CHECK(module_of("include/tenon/dataset/batch.hpp") == "MD");
-  CHECK(module_of("include/tenon/debug/dump.hpp") == "DEBUG");
-  CHECK(module_of("include/tenon/debug/profiler.hpp") == "PROFILER");
-  CHECK(module_of("include/tenon/train/model.hpp") == "ME");
-  CHECK(module_of("include/tenon/tenon.hpp") == "ME");
-  for (const char* file : {"", "main.cpp", "src/kernel/main.cpp", "tenon/core/x.hpp", "include/tenon"})
-    CHECK(module_of(file) == "ME");
-  for (const auto& [folder, module] : modules_of_folders) CHECK(module_index(module) < module_count);
 }

@@ -1,0 +1,118 @@
+// cache(...): rows that are computed once, for all epochs and processes of a session.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <tenon/core/error.hpp>
+#include <tenon/core/log.hpp>
+#include <tenon/dataset/cache/basic_dataset_cache.hpp>
+#include <tenon/dataset/cache/packed_row.hpp>
+#include <tenon/dataset/cache/pipeline_description.hpp>
+#include <tenon/dataset/cache/store.hpp>
+#include <tenon/dataset/stage.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// The rows of a data set, looked up in a store first. With it and without it they are the same, bit for bit, also what
+/// random operations behind it draw.
+template <class D, class Store>
+struct Cached : Behind<Cached<D, Store>, D> {
+  using passes_rows_on = void;
+  std::shared_ptr<Store> store;
+  CacheLimit limit;
+  std::uint64_t pipeline, epoch_factor;
+  bool differs_by_epoch;
+
+  Cached(const D& rows, std::shared_ptr<Store> where, CacheLimit most, const PipelineDescription& description,
+         std::uint64_t number)
+      : Behind<Cached, D>(rows),
+        store(std::move(where)),
+        limit(most),
+        pipeline(number),
+        epoch_factor(description.epoch_factor()),
+        differs_by_epoch(description.differs_by_epoch()) {}
+
+  long read(Place place, void* const* out, Scratch& scratch) const {
+    using List = typename D::columns;
+    const RowKey key{pipeline, differs_by_epoch ? place.epoch : 0, static_cast<std::uint64_t>(place.position)};
+    detail::PackedHead head;
+    bool found = false;
+    store->get(key, [&](std::span<const std::byte> row) {
+      found = detail::unpack_row<List>(row, head, out, this->max_rows());
+    });
+    if (found) {
+      scratch.sample = head.sample;
+      scratch.epoch = head.epoch_distance + epoch_factor * place.epoch;
+      return static_cast<long>(head.samples);
+    }
+    const long n = this->data.read(place, out, scratch);
+    if (n == 0) return 0;
+    head = {n, scratch.sample, scratch.epoch - epoch_factor * place.epoch};
+    const Scratch::Frame frame(scratch);
+    store->put(key, detail::packed_row<List>(head, out, scratch), limit);
+    return n;
+  }
+};
+
+struct CacheConfig {
+  /// What the rows are, in your words, instead of what the pipeline says of itself. Needed where it cannot: behind a
+  /// source that does not describe itself. Whoever changes the rows changes the key, too.
+  std::string key{};
+  /// With a key: a row is another one in each epoch.
+  bool each_epoch = false;
+};
+
+namespace detail {
+template <class Store>
+struct CacheMaker {
+  using makes_stage = void;
+  BasicDatasetCache<Store> cache;
+  CacheConfig config;
+
+  template <class D>
+  auto applied_to(const D& data) const {
+    PipelineDescription description;
+    description.add_data(data);
+    std::uint64_t number = description.number();
+    if (!config.key.empty()) {
+      PipelineDescription named;
+      named.add(config.key, type_name<typename D::columns>());
+      number = named.number();
+      if (config.each_epoch) description.each_epoch_differs();
+    } else if (!description.unknown().empty()) {
+      throw_error<ValueError>("dataset::cache cannot tell the rows of this data set from those of another: it has ",
+                              description.unknown(), ". Or name the rows: cache(..., {.key = \"what they are\"}).");
+    }
+    if (number == 0) number = 1;
+    if (description.differs_by_epoch())
+      logging::warning("dataset::cache stands behind a stage whose rows are others in each epoch (shuffle, or a random "
+                       "operation): each epoch is cached by itself, of use to programs with the same seed only. Write "
+                       "it in front of that stage.");
+    return Cached<D, Store>(data, cache.attach(number), cache.limit(), description, number);
+  }
+};
+}  // namespace detail
+
+/// Keeps the rows of what stands before it: `Mnist{...} | cache(DatasetCache{.session_id = id}) | shuffle(60000)`. In
+/// the second epoch, in the next run, and in other processes with the same session they are read instead of computed.
+///
+/// place    anywhere before prefetch: behind a source, maps, filter, batch. Several caches are allowed, and one
+///          DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip, take, and zip below a
+///          cache, most sources, and a second pipeline; nothing here needs that.)
+/// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its files.
+///          Where anything of that changes, rows are computed anew. A function of map's is known by the program's build,
+///          or by the name that keyed("name", f) gives it, which one with captures needs.
+/// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after
+///          a warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
+/// failures a store that cannot be read or written any more is one warning; rows are computed then
+/// throws   ValueError if a part of the pipeline does not say what it is; what opening the session throws
+template <class Store>
+auto cache(const BasicDatasetCache<Store>& where, CacheConfig config = {}) {
+  return detail::CacheMaker<Store>{where, std::move(config)};
+}
+
+}  // namespace tenon::dataset

@@ -1,0 +1,294 @@
+// One session's LMDB file, opened once per process: how it is opened, checked, and thrown away.
+//
+// Rows are written without fsync (MDB_NOSYNC). A process that is killed at any instant damages nothing: LMDB never
+// writes over a page that is in use, its last write of a transaction is that of the page which makes it valid, and what
+// a process has written is in the system's page cache, which a dead process cannot take back. Only a machine that stops
+// can lose some of these writes and keep others. So the file of another boot is deleted without a look into it.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/vfs.h>
+#endif
+
+#include <tenon/core/error.hpp>
+#include <tenon/dataset/cache/cache_folder.hpp>
+#include <tenon/io/file.hpp>
+
+namespace tenon::inline TENON_ABI::dataset::detail {
+
+/// What differs after each start of the machine; "" where the system does not say.
+inline std::string boot_id() {
+  constexpr const char* source = "/proc/sys/kernel/random/boot_id";
+  return io::file_exists(source) ? io::read_file(source) : "";
+}
+
+/// Locks of files through which LMDB's processes know each other do not reach other machines.
+inline void check_local([[maybe_unused]] const std::string& folder) {
+#if defined(__linux__)
+  struct statfs status;
+  if (::statfs(folder.c_str(), &status) != 0) return;
+  const auto kind = static_cast<unsigned long>(status.f_type) & 0xffffffffu;
+  constexpr unsigned long nfs = 0x6969, smb = 0x517b, cifs = 0xff534d42, smb2 = 0xfe534d42;
+  if (kind == nfs || kind == smb || kind == cifs || kind == smb2)
+    throw_error<RuntimeError>("The cache folder '", folder,
+                              "' is on a disk of the network, where LMDB cannot lock. Pass "
+                              "a folder on a disk of this machine, or keep the rows on a Redis server.");
+#endif
+}
+
+/// Held by one process at a time while it opens a session; a process that dies lets go of it. A lock of fcntl's: a
+/// child that another thread forks meanwhile does not inherit it.
+class OpeningLock {
+ public:
+  explicit OpeningLock(const std::string& session)
+      : file_(::open(io::join_path(session, "opening").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    if (!file_.valid()) io::throw_system_error("open the session", session);
+    struct flock whole{};
+    whole.l_type = F_WRLCK;
+    while (::fcntl(file_.get(), F_SETLKW, &whole) != 0)
+      if (errno != EINTR) io::throw_system_error("lock the session", session);
+  }
+
+ private:
+  io::FileHandle file_;
+};
+
+/// An open file of rows. A process opens it once: LMDB's locks are those of a process. A child that fork() makes opens
+/// it anew and leaves the parent's alone.
+class LmdbEnvironment {
+ public:
+  static constexpr std::string_view format = "tenon rows 1\n";
+
+  /// Throws RuntimeError if it cannot be opened; what cannot be read is thrown away, and is empty then.
+  explicit LmdbEnvironment(const std::string& session) : session_(session) {
+    check_owner(session);
+    const OpeningLock lock(session);
+    const std::string mine = boot_id(), about = io::join_path(session, "boot"), expected = text(format, mine);
+    check_local(session);
+    if (!io::file_exists(about) || io::read_file(about, 4096) != expected) {
+      remove_rows();
+      io::write_file(about, expected);
+    }
+    if (!open(mine.empty() ? 0 : MDB_NOSYNC)) {
+      remove_rows();
+      if (!open(mine.empty() ? 0 : MDB_NOSYNC))
+        throw_error<RuntimeError>("Cannot open the new cache file in '", session, "'.");
+    }
+    int dead = 0;
+    ::mdb_reader_check(env_, &dead);
+    struct stat status;
+    if (::stat(session.c_str(), &status) == 0) folder_ = {status.st_dev, status.st_ino};
+  }
+  LmdbEnvironment(const LmdbEnvironment&) = delete;
+  ~LmdbEnvironment() {
+    for (MDB_txn* reader : readers_) ::mdb_txn_abort(reader);
+    ::mdb_env_close(env_);
+  }
+
+  /// Whether the session's folder is still the one that was opened.
+  bool is_current() const {
+    struct stat status;
+    return ::stat(session_.c_str(), &status) == 0 && std::pair(status.st_dev, status.st_ino) == folder_;
+  }
+  const std::string& session() const { return session_; }
+  MDB_env* env() const { return env_; }
+  MDB_dbi rows() const { return rows_; }
+
+  /// A view of the rows as they are now, for this thread; empty if there are too many at once.
+  class Reader {
+   public:
+    explicit Reader(LmdbEnvironment& environment) : environment_(environment), txn_(environment.take_reader()) {}
+    Reader(const Reader&) = delete;
+    ~Reader() {
+      if (txn_) environment_.give_back(txn_);
+    }
+    explicit operator bool() const { return txn_ != nullptr; }
+    /// False: there is no such key.
+    bool get(std::string_view key, std::string_view& value) const {
+      MDB_val k{key.size(), const_cast<char*>(key.data())}, v{};
+      if (::mdb_get(txn_, environment_.rows_, &k, &v) != 0) return false;
+      value = {static_cast<const char*>(v.mv_data), v.mv_size};
+      return true;
+    }
+    MDB_txn* txn() const { return txn_; }
+
+   private:
+    LmdbEnvironment& environment_;
+    MDB_txn* txn_;
+  };
+
+  /// Bytes of the disk that others are left: a twentieth, at most 1 GiB.
+  bool disk_is_nearly_full() const {
+    struct statvfs disk;
+    if (::statvfs(session_.c_str(), &disk) != 0) return false;
+    const std::uint64_t block = disk.f_frsize, total = disk.f_blocks * block;
+    return disk.f_bavail * block < std::min(total / 20, std::uint64_t{1} << 30);
+  }
+
+ private:
+  /// As large as the disk, so that it never has to grow: it takes addresses, no memory. Less if that is limited.
+  std::size_t map_size() const {
+    struct statvfs disk;
+    std::uint64_t size = std::uint64_t{1} << 40;
+    if (::statvfs(session_.c_str(), &disk) == 0) size = std::min<std::uint64_t>(size, disk.f_blocks * disk.f_frsize);
+    size = std::max<std::uint64_t>(size, 16 << 20);
+    if (sizeof(std::size_t) < 8) size = std::min<std::uint64_t>(size, 256 << 20);
+    return static_cast<std::size_t>(size / 4096 * 4096);
+  }
+  /// False: the file is not of LMDB, not of this format, or cut short. Throws for other reasons.
+  bool open(unsigned flags) {
+    int result = ENOMEM;
+    for (std::size_t size = map_size(); result == ENOMEM && size >= 1 << 20; size /= 2) {
+      if ((result = ::mdb_env_create(&env_)) != 0) break;
+      ::mdb_env_set_mapsize(env_, size);
+      ::mdb_env_set_maxreaders(env_, 1000);
+      result = ::mdb_env_open(env_, session_.c_str(), flags | MDB_NOTLS, 0600);
+      if (result != 0) ::mdb_env_close(env_);
+    }
+    if (result == MDB_INVALID || result == MDB_VERSION_MISMATCH || result == MDB_CORRUPTED) return false;
+    if (result != 0)
+      throw_error<RuntimeError>("Cannot open the cache in '", session_, "': ", ::mdb_strerror(result), ".");
+    if (is_whole() && has_format()) return true;
+    ::mdb_env_close(env_);
+    return false;
+  }
+  /// All pages that the file's header speaks of are there: a page that is missing ends the program that reads it.
+  bool is_whole() const {
+    MDB_envinfo info;
+    MDB_stat stat;
+    struct stat file;
+    ::mdb_filehandle_t handle = -1;
+    return ::mdb_env_info(env_, &info) == 0 && ::mdb_env_stat(env_, &stat) == 0 &&
+           ::mdb_env_get_fd(env_, &handle) == 0 && ::fstat(handle, &file) == 0 &&
+           static_cast<std::uint64_t>(file.st_size) >= (std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize;
+  }
+  /// Opens the rows, and writes what they are into an empty file. Only then it has to wait for those who write.
+  bool has_format() {
+    bool is_empty = false;
+    if (says_format(is_empty)) return true;
+    MDB_txn* txn = nullptr;
+    if (!is_empty || ::mdb_txn_begin(env_, nullptr, 0, &txn) != 0) return false;
+    MDB_val key{1, const_cast<char*>("h")}, value{format.size(), const_cast<char*>(format.data())};
+    if (::mdb_put(txn, rows_, &key, &value, 0) == 0) return ::mdb_txn_commit(txn) == 0;
+    ::mdb_txn_abort(txn);
+    return false;
+  }
+  bool says_format(bool& is_empty) {
+    MDB_txn* txn = nullptr;
+    if (::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn) != 0) return false;
+    MDB_val key{1, const_cast<char*>("h")}, found{};
+    MDB_stat stat{};
+    bool right = ::mdb_dbi_open(txn, nullptr, 0, &rows_) == 0;
+    is_empty = right && ::mdb_stat(txn, rows_, &stat) == 0 && stat.ms_entries == 0;
+    right = right && ::mdb_get(txn, rows_, &key, &found) == 0 &&
+            std::string_view(static_cast<char*>(found.mv_data), found.mv_size) == format;
+    if (right || is_empty) ::mdb_txn_commit(txn);  // which keeps rows_ open
+    else ::mdb_txn_abort(txn);
+    return right;
+  }
+  void remove_rows() const {
+    for (const char* name : {"data.mdb", "lock.mdb"}) ::unlink(io::join_path(session_, name).c_str());
+  }
+
+  MDB_txn* take_reader() {
+    MDB_txn* reader = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!readers_.empty()) {
+        reader = readers_.back();
+        readers_.pop_back();
+      }
+    }
+    if (reader) {
+      if (::mdb_txn_renew(reader) == 0) return reader;
+      ::mdb_txn_abort(reader);
+      return nullptr;
+    }
+    int result = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &reader);
+    if (int dead = 0; result == MDB_READERS_FULL && ::mdb_reader_check(env_, &dead) == 0 && dead > 0)
+      result = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &reader);
+    return result == 0 ? reader : nullptr;
+  }
+  void give_back(MDB_txn* reader) {
+    ::mdb_txn_reset(reader);
+    const std::lock_guard lock(mutex_);
+    readers_.push_back(reader);
+  }
+
+  std::string session_;
+  std::pair<dev_t, ino_t> folder_{};
+  MDB_env* env_ = nullptr;
+  MDB_dbi rows_ = 0;
+  std::mutex mutex_;
+  std::vector<MDB_txn*> readers_;
+};
+
+/// The files that this process has open, and by how many each is used.
+class LmdbEnvironments {
+  struct Entry {
+    explicit Entry(const std::string& session) : environment(session) {}
+    LmdbEnvironment environment;
+    long uses = 0;
+  };
+
+ public:
+  /// One use of a file. The last one closes it before anybody can open it again.
+  class Lease {
+   public:
+    explicit Lease(const std::string& session) : all_(of_this_process()) {
+      const std::lock_guard lock(all_.mutex_);
+      for (const auto& entry : all_.entries_)
+        if (entry->environment.session() == session && entry->environment.is_current()) entry_ = entry.get();
+      if (!entry_) entry_ = all_.entries_.emplace_back(std::make_unique<Entry>(session)).get();
+      ++entry_->uses;
+    }
+    Lease(const Lease&) = delete;
+    ~Lease() {
+      const std::lock_guard lock(all_.mutex_);
+      if (--entry_->uses == 0)
+        std::erase_if(all_.entries_, [this](const auto& entry) { return entry.get() == entry_; });
+    }
+    LmdbEnvironment& operator*() const { return entry_->environment; }
+
+   private:
+    LmdbEnvironments& all_;
+    Entry* entry_ = nullptr;
+  };
+
+ private:
+  explicit LmdbEnvironments(pid_t process) : process_(process) {}
+
+  /// A child's own ones: a thread of the parent that the child lacks may have held the mutex of the parent's.
+  static LmdbEnvironments& of_this_process() {
+    static std::atomic<LmdbEnvironments*> current{nullptr};
+    LmdbEnvironments* found = current.load();
+    while (!found || found->process_ != ::getpid()) {
+      auto* const fresh = new LmdbEnvironments(::getpid());  // as long as the process
+      if (current.compare_exchange_strong(found, fresh)) return *fresh;
+      delete fresh;
+    }
+    return *found;
+  }
+
+  const pid_t process_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+}  // namespace tenon::dataset::detail

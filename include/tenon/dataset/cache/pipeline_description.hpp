@@ -1,0 +1,165 @@
+// What a pipeline is made of, as a number: rows of a cache belong to the pipeline that made them.
+//
+// A stage, a source, or a transform says what it is by a member that adds whatever decides its rows:
+//
+//   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
+//
+//   d.add(numbers and texts...)   parameters; the type's name is added by itself
+//   d.add_file(path)              a file, by path, size, and time of its last change
+//   d.add_content(begin, count)   data in memory, by its content
+//   d.add_function(f)             a user's function
+//   d.add_data(data)              another data set that it reads, beside its member `data`
+//   d.each_epoch_differs()        its row at a position is another one in each epoch
+//   d.multiplies_epochs(n)        the stages before it see epochs 0 .. n-1 in its first one
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include <tenon/core/error.hpp>
+#include <tenon/core/philox.hpp>
+#include <tenon/core/text/type_name.hpp>
+#include <tenon/dataset/cache/code_identity.hpp>
+#include <tenon/dataset/stage.hpp>
+#include <tenon/io/crc32c.hpp>
+#include <tenon/io/file.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// A function of map's that has a name by which caches know it: its rows are the same in all programs and all builds,
+/// and it may have captures. Whoever changes what it computes changes the name, too.
+template <class F>
+struct Keyed {
+  std::string key;
+  F function;
+
+  template <class... A>
+  requires std::invocable<const F&, A...>
+  decltype(auto) operator()(A&&... arguments) const {
+    return function(std::forward<A>(arguments)...);
+  }
+};
+/// `map<0>(keyed("scaled to 0 .. 1", [scale](float x) { return x * scale; }))`.
+template <class F>
+Keyed<F> keyed(std::string key, F function) {
+  return {std::move(key), std::move(function)};
+}
+
+namespace detail {
+template <class F>
+inline constexpr bool is_keyed = false;
+template <class F>
+inline constexpr bool is_keyed<Keyed<F>> = true;
+
+template <class T>
+concept OfTenon = type_name<T>().starts_with("tenon::");
+}  // namespace detail
+
+class PipelineDescription {
+ public:
+  /// The pipeline as a number.
+  std::uint64_t number() const { return hash_; }
+  /// Whether a row depends on the epoch.
+  bool differs_by_epoch() const { return differs_by_epoch_; }
+  /// How many epochs a source sees in one of the pipeline.
+  std::uint64_t epoch_factor() const { return epoch_factor_; }
+  /// The first type that says nothing of itself, or that nobody can tell from others; "" if all is known.
+  const std::string& unknown() const { return unknown_; }
+
+  template <class... T>
+  void add(const T&... values) {
+    (add_one(values), ...);
+  }
+  void add_file(const std::string& path) {
+    struct stat file;
+    if (::stat(path.c_str(), &file) != 0) io::throw_system_error("look at", path);
+    add(path, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+  }
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  void add_content(const T* values, std::size_t count) {
+    constexpr std::size_t block = 4096;
+    const std::string_view bytes(reinterpret_cast<const char*>(values), count * sizeof(T));
+    mix(bytes.size());
+    for (std::size_t begin = 0; begin < bytes.size(); begin += block) mix(io::crc32c(bytes.substr(begin, block)));
+  }
+  /// A function without captures is known by its code, so that one of another build is another one; one with captures
+  /// needs a key.
+  template <class F>
+  void add_function(const F& function) {
+    if constexpr (detail::is_keyed<F>) add(function.key);
+    else if constexpr (std::is_empty_v<F>) {
+      const std::uint64_t code = detail::code_identity<F>();
+      if (code == 0) is_unknown("a function: name it, map<I>(keyed(\"what it does\", function))");
+      mix(code);
+    } else {
+      is_unknown("a function with captures: name it and them, map<I>(keyed(\"what it does\", function))");
+    }
+  }
+  /// A value with parameters: a transform.
+  template <class T>
+  void add_value(const T& value) {
+    add_type<T>();
+    if constexpr (requires { value.describe(*this); }) value.describe(*this);
+    else if constexpr (!std::is_empty_v<T>) is_unknown_type<T>();
+  }
+  template <class D>
+  void add_data(const D& data) {
+    if constexpr (requires { data.data; }) add_data(data.data);
+    if constexpr (requires { typename D::passes_rows_on; }) return;  // a cache: it changes nothing
+    else {
+      add(class_name<D>(), type_name<typename D::columns>());
+      if constexpr (!detail::OfTenon<D>) add_type<D>();
+      if constexpr (requires { data.describe(*this); }) data.describe(*this);
+      else is_unknown_type<D>();
+    }
+  }
+  void each_epoch_differs() { differs_by_epoch_ = true; }
+  void multiplies_epochs(long passes) { epoch_factor_ *= static_cast<std::uint64_t>(passes); }
+
+ private:
+  void mix(std::uint64_t number) { hash_ = hash_number(number, hash_); }
+  template <class T>
+  void add_one(const T& value) {
+    if constexpr (std::is_enum_v<T>) mix(static_cast<std::uint64_t>(value));
+    else if constexpr (std::is_floating_point_v<T>) mix(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+    else if constexpr (std::is_arithmetic_v<T>) mix(static_cast<std::uint64_t>(value));
+    else if constexpr (std::convertible_to<const T&, std::string_view>) {
+      const std::string_view words = value;
+      mix(hash_bytes(words.data(), words.size(), hash_number(words.size(), 1)));
+    } else {
+      mix(std::size(value));
+      for (const auto& element : value) add_one(element);
+    }
+  }
+  /// Tenon's types mean the same in each program; others are of this build of theirs.
+  template <class T>
+  void add_type() {
+    add(type_name<T>());
+    if constexpr (!detail::OfTenon<T>) mix(detail::code_identity<T>());
+  }
+  template <class T>
+  void is_unknown_type() {
+    is_unknown(text(type_name<T>(), ": give it `void describe(auto& d) const { d.add(what decides its rows); }`"));
+  }
+  void is_unknown(std::string_view what) {
+    if (unknown_.empty()) unknown_ = what;
+  }
+
+  std::uint64_t hash_ = hash_bytes(TENON_VERSION, sizeof TENON_VERSION);
+  bool differs_by_epoch_ = false;
+  std::uint64_t epoch_factor_ = 1;
+  std::string unknown_;
+};
+
+}  // namespace tenon::dataset

@@ -1,0 +1,37 @@
+// A data set from the arrays of NumPy's files.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <tenon/dataset/source/tensor_columns.hpp>
+#include <tenon/io/npz.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// The arrays of a .npz file as columns: `npz_columns("iris.npz", as<Column<float, Shape<4>, "x">, Column<std::int32_t,
+/// Shape<>, "y">>)`. All of them are in memory. Throws what Npz and TensorColumns throw.
+template <class... C>
+TensorColumns<C...> npz_columns(const std::string& path, As<C...>) {
+  const auto file = std::make_shared<const io::Npz>(path);
+  return TensorColumns<C...>(file, path, [&](std::string_view name) { return file->find(name); });
+}
+
+/// The array of a .npy file as a column, whose name is free.
+template <class C>
+TensorColumns<C> npy_column(const std::string& path, As<C>) {
+  struct Array {
+    AlignedBytes memory;
+    AnyTensor tensor;
+  };
+  const std::string content = io::read_file(path);
+  const io::NpyHeader header = io::parse_npy_header(content, path);
+  auto array = std::make_shared<Array>();
+  array->tensor = AnyTensor(header.dtype, header.shape(), nullptr);
+  array->memory = AlignedBytes(array->tensor.bytes(), "the array of a file");
+  array->tensor.data = array->memory.data();
+  io::copy_npy_elements(header, content, array->tensor, path);
+  return TensorColumns<C>(array, path, [&](std::string_view) { return &array->tensor; });
+}
+
+}  // namespace tenon::dataset

@@ -1,0 +1,228 @@
+// A vocabulary: the characters or the words of a text and their numbers.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <tenon/dataset/text/utf8.hpp>
+#include <tenon/io/file.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+/// What a vocabulary numbers: characters (code points), or words, which white space separates.
+enum class TokenKind { characters, words };
+
+struct VocabularyConfig {
+  /// The most tokens, the one for unknown ones with them; 0: as many as there are. The rarest are left out.
+  std::size_t most = 0;
+  /// What stands for tokens that are none of the vocabulary: number 0. Empty: such a token is an error.
+  std::string unknown{};
+};
+
+/// Tokens and their numbers, 0 .. size() - 1.
+///
+/// file        lines: `tenon-vocabulary 1`, `characters` or `words`, `unknown NUMBER` or `unknown none`, then a token
+///             each, with \\, \n and \r for a backslash and ends of lines
+class Vocabulary {
+ public:
+  /// Throws ValueError for a token that is there twice, is empty, not UTF-8, longer than 1,024 bytes, or could never be
+  /// found: several characters, or white space in a word. `unknown` is the number of the token for all others, or -1.
+  Vocabulary(TokenKind kind, std::vector<std::string> tokens, std::int32_t unknown = -1)
+      : kind_(kind), unknown_(unknown), tokens_(std::move(tokens)) {
+    if (tokens_.size() > most_tokens) throw_error<ValueError>("A vocabulary has at most ", most_tokens, " tokens.");
+    if (unknown < -1 || unknown >= size())
+      throw_error<ValueError>("The token for unknown ones is number ", unknown, " of ", size(), ".");
+    numbers_.reserve(tokens_.size());
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      check_token(i);
+      if (!numbers_.emplace(tokens_[i], static_cast<std::int32_t>(i)).second)
+        throw_error<ValueError>("The token ", io::printable(tokens_[i]), " is twice in a vocabulary.");
+    }
+  }
+  /// The characters of a text, in the order of their code points. Throws ValueError unless it is UTF-8.
+  static Vocabulary of_characters(std::string_view text, const VocabularyConfig& config = {}) {
+    Counts counts;
+    each_character(text, [&](std::string_view character) { ++counts[character]; });
+    std::vector<std::string> tokens = most_frequent(counts, config);
+    std::sort(tokens.begin() + (config.unknown.empty() ? 0 : 1), tokens.end());
+    return Vocabulary(TokenKind::characters, std::move(tokens), config.unknown.empty() ? -1 : 0);
+  }
+  /// The words of a text, the most frequent first; of equally frequent ones, in the order of their bytes. Throws
+  /// ValueError unless it is UTF-8.
+  static Vocabulary of_words(std::string_view text, const VocabularyConfig& config = {}) {
+    Counts counts;
+    each_word(text, [&](std::string_view word) { ++counts[word]; });
+    return Vocabulary(TokenKind::words, most_frequent(counts, config), config.unknown.empty() ? -1 : 0);
+  }
+  /// Reads what save has written. Throws RuntimeError, with the line, for anything else.
+  static Vocabulary load(const std::string& path) { return parse(io::read_file(path, file_limit), path); }
+  /// The content of such a file; path is for messages.
+  static Vocabulary parse(std::string_view content, const std::string& path);
+
+  /// Writes a file that appears complete or not at all. Throws RuntimeError if it cannot.
+  void save(const std::string& path) const;
+
+  void describe(auto& d) const { d.add(kind_, unknown_, tokens_); }
+  std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
+  TokenKind kind() const { return kind_; }
+  /// Throws ValueError for a number that is none.
+  const std::string& token(std::int32_t number) const {
+    if (number < 0 || number >= size())
+      throw_error<ValueError>("There is no token ", number, " in a vocabulary of ", size(), ".");
+    return tokens_[static_cast<std::size_t>(number)];
+  }
+  /// The number of a token; that of unknown ones, or -1, if it is none.
+  std::int32_t find(std::string_view token) const {
+    const auto found = numbers_.find(token);
+    return found == numbers_.end() ? unknown_ : found->second;
+  }
+  /// The numbers of a text's tokens. Throws ValueError for one that is not there, if none stands for those, and unless
+  /// the text is UTF-8.
+  std::vector<std::int32_t> encode(std::string_view text) const {
+    std::vector<std::int32_t> numbers(text.size());
+    numbers.resize(encode(text, numbers.data()));
+    return numbers;
+  }
+  /// Writes them, at most one for each byte, and returns how many there are.
+  std::size_t encode(std::string_view text, std::int32_t* out) const {
+    std::size_t count = 0;
+    const auto add = [&](std::string_view token) {
+      if ((out[count++] = find(token)) < 0)
+        throw_error<ValueError>(io::printable(token), " is not in the vocabulary of ", size(), ", which has no token ",
+                                "for unknown ones: make it with .unknown = \"<unk>\", or of a larger text.");
+    };
+    kind_ == TokenKind::characters ? each_character(text, add) : each_word(text, add);
+    return count;
+  }
+  /// The characters one after the other, or the words with blanks between them. Throws ValueError as token does.
+  std::string decode(std::span<const std::int32_t> numbers) const {
+    std::string text;
+    for (const std::int32_t number : numbers) {
+      if (kind_ == TokenKind::words && !text.empty()) text += ' ';
+      text += token(number);
+    }
+    return text;
+  }
+
+ private:
+  using Counts = std::unordered_map<std::string_view, long>;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  static constexpr std::size_t most_tokens = 1 << 24, longest_token = 1024;
+  static constexpr std::uint64_t file_limit = std::uint64_t{1} << 30;
+  static constexpr std::string_view first_line = "tenon-vocabulary 1";
+
+  static std::vector<std::string> most_frequent(const Counts& counts, const VocabularyConfig& config) {
+    std::vector<std::pair<std::string_view, long>> sorted(counts.begin(), counts.end());
+    std::ranges::sort(sorted, [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    std::vector<std::string> tokens;
+    if (!config.unknown.empty()) tokens.push_back(config.unknown);
+    for (const auto& [token, count] : sorted) {
+      if (config.most && tokens.size() >= config.most) break;
+      if (token != config.unknown) tokens.emplace_back(token);
+    }
+    return tokens;
+  }
+  void check_token(std::size_t number) const {
+    const std::string& token = tokens_[number];
+    const auto refuse = [&](std::string_view reason) {
+      throw_error<ValueError>("Token ", number, " of a vocabulary, ", io::printable(token), ", ", reason, ".");
+    };
+    if (token.empty()) refuse("is empty");
+    if (token.size() > longest_token) refuse("has more than 1024 bytes");
+    if (io::find_bad_utf8(token) != token.npos) refuse("is not UTF-8");
+    if (static_cast<std::int64_t>(number) == unknown_) return;
+    std::size_t words = 0;
+    each_word(token, [&](std::string_view word) { words += word.size() == token.size(); });
+    if (kind_ == TokenKind::characters && token.size() != detail::utf8_length(token[0]))
+      refuse("is more than a character");
+    if (kind_ == TokenKind::words && words != 1) refuse("is no word: it has white space");
+  }
+
+  TokenKind kind_;
+  std::int32_t unknown_;
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
+};
+
+namespace detail {
+/// A token as a line of a file, and back; false for an escape that is none.
+inline std::string escaped_token(std::string_view token) {
+  std::string line;
+  for (const char c : token)
+    if (c == '\\') line += "\\\\";
+    else if (c == '\n') line += "\\n";
+    else if (c == '\r') line += "\\r";
+    else line += c;
+  return line;
+}
+inline bool token_of_line(std::string_view line, std::string& token) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\\') {
+      token += line[i];
+      continue;
+    }
+    constexpr std::string_view letters = "\\nr", means = "\\\n\r";
+    const std::size_t which = ++i < line.size() ? letters.find(line[i]) : letters.npos;
+    if (which == letters.npos) return false;
+    token += means[which];
+  }
+  return true;
+}
+/// Takes a line off a text that ends with one.
+inline std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+}  // namespace detail
+
+inline void Vocabulary::save(const std::string& path) const {
+  std::string content = text(first_line, "\n", kind_ == TokenKind::words ? "words" : "characters", "\nunknown ",
+                             unknown_ < 0 ? "none" : std::to_string(unknown_), "\n");
+  for (const std::string& token : tokens_) content += detail::escaped_token(token) + "\n";
+  io::write_file(path, content);
+}
+
+inline Vocabulary Vocabulary::parse(std::string_view content, const std::string& path) {
+  long line = 0;
+  const auto refuse = [&](const std::string& reason) {
+    throw_error<RuntimeError>("Cannot read '", path, "' as a vocabulary: line ", line, ": ", reason, ".");
+  };
+  const auto take = [&] { return ++line, detail::take_line(content); };
+  if (content.empty() || content.back() != '\n') refuse("the file is empty or cut off: its last line has no end");
+  if (take() != first_line) refuse(text("it must be '", first_line, "'"));
+  const std::string_view kind = take();
+  if (kind != "characters" && kind != "words") refuse(text(io::printable(kind), " is neither characters nor words"));
+  const std::string_view other = take();
+  std::int32_t unknown = -1;
+  if (other != "unknown none") {
+    constexpr std::string_view begin = "unknown ";
+    const char *const first = other.data() + begin.size(), *const last = other.data() + other.size();
+    if (!other.starts_with(begin) || std::from_chars(first, last, unknown).ptr != last || first == last || unknown < 0)
+      refuse(text(io::printable(other), " is neither 'unknown none' nor 'unknown' with a number"));
+  }
+  std::vector<std::string> tokens;
+  while (!content.empty())
+    if (!detail::token_of_line(take(), tokens.emplace_back())) refuse("a backslash stands before \\, n, or r only");
+  try {
+    return Vocabulary(kind == "words" ? TokenKind::words : TokenKind::characters, std::move(tokens), unknown);
+  } catch (const ValueError& error) {
+    throw_error<RuntimeError>("Cannot read '", path, "' as a vocabulary: ", error.what());
+  }
+}
+
+}  // namespace tenon::dataset

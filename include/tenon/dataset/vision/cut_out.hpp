@@ -1,0 +1,46 @@
+// vision::CutOut: squares of an image become black.
+#pragma once
+#include <algorithm>
+
+#include <tenon/core/philox.hpp>
+#include <tenon/dataset/vision/image_column.hpp>
+
+namespace tenon::inline TENON_ABI::vision {
+
+/// Makes `num_patches` squares of `length` pixels black, their middles anywhere in the image; they may reach beyond.
+///
+/// column      uint8 or float32 [height, width, channels]
+/// result      the same
+/// throws      ValueError unless length and num_patches are 1 or more
+/// source      MindSpore's CutOut; DeVries and Taylor, arXiv 1708.04552
+struct CutOut {
+  int length;
+  int num_patches = 1;
+
+  using transforms_samples = void;
+  static constexpr const char* name = "CutOut";
+  template <class In>
+  static constexpr Sentence wrong() {
+    return detail::wrong_image<In>(name);
+  }
+  template <class In>
+  using result = In;
+  template <class In>
+  void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
+    if (length < 1 || num_patches < 1)
+      throw_error<ValueError>("CutOut: ", num_patches, " patches of ", length, " pixels; both must be 1 or more.");
+    const auto image = detail::image_of(in);
+    const auto room = detail::room_for(out, image.height, image.width);
+    std::copy_n(image.data, image.size(), room.data);
+    for (int patch = 0; patch < num_patches; ++patch) {
+      const long y = long(random.below(std::uint64_t(image.height))) - length / 2,
+                 x = long(random.below(std::uint64_t(image.width))) - length / 2;
+      const int top = int(std::max(y, 0L)), bottom = int(std::min<long>(y + length, image.height)),
+                left = int(std::max(x, 0L)), right = int(std::min<long>(x + length, image.width));
+      for (int row = top; row < bottom; ++row)
+        std::fill_n(room.at(row, left), std::size_t(right - left) * std::size_t(room.channels), typename In::type(0));
+    }
+  }
+};
+
+}  // namespace tenon::vision

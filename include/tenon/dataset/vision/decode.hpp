@@ -1,0 +1,38 @@
+// vision::Decode: images of the bytes of files.
+#pragma once
+#include <tenon/core/philox.hpp>
+#include <tenon/dataset/vision/image_column.hpp>
+#include <tenon/vision/decode.hpp>
+
+namespace tenon::inline TENON_ABI::vision {
+
+/// Decodes JPEG and PNG files, to Channels = 3: red, green, blue, or 1: gray. The options are those of DecodeOptions.
+///
+/// column      uint8 [any], the bytes of a file
+/// result      uint8 [any, any, Channels]
+/// throws      RuntimeError for what is no image, damaged, or truncated; ValueError for too many pixels
+/// source      MindSpore's Decode; it does not turn images as their EXIF data say, which `.upright = false` is
+template <int Channels>
+struct DecodeTo {
+  static_assert(Channels == 1 || Channels == 3, "DecodeTo<1> makes gray images, DecodeTo<3> coloured ones");
+  std::int64_t max_pixels = DecodeOptions{}.max_pixels;
+  bool upright = true;
+  int eighths = 8;
+
+  using transforms_samples = void;
+  static constexpr const char* name = "Decode";
+  template <class In>
+  static constexpr Sentence wrong() {
+    return detail::wrong_file<In>(name);
+  }
+  template <class In>
+  using result = detail::ColumnOf<std::uint8_t, dataset::any, dataset::any, Channels>;
+  template <class In>
+  void apply(dataset::SampleView<In> in, dataset::SampleSlot<result<In>> out, Random&) const {
+    decode_into(detail::bytes_of(in), {Channels, max_pixels, upright, eighths},
+                [&](int height, int width) { return detail::room_for(out, height, width).data; });
+  }
+};
+using Decode = DecodeTo<3>;
+
+}  // namespace tenon::vision

@@ -1,0 +1,130 @@
+// Reads MindRecord files: any row of a set, by any thread.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/error.hpp>
+#include <tenon/io/file.hpp>
+#include <tenon/io/mind_record/commit.hpp>
+#include <tenon/io/mind_record/header.hpp>
+#include <tenon/io/mind_record/index.hpp>
+#include <tenon/io/mind_record/row.hpp>
+#include <tenon/io/mind_record/shard_file.hpp>
+
+namespace tenon::inline TENON_ABI::io {
+
+/// The rows of a set of MindRecord files, shard after shard, as MindSpore's MindDataset gives them without shuffling.
+/// Reads headers and indexes on construction, rows when they are asked for, from any number of threads at once.
+///
+/// memory      24 bytes for each row; nothing is taken for what a file claims to have
+/// throws      RuntimeError for a file that is damaged, was renamed, or lacks its index, and for a set that lacks a
+///             file or has one of another set
+/// source      MindSpore 1.1 to 2.10, versions 2.0 and 3.0 of the format
+class MindRecordReader {
+ public:
+  /// The set that has this file: all files that its header names, in the same folder. The name that the set was written
+  /// under will do, too.
+  explicit MindRecordReader(const std::string& file) {
+    check_path(file);
+    read_stable({file}, [&] { read_set(first_file_of(file)); });
+  }
+  /// Exactly these files, in this order, even of several sets that have the same schema.
+  explicit MindRecordReader(const std::vector<std::string>& files) {
+    if (files.empty()) throw_error<ValueError>("The list of MindRecord files is empty.");
+    for (const std::string& file : files) check_path(file);
+    read_stable(files, [&] {
+      for (const std::string& file : files) add(detail::MindRecordShardFile(file));
+    });
+  }
+
+  const MindRecordSchema& schema() const { return shards_.front().header().schema; }
+  const std::vector<std::string>& index_fields() const { return shards_.front().header().index_fields; }
+  std::int64_t size() const { return shards_.back().first_row + shards_.back().rows(); }
+  /// The files, in the order of their rows.
+  std::span<const detail::MindRecordShardFile> shards() const { return shards_; }
+
+  /// Reads a row; `wanted` says for each field of the schema whether it is; without it all are. Throws ValueError for
+  /// a row that is not there, RuntimeError if it is damaged.
+  void read(std::int64_t row, MindRecordRow& into, const std::vector<bool>& wanted = {}) const {
+    if (row < 0 || row >= size())
+      throw_error<ValueError>("There is no row ", row, " in '", shards_.front().path(), "': the rows are 0 .. ",
+                              size() - 1, ".");
+    const auto behind = std::ranges::upper_bound(shards_, row, {}, &detail::MindRecordShardFile::first_row);
+    const detail::MindRecordShardFile& shard = *(behind - 1);
+    shard.read(row - shard.first_row, schema(), wanted, into);
+  }
+  MindRecordRow read(std::int64_t row) const {
+    MindRecordRow into;
+    read(row, into);
+    return into;
+  }
+
+ private:
+  /// Reads the files again if another set took their names meanwhile, and ends what a writer that was killed has begun.
+  template <class Read>
+  [[gnu::cold]] void read_stable(const std::vector<std::string>& files, Read read) {
+    const auto finish = [&] {
+      bool found = false;
+      for (const std::string& file : files) found = detail::finish_commit_of_file(file) || found;
+      return found;
+    };
+    finish();
+    for (int attempt = 0;; ++attempt) {
+      shards_.clear();
+      try {
+        read();
+      } catch (const RuntimeError&) {
+        if (attempt < 3 && finish()) continue;
+        throw;
+      }
+      const bool stable =
+          std::ranges::all_of(shards_, [](const auto& shard) { return detail::is_at(shard.file(), shard.path()); });
+      if (stable && (attempt == 3 || !finish())) return;
+      if (attempt == 3)
+        throw_error<RuntimeError>("Cannot read '", files.front(), "': another set takes its place again and again.");
+    }
+  }
+  static std::string first_file_of(const std::string& file) {
+    if (file_exists(file)) return file;
+    for (const char* const number : {"0", "00", "000"})
+      if (file_exists(file + number)) return file + number;
+    return file;
+  }
+  [[gnu::cold]] void read_set(const std::string& file) {
+    detail::MindRecordShardFile first(file);
+    const std::vector<std::string> names = first.header().addresses;
+    const auto mine = std::size_t(first.header().shard);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i == mine) {
+        add(std::move(first));
+        continue;
+      }
+      const std::string path = join_path(file.find('/') == file.npos ? "" : directory_of(file), names[i]);
+      if (!file_exists(path))
+        throw_error<RuntimeError>("Cannot read '", file, "': it is one of ", names.size(),
+                                  " MindRecord files, of which '", path,
+                                  "' is missing; a list of files reads just those that it names.");
+      detail::MindRecordShardFile shard(path);
+      if (shard.header().addresses != names || shard.header().shard != int(i))
+        throw_bad_mind_record(path, text("it is not of the set that '", file, "' is of"));
+      add(std::move(shard));
+    }
+  }
+  void add(detail::MindRecordShardFile shard) {
+    if (!shards_.empty() && shard.header().schema != schema())
+      throw_bad_mind_record(shard.path(), text("its schema is not the one of '", shards_.front().path(), "'"));
+    shard.first_row = shards_.empty() ? 0 : size();
+    shards_.push_back(std::move(shard));
+  }
+
+  std::vector<detail::MindRecordShardFile> shards_;
+};
+
+}  // namespace tenon::io

@@ -1,0 +1,140 @@
+// Random colours, rotations, patches, mixed batches, labels: what each changes and what it keeps.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/from_arrays.hpp>
+#include <tenon/dataset/take.hpp>
+#include <tenon/dataset/vision/vision.hpp>
+
+using namespace tenon;
+using dataset::Column, dataset::map;
+
+namespace {
+
+/// 40 images of 6 x 8 pixels; all elements of image i are i + 1, its label is i mod 4.
+template <class T>
+auto images() {
+  std::vector<T> pixels;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 40; ++i) {
+    pixels.insert(pixels.end(), 6 * 8 * 3, T(i + 1));
+    labels.push_back(i % 4);
+  }
+  return dataset::from_arrays(dataset::column<Shape<6, 8, 3>>(std::move(pixels)),
+                              dataset::column<Shape<>>(std::move(labels)));
+}
+template <class D>
+auto first_image(const D& data) {
+  auto rows = data.open();
+  rows.start(0);
+  const auto values = rows.next()->template values<0>();
+  return std::vector(values.begin(), values.end());
+}
+
+}  // namespace
+
+TEST_CASE("ranges of one number do what the functions do") {
+  const auto brighter = first_image(images<std::uint8_t>() | map<0>(vision::RandomColorAdjust{.brightness = {20, 20}}));
+  CHECK(std::all_of(brighter.begin(), brighter.end(), [](int x) { return x == 20; }));
+  CHECK(first_image(images<std::uint8_t>() | map<0>(vision::RandomColorAdjust{})) == std::vector<std::uint8_t>(144, 1));
+  CHECK(first_image(images<float>() | map<0>(vision::RandomRotation{.degrees = {180, 180}})) ==
+        std::vector<float>(144, 1));
+  const auto moved = first_image(images<float>() | map<0>(vision::RandomAffine{.translate_x = {0.25f, 0.25f}}));
+  CHECK(moved[0] == 0);
+  CHECK(moved[5] == 0);
+  CHECK(moved[6] == 1);
+  CHECK(std::accumulate(moved.begin(), moved.end(), 0.0f) == 6 * 6 * 3);
+  CHECK_THROWS_AS(first_image(images<std::uint8_t>() | map<0>(vision::RandomColorAdjust{.hue = {0, 1}})), ValueError);
+}
+
+TEST_CASE("CutOut: black squares that may reach beyond the image") {
+  long black = 0, images_seen = 0;
+  for (const auto& row : images<float>() | map<0>(vision::CutOut{.length = 3})) {
+    long zeros = 0;
+    for (const float x : row.values<0>()) zeros += x == 0;
+    CHECK(zeros % 3 == 0);
+    CHECK(zeros >= 3 * 2 * 2);  // at least from a corner
+    CHECK(zeros <= 3 * 3 * 3);
+    black += zeros;
+    ++images_seen;
+  }
+  CHECK(images_seen == 40);
+  CHECK(black < 40 * 27);
+  CHECK_THROWS_AS(first_image(images<float>() | map<0>(vision::CutOut{.length = 0})), ValueError);
+}
+
+TEST_CASE("labels: OneHot, TypeCast, Rescale") {
+  const auto labels =
+      images<std::uint8_t>() | map<1>(vision::OneHot<4>{}) | map<0>(vision::Rescale{.shift = 1}) | dataset::batch(8);
+  static_assert(std::is_same_v<dataset::ColumnAt<decltype(labels)::columns, 1>, Column<float, Shape<dyn, 4>>>);
+  for (const auto& row : labels) {
+    CHECK(row.values<1>()[4] == 0);
+    CHECK(row.values<1>()[5] == 1);
+    break;
+  }
+  CHECK(first_image(images<std::uint8_t>() | map<0>(vision::Rescale{.shift = 1}))[0] == 1 / 255.0f + 1);
+  CHECK_THROWS_AS(first_image(images<float>() | map<1>(vision::OneHot<1>{}) | dataset::take(2) | dataset::batch(2)),
+                  ValueError);
+  const std::vector<float> numbers{-5, 1.9f, 300, std::nanf("")};
+  const auto data = dataset::from_arrays(dataset::column<Shape<4>>(numbers)) | map<0>(vision::TypeCast<std::uint8_t>{});
+  CHECK(first_image(data) == std::vector<std::uint8_t>{0, 1, 255, 0});
+}
+
+TEST_CASE("MixUpBatch and CutMixBatch: images and labels by the same share, the sum of labels stays 1") {
+  const auto batches = images<float>() | map<0>(vision::HWC2CHW{}) | map<1>(vision::OneHot<4>{}) | dataset::batch(40);
+  const auto check_labels = [](const auto& row) {
+    for (long i = 0; i < 40; ++i) {
+      float sum = 0;
+      for (int c = 0; c < 4; ++c) sum += row.template values<1>()[std::size_t(i * 4 + c)];
+      CHECK(sum == doctest::Approx(1));
+    }
+  };
+  for (const auto& row : batches | vision::MixUpBatch{.alpha = 0.4f}) {
+    check_labels(row);
+    // each image is of one colour still, and all colours together are as bright as before
+    const auto x = row.values<0>();
+    float sum = 0;
+    for (std::size_t i = 0; i < 40; ++i) {
+      CHECK(x[i * 144] == x[i * 144 + 143]);
+      sum += x[i * 144];
+    }
+    CHECK(sum == doctest::Approx(40 * 41 / 2));
+    // image i shares with image j: (label share, colour) agree
+    for (std::size_t i = 0; i < 40; ++i) {
+      const float own = row.values<1>()[i * 4 + i % 4];
+      if (x[i * 144] != float(i + 1) && own < 1) CHECK(own > 0);
+    }
+  }
+  int mixed = 0;
+  for (const auto& row : batches | vision::CutMixBatch{}) {
+    check_labels(row);
+    const auto x = row.values<0>();
+    for (std::size_t i = 0; i < 40; ++i) {
+      long own = 0;
+      for (std::size_t k = 0; k < 144; ++k) own += x[i * 144 + k] == float(i + 1);
+      const float share = float(own) / 144;
+      const float label = row.values<1>()[i * 4 + i % 4];
+      if (label < 1) {
+        CHECK(label == doctest::Approx(share));
+        ++mixed;
+      }
+      CHECK(x[i * 144] == x[i * 144 + 48]);  // the same box in each channel
+    }
+  }
+  CHECK(mixed > 0);
+  for (const auto& row : batches | vision::CutMixBatch{.prob = 0}) CHECK(row.values<0>()[144] == 2);
+  CHECK_THROWS_AS((batches | vision::MixUpBatch{.alpha = 0}), ValueError);
+}
+
+TEST_CASE("Compose is the same as its transforms in map") {
+  const vision::Compose augment{vision::RandomHorizontalFlip{}, vision::CutOut{.length = 2}, vision::HWC2CHW{}};
+  const auto a = images<float>() | map<0>(augment);
+  const auto b =
+      images<float>() | map<0>(vision::RandomHorizontalFlip{}, vision::CutOut{.length = 2}, vision::HWC2CHW{});
+  static_assert(std::is_same_v<decltype(a)::columns, decltype(b)::columns>);
+  CHECK(first_image(a) == first_image(b));
+}
