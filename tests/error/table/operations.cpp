@@ -1,6 +1,18 @@
 // A right program. operations.txt says how it goes wrong.
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/dataset/operations.hpp>
+#include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/operation/concat.hpp>
+#include <tenon/dataset/operation/filter.hpp>
+#include <tenon/dataset/operation/map_batch.hpp>
+#include <tenon/dataset/operation/pad.hpp>
+#include <tenon/dataset/operation/project.hpp>
+#include <tenon/dataset/operation/rename.hpp>
+#include <tenon/dataset/operation/split.hpp>
+#include <tenon/dataset/operation/zip.hpp>
+#include <tenon/dataset/sampler/pk_sampler.hpp>
+#include <tenon/dataset/sampler/random_sampler.hpp>
+#include <tenon/dataset/sampler/shard.hpp>
+#include <tenon/dataset/stream.hpp>
 using namespace tenon;
 using namespace tenon::dataset;
 
