@@ -60,6 +60,8 @@ struct ColumnKey {
     for (int i = 0; i < N; ++i) text[i] = name[i];
   }
   constexpr ColumnKey(int column) : place(column) {}
+  /// As nvcc writes a key for the compiler behind it.
+  constexpr ColumnKey(const char (&name)[N], int column) : ColumnKey(name) { place = column; }
 };
 template <int N>
 ColumnKey(const char (&)[N]) -> ColumnKey<N>;
@@ -92,12 +94,17 @@ struct Replace<I, New, Columns<C...>, std::index_sequence<Is...>> {
   using type = Columns<std::conditional_t<Is == I, New, C>...>;
 };
 
-template <int N, class C>
-struct Batch;
-template <int N, class T, int... Extents, FixedString Name>
-struct Batch<N, Column<T, Shape<Extents...>, Name>> {
+// By the shape alone: nvcc does not match a Column with a name.
+template <int N, class S>
+struct BatchShape;
+template <int N, int... Extents>
+struct BatchShape<N, Shape<Extents...>> {
   static_assert(sizeof...(Extents) < max_rank, "batch adds an axis, and a tensor has at most 6");
-  using type = Column<T, Shape<N, Extents...>, Name>;
+  using type = Shape<N, Extents...>;
+};
+template <int N, class C>
+struct Batch {
+  using type = Column<typename C::type, typename BatchShape<N, typename C::shape>::type, C::name>;
 };
 template <int N, class List>
 struct BatchAll;

@@ -16,11 +16,15 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-template <class C>
-struct ColumnKey;
-template <class T, int... E, FixedString Name>
-struct ColumnKey<dataset::Column<T, Shape<E...>, Name>> {
+template <class T, class S>
+struct KeyOfShape;
+template <class T, int... E>
+struct KeyOfShape<T, Shape<E...>> {
   using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class C>
+struct ColumnKey {
+  using type = typename KeyOfShape<typename C::type, typename C::shape>::type;
 };
 
 /// An executor per compiled graph of a training, made at first use. For one thread.
