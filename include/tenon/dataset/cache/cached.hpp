@@ -127,7 +127,8 @@ struct CacheMaker {
 /// the second epoch, in the next run, and in other processes with the same session they are read instead of computed.
 ///
 /// place    anywhere before prefetch, but not behind a stream: behind sources, maps, filter, zip, batch. Several caches
-///          are allowed, and one DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip, take, and zip below a
+///          are allowed, and one DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip,
+///          take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)
 /// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its
 ///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the program's build,
