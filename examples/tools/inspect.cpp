@@ -1,5 +1,5 @@
-// tenon-inspect: looks into checkpoints, arrays, event files, print files, and dumps.
-// link: protozero cli11
+// tenon-inspect: looks into checkpoints, arrays, event files, print files, dumps, and MindRecord files.
+// link: protozero cli11 sqlite json
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "inspect/event_commands.hpp"
+#include "inspect/record_commands.hpp"
 #include "inspect/tensor_commands.hpp"
 
 namespace {
@@ -16,7 +17,8 @@ constexpr const char* about = "Looks into files of Tenon, MindSpore, PyTorch, an
                               "  tensors with names    .safetensors, .ckpt, .npz, .npy\n"
                               "  events                what a SummaryRecord or TensorBoard has written\n"
                               "  prints                what print_file_path has written\n"
-                              "  dumps                 folders; diff alone takes them\n";
+                              "  dumps                 folders; diff alone takes them\n"
+                              "  MindRecord files      record alone takes them\n";
 
 void convert(const std::string& from, const std::string& to) {
   if (kind_of(from) == FileKind::events) {
@@ -66,6 +68,15 @@ int run(int argc, char** argv) {
   conversion->add_option("FROM", first)->required();
   conversion->add_option("TO", second, ".safetensors, .ckpt, .npz; of events .csv")->required();
   conversion->callback([&] { convert(first, second); });
+
+  auto* const record = app.add_subcommand("record", "files, fields, and first rows of a MindRecord data set");
+  long rows = 3;
+  bool verify = false;
+  record->add_option("FILE", first, "one file of the set, or its name")->required();
+  record->add_option("--rows", rows, "how many rows are shown")->capture_default_str();
+  record->add_flag("--verify", verify, "reads all rows");
+  record->footer("Exit status: 1 if a row is damaged, 2 if the set cannot be read.");
+  record->callback([&] { status = show_record(first, rows, verify) ? 0 : 1; });
 
   try {
     app.parse(argc, argv);

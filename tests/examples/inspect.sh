@@ -52,6 +52,19 @@ says 0 "30 tensors compared, 0 differ." diff "$golden/dump/tiny_all" "$golden/du
 says 1 "are in the first dump only" diff "$golden/dump/tiny_all" "$golden/dump/lenet_inputs_only"
 says 2 "not one of each" diff "$golden/dump/tiny_all" lenet.npz
 
+# ---- MindRecord files
+if "$program" record "$golden/mindrecord/shards4.mindrecord0" | grep -q 'compiled without'; then
+  echo "SKIPPED: compiled without SQLite, MindRecord files were not read"
+else
+  says 0 "MindRecord, 22 rows in 4 files" record "$golden/mindrecord/shards4.mindrecord"
+  says 0 "22 of 22 rows can be read" record --verify "$golden/mindrecord/shards4.mindrecord2"
+  says 0 "id                       int32            in the index" record "$golden/mindrecord/all_types.mindrecord"
+  says 0 "al                       [4] " record "$golden/mindrecord/all_types.mindrecord"
+  says 0 "left                     890 bytes" record --rows 1 "$golden/mindrecord/multi_image.mindrecord"
+  says 2 "cannot be renamed" record "$golden/mindrecord/refuse/renamed/f.mindrecord"
+  says 2 "No such file" record none.mindrecord
+fi
+
 # ---- bad input
 says 2 "There is no file 'none.bin'" list none.bin
 says 2 "is a folder" list "$golden/dump/tiny_all"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <cstdlib>
 
+#include <tenon/dataset/idx.hpp>
 #include <tenon/dataset/source/cifar_file.hpp>
 #include <tenon/dataset/source/csv.hpp>
 #include <tenon/dataset/source/text_file.hpp>

@@ -49,17 +49,38 @@ for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8 9 10 11 12 13}; do
   echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
 done
 
-printf '#include <cstdio>\n#include <jpeglib.h>\n#include <png.h>\n#include <doctest/doctest.h>\n' |
-  "$compiler" -E -x c++ - >/dev/null 2>&1 ||
-  { echo "SKIPPED: libjpeg-turbo, libpng, or doctest is not installed, images were not decoded"; exit 0; }
-# shellcheck disable=SC2086
-"$compiler" $flags -DTENON_WITH_JPEG=1 -DTENON_WITH_PNG=1 -I"$root/include" "$root/tests/fuzz/images.cpp" -o images \
-  -ljpeg -lpng || { echo "FAILED: the fuzzer of images does not compile"; exit 1; }
-mkdir -p images_corpus
-TENON_SEEDS=images_corpus ./images -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -timeout=20 \
-  -print_final_stats=1 images_corpus >log 2>&1 || {
-  tail -n 60 log
-  echo "FAILED: a decoder of images breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
-  exit 1
+# there HEADER...: whether the headers are installed
+there() {
+  for header in "$@"; do echo "#include <$header>"; done | "$compiler" -E -x c++ - >/dev/null 2>&1
 }
-echo "images: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+# built FILE FLAG...: builds its fuzzer
+built() {
+  file=$1
+  shift
+  # shellcheck disable=SC2086
+  "$compiler" $flags -I"$root/include" "$root/tests/fuzz/$file.cpp" -o "$file" "$@" ||
+    { echo "FAILED: the fuzzer $file does not compile"; exit 1; }
+  mkdir -p "${file}_corpus"
+}
+# run FILE READER LARGEST: lets a fuzzer look for files that break a reader
+run() {
+  TENON_READER=$2 TENON_SEEDS=${1}_corpus ./"$1" -max_total_time="$seconds" -max_len="$3" -rss_limit_mb=1000 \
+    -timeout=20 -print_final_stats=1 "${1}_corpus" >log 2>&1 || {
+    tail -n 60 log
+    echo "FAILED: reader $2 of $1 breaks; the file: $(ls crash-* oom-* timeout-* 2>/dev/null)"
+    exit 1
+  }
+  echo "$1, reader $2: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+}
+if there cstdio jpeglib.h png.h doctest/doctest.h; then
+  built images -DTENON_WITH_JPEG=1 -DTENON_WITH_PNG=1 -ljpeg -lpng
+  run images 0 4000
+else
+  echo "SKIPPED: libjpeg-turbo, libpng, or doctest is not installed, images were not decoded"
+fi
+if there sqlite3.h; then
+  built mind_record -lsqlite3
+  for reader in 0 1 2; do run mind_record $reader 20000; done  # an index is a database of some pages of 4 KB
+else
+  echo "SKIPPED: SQLite is not installed, MindRecord files were not read"
+fi

@@ -76,7 +76,7 @@ untagged() {
 conflicts() { LC_ALL=C sort -u "$@" | awk -F '\t' '$1 == last { if ($1 != said) print $1; said = $1 } { last = $1 }'; }
 
 # Which libraries a unit uses decides about its code as well.
-for library in $(grep -rhoE 'TENON_WITH_[A-Z0-9]+' "$source/include" "$source/cmake" | sort -u); do
+for library in $(grep -rhoE 'TENON_WITH_[A-Z0-9]+' "$source/include" | sort -u); do
   grep -q "defined($library)" "$source/include/tenon/core/abi.hpp" ||
     { echo "FAILED: $library is not a part of TENON_ABI (include/tenon/core/abi.hpp)"; exit 1; }
 done

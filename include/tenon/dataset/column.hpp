@@ -131,10 +131,11 @@ struct Row {
   AnyTensor operator[](int i) const {
     if (i < 0 || i >= count)
       throw_error<ValueError>("Asked for column ", i, " of a row, legal are 0 .. ", count - 1, ".");
-    if (List::ragged[i]) {
-      const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
-      return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
-    }
+    if constexpr (List::any_ragged)
+      if (List::ragged[i]) {
+        const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
+        return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
+      }
     return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
   }
   /// The elements of column I: n samples, one after the other.

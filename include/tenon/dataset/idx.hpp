@@ -68,7 +68,7 @@ TENON_INLINE void Idx::check_magic(const std::string& path) const {
     detail::refuse_idx(path, text("it has ", detail::axes_text(found), ", not ", asked),
                        "Are the files of images and of labels mixed up?");
 }
-TENON_INLINE_CONSTRUCTOR Idx::Idx(const std::string& path, std::string content, int rank)
+[[gnu::cold]] TENON_INLINE_CONSTRUCTOR Idx::Idx(const std::string& path, std::string content, int rank)
     : content_(std::move(content)), rank_(rank) {
   if (rank < 1 || rank > AnyTensor::max_axes)
     throw_error<ValueError>("An IDX file was asked for ", rank, " axes, legal are 1 .. ", +AnyTensor::max_axes, ".");

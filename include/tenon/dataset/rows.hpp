@@ -35,9 +35,9 @@ void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failur
 template <class List>
 class RowBuffer {
  public:
-  [[gnu::noinline]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
+  [[gnu::noinline, gnu::cold]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
     for (int i = 0; i < List::count; ++i)
-      if (List::ragged[i]) ragged_[i] = std::make_unique<RaggedValue>();
+      if (is_ragged(i)) ragged_[i] = std::make_unique<RaggedValue>();
       else memory_[i] = Storage(column_bytes(i));
   }
 
@@ -46,7 +46,7 @@ class RowBuffer {
   bool read(const D& data, Place place, Scratch& scratch) {
     void* column[List::count];
     for (int i = 0; i < List::count; ++i) {
-      row_.column[i] = column[i] = List::ragged[i] ? static_cast<void*>(ragged_[i].get()) : memory_[i].data();
+      row_.column[i] = column[i] = is_ragged(i) ? static_cast<void*>(ragged_[i].get()) : memory_[i].data();
       row_.owner[i] = &memory_[i];
     }
     const Scratch::Frame frame(scratch);
@@ -62,11 +62,15 @@ class RowBuffer {
   /// those who keep it, whose blocks go round.
   void let_go() {
     for (int i = 0; i < List::count; ++i)
-      if (!List::ragged[i] && !memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
+      if (!is_ragged(i) && !memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
   }
   const Row<List>& row() const { return row_; }
 
  private:
+  static bool is_ragged([[maybe_unused]] int i) {
+    if constexpr (List::any_ragged) return List::ragged[i];
+    else return false;
+  }
   std::size_t column_bytes(int i) const {
     const TensorType& type = List::types[i];
     // a static extent holds all rows already
@@ -87,7 +91,7 @@ class Rows {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
+  [[gnu::noinline, gnu::cold]] explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
 
   /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
   void start(std::uint64_t epoch, long position = 0) {

@@ -60,13 +60,11 @@ class Scratch {
   } walk;
 
  private:
-  struct Block {
-    AlignedBytes memory;
-    std::size_t size = 0;
-  };
   static constexpr std::size_t first_block = 64 << 10;
+  static constexpr int most_blocks = 32;  // each is twice as large as the one before: more than there is memory
 
-  std::vector<Block> blocks_;
+  AlignedBytes block_[most_blocks];
+  std::size_t size_[most_blocks];
   std::vector<std::unique_ptr<RaggedValue>> ragged_;
   Frame::Mark mark_;
 };
@@ -89,48 +87,42 @@ inline std::uint64_t random_key(std::uint64_t seed, const Scratch& scratch) {
 
 #if TENON_DEFINES
 namespace detail {
-TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch) {
-  const std::string where =
-      text(" (data set: row ", place.position, " of epoch ", place.epoch, ", sample ", scratch.sample,
-           scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
+[[gnu::noinline, gnu::cold]] TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch) {
   try {
     throw;
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const ValueError& error) {
-    throw ValueError(error.what() + where);
-  } catch (const TypeError& error) {
-    throw TypeError(error.what() + where);
-  } catch (const KeyError& error) {
-    throw KeyError(error.what() + where);
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (const std::exception& error) {
-    throw RuntimeError(error.what() + where);
+    if (dynamic_cast<const OutOfMemory*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
+    const std::string message =
+        text(error.what(), " (data set: row ", place.position, " of epoch ", place.epoch, ", sample ", scratch.sample,
+             scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
+    if (dynamic_cast<const ValueError*>(&error)) throw_error<ValueError>(message);
+    if (dynamic_cast<const TypeError*>(&error)) throw_error<TypeError>(message);
+    if (dynamic_cast<const KeyError*>(&error)) throw_error<KeyError>(message);
+    throw_error<RuntimeError>(message);
   }
 }
 }  // namespace detail
 
-TENON_INLINE_CONSTRUCTOR Scratch::Scratch() { blocks_.push_back({AlignedBytes(first_block, "rows"), first_block}); }
+[[gnu::noinline, gnu::cold]] TENON_INLINE_CONSTRUCTOR Scratch::Scratch() : size_{first_block} {
+  block_[0] = AlignedBytes(first_block, "rows of a data set");
+}
 TENON_INLINE_CONSTRUCTOR Scratch::Scratch(Scratch&&) noexcept = default;
 TENON_INLINE Scratch& Scratch::operator=(Scratch&&) noexcept = default;
-TENON_INLINE_CONSTRUCTOR Scratch::~Scratch() = default;
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Scratch::~Scratch() {}
 
-TENON_INLINE std::byte* Scratch::bytes(std::size_t asked) {
+[[gnu::noinline]] TENON_INLINE std::byte* Scratch::bytes(std::size_t asked) {
   const std::size_t taken = (asked + 63) / 64 * 64;
-  while (mark_.used + taken > blocks_[mark_.block].size) {
-    if (mark_.block + 1 == blocks_.size()) {
-      const std::size_t size = std::max(taken, 2 * blocks_.back().size);
-      blocks_.push_back({AlignedBytes(size, "rows of a data set"), size});
-    }
-    ++mark_.block;
-    mark_.used = 0;
+  for (; mark_.used + taken > size_[mark_.block]; mark_.used = 0) {
+    const std::size_t before = size_[mark_.block++];
+    if (size_[mark_.block]) continue;
+    block_[mark_.block] = AlignedBytes(std::max(taken, 2 * before), "rows of a data set");
+    size_[mark_.block] = std::max(taken, 2 * before);
   }
-  std::byte* const begin = blocks_[mark_.block].memory.data() + mark_.used;
+  std::byte* const begin = block_[mark_.block].data() + mark_.used;
   mark_.used += taken;
   return begin;
 }
-TENON_INLINE RaggedValue& Scratch::ragged() {
+[[gnu::noinline]] TENON_INLINE RaggedValue& Scratch::ragged() {
   if (mark_.ragged == ragged_.size()) ragged_.push_back(std::make_unique<RaggedValue>());
   return *ragged_[mark_.ragged++];
 }

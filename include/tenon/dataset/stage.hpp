@@ -173,6 +173,14 @@ constexpr std::uint64_t stages_before() {
            stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
   else return 0;
 }
+/// read() of a data set that may be counted, with 0 behind its end.
+template <class D>
+long read_if_there(const D& data, Place place, void* const* out, Scratch& scratch) {
+  if constexpr (D::counted) {
+    if (place.position >= data.size()) return 0;
+  }
+  return data.read(place, out, scratch);
+}
 /// Whether row i is another sample in each epoch.
 template <class D>
 constexpr bool reorders() {

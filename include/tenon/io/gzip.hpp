@@ -73,7 +73,7 @@ class Inflater {
 ///
 /// limit       most bytes accepted; a file that would inflate to more is given up there, before memory is taken for it
 /// throws      RuntimeError if the data is cut off, damaged, followed by something else, or larger than limit
-inline std::string gunzip(std::string_view compressed, const std::string& path, std::uint64_t limit) {
+[[gnu::cold]] inline std::string gunzip(std::string_view compressed, const std::string& path, std::uint64_t limit) {
   detail::Inflater inflater(path);
   std::string content;
   std::size_t filled = 0;

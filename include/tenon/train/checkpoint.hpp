@@ -133,7 +133,7 @@ TENON_INLINE io::LoadReport load_parameters(const std::string& path, std::span<c
   });
   return report;
 }
-TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list) {
+[[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list) {
   list.bind();
   std::vector<io::NamedTensor> result;
   for (int e = 0; e < list.entries(); ++e)

@@ -30,7 +30,7 @@ TENON_INLINE const double* EvalResult::find(std::string_view name) const {
     if (known == name) return &value;
   return nullptr;
 }
-TENON_INLINE double EvalResult::operator[](std::string_view name) const {
+[[gnu::cold]] TENON_INLINE double EvalResult::operator[](std::string_view name) const {
   if (const double* found = find(name)) return *found;
   std::vector<std::string> names;
   for (const auto& [known, value] : values_) names.push_back(std::string(known));

@@ -47,8 +47,8 @@ namespace detail {
 /// The columns of a row of a data set.
 template <class Columns>
 std::vector<AnyTensor> views_of(const void* row) {
-  std::vector<AnyTensor> views;
-  for (int i = 0; i < Columns::count; ++i) views.push_back((*static_cast<const dataset::Row<Columns>*>(row))[i]);
+  std::vector<AnyTensor> views(std::size_t(Columns::count));
+  for (int i = 0; i < Columns::count; ++i) views[std::size_t(i)] = (*static_cast<const dataset::Row<Columns>*>(row))[i];
   return views;
 }
 

@@ -32,9 +32,9 @@ using X = Column<float, Shape<2>, "x">;
 using Y = Column<std::int32_t, Shape<>, "y">;
 
 /// A .npy file as numpy.save writes it, of two int16 in each of two rows, columns first: [[1, 2], [3, 4]].
-const std::string by_columns = std::string("\x93NUMPY\x01\x00\x46\x00", 10) +
-                               "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 2), }            \n" +
-                               std::string("\x01\x00\x03\x00\x02\x00\x04\x00", 8);
+const std::string by_columns = std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
+                               "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 2), }" + std::string(59, ' ') +
+                               "\n" + std::string("\x01\x00\x03\x00\x02\x00\x04\x00", 8);
 /// The pipeline as caches know it; 0 if they do not.
 std::uint64_t known_as(const auto& data) {
   dataset::PipelineDescription description;

@@ -26,7 +26,7 @@ struct Concatenated : Behind<Concatenated<A, B>, A> {
     const long before = rows_in(this->data, place.epoch);
     if (place.position < before) return this->data.read(place, out, scratch);
     place.position -= before;
-    const long n = second.read(place, out, scratch);
+    const long n = detail::read_if_there(second, place, out, scratch);
     // sample 0 of the second is not that of the first: their random operations differ
     scratch.epoch = hash_number(detail::stages_before<Concatenated>(), scratch.epoch);
     return n;

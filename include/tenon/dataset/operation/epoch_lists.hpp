@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/scratch.hpp>
+#include <tenon/core/config.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -48,15 +48,6 @@ class EpochLists {
   std::pair<std::uint64_t, std::shared_ptr<List>> kept_[2];
   std::unordered_map<std::uint64_t, long> lengths_;
 };
-
-/// read() of a data set that may be counted, with 0 behind its end.
-template <class D>
-long read_if_there(const D& data, Place place, void* const* out, Scratch& scratch) {
-  if constexpr (D::counted) {
-    if (place.position >= data.size()) return 0;
-  }
-  return data.read(place, out, scratch);
-}
 
 }  // namespace detail
 

@@ -17,8 +17,8 @@
 
 namespace tenon::inline TENON_ABI::io {
 
-/// The map of all fields that are no blobs; of none MindSpore writes a field `id` that is 0. scalars: one for each field
-/// of the schema.
+/// The map of all fields that are no blobs; of none MindSpore writes a field `id` that is 0. scalars: one for each
+/// field of the schema.
 inline std::string pack_raw_row(const MindRecordSchema& schema, std::span<const MindRecordScalar> scalars) {
   nlohmann::json map = nlohmann::json::object();
   for (std::size_t i = 0; i < schema.size(); ++i) {
@@ -99,7 +99,7 @@ class RawRowBuilder : public nlohmann::json_sax<nlohmann::json> {
                             : scalar.kind == Kind::text ? "a text"
                             : scalar.kind == Kind::real ? "a real number"
                                                         : "a number that it does not have";
-  return text("its field '", field.name, "' is ", name(field.type), ", the row has ", found);
+  return text("its field '", field.name, "' is ", field_type_name(field.type), ", the row has ", found);
 }
 inline bool is_of_type(const MindRecordField& field, const MindRecordScalar& scalar) {
   using Kind = MindRecordScalar::Kind;

@@ -24,8 +24,8 @@ namespace tenon::inline TENON_ABI::io {
 /// Reads headers and indexes on construction, rows when they are asked for, from any number of threads at once.
 ///
 /// memory      24 bytes for each row; nothing is taken for what a file claims to have
-/// throws      RuntimeError for a file that is damaged, was renamed, or lacks its index, and for a set that lacks a file
-///             or has one of another set
+/// throws      RuntimeError for a file that is damaged, was renamed, or lacks its index, and for a set that lacks a
+///             file or has one of another set
 /// source      MindSpore 1.1 to 2.10, versions 2.0 and 3.0 of the format
 class MindRecordReader {
  public:
@@ -50,8 +50,8 @@ class MindRecordReader {
   /// The files, in the order of their rows.
   std::span<const detail::MindRecordShardFile> shards() const { return shards_; }
 
-  /// Reads a row; `wanted` says for each field of the schema whether it is, and for none that all are. Throws ValueError
-  /// for a row that is not there, RuntimeError if it is damaged.
+  /// Reads a row; `wanted` says for each field of the schema whether it is; without it all are. Throws ValueError for
+  /// a row that is not there, RuntimeError if it is damaged.
   void read(std::int64_t row, MindRecordRow& into, const std::vector<bool>& wanted = {}) const {
     if (row < 0 || row >= size())
       throw_error<ValueError>("There is no row ", row, " in '", shards_.front().path(), "': the rows are 0 .. ",

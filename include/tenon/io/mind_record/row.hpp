@@ -19,8 +19,8 @@
 
 namespace tenon::inline TENON_ABI::io {
 
-/// The values of a row, in the order of the schema: numbers as tensors without axes, arrays, texts, bytes. What it gives
-/// is valid until the next row is read into it, and as long as the reader lives.
+/// The values of a row, in the order of the schema: numbers as tensors without axes, arrays, texts, bytes. What it
+/// gives is valid until the next row is read into it, and as long as the reader lives.
 class MindRecordRow {
  public:
   MindRecordRow() = default;
@@ -129,7 +129,7 @@ class MindRecordRow {
     const std::int64_t count = field.is_compressed()     ? compressed_count(parts_[i])
                                : parts_[i].size() % size ? -1
                                                          : std::int64_t(parts_[i].size() / size);
-    if (count < 0) return text("has ", parts_[i].size(), " bytes, which are no array of ", name(field.type));
+    if (count < 0) return text("has ", parts_[i].size(), " bytes, which are no array of ", field_type_name(field.type));
     std::int64_t known = 1, *open = nullptr;
     for (int axis = 0; axis < value.tensor.rank; ++axis) {
       std::int64_t& extent = value.tensor.extent[axis];

@@ -20,8 +20,8 @@ namespace tenon::inline TENON_ABI::io {
 /// What a field holds. Numbers may have a shape.
 enum class MindRecordType : unsigned char { int32, int64, float32, float64, string, bytes };
 
-/// The name of a type in a schema: "int32" ... "bytes".
-constexpr std::string_view name(MindRecordType type) {
+/// A type as a schema names it: "int32" ... "bytes".
+constexpr std::string_view field_type_name(MindRecordType type) {
   constexpr std::string_view names[]{"int32", "int64", "float32", "float64", "string", "bytes"};
   return names[int(type)];
 }
@@ -48,7 +48,7 @@ struct MindRecordField {
 
 /// "int32[-1]", "bytes": the type and shape as messages and tools show them.
 [[gnu::cold]] inline std::string type_text(const MindRecordField& field) {
-  return text(name(field.type), field.is_array() ? shape_text(field.shape) : "");
+  return text(field_type_name(field.type), field.is_array() ? shape_text(field.shape) : "");
 }
 
 namespace detail {
@@ -61,7 +61,8 @@ namespace detail {
     return text("the field ", printable(field.name), " should be composed of '0-9' or 'a-z' or 'A-Z' or '_'");
   if (!field.is_array()) return "";
   if (!is_number(field.type))
-    return text("the field '", field.name, "' is ", name(field.type), ", which has no shape; only numbers have one");
+    return text("the field '", field.name, "' is ", field_type_name(field.type),
+                ", which has no shape; only numbers have one");
   if (field.shape.size() > std::size_t(AnyTensor::max_axes))
     return text("the field '", field.name, "' has ", field.shape.size(), " axes, the most are ",
                 int(AnyTensor::max_axes));
@@ -83,11 +84,11 @@ class MindRecordSchema {
   static constexpr std::size_t most_fields = 100;
 
   MindRecordSchema() = default;
-  /// Throws ValueError for a name that is not of letters, digits, and _, for a shape of what are no numbers, with a 0, or
-  /// with two -1, for a name that two fields have, and for more than 100 fields or none.
+  /// Throws ValueError for a name that is not of letters, digits, and _, for a shape of what are no numbers, with a 0,
+  /// or with two -1, for a name that two fields have, and for more than 100 fields or none.
   explicit MindRecordSchema(std::vector<MindRecordField> fields, std::string description = "")
       : fields_(std::move(fields)), description_(std::move(description)) {
-    std::ranges::stable_sort(fields_, {}, &MindRecordField::name);
+    std::ranges::sort(fields_, {}, &MindRecordField::name);
     std::string fault;
     if (fields_.empty()) fault = "it has no fields";
     if (fields_.size() > most_fields) fault = text("it has ", fields_.size(), " fields, the most are ", most_fields);
@@ -137,7 +138,8 @@ namespace detail {
     const Json* const shape = said.find("shape");
     MindRecordField field{.name = json.names[i]};
     int known = 0;
-    while (type && known <= int(MindRecordType::bytes) && name(MindRecordType(known)) != type->string) ++known;
+    while (type && known <= int(MindRecordType::bytes) && field_type_name(MindRecordType(known)) != type->string)
+      ++known;
     if (!type || !type->is(Json::Kind::string) || known > int(MindRecordType::bytes))
       throw_error<ValueError>("The field ", printable(field.name), " contains the illegal type ",
                               type ? printable(type->string) : "(none)",
@@ -165,7 +167,7 @@ namespace detail {
       for (std::size_t axis = 0; axis < field.shape.size(); ++axis) json += text(axis ? "," : "", field.shape[axis]);
       json += "],";
     }
-    json += text("\"type\":\"", name(field.type), "\"}");
+    json += text("\"type\":\"", field_type_name(field.type), "\"}");
   }
   return json + "}";
 }

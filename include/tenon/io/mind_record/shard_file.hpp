@@ -49,7 +49,8 @@ class MindRecordShardFile {
   std::int64_t rows() const { return std::int64_t(rows_.size()); }
   const FileHandle& file() const { return file_; }
 
-  /// Reads a row of this file: the fields whose place in `wanted` is true, or all. Throws RuntimeError if it is damaged.
+  /// Reads a row of this file: the fields whose place in `wanted` is true, or all. Throws RuntimeError if it is
+  /// damaged.
   void read(std::int64_t row, const MindRecordSchema& schema, const std::vector<bool>& wanted,
             MindRecordRow& into) const {
     bool needs_raw = false, needs_blob = false;

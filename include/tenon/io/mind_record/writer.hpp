@@ -125,8 +125,8 @@ class MindRecordWriter {
     index_fields_ = std::move(checked);
   }
 
-  /// Adds a row, in any order of its fields, to the file that has the fewest. Throws ValueError that names row and field
-  /// if it does not fit; nothing of it is written then, and more rows can follow.
+  /// Adds a row, in any order of its fields, to the file that has the fewest. Throws ValueError that names row and
+  /// field if it does not fit; nothing of it is written then, and more rows can follow.
   void write(std::span<const MindRecordCell> row) { write_to(emptiest(), row); }
   void write(std::initializer_list<MindRecordCell> row) { write(std::span(row.begin(), row.size())); }
   /// Adds rows of which each file gets as many as the others, the first ones first: read again, they have this order.
@@ -135,7 +135,7 @@ class MindRecordWriter {
     const std::size_t shards = files_.size();
     std::vector<std::size_t> order(shards), count(shards, rows.size() / shards);
     for (std::size_t i = 0; i < shards; ++i) order[i] = i;
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return files_[i]->rows(); });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(files_[i]->rows(), i); });
     for (std::size_t i = 0; i < rows.size() % shards; ++i) ++count[order[i]];
     for (std::size_t shard = 0, next = 0; shard < shards; ++shard)
       for (; count[shard]; --count[shard]) write_to(*files_[shard], rows[next++]);
@@ -146,8 +146,8 @@ class MindRecordWriter {
   std::int64_t skipped() const { return skipped_; }
   const MindRecordSchema& schema() const { return schema_; }
 
-  /// Makes the files appear, all of them at once for whoever reads with Tenon; for others a file is incomplete as long as
-  /// its index is missing. Nothing can be written after that.
+  /// Makes the files appear, all of them at once for whoever reads with Tenon; for others a file is incomplete as long
+  /// as its index is missing. Nothing can be written after that.
   [[gnu::cold]] void commit() {
     create_files();
     std::uint64_t all = 0;
