@@ -21,8 +21,9 @@ struct ImageView {
   constexpr T* row(int y) const { return data + std::size_t(y) * row_size(); }
   constexpr T* at(int y, int x) const { return row(y) + std::size_t(x) * std::size_t(channels); }
 
-  constexpr operator ImageView<const T>() const requires(!std::is_const_v<T>)
-  {
+  template <class Const>
+  requires(std::is_same_v<Const, const T> && !std::is_const_v<T>)
+  constexpr operator ImageView<Const>() const {
     return {data, height, width, channels};
   }
 };
