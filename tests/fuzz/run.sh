@@ -84,3 +84,11 @@ if there sqlite3.h; then
 else
   echo "SKIPPED: SQLite is not installed, MindRecord files were not read"
 fi
+built cached_row
+# one sample: its origin, two numbers, and 1 x 2 x 3 bytes
+{
+  printf '\001\000\000\000\000\000\000\000' && head -c 40 /dev/zero
+  printf '\003\000\000\000\000\000\000\000\001\000\000\000\000\000\000\000\002\000\000\000\000\000\000\000'
+  printf '\003\000\000\000\000\000\000\000abcdef'
+} >cached_row_corpus/row
+run cached_row 0 300

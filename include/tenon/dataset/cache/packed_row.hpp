@@ -79,9 +79,10 @@ inline bool unpack_ragged(std::span<const std::byte>& bytes, RaggedValue& value,
   if (bytes.size() < axes * sizeof rank) return false;
   if (axes > 0) std::memcpy(extent, bytes.data(), axes * sizeof rank);
   bytes = bytes.subspan(axes * sizeof rank);
-  std::size_t count = element;
+  std::int64_t product = static_cast<std::int64_t>(element);
   for (std::size_t axis = 0; axis < axes; ++axis)
-    if (extent[axis] < 0 || __builtin_mul_overflow(count, static_cast<std::size_t>(extent[axis]), &count)) return false;
+    if (extent[axis] < 0 || __builtin_mul_overflow(product, extent[axis], &product)) return false;
+  const std::size_t count = static_cast<std::size_t>(product);
   if (count > bytes.size()) return false;
   void* const to = value.resize({extent, axes}, element);
   if (count > 0) std::memcpy(to, bytes.data(), count);
