@@ -148,7 +148,7 @@ TEST_CASE("each image of a row is decoded by a map of its own, one is resized to
   int rows = 0;
   for (const auto& item : data_set) {
     CHECK(shape_text(item[0].shape()) == "[]");
-    CHECK(shape_text(item[1].shape()) == "[32, 32, 3]");  // of one shape now: it can be batched
+    CHECK(shape_text(item[1].shape()) == "[32, 32, 3]");  // of one shape, which the type says: it can be batched
     CHECK(shape_text(item[2].shape()) == "[64, 40, 3]");
     CHECK(shape_text(item[3].shape()) == "[33, 31, 3]");
     const io::Pixels first = decoded(0);

@@ -131,7 +131,8 @@ struct CacheMaker {
 ///          take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)
 /// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its
-///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the program's build,
+///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the
+///          program's build,
 ///          or by the name that keyed("name", f) gives it, which one with captures needs.
 /// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after
 ///          a warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
