@@ -1,7 +1,7 @@
 #!/bin/sh
 # MindSpore reads the MindRecord files that Tenon wrote and Tenon those that MindSpore wrote, all rows equal: 4 files of
-# a set, several images in a row, labels of any number, arrays of integers of all sizes; each adds rows to a file of the
-# other: `mind_record_mindspore.sh [compiler]`. TENON_PYTHON names a Python that has MindSpore; without one, pip
+# a set, several images in a row, labels of any number, arrays of integers of all sizes; each adds rows to a file of
+# the other: `mind_record_mindspore.sh [compiler]`. TENON_PYTHON names a Python that has MindSpore; without one, pip
 # installs it here. Writes to the current folder. Exit status 77: it cannot be installed.
 set -u
 include=$(cd "$(dirname "$0")/../../include" && pwd)
