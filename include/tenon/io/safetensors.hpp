@@ -189,7 +189,7 @@ namespace detail {
 }  // namespace detail
 
 [[gnu::cold]] TENON_INLINE void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                                   std::vector<std::pair<std::string, std::string>> metadata) {
+                                                 std::vector<std::pair<std::string, std::string>> metadata) {
   detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
   std::vector<SortKey> order(tensors.size());
   for (std::size_t i = 0; i < order.size(); ++i)
