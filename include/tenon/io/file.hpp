@@ -92,6 +92,13 @@ void check_writable(const std::string& path);
 /// Writes one text as a file, in the same all-or-nothing way.
 void write_file(const std::string& path, std::string_view content);
 
+namespace detail {
+/// Whether a file is the one that has this name now.
+[[gnu::cold]] bool is_at(const FileHandle& file, const std::string& path);
+/// What was renamed or removed in a folder stays so after a power failure.
+[[gnu::cold]] void sync_directory(const std::string& directory);
+}  // namespace detail
+
 #if TENON_DEFINES
 TENON_INLINE_CONSTRUCTOR FileHandle::~FileHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -184,7 +191,7 @@ namespace detail {
   return file < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | flags) : file;
 }
 /// Whether the path leads to this file still, not to one that somebody has made in its place since.
-[[gnu::cold]] inline bool is_at(const FileHandle& file, const std::string& path) {
+TENON_INLINE bool is_at(const FileHandle& file, const std::string& path) {
   struct stat mine, there;
   return ::fstat(file.get(), &mine) == 0 && ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
          mine.st_ino == there.st_ino;
@@ -271,7 +278,7 @@ class TemporaryFile {
 };
 
 /// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
-[[gnu::cold]] inline void sync_directory(const std::string& directory) {
+TENON_INLINE void sync_directory(const std::string& directory) {
   const FileHandle handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.valid()) ::fsync(handle.get());
 }
