@@ -106,7 +106,8 @@ check_table() {
     [ $show = no ] || said
   done <"$2"
   median=$(printf '%s\n' $said_well | sort -n | awk '{ line[NR] = $1 } END { print line[int((NR + 1) / 2)] }')
-  case $1 in clang*) bound=10 ;; *) bound=8 ;; esac
+  # a stage is instantiated by `|`, which clang and nvcc say in lines of their own
+  case $1:$2 in clang*operations.txt | nvcc*operations.txt) bound=11 ;; clang*) bound=10 ;; *) bound=8 ;; esac
   [ "$median" -le "$bound" ] || { echo "FAILED: the median is above $bound lines"; failed=1; }
   echo "$1, $(basename "$2"): $(echo $said_well | wc -w) of $all mistakes with a sentence, $median lines in the median"
 }

@@ -15,6 +15,14 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
+namespace detail {
+// no specialization of Column: nvcc does not match one with a name
+template <class S>
+inline constexpr bool is_ragged = false;
+template <int... Extents>
+inline constexpr bool is_ragged<Ragged<Extents...>> = true;
+}  // namespace detail
+
 /// One column: `Column<float, Shape<1, 28, 28>, "image">` before batching, `Column<float, Shape<dyn, 1, 28, 28>,
 /// "image">` after; `Column<std::uint8_t, Ragged<any, any, 3>>` if its samples differ. The name may be left out.
 template <class T, class S, FixedString Name = "">
@@ -23,17 +31,8 @@ struct Column {
   using type = T;
   using shape = S;
   static constexpr std::remove_cv_t<decltype(Name)> name = Name;
-  static constexpr bool ragged = false;
-  static constexpr TensorType tensor_type = type_of<T, S>;
-};
-template <class T, int... Extents, FixedString Name>
-struct Column<T, Ragged<Extents...>, Name> {
-  static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
-  using type = T;
-  using shape = Ragged<Extents...>;
-  static constexpr std::remove_cv_t<decltype(Name)> name = Name;
-  static constexpr bool ragged = true;
-  static constexpr TensorType tensor_type = type_of<T, Shape<>>;  // of no use but for its dtype
+  static constexpr bool ragged = detail::is_ragged<S>;
+  static constexpr TensorType tensor_type = type_of<T, std::conditional_t<ragged, Shape<>, S>>;  // ragged: its dtype
 };
 /// A column as C, with the name of another.
 template <class C, class Named>

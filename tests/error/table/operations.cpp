@@ -13,6 +13,7 @@
 #include <tenon/dataset/sampler/random_sampler.hpp>
 #include <tenon/dataset/sampler/shard.hpp>
 #include <tenon/dataset/stream.hpp>
+#include <tenon/graph/traced.hpp>  // what stands for a mistake in nvcc's front end
 using namespace tenon;
 using namespace tenon::dataset;
 
@@ -24,7 +25,8 @@ using List = Columns<Column<float, Shape<4>, "x">, Column<int, Shape<>, "label">
 int main() {
   const auto made = generator<List>(9, [](long, std::span<float>, std::span<int>) {});
   const auto come = stream<List>([] { return Reader{}; });
-  const auto texts = generator<Columns<Column<int, Ragged<any>, "text">>>(9, [](long, auto out) { out.resize(3); });
+  const auto texts =
+      generator<Columns<Column<int, Ragged<dataset::any>, "text">>>(9, [](long, auto out) { out.resize(3); });
   const auto kept = made | filter<"label">([](std::span<const int> label) { return label[0] > 1; });
   const auto both = zip(made, texts | pad<"text">(Shape<5>{}));
   const auto twice = made + made;
@@ -34,5 +36,5 @@ int main() {
   const auto named = made | rename<"x", "y">() | project<"label", "y">();
   const auto changed = made | batch(3) | map_batch<"x">([](const BatchInfo&, std::span<float>) {});
   const auto first = come | take(9) | prefetch();
-  std::printf("%ld %ld\n", both.size(), twice.size());
+  std::printf("%ld\n", parts[0].size());
 }

@@ -56,6 +56,7 @@ struct Padded : Behind<Padded<D, I, S>, D> {
 template <ColumnKey Key, class S, class V>
 struct PadMaker {
   using makes_stage = void;
+  using pads_column = void;
   V value;
   template <class D>
   auto applied_to(const D& data) const {
@@ -95,16 +96,20 @@ struct PaddedBatchMaker {
     return std::apply([&](const P&... pad) { return (data | ... | pad) | batch(batch_size); }, pads);
   }
 };
-template <std::convertible_to<long> N, ColumnKey... Key, class... S, class... V>
-inline constexpr bool is_batch_call<N, PadMaker<Key, S, V>...> = true;
+// nvcc finds no Key in a PadMaker<Key, S, V>
+template <class P>
+concept Pads = requires { typename P::pads_column; };
+template <std::convertible_to<long> N, class First, class... More>
+requires(Pads<First> && (Pads<More> && ...))
+inline constexpr bool is_batch_call<N, First, More...> = true;
 }  // namespace detail
 
 /// Batches of n samples whose columns are padded before: `batch(32, pad<"text">(Shape<100>{}, 0))`.
-template <ColumnKey... Key, class... S, class... V>
-requires(sizeof...(Key) > 0)
-auto batch(long batch_size, PadMaker<Key, S, V>... pads) {
+template <detail::Pads... P>
+requires(sizeof...(P) > 0)
+auto batch(long batch_size, P... pads) {
   detail::check_at_least("batch", batch_size, 1, "the batch size");
-  return detail::PaddedBatchMaker<PadMaker<Key, S, V>...>{batch_size, {pads...}};
+  return detail::PaddedBatchMaker<P...>{batch_size, {pads...}};
 }
 
 }  // namespace tenon::dataset

@@ -19,6 +19,12 @@ namespace tenon::inline TENON_ABI::dataset {
 /// Source: MindSpore's PKSampler, which knows no num_class yet.
 template <ColumnKey Label>
 struct PKSampler {
+  // deduced as a whole: nvcc finds no Label in a PKSampler<Label>
+  template <class List>
+  static constexpr int place = column_place<List, Label>;
+  template <class List>
+  using Missing = detail::MissingColumn<List, Label>;
+
   long num_val;
   long num_class = 0;
   bool shuffle = false;
@@ -62,18 +68,18 @@ std::map<long, std::vector<long>> rows_by_label(const D& data) {
   return rows;
 }
 
-template <ColumnKey Label>
+template <class Settings>
 struct PKMaker {
   using makes_stage = void;
-  PKSampler<Label> settings;
+  Settings settings;
   template <class D>
   auto applied_to(const D& data) const {
     using List = typename D::columns;
-    constexpr int I = column_place<List, Label>;
+    constexpr int I = Settings::template place<List>;
     constexpr bool usable = D::counted && !D::batched && !in_order<D>() && !dataset::detail::reorders<D>();
     static_assert(usable, "PKSampler stands behind a source: not behind filter, shuffle, batch, or a stream");
     if constexpr (I < 0) {
-      using Wrong = Mistake<MissingColumn<List, Label>>;
+      using Wrong = Mistake<typename Settings::template Missing<List>>;
       return Wrong::corrected;
     } else if constexpr (usable) {
       constexpr bool one_number = [] {
@@ -105,9 +111,10 @@ struct PKMaker {
 
 /// Draws num_val rows of each class: `data | sample(PKSampler<"label">{.num_val = 4})`. Throws ValueError if there are
 /// not so many classes with as many rows.
-template <ColumnKey Label>
-auto sample(PKSampler<Label> sampler) {
-  return detail::PKMaker<Label>{std::move(sampler)};
+template <class Settings>
+requires requires(const Settings& settings) { settings.num_class; }
+auto sample(Settings sampler) {
+  return detail::PKMaker<Settings>{std::move(sampler)};
 }
 
 }  // namespace tenon::dataset
