@@ -51,7 +51,7 @@ done
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"
 mkdir -p "$overlay/ops" "$overlay/nn/optim" "$overlay/nn/loss" "$overlay/nn/metric" "$overlay/train/callback" \
-  "$overlay/io" "$overlay/dataset" "$work/tests/ops" "$work/tests/support"
+  "$overlay/io" "$overlay/dataset/operation" "$work/tests/ops" "$work/tests/support"
 cp "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
@@ -63,11 +63,11 @@ for block in "$work"/CONTRIBUTING-*; do
   elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/optim/lion.hpp"
   elif grep -q 'struct LogCoshLoss ' "$block"; then mv "$block" "$overlay/nn/loss/log_cosh.hpp"
   elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/metric/mean_absolute_error.hpp"
-  elif grep -q 'struct SkipMaker ' "$block"; then mv "$block" "$overlay/dataset/skip.hpp"
+  elif grep -q 'struct ThinMaker ' "$block"; then mv "$block" "$overlay/dataset/operation/every.hpp"
   elif grep -q 'TEST_CASE("lion' "$block"; then mv "$block" "$work/tests/ops/lion.cpp"
   elif grep -q 'TEST_CASE("log cosh' "$block"; then mv "$block" "$work/tests/ops/log_cosh.cpp"
   elif grep -q 'TEST_CASE("mean absolute' "$block"; then mv "$block" "$work/tests/ops/mean_absolute_error.cpp"
-  elif grep -q 'TEST_CASE("skip' "$block"; then mv "$block" "$work/tests/ops/skip.cpp"
+  elif grep -q 'TEST_CASE("every' "$block"; then mv "$block" "$work/tests/ops/every.cpp"
   elif grep -q 'long lines_of' "$block"; then mv "$block" "$overlay/io/lines.hpp"
   else echo "CONTRIBUTING.md has a C++ block that this test does not know:"; cat "$block"; exit 1; fi
 done
@@ -75,7 +75,7 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <tenon/tenon.hpp>
 #include <tenon/ops/hardtanh.hpp>
-#include <tenon/dataset/skip.hpp>
+#include <tenon/dataset/operation/every.hpp>
 #include <tenon/io/lines.hpp>
 #include <tenon/nn/loss/log_cosh.hpp>
 #include <tenon/nn/optim/lion.hpp>
@@ -87,7 +87,7 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #include "lion.cpp"
 #include "mean_absolute_error.cpp"
 #include "scale.cpp"
-#include "skip.cpp"
+#include "every.cpp"
 #include "stop_at_step.cpp"
 
 struct Net : nn::Cell<Net> {

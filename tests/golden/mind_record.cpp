@@ -1,7 +1,6 @@
 // MindRecord files that MindSpore 2.10 wrote: every row is read as MindDataset read it; the same rows, written, give
 // the same bytes; damaged files are refused.
 // link: sqlite json zlib
-// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../dataset/support.hpp"
 

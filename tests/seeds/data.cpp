@@ -1,6 +1,5 @@
 // Samples of the founding documents about data sets: parts for devices, MindRecord, transforms of images.
 // link: sqlite json jpeg png
-// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

@@ -93,10 +93,38 @@ void check_writable(const std::string& path);
 void write_file(const std::string& path, std::string_view content);
 
 namespace detail {
-/// Whether a file is the one that has this name now.
+/// Whether the path leads to this file still, not to one that somebody has made in its place since.
 [[gnu::cold]] bool is_at(const FileHandle& file, const std::string& path);
-/// What was renamed or removed in a folder stays so after a power failure.
+/// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
 [[gnu::cold]] void sync_directory(const std::string& directory);
+/// Removes what processes that were killed while they wrote have left in a directory: files as large as what they
+/// saved. A file stays if a process of its number lives, also another user's, and if anybody holds its lock: the number
+/// says nothing of a process on another machine or in another container that shares the directory.
+[[gnu::cold]] void remove_abandoned_files(const std::string& directory);
+
+/// A new file in the directory of the final one, that vanishes unless it is renamed into place.
+class TemporaryFile {
+ public:
+  [[gnu::cold]] explicit TemporaryFile(const std::string& final_path);
+  TemporaryFile(const TemporaryFile&) = delete;
+  [[gnu::cold]] ~TemporaryFile();
+
+  [[gnu::cold]] void write(std::span<const std::byte> part);
+  [[gnu::cold]] void move_into_place() { move_to(final_path_); }
+  /// Under another name than the final one, but with the mode that a file of that name has.
+  [[gnu::cold]] void move_to(const std::string& path);
+  /// Where it is so far, and for writing elsewhere than at its end.
+  const std::string& path() const { return path_; }
+  const FileHandle& handle() const { return file_; }
+
+ private:
+  [[gnu::cold]] FileHandle create();
+  [[gnu::cold]] void keep_mode_of_old_file();
+
+  std::string final_path_, path_;
+  FileHandle file_;
+  bool renamed_ = false;
+};
 }  // namespace detail
 
 #if TENON_DEFINES
@@ -129,7 +157,7 @@ TENON_INLINE std::string directory_of(const std::string& path) {
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
-TENON_INLINE FileHandle open_to_read(const std::string& path) {
+[[gnu::cold]] TENON_INLINE FileHandle open_to_read(const std::string& path) {
   check_path(path);
   FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) throw_system_error("open", path);
@@ -148,7 +176,7 @@ TENON_INLINE void throw_file_too_large(const std::string& path, std::string_view
   throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit,
                             " are allowed here; is it the right file?");
 }
-TENON_INLINE std::string read_file(const std::string& path, std::uint64_t limit) {
+[[gnu::cold]] TENON_INLINE std::string read_file(const std::string& path, std::uint64_t limit) {
   const FileHandle file = open_to_read(path);
   const std::uint64_t size = size_of_file(file, path);
   if (size > limit) throw_file_too_large(path, text(size), limit);
@@ -190,16 +218,12 @@ namespace detail {
   const int file = ::open(path.c_str(), O_RDWR | flags);
   return file < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | flags) : file;
 }
-/// Whether the path leads to this file still, not to one that somebody has made in its place since.
 TENON_INLINE bool is_at(const FileHandle& file, const std::string& path) {
   struct stat mine, there;
   return ::fstat(file.get(), &mine) == 0 && ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
          mine.st_ino == there.st_ino;
 }
-/// Removes what processes that were killed while they wrote have left in a directory: files as large as what they
-/// saved. A file stays if a process of its number lives, also another user's, and if anybody holds its lock: the number
-/// says nothing of a process on another machine or in another container that shares the directory.
-[[gnu::cold]] inline void remove_abandoned_files(const std::string& directory) {
+TENON_INLINE void remove_abandoned_files(const std::string& directory) {
   DIR* const listing = ::opendir(directory.c_str());
   if (!listing) return;
   while (const dirent* entry = ::readdir(listing)) {
@@ -212,72 +236,55 @@ TENON_INLINE bool is_at(const FileHandle& file, const std::string& path) {
   ::closedir(listing);
 }
 
-/// A new file in the directory of the final one, that vanishes unless it is renamed into place.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& final_path) : final_path_(final_path), file_(create()) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!renamed_) ::unlink(path_.c_str());
+TENON_INLINE_CONSTRUCTOR TemporaryFile::TemporaryFile(const std::string& final_path)
+    : final_path_(final_path), file_(create()) {}
+TENON_INLINE_CONSTRUCTOR TemporaryFile::~TemporaryFile() {
+  if (!renamed_) ::unlink(path_.c_str());
+}
+TENON_INLINE void TemporaryFile::write(std::span<const std::byte> part) {
+  while (!part.empty()) {
+    const ssize_t count = ::write(file_.get(), part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_system_error("write", final_path_, " The file that was there before, if any, is unchanged.");
+    part = part.subspan(static_cast<std::size_t>(count));
   }
+}
+TENON_INLINE void TemporaryFile::move_to(const std::string& path) {
+  keep_mode_of_old_file();
+  if (::fsync(file_.get()) != 0) throw_system_error("write", final_path_);
+  // open, and so locked, until it has its name: else another one could take it for abandoned
+  if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
+  renamed_ = true;
+}
+/// Shows others that somebody writes. False if one of them was faster and has removed the file.
+[[gnu::cold]] inline bool is_locked(const FileHandle& file) {
+  while (::flock(file.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return true;  // a file system without locks: nobody removes anything there
+  struct stat status;
+  return ::fstat(file.get(), &status) != 0 || status.st_nlink > 0;
+}
+/// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
+/// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
+TENON_INLINE FileHandle TemporaryFile::create() {
+  check_path(final_path_);
+  if (directory_exists(final_path_))
+    throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
+  static std::atomic<unsigned> counter{0};
+  for (;;) {
+    path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
+    FileHandle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.valid() && is_locked(file)) return file;
+    if (!file.valid() && errno != EEXIST)
+      throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
+  }
+}
+TENON_INLINE void TemporaryFile::keep_mode_of_old_file() {
+  struct stat old;
+  if (::stat(final_path_.c_str(), &old) != 0) return;
+  // a file system without modes is no reason to lose data
+  [[maybe_unused]] const int ignored = ::fchmod(file_.get(), old.st_mode & 0777);
+}
 
-  [[gnu::cold]] void write(std::span<const std::byte> part) {
-    while (!part.empty()) {
-      const ssize_t count = ::write(file_.get(), part.data(), part.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw_system_error("write", final_path_, " The file that was there before, if any, is unchanged.");
-      part = part.subspan(static_cast<std::size_t>(count));
-    }
-  }
-  [[gnu::cold]] void move_into_place() { move_to(final_path_); }
-  /// Under another name than the final one, but with the mode that a file of that name has.
-  [[gnu::cold]] void move_to(const std::string& path) {
-    keep_mode_of_old_file();
-    if (::fsync(file_.get()) != 0) throw_system_error("write", final_path_);
-    // open, and so locked, until it has its name: else another one could take it for abandoned
-    if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
-    renamed_ = true;
-  }
-  /// Where it is so far, and for writing elsewhere than at its end.
-  const std::string& path() const { return path_; }
-  const FileHandle& handle() const { return file_; }
-
- private:
-  /// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
-  /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
-  [[gnu::cold]] FileHandle create() {
-    check_path(final_path_);
-    if (directory_exists(final_path_))
-      throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
-    static std::atomic<unsigned> counter{0};
-    for (;;) {
-      path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
-      FileHandle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (file.valid() && locked(file)) return file;
-      if (!file.valid() && errno != EEXIST)
-        throw_system_error("create a file beside", final_path_, " The directory must exist and be writable.");
-    }
-  }
-  /// Shows others that somebody writes. False if one of them was faster and has removed the file.
-  [[gnu::cold]] static bool locked(const FileHandle& file) {
-    while (::flock(file.get(), LOCK_EX) != 0)
-      if (errno != EINTR) return true;  // a file system without locks: nobody removes anything there
-    struct stat status;
-    return ::fstat(file.get(), &status) != 0 || status.st_nlink > 0;
-  }
-  [[gnu::cold]] void keep_mode_of_old_file() {
-    struct stat old;
-    if (::stat(final_path_.c_str(), &old) != 0) return;
-    // a file system without modes is no reason to lose data
-    [[maybe_unused]] const int ignored = ::fchmod(file_.get(), old.st_mode & 0777);
-  }
-
-  std::string final_path_, path_;
-  FileHandle file_;
-  bool renamed_ = false;
-};
-
-/// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
 TENON_INLINE void sync_directory(const std::string& directory) {
   const FileHandle handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.valid()) ::fsync(handle.get());

@@ -1,7 +1,6 @@
 // A writer of MindRecord files is killed inside of write, fsync, rename, and unlink, and at random times: no wrong row
 // is ever read, the next start works, and nothing is left.
 // link: sqlite json
-// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../dataset/support.hpp"
 

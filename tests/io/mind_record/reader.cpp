@@ -1,6 +1,5 @@
 // MindRecord files are read: by several threads, damaged at any byte, cut at any place, with files that are missing.
 // link: sqlite json
-// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../dataset/support.hpp"
 

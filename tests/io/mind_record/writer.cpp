@@ -1,6 +1,5 @@
 // MindRecord files are written: schemas, values that fit and those that do not, shards, pages, append.
 // link: sqlite json
-// headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../dataset/support.hpp"
 
