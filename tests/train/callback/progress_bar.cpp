@@ -151,20 +151,20 @@ TEST_CASE("progress bar: an epoch that waits long for its data says so") {
   ProgressBar bar(file);
   RunInfo run;
   run.epoch_num = 1, run.cur_epoch_num = 1, run.batch_num = 1;
-  for (const double waited : {0.0, 1000.0})  // however long a step takes {
+  for (const double waited : {0.0, 1000.0}) {  // however long a step takes
     bar.epoch_begin(run);
-  ::usleep(5000);
-  run.data_seconds = waited;
-  bar.step_end(run);
-  bar.epoch_end(run);
-}
-std::rewind(file);
-char line[200]{};
-REQUIRE(std::fgets(line, sizeof line, file));
-CHECK(std::string(line).find("waiting") == std::string::npos);
-REQUIRE(std::fgets(line, sizeof line, file));
-CHECK(std::string(line).find(" % waiting for data\n") != std::string::npos);
-std::fclose(file);
+    ::usleep(5000);
+    run.data_seconds = waited;
+    bar.step_end(run);
+    bar.epoch_end(run);
+  }
+  std::rewind(file);
+  char line[200]{};
+  REQUIRE(std::fgets(line, sizeof line, file));
+  CHECK(std::string(line).find("waiting") == std::string::npos);
+  REQUIRE(std::fgets(line, sizeof line, file));
+  CHECK(std::string(line).find(" % waiting for data\n") != std::string::npos);
+  std::fclose(file);
 }
 
 TEST_CASE("progress bar: numbers have a point in every locale") {
