@@ -1,16 +1,13 @@
 // Kills a training with SIGKILL, at chosen places inside of write, fsync, rename, and unlink and at random times, and
 // lets another process go on with it, until it ends: its bits are compared with those of a run that nobody killed.
 #pragma once
-#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +15,7 @@
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 
+#include "../support/failpoint.hpp"
 #include "small.hpp"
 
 namespace killed {
@@ -25,59 +23,7 @@ namespace killed {
 using namespace small;
 namespace fs = std::filesystem;
 
-/// Where a process kills itself: in the `number`-th call of a function, before it, in its middle, or behind it.
-enum class SystemCall { none, write, fsync, rename, unlink };
-enum class Moment { before, half_way, behind };
-struct Failpoint {
-  SystemCall call = SystemCall::none;
-  Moment moment = Moment::before;
-  long number = 0;
-};
-inline Failpoint failpoint;
-inline std::atomic<long> calls{0};
-
-/// True if this is the call.
-inline bool is_it(SystemCall call) { return failpoint.call == call && ++calls == failpoint.number; }
-[[noreturn]] inline void die() {
-  ::kill(::getpid(), SIGKILL);
-  for (;;) ::pause();
-}
-template <class F>
-auto at(SystemCall call, F real) {
-  const bool now = is_it(call);
-  if (now && failpoint.moment == Moment::before) die();
-  const auto result = real();
-  if (now) die();
-  return result;
-}
-
-}  // namespace killed
-
-// The program's own functions stand before those of the C library.
-extern "C" {
-ssize_t write(int file, const void* data, size_t count) {
-  using namespace killed;
-  if (failpoint.call == SystemCall::write && failpoint.moment == Moment::half_way) {
-    const bool now = is_it(SystemCall::write);
-    const ssize_t result = ::syscall(SYS_write, file, data, now ? count / 2 : count);
-    if (now) die();
-    return result;
-  }
-  return at(SystemCall::write, [&] { return ssize_t(::syscall(SYS_write, file, data, count)); });
-}
-int fsync(int file) {
-  return killed::at(killed::SystemCall::fsync, [&] { return int(::syscall(SYS_fsync, file)); });
-}
-int rename(const char* from, const char* to) noexcept {
-  return killed::at(killed::SystemCall::rename,
-                    [&] { return int(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)); });
-}
-int unlink(const char* path) noexcept {
-  return killed::at(killed::SystemCall::unlink, [&] { return int(::syscall(SYS_unlinkat, AT_FDCWD, path, 0)); });
-}
-}
-
-namespace killed {
+using support::failpoint, support::Failpoint, support::Moment, support::SystemCall, support::phases, support::Phase;
 
 /// Random numbers in each step, and moments.
 struct Net : nn::Cell<Net> {
@@ -201,17 +147,6 @@ inline long kill_at_random(Ledger& ledger, Random& random, bool background, long
 
 /// Failpoints in all phases, in files written at once and in the background, and kills at random.
 inline Ledger kill_many(long failpoints, long at_random) {
-  struct Phase {
-    const char* name;
-    SystemCall call;
-    Moment moment;
-  };
-  constexpr Phase phases[]{
-      {"before write", SystemCall::write, Moment::before},   {"half-way in write", SystemCall::write, Moment::half_way},
-      {"behind write", SystemCall::write, Moment::behind},   {"before fsync", SystemCall::fsync, Moment::before},
-      {"behind fsync", SystemCall::fsync, Moment::behind},   {"before rename", SystemCall::rename, Moment::before},
-      {"behind rename", SystemCall::rename, Moment::behind}, {"before unlink", SystemCall::unlink, Moment::before},
-      {"behind unlink", SystemCall::unlink, Moment::behind}};
   set_context({.mode = Mode::graph, .num_threads = 1, .seed = 11});
   Ledger ledger;
   const long epochs = failpoints / 30 + 2;  // two files an epoch, and 18 failpoints in each

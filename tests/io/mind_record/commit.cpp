@@ -5,80 +5,21 @@
 #include "../../dataset/support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
-#include <atomic>
 #include <cstdio>
 #include <map>
 #include <optional>
 #include <random>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <tenon/io/mind_record.hpp>
 
+#include "../../support/failpoint.hpp"
+
 using namespace support;
 namespace fs = std::filesystem;
-
-namespace {
-/// Where a process kills itself: in the `number`-th call of a function, before it, in its middle, or behind it.
-enum class SystemCall { none, write, fsync, rename, unlink };
-enum class Moment { before, half_way, behind };
-struct Failpoint {
-  SystemCall call = SystemCall::none;
-  Moment moment = Moment::before;
-  long number = 0;
-};
-Failpoint failpoint;
-std::atomic<long> calls{0};
-
-bool is_it(SystemCall call) { return failpoint.call == call && ++calls == failpoint.number; }
-[[noreturn]] void die() {
-  ::kill(::getpid(), SIGKILL);
-  for (;;) ::pause();
-}
-template <class F>
-auto at(SystemCall call, F real) {
-  const bool now = is_it(call);
-  if (now && failpoint.moment == Moment::before) die();
-  const auto result = real();
-  if (now) die();
-  return result;
-}
-template <class F>
-ssize_t at_write(std::size_t count, F real) {
-  if (failpoint.call != SystemCall::write || failpoint.moment != Moment::half_way)
-    return at(SystemCall::write, [&] { return real(count); });
-  const bool now = is_it(SystemCall::write);
-  const ssize_t result = real(now ? count / 2 : count);
-  if (now) die();
-  return result;
-}
-}  // namespace
-
-// The program's own functions stand before those of the C library, for SQLite, too.
-extern "C" {
-ssize_t write(int file, const void* data, size_t count) {
-  return at_write(count, [&](std::size_t n) { return ssize_t(::syscall(SYS_write, file, data, n)); });
-}
-ssize_t pwrite(int file, const void* data, size_t count, off_t place) {
-  return at_write(count, [&](std::size_t n) { return ssize_t(::syscall(SYS_pwrite64, file, data, n, place)); });
-}
-ssize_t pwrite64(int file, const void* data, size_t count, off64_t place) {
-  return at_write(count, [&](std::size_t n) { return ssize_t(::syscall(SYS_pwrite64, file, data, n, place)); });
-}
-int fsync(int file) {
-  return at(SystemCall::fsync, [&] { return int(::syscall(SYS_fsync, file)); });
-}
-int rename(const char* from, const char* to) noexcept {
-  return at(SystemCall::rename, [&] { return int(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)); });
-}
-int unlink(const char* path) noexcept {
-  return at(SystemCall::unlink, [&] { return int(::syscall(SYS_unlinkat, AT_FDCWD, path, 0)); });
-}
-}
 
 namespace {
 constexpr int shards = 3, rows = 20;
@@ -220,17 +161,6 @@ void start_again(const QuickFolder& folder, bool append, bool had_old, bool read
 }  // namespace
 
 TEST_CASE("killed inside of write, fsync, rename, unlink: the old set or the new one, and the next start works") {
-  struct Phase {
-    const char* name;
-    SystemCall call;
-    Moment moment;
-  };
-  constexpr Phase phases[]{
-      {"before write", SystemCall::write, Moment::before},   {"half-way in write", SystemCall::write, Moment::half_way},
-      {"behind write", SystemCall::write, Moment::behind},   {"before fsync", SystemCall::fsync, Moment::before},
-      {"behind fsync", SystemCall::fsync, Moment::behind},   {"before rename", SystemCall::rename, Moment::before},
-      {"behind rename", SystemCall::rename, Moment::behind}, {"before unlink", SystemCall::unlink, Moment::before},
-      {"behind unlink", SystemCall::unlink, Moment::behind}};
   enum Kind { fresh, over, append };
   constexpr const char* kinds[]{"a new set, ", "overwrite, ", "append, "};
   Ledger ledger;
@@ -247,7 +177,7 @@ TEST_CASE("killed inside of write, fsync, rename, unlink: the old set or the new
       }
   ledger.print();
   CHECK(ledger.all() > 300);
-  CHECK(ledger.kills.size() == 3 * std::size(phases) - 0);
+  CHECK(ledger.kills.size() == 3 * std::size(phases));
   CHECK(ledger.wrong == 0);
   CHECK(ledger.looks_complete == 0);
   CHECK(ledger.failed == 0);
