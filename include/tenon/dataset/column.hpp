@@ -50,6 +50,7 @@ struct Columns {
   static constexpr bool any_ragged = (C::ragged || ...);
 };
 
+TENON_INT_SIZES_BEGIN
 /// How operations name a column: by its place or by its name, `map<0>(f)` or `map<"image">(f)`.
 template <int N>
 struct ColumnKey {
@@ -65,6 +66,7 @@ struct ColumnKey {
 template <int N>
 ColumnKey(const char (&)[N]) -> ColumnKey<N>;
 ColumnKey(int) -> ColumnKey<1>;
+TENON_INT_SIZES_END
 
 namespace detail {
 template <ColumnKey Key, class... C>

@@ -35,7 +35,7 @@ class DataInfo {
   explicit DataInfo(const D& data)
       : data_(&data),
         size_(data.size()),
-        visit_([](const void* data, const Visitor& visitor) { visit(*static_cast<const D*>(data), visitor); }) {}
+        visit_([](const void* set, const Visitor& visitor) { visit(*static_cast<const D*>(set), visitor); }) {}
 
   /// Rows per epoch; of batches, if it is batched.
   long size() const { return size_; }

@@ -162,7 +162,9 @@ struct SampleMapMaker {
   std::uint64_t seed;
   template <class D>
   auto applied_to(const D& data) const {
-    return map_columns<In, Out>(data, function, hash_number(stages_before<D>(), seed));
+    constexpr bool by_sample = !D::batched;
+    static_assert(by_sample, "map<I, Column<...>>(f) works on one sample at a time: write it before batch");
+    if constexpr (by_sample) return map_columns<In, Out>(data, function, hash_number(stages_before<D>(), seed));
   }
 };
 

@@ -12,22 +12,21 @@
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 
-/// Columns by place or name.
-template <ColumnKey... Key>
+/// Columns by place or name. The keys are `auto`, as below: nvcc does not match a list of ColumnKey.
+template <auto... Key>
 struct KeyList {
   using keys = KeyList;
 };
 
 /// "map<0>", for messages.
-template <int N>
 struct OperationName {
-  char text[N]{};
+  char text[32]{};
 };
 template <int I>
-constexpr OperationName<32> operation_name(std::string_view operation) {
+constexpr OperationName operation_name(std::string_view operation) {
   Sentence s;
   s << operation << "<" << I << ">";
-  OperationName<32> name;
+  OperationName name;
   for (int i = 0; i < s.length && i < 31; ++i) name.text[i] = s.text[i];
   return name;
 }
@@ -154,7 +153,7 @@ struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
 
 template <class In, class New, class D, class F>
 struct MapColumns;
-template <ColumnKey... Key, class... New, class D, class F>
+template <auto... Key, class... New, class D, class F>
 struct MapColumns<KeyList<Key...>, Columns<New...>, D, F> {
   using List = typename D::columns;
   template <int... I>
@@ -168,7 +167,7 @@ struct MapColumns<KeyList<Key...>, Columns<New...>, D, F> {
 };
 
 /// Which of the keys is no column of the list, as a type with a sentence; void if all are.
-template <class List, ColumnKey... Key>
+template <class List, auto... Key>
 struct MissingColumn {
   static constexpr Sentence sentence = [] {
     Sentence s;
@@ -179,18 +178,16 @@ struct MissingColumn {
 
 template <class In, class Out, class D, class F>
 auto map_columns(const D& data, const F& function, std::uint64_t seed) {
-  return []<ColumnKey... Key, class... New>(KeyList<Key...>, Columns<New...>*, const D& rows, const F& f,
-                                            std::uint64_t number) {
+  return []<auto... Key, class... New>(KeyList<Key...>, Columns<New...>*, const D& rows, const F& f,
+                                       std::uint64_t number) {
     using List = typename D::columns;
-    constexpr bool there = ((column_place<List, Key> >= 0) && ...), by_sample = !D::batched,
-                   static_shape = !(New::tensor_type.batched() || ...);
-    static_assert(by_sample, "map<I, Column<...>>(f) works on one sample at a time: write it before batch");
+    constexpr bool there = ((column_place<List, Key> >= 0) && ...), static_shape = !(New::tensor_type.batched() || ...);
     static_assert(static_shape,
                   "map<I, Column<T, Shape<...>>>: give the shape of one sample, without a dynamic extent");
     if constexpr (!there) {
       using Wrong = Mistake<MissingColumn<List, Key...>>;
       return Wrong::corrected;
-    } else if constexpr (by_sample && static_shape) {
+    } else if constexpr (static_shape) {
       constexpr bool callable =
           MapColumns<KeyList<Key...>, Columns<New...>, D, F>::template callable<column_place<List, Key>...>();
       static_assert(callable,

@@ -61,12 +61,12 @@ class BucketedRows {
 
  private:
   struct State {
-    State(const D& rows, const std::array<long, buckets>& batch_sizes, const BucketConfig& how)
-        : data(rows),
+    State(const D& set, const std::array<long, buckets>& batch_sizes, const BucketConfig& how)
+        : data(set),
           sizes(batch_sizes),
           config(how),
           sample(1),
-          padded{Padded<D, I, Shape<Length>>(rows, static_cast<typename ColumnAt<List, I>::type>(how.pad_value))...},
+          padded{Padded<D, I, Shape<Length>>(set, static_cast<typename ColumnAt<List, I>::type>(how.pad_value))...},
           memory(made(batch_sizes, std::make_index_sequence<buckets>{})) {}
     template <std::size_t... B>
     static auto made(const std::array<long, buckets>& sizes, std::index_sequence<B...>) {
