@@ -68,7 +68,7 @@ void read_file(std::string_view bytes) {
   std::memcpy(places, bytes.data(), std::min(bytes.size(), sizeof places));
   bytes.remove_prefix(std::min(bytes.size(), sizeof places));
   std::string file;
-  io::detail::append_length(json.size(), file);
+  io::detail::append_little_endian(file, std::uint64_t{json.size()});
   file += json;
   file.resize(header_size);
   file += bytes.substr(0, bytes.size() / 2);
@@ -108,9 +108,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* const seeds = std::getenv("TENON_SEEDS");
   if (!seeds) return 0;
   const std::string file = io::read_file(file_name), index = io::read_file(file_name + ".db");
-  std::uint64_t length = 0;
-  std::memcpy(&length, file.data(), 8);
-  const std::string json = file.substr(8, length);
+  const std::string json = file.substr(8, io::detail::little_endian<std::uint64_t>(file));
   const io::MindRecordHeader header = io::parse_mind_record_header(json, file_name);
   const std::size_t used = std::max(header.pages[0].used, header.pages[1].used);
   const std::string blobs = file.substr(header_size, used), raw = file.substr(header_size + page_size, used);

@@ -76,9 +76,7 @@ std::string found(const std::string& path, const std::string& query) {
 /// The header and the pages without what lies between them.
 std::string content(const std::string& path, const std::string& index) {
   const std::string file = io::read_file(path);
-  std::uint64_t length = 0;
-  std::memcpy(&length, file.data(), 8);
-  std::string all = file.substr(8, length);
+  std::string all = file.substr(8, io::detail::little_endian<std::uint64_t>(file));
   for (const io::MindRecordPage& page : io::parse_mind_record_header(all, path).pages)
     all += file.substr(16384 + page.id * 32768, page.used);
   return all + found(index, "SELECT sql FROM sqlite_master ORDER BY name") + found(index, "SELECT * FROM INDEXES") +

@@ -1,8 +1,7 @@
 // A file of which any thread reads any piece.
 #pragma once
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/place.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -37,16 +38,10 @@ class RandomAccessFile {
 
   /// Fills `to` with the bytes from `at` on. Throws RuntimeError if the file ends before.
   void read(std::uint64_t at, std::span<char> to) const {
-    while (!to.empty()) {
-      const ssize_t count = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(at));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw_system_error("read", path_);
-      if (count == 0)
-        throw_error<RuntimeError>("Cannot read '", path_, "': it had ", size_, " bytes when it was opened and ends at ",
-                                  at, " now; is it being written?");
-      at += static_cast<std::uint64_t>(count);
-      to = to.subspan(static_cast<std::size_t>(count));
-    }
+    const std::size_t count = detail::read_part(file_, to.data(), to.size(), at, path_);
+    if (count < to.size())
+      throw_error<RuntimeError>("Cannot read '", path_, "': it had ", size_, " bytes when it was opened and ends at ",
+                                at + count, " now; is it being written?");
   }
   /// Calls f(bytes, place) for one piece of the file after the other.
   template <class F>

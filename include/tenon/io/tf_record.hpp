@@ -9,26 +9,12 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/io/crc32c.hpp>
+#include <tenon/io/little_endian.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
 /// Bytes of a record beside its data.
 inline constexpr std::size_t tf_record_overhead = 8 + 4 + 4;
-
-namespace detail {
-/// The number is little-endian in the file, whatever it is here.
-template <class Number>
-void append_little_endian(std::string& out, Number number) {
-  for (std::size_t i = 0; i < sizeof number; ++i) out += static_cast<char>(number >> (8 * i) & 255u);
-}
-template <class Number>
-Number little_endian(std::string_view bytes) {
-  Number number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i)
-    number |= static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[i])) << (8 * i));
-  return number;
-}
-}  // namespace detail
 
 /// The record of some data.
 inline std::string tf_record(std::string_view data) {

@@ -117,8 +117,7 @@ TEST_CASE("any byte may be wrong, and the file may end anywhere: an error, or ot
   const std::string path = folder / "f";
   write_set(path, 1);
   const std::string file = io::read_file(path), index = io::read_file(path + ".db");
-  std::uint64_t header = 0;
-  std::memcpy(&header, file.data(), 8);
+  const auto header = io::detail::little_endian<std::uint64_t>(file);
   long refused = 0, peak = 0;
   const auto try_bytes = [&](const std::string& target, const std::string& bytes) {
     put(target, bytes);
@@ -153,9 +152,7 @@ TEST_CASE("a header that claims what it does not have") {
   const std::string path = folder / "f";
   write_set(path, 1);
   const std::string file = io::read_file(path);
-  std::uint64_t length = 0;
-  std::memcpy(&length, file.data(), 8);
-  const std::string json = file.substr(8, length);
+  const std::string json = file.substr(8, io::detail::little_endian<std::uint64_t>(file));
   const auto said = [&](std::string_view from, std::string_view to) {
     std::string other = json;
     REQUIRE(other.find(from) != other.npos);

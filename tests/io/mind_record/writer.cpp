@@ -61,6 +61,10 @@ TEST_CASE("a schema: names, types, shapes, and how many") {
   CHECK(has(fault({{"a", T::string, {-1}}}), "the field 'a' is string, which has no shape"));
   CHECK(has(fault({{"a", T::int32, {-1, -1}}}), "[-1, -1], in which only one may be -1"));
   CHECK(has(fault({{"a", T::int32, {2, 0}}}), "[2, 0], in which all must be 1 or more"));
+  const std::int64_t large = std::int64_t{1} << 32;  // twice, in 64 bits, 0: nothing to divide by
+  CHECK(has(fault({{"a", T::int32, {large, large, -1}}}), "more elements than the most, 4294967296"));
+  CHECK(has(fault({{"a", T::int32, {65536, 65537}}}), "more elements than the most"));
+  CHECK(fault({{"a", T::int32, {65536, -1, 65536}}}).empty());
   CHECK(has(fault({{"a", T::int32}, {"b", T::int32}, {"a", T::bytes}}), "two fields are called 'a'"));
   std::vector<MindRecordField> many;
   for (int i = 0; i < 100; ++i) many.push_back({"f" + std::to_string(i), T::float64});
@@ -133,6 +137,13 @@ TEST_CASE("numbers become those of their field, or are refused") {
   CHECK(has(refused(T::string, "\xff"), "its text is not in UTF-8"));
   CHECK(has(refused(T::bytes, 3), "is bytes, but it got a number (int32)"));
   CHECK(has(refused(T::bytes, std::vector<float>{1}), "is bytes, but it got an array of float32[1]"));
+  CHECK(has(refused(T::bytes, std::array{true, false}), "is bytes, but it got an array of bool[2]"));
+  std::uint8_t octets[3]{};
+  const std::int64_t three[]{3};
+  AnyTensor elsewhere(Dtype::uint8, three, octets);
+  elsewhere.device.kind = DeviceKind::gpu;  // its pointer says nothing to the CPU
+  CHECK(has(refused(T::bytes, elsewhere), "is bytes, but its array is not on the CPU"));
+  CHECK(has(fault(folder, {"x", T::float32, {3}}, elsewhere), "its array is not on the CPU"));
   CHECK(has(fault(folder, {"x", T::int32, {-1}}, 3), "is int32[-1], but it got a number"));
   CHECK(has(fault(folder, {"x", T::int32, {-1}}, std::vector<double>{1, 2, 2.5}),
             "its element 2 (float64) does not fit into int32"));
@@ -228,6 +239,33 @@ TEST_CASE("options, index fields, and names that cannot be") {
   CHECK(has(message<ValueError>([&] { writer.commit(); }), "has no rows"));
   CHECK(has(message<RuntimeError>([&] { MindRecordWriter(folder / "no/such/f", {}).append(folder / "no/such/f"); }),
             "No such file"));
+}
+
+TEST_CASE("names that the index cannot have are refused before the first row") {
+  const Folder folder;
+  const auto said = [&](std::vector<MindRecordField> fields) {
+    MindRecordWriter writer(folder / "f", {.header_size = small_header});
+    std::vector<MindRecordCell> row;
+    for (const MindRecordField& field : fields) row.push_back({field.name, 1});
+    writer.add_schema(fields);
+    return message<ValueError>([&] { writer.write(row); });
+  };
+  CHECK(has(said({{"1a", T::int32}, {"b", T::int32}}), "the index field '1a' can't start with a number"));  // MindSpore
+  CHECK(has(said({{"Label", T::int32}, {"label", T::int32}}), "the index fields 'Label' and 'label' differ only by"));
+  CHECK(has(said({{"a", T::int32}, {"inc", T::int32}}), "the index field 'inc' has the name of a column"));
+  CHECK(has(said({{"1a", T::int32}}), "add_index() names those that are to be in it"));
+  CHECK(folder.files() == 0);
+  for (const std::vector<std::string>& index : {std::vector<std::string>{"label"}, std::vector<std::string>{}}) {
+    MindRecordWriter writer(folder / "g", {.header_size = small_header, .overwrite = true});
+    writer.add_schema({{"Label", T::int32}, {"label", T::int32}, {"1a", T::int32}, {"INC", T::int32}});
+    writer.add_index(index);
+    writer.write({{"Label", 1}, {"label", 2}, {"1a", 3}, {"INC", 4}});
+    writer.commit();
+    const MindRecordReader reader(folder / "g");
+    CHECK(reader.index_fields() == index);
+    CHECK(reader.read(0).number<std::int32_t>("label") == 2);
+    CHECK(reader.read(0).number<std::int32_t>("1a") == 3);
+  }
 }
 
 TEST_CASE("what is there stays, unless it is to be overwritten") {
@@ -338,6 +376,78 @@ TEST_CASE("append: rows behind those of a set, whose files stay until the commit
       CHECK(seen == counted(0, int(reader.size())));
     }
     CHECK(folder.files() == files);
+  }
+}
+
+namespace {
+/// As MindSpore's files may be: the page of numbers and texts, the last one, moves behind the first page.
+void move_raw_page(const std::string& path) {
+  std::string file = io::read_file(path);
+  const std::string json = file.substr(8, io::detail::little_endian<std::uint64_t>(file));
+  io::MindRecordHeader header = io::parse_mind_record_header(json, path);
+  std::vector<io::MindRecordPage> pages = std::move(header.pages);
+  std::ranges::rotate(pages.begin() + 1, pages.end() - 1, pages.end());
+  std::vector<std::uint32_t> id(pages.size());
+  std::string moved(small_header + pages.size() * small_page, '\0');
+  for (std::uint32_t i = 0; i < pages.size(); ++i) {
+    moved.replace(header.place_of(i), pages[i].used, file, header.place_of(pages[i].id), pages[i].used);
+    id[pages[i].id] = i;
+    pages[i].id = i;
+  }
+  header.pages = pages;
+  const std::string changed = io::mind_record_header_json(header);
+  std::string length;
+  io::detail::append_little_endian(length, std::uint64_t{changed.size()});
+  moved.replace(0, 8, length).replace(8, changed.size(), changed);
+  const io::MindRecordIndex old = io::read_mind_record_index(path + ".db");
+  const MindRecordReader reader(path);
+  std::filesystem::remove(path + ".db");
+  io::write_file(path, moved);
+  io::write_file(path + ".db", "");
+  io::MindRecordIndexWriter index(path + ".db", old.name, header);
+  std::vector<io::MindRecordScalar> scalars(header.schema.size());
+  for (io::MindRecordRowPlace row : old.rows) {
+    row.raw_page = id[row.raw_page], row.blob_page = id[row.blob_page];
+    index.add(row, scalars);
+  }
+  index.finish();
+}
+}  // namespace
+
+TEST_CASE("append: pages have no gaps, also behind a file whose numbers and texts are not in the last page") {
+  const Folder folder;
+  const std::string path = folder / "f";
+  const auto add = [](MindRecordWriter& writer, int first, std::size_t text) {
+    for (int i = first; i < first + 40; ++i)
+      writer.write({{"k", i}, {"s", std::string(text, 's')}, {"b", std::string(5000, char('a' + i % 26))}});
+    writer.commit();
+  };
+  for (const std::size_t text : {0, 3000}) {  // the page may get full
+    {
+      MindRecordWriter writer(path, {.header_size = small_header, .page_size = small_page, .overwrite = true});
+      writer.add_schema({{"k", T::int32}, {"s", T::string}, {"b", T::bytes}});
+      add(writer, 0, 0);
+    }
+    move_raw_page(path);
+    CHECK_FALSE(MindRecordReader(path).shards()[0].header().pages[1].blob);
+    for (int round = 1; round < 4; ++round) {
+      MindRecordWriter more = MindRecordWriter::append(path);
+      add(more, 40 * round, text);
+      const std::string file = io::read_file(path);
+      std::size_t at = 0, pages = 0;
+      for (; file.find("\"page_id\":", at) != file.npos; ++pages) {  // MindSpore takes a page by its place in the list
+        at = file.find("\"page_id\":", at) + 10;
+        CHECK(std::stoul(file.substr(at, 8)) == pages);
+      }
+      const MindRecordReader reader(path);
+      CHECK(reader.shards()[0].header().pages.size() == pages);
+      CHECK(reader.shards()[0].header().pages[1].blob == false);
+      CHECK(numbers_of(reader) == counted(0, 40 * (round + 1)));
+      for (int i = 0; i < reader.size(); ++i) {
+        CHECK(reader.read(i).chars("b") == std::string(5000, char('a' + i % 26)));
+        CHECK(reader.read(i).chars("s").size() == (i < 40 ? 0 : text));
+      }
+    }
   }
 }
 #else

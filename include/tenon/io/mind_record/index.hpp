@@ -59,6 +59,24 @@ struct MindRecordIndex {
   return index;
 }
 
+/// Why the index cannot have columns for these fields, or nothing. SQL does not tell capitals from small letters.
+[[gnu::cold]] inline std::string fault_of_index(const std::vector<std::string>& fields) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    return std::ranges::equal(
+        a, b, [](char x, char y) { return x == y || ((x ^ y) == 32 && ((x | 32) >= 'a' && (x | 32) <= 'z')); });
+  };
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string& name = fields[i];
+    if (name[0] >= '0' && name[0] <= '9')  // MindSpore refuses it, too
+      return text("the index field '", name, "' can't start with a number");
+    if (same(name, "INC")) return text("the index field '", name, "' has the name of a column that each index has");
+    for (std::size_t k = 0; k < i; ++k)
+      if (same(name, fields[k]))
+        return text("the index fields '", fields[k], "' and '", name, "' differ only by capitals");
+  }
+  return "";
+}
+
 /// Writes an index into an empty file, as MindSpore does: the same tables and columns.
 class MindRecordIndexWriter {
  public:

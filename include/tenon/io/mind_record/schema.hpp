@@ -73,6 +73,14 @@ namespace detail {
     if (extent != -1 && (extent < 1 || extent > largest))
       return text("the field '", field.name, "' has the shape ", shape_text(field.shape),
                   ", in which all must be 1 or more, or one -1");
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : field.shape) {
+    if (extent == -1) continue;
+    if (extent > largest / elements)
+      return text("the field '", field.name, "' has the shape ", shape_text(field.shape),
+                  ", more elements than the most, ", largest);
+    elements *= extent;
+  }
   return "";
 }
 
@@ -85,7 +93,7 @@ class MindRecordSchema {
 
   MindRecordSchema() = default;
   /// Throws ValueError for a name that is not of letters, digits, and _, for a shape of what are no numbers, with a 0,
-  /// or with two -1, for a name that two fields have, and for more than 100 fields or none.
+  /// with two -1, or of more than 2^32 elements, for a name that two fields have, and for more than 100 fields or none.
   explicit MindRecordSchema(std::vector<MindRecordField> fields, std::string description = "")
       : fields_(std::move(fields)), description_(std::move(description)) {
     std::ranges::sort(fields_, {}, &MindRecordField::name);

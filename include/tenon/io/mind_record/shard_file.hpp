@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,11 +11,12 @@
 #include <tenon/core/error.hpp>
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/little_endian.hpp>
 #include <tenon/io/mind_record/commit.hpp>
 #include <tenon/io/mind_record/header.hpp>
 #include <tenon/io/mind_record/index.hpp>
-#include <tenon/io/mind_record/place.hpp>
 #include <tenon/io/mind_record/row.hpp>
+#include <tenon/io/place.hpp>
 
 namespace tenon::inline TENON_ABI::io::detail {
 
@@ -82,18 +82,16 @@ class MindRecordShardFile {
   }
   std::string_view load(std::uint64_t place, std::uint32_t bytes, char* to, std::int64_t row) const {
     if (!read_at(file_, to, bytes, place, path_)) fail_row(row, "the file ends before it");
-    std::uint64_t length = 0;
-    std::memcpy(&length, to, 8);
+    const auto length = little_endian<std::uint64_t>({to, 8});
     if (length != bytes - 8) fail_row(row, text("it says that it has ", length, " bytes, the index says ", bytes - 8));
     return {to + 8, std::size_t(length)};
   }
 
   [[gnu::cold]] void read_header(std::uint64_t size) {
-    std::uint64_t length = 0;
     if (size < 8) throw_bad_mind_record(path_, text("it has ", size, " bytes, the least are 8"));
     char bytes[8];
     if (!read_at(file_, bytes, sizeof bytes, 0, path_)) throw_bad_mind_record(path_, "it ends inside of its header");
-    std::memcpy(&length, bytes, sizeof length);
+    const auto length = little_endian<std::uint64_t>({bytes, sizeof bytes});
     if (length > mind_record_header_most)
       throw_bad_mind_record(
           path_, text("it announces a header of ", length, " bytes, the most are ", mind_record_header_most));

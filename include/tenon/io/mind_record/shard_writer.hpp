@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,19 +11,13 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/little_endian.hpp>
 #include <tenon/io/mind_record/header.hpp>
 #include <tenon/io/mind_record/index.hpp>
-#include <tenon/io/mind_record/place.hpp>
 #include <tenon/io/mind_record/raw_row.hpp>
+#include <tenon/io/place.hpp>
 
 namespace tenon::inline TENON_ABI::io::detail {
-
-/// The 8 bytes in front of a row.
-inline void append_length(std::uint64_t length, std::string& out) {
-  char bytes[8];
-  std::memcpy(bytes, &length, sizeof bytes);
-  out.append(bytes, sizeof bytes);
-}
 
 /// Rows go to the pages as in MindSpore's files: blobs into one page after the other, each is a group of rows; the
 /// numbers and texts of a group into one page of their own kind, which follows when it is full or nothing more comes.
@@ -50,9 +43,9 @@ class MindRecordShardWriter {
     const bool fits =
         blob_page_ && page_of_blobs().used + blob.size() + 8 <= page && group_.size() + raw.size() + 8 <= page;
     if (!fits) begin_group();
-    append_length(raw.size(), group_);
+    append_little_endian(group_, std::uint64_t{raw.size()});
     group_ += raw;
-    append_length(blob.size(), buffer_);
+    append_little_endian(buffer_, std::uint64_t{blob.size()});
     buffer_ += blob;
     page_of_blobs().used += std::uint32_t(blob.size() + 8);
     page_of_blobs().end_row = rows() + 1;
@@ -92,13 +85,15 @@ class MindRecordShardWriter {
     flush_blobs();
     end_group();
     flush_raw_page();
+    std::ranges::sort(header_.pages, {}, &MindRecordPage::id);
+    blob_page_ = 0;  // nothing follows that would need its place
     const std::string json = mind_record_header_json(header_);
     if (json.size() + 8 > header_.header_size)
       throw_error<RuntimeError>("Cannot write '", path_, "': its header has ", json.size() + 8,
                                 " bytes, the header's size is ", header_.header_size,
                                 "; set .header_size, or a larger .page_size, which makes fewer pages.");
     std::string head;
-    append_length(json.size(), head);
+    append_little_endian(head, std::uint64_t{json.size()});
     head += json;
     if (next_page_ == 0) head.resize(header_.header_size);
     write_at(file_.handle(), head, 0, path_);
@@ -110,6 +105,7 @@ class MindRecordShardWriter {
 
  private:
   static constexpr std::size_t none = std::size_t(-1);
+  static constexpr std::uint32_t no_page = std::uint32_t(-1);
 
   MindRecordPage& page_of_blobs() { return header_.pages[blob_page_ - 1]; }
   /// Pages of blobs count from 0 on, and so do their rows; the groups of others name them.
@@ -149,7 +145,8 @@ class MindRecordShardWriter {
   }
   void flush_raw_page() {
     if (raw_page_.empty()) return;
-    MindRecordPage page{.id = next_page_++, .type_id = raw_pages_++, .used = std::uint32_t(raw_page_.size())};
+    MindRecordPage page{.type_id = raw_pages_++, .used = std::uint32_t(raw_page_.size())};
+    page.id = reopened_page_ == no_page ? next_page_++ : std::exchange(reopened_page_, no_page);
     page.groups = std::move(groups_);
     write_at(file_.handle(), raw_page_, header_.place_of(page.id), path_);
     header_.pages.push_back(std::move(page));
@@ -168,8 +165,9 @@ class MindRecordShardWriter {
       raw_page_.resize(raw_page_.size() - group_.size());
       groups_.pop_back();
     }
-    // its place is free again if nothing follows
+    // its place is free again; if others follow it has to stay there: MindSpore knows a page by its place in the list
     if (page.id + 1 == next_page_) --next_page_;
+    else reopened_page_ = page.id;
     --raw_pages_;
     header_.pages.erase(header_.pages.begin() + std::ptrdiff_t(last_raw));
     if (blob_page_ > last_raw) --blob_page_;
@@ -210,9 +208,9 @@ class MindRecordShardWriter {
     MindRecordRowPlace place{.raw_page = raw.id, .raw_end = begin, .group = blobs.type_id, .blob_page = blobs.id};
     for (std::uint64_t row = blobs.start_row; row < blobs.end_row; ++row) {
       place.raw_begin = place.raw_end;
-      std::uint64_t length = 0;
-      if (bytes.size() - place.raw_begin >= 8) std::memcpy(&length, bytes.data() + place.raw_begin, 8);
-      if (bytes.size() - place.raw_begin < 8 || length > bytes.size() - place.raw_begin - 8 || row >= rows())
+      const std::size_t left = bytes.size() - place.raw_begin;
+      const std::uint64_t length = left < 8 ? 0 : little_endian<std::uint64_t>(bytes.substr(place.raw_begin));
+      if (left < 8 || length > left - 8 || row >= rows())
         throw_bad_mind_record(path_, text("its row ", row, " does not end inside of page ", raw.id));
       place.raw_end = std::uint32_t(place.raw_begin + 8 + length);
       place.blob_begin = place.blob_end;
@@ -235,6 +233,7 @@ class MindRecordShardWriter {
   std::vector<std::uint32_t> blob_bytes_;      // of each row
   std::size_t blob_page_ = 0;                  // the open one's place among the pages, from 1 on
   std::uint32_t next_page_ = 0, blob_pages_ = 0, raw_pages_ = 0;
+  std::uint32_t reopened_page_ = no_page;  // where the page of numbers and texts lay, if others follow it
 };
 
 }  // namespace tenon::io::detail

@@ -202,15 +202,16 @@ inline std::string make_scalar(const MindRecordField& field, const MindRecordVal
 /// nothing.
 inline std::string append_blob(const MindRecordField& field, const MindRecordValue& value, std::string& out,
                                std::int64_t& saved) {
+  const bool is_array = value.kind() == MindRecordValue::Kind::array;
+  if (is_array && value.array().device != Device{}) return "its array is not on the CPU";
   if (!field.is_array()) {
-    const bool octets = value.kind() == MindRecordValue::Kind::array && size_of(value.dtype()) == 1;
+    const bool octets = is_array && (value.dtype() == Dtype::uint8 || value.dtype() == Dtype::int8);
     if (value.kind() != MindRecordValue::Kind::text && !octets) return text("it got ", value.description());
     if (octets) out.append(static_cast<const char*>(value.array().data), value.array().bytes());
     else out.append(value.chars());
     return "";
   }
-  if (value.kind() != MindRecordValue::Kind::array) return text("it got ", value.description());
-  if (value.array().device != Device{}) return "its array is not on the CPU";
+  if (!is_array) return text("it got ", value.description());
   if (std::string fault = fault_of_shape(field, value.array()); !fault.empty()) return fault;
   const auto plain = [&](auto elements) {
     out.append(reinterpret_cast<const char*>(elements.data()), elements.size_bytes());

@@ -16,6 +16,7 @@
 #include <tenon/io/file.hpp>
 #include <tenon/io/mind_record/commit.hpp>
 #include <tenon/io/mind_record/header.hpp>
+#include <tenon/io/mind_record/index.hpp>
 #include <tenon/io/mind_record/raw_row.hpp>
 #include <tenon/io/mind_record/reader.hpp>
 #include <tenon/io/mind_record/schema.hpp>
@@ -221,6 +222,9 @@ class MindRecordWriter {
     if (!files_.empty()) return;
     if (!schema_.size())
       throw_error<ValueError>("'", set_, "' has no schema; add_schema() comes before the first row.");
+    if (const std::string fault = fault_of_index(index_fields_); !fault.empty())
+      throw_error<ValueError>("'", set_, "' cannot have its index: ", fault,
+                              "; add_index() names those that are to be in it, and a row has the others, too.");
     MindRecordHeader header{.header_size = options_.header_size, .page_size = options_.page_size};
     header.schema = schema_;
     header.index_fields = index_fields_;
