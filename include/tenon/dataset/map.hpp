@@ -17,7 +17,7 @@ namespace detail {
 /// Column I becomes New by function, called as `function(element) -> element`. An element of the same type replaces the
 /// old one where it lies; all else is read beside and written over.
 template <class D, int I, class New, class F>
-struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
+struct ElementMapped : RowByRow<ElementMapped<D, I, New, F>, D> {
   using columns = WithColumn<typename D::columns, I, New>;
   using From = ColumnAt<typename D::columns, I>;
   using T = typename From::type;
@@ -26,7 +26,7 @@ struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
   static constexpr auto label = operation_name<I>("map");
   F function;
 
-  ElementMapped(const D& rows, F f) : Behind<ElementMapped, D>(rows), function(std::move(f)) {}
+  ElementMapped(const D& rows, F f) : RowByRow<ElementMapped, D>(rows), function(std::move(f)) {}
 
   void describe(auto& d) const {
     d.add(I);

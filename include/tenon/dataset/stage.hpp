@@ -32,7 +32,7 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
 };
 
 /// A data set that can be told which row is read soon: it has `void expect(Place) const`, which fetches from memory and
-/// never fails, whatever the place. A stage that takes its rows from other places hides the one of Behind.
+/// never fails, whatever the place. Of stages RowByRow has it, and those that say from which place they take a row.
 template <class D>
 concept Foresighted = requires(const D& data, Place place) { data.expect(place); };
 
@@ -72,9 +72,14 @@ struct Behind : Stage<D> {
     return data.count(epoch);
   }
   long read(Place place, void* const* out, Scratch& scratch) const { return data.read(place, out, scratch); }
+};
+/// The same for a stage whose row i is made of row i of the data before it: what is read soon there is known here.
+template <class D, class Before>
+struct RowByRow : Behind<D, Before> {
+  using Behind<D, Before>::Behind;
   void expect(Place place) const requires Foresighted<Before>
   {
-    data.expect(place);
+    this->data.expect(place);
   }
 };
 
@@ -167,9 +172,7 @@ inline void fetch_ahead(const void* memory, long bytes) {
 template <class D>
 constexpr std::uint64_t stages_before() {
   // a cache does not count: what is random behind it draws as without it
-  if constexpr (requires(const D& data) { data.data; })
-    return (requires { typename D::passes_rows_on; } ? 0 : 1) +
-           stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  if constexpr (HasBefore<D>) return (requires { typename D::passes_rows_on; } ? 0 : 1) + stages_before<BeforeOf<D>>();
   else return 0;
 }
 /// read() of a data set that may be counted, with 0 behind its end.
@@ -184,8 +187,7 @@ long read_if_there(const D& data, Place place, void* const* out, Scratch& scratc
 template <class D>
 constexpr bool reorders() {
   if constexpr (requires { D::reorders; }) return D::reorders;
-  else if constexpr (requires(const D& data) { data.data; })
-    return reorders<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  else if constexpr (HasBefore<D>) return reorders<BeforeOf<D>>();
   else return false;
 }
 /// Says that a stage reads rows in an order of its own, which a stream does not have.

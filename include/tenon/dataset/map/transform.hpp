@@ -29,7 +29,7 @@ inline constexpr bool transforms_batches = requires { typename T::transforms_bat
 
 /// Column I of each sample by a transform.
 template <class D, int I, class T>
-struct Transformed : Behind<Transformed<D, I, T>, D> {
+struct Transformed : RowByRow<Transformed<D, I, T>, D> {
   using From = ColumnAt<typename D::columns, I>;
   using Made = typename T::template result<From>;
   using To = NamedAs<Made, From>;
@@ -39,7 +39,7 @@ struct Transformed : Behind<Transformed<D, I, T>, D> {
   std::uint64_t seed;
 
   Transformed(const D& rows, T t, std::uint64_t number)
-      : Behind<Transformed, D>(rows), transform(std::move(t)), seed(number) {}
+      : RowByRow<Transformed, D>(rows), transform(std::move(t)), seed(number) {}
 
   void describe(auto& d) const {
     d.add(I);
