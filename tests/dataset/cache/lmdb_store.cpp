@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include <tenon/dataset/cache/lmdb_store.hpp>
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__x86_64__)
@@ -153,6 +155,23 @@ TEST_CASE("lmdb store: a size is held, row by row; spilling goes beyond it") {
     if (row_bytes > 3000) CHECK(counts[0].on_disk > 0);
     CHECK(store.refused() == 0);
   }
+}
+
+TEST_CASE("lmdb store: a pipeline that is full refuses its own rows only, and those of its limit only") {
+  Session s;
+  LmdbStore store(s.path);
+  const std::string row(70000, 'x');
+  const CacheLimit megabyte{1 << 20, false};
+  for (std::uint64_t i = 0; i < 40; ++i) store.put({1, 0, i}, bytes_of(row), megabyte);
+  const std::uint64_t first = store.counts().at(0).in_memory, refused = store.refused();
+  CHECK(first + refused == 40);
+  REQUIRE(refused > 0);
+  for (std::uint64_t i = 0; i < 5; ++i) store.put({2, 0, i}, bytes_of(row), megabyte);
+  REQUIRE(store.counts().size() == 2);
+  CHECK(store.counts()[1].in_memory == 5);
+  store.put({1, 0, 50}, bytes_of(row), {2 << 20, false});
+  CHECK(store.counts()[0].in_memory == first + 1);
+  CHECK(store.refused() == refused);
 }
 
 TEST_CASE("lmdb store: damaged, foreign, and cut files are thrown away, and what was there is computed again") {
