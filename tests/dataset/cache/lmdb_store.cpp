@@ -174,6 +174,18 @@ TEST_CASE("lmdb store: a pipeline that is full refuses its own rows only, and th
   CHECK(store.refused() == refused);
 }
 
+TEST_CASE("lmdb store: one file is opened once, however its path is spelled") {
+  Session s;
+  fs::create_directory_symlink(s.place.path, s.place / "link");
+  using Lease = dataset::detail::LmdbEnvironments::Lease;
+  const Lease plain(s.path), dotted(s.path + "/."), linked(CacheFolder(s.place / "link").session_path(s.id));
+  CHECK(&*plain == &*dotted);
+  CHECK(&*plain == &*linked);
+  const std::uint32_t other = s.folder.create_session();
+  const Lease another(s.folder.session_path(other));
+  CHECK(&*plain != &*another);
+}
+
 TEST_CASE("lmdb store: damaged, foreign, and cut files are thrown away, and what was there is computed again") {
   Session s;
   const auto fill = [&] {
