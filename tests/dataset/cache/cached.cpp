@@ -159,6 +159,8 @@ TEST_CASE("cache: behind what joins, leaves out, and repeats rows; random operat
   computed = 0;
   const DatasetCache counted = s.cache();
   const auto filtered = base | odd | dataset::cache(counted);
+  CHECK(filtered.size() == 15);  // which a Model asks for before its first step
+  CHECK((filtered | dataset::repeat(2) | dataset::batch(4)).size() == 8);
   CHECK(all_of(filtered, 3).size() == 3 * 2 * 15);
   CHECK(computed == 0);  // it is in the session, and so is where it ends
   CHECK(counted.get_stat().num_mem_cached == 15);

@@ -35,6 +35,10 @@ struct Cached : Behind<Cached<D, Store>, D> {
         pipeline(number),
         differs_by_epoch(description.differs_by_epoch()) {}
 
+  long size() const {
+    if constexpr (D::counted) return this->data.size();
+    else return count(0);  // else who asks before the first step, as a Model does, computes what is there
+  }
   long count(std::uint64_t epoch) const requires(!D::counted)
   {
     const RowKey key = key_of(epoch, ~std::uint64_t{0});
