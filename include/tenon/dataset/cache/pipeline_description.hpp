@@ -5,7 +5,8 @@
 //   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
 //
 //   d.add(numbers and texts...)   parameters; the type's name is added by itself
-//   d.add_file(path)              a file, by path, size, and time of its last change
+//   d.add_file(version)           a file, by path, size, and time of its last change, as io::version_of(file, path) had
+//                                 them when it was opened; of one that is opened for each sample, add_file(path)
 //   d.add_content(begin, count)   data in memory, by its content
 //   d.add_function(f)             a user's function
 //   d.add_data(data)              another data set that it reads, beside its member `data`
@@ -22,9 +23,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include <tenon/core/error.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/reflect.hpp>
@@ -32,7 +30,7 @@
 #include <tenon/dataset/cache/code_identity.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/io/crc32c.hpp>
-#include <tenon/io/file.hpp>
+#include <tenon/io/file_version.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -78,11 +76,8 @@ class PipelineDescription {
   void add(const T&... values) {
     (add_one(values), ...);
   }
-  void add_file(const std::string& path) {
-    struct stat file;
-    if (::stat(path.c_str(), &file) != 0) io::throw_system_error("look at", path);
-    add(path, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
-  }
+  void add_file(const io::FileVersion& file) { add(file.path, file.size, file.seconds, file.nanoseconds); }
+  void add_file(const std::string& path) { add_file(io::version_of(path)); }
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void add_content(const T* values, std::size_t count) {
