@@ -173,7 +173,11 @@ class PipelineDescription {
   template <class T>
   void add_type() {
     add(type_name<T>());
-    if constexpr (!detail::OfTenon<T>) mix(detail::code_identity<T>());
+    if constexpr (!detail::OfTenon<T>) {
+      const std::uint64_t code = detail::code_identity<T>();
+      if (code == 0) is_unknown(text(type_name<T>(), ", whose build this system does not say"));
+      mix(code);
+    }
   }
   template <class T>
   void is_unknown_type() {
