@@ -135,9 +135,10 @@ struct CacheMaker {
 ///          take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)
 /// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its
-///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the
-///          program's build,
-///          or by the name that keyed("name", f) gives it, which one with captures needs.
+///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the build
+///          of its program or library, or by the name that keyed("name", f) gives it, which one with captures needs.
+///          So does one that reads a global variable or a file, or calls a shared library of yours: what is there
+///          cannot be seen, and old rows are served when it changes, unless it is a part of the name
 /// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after
 ///          a warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
 /// failures a store that cannot be read or written any more is one warning; rows are computed then

@@ -86,8 +86,10 @@ class PipelineDescription {
     mix(bytes.size());
     for (std::size_t begin = 0; begin < bytes.size(); begin += block) mix(io::crc32c(bytes.substr(begin, block)));
   }
-  /// A function without captures is known by its code, so that one of another build is another one; one with captures
-  /// needs a key.
+  /// A function without captures is known by its place in this build of its program or library, so that one of another
+  /// build is another one; one with captures needs a key. What it reads beside its arguments, a global variable or a
+  /// file, and what it calls in another shared library cannot be seen: the key is the same whatever is in them. Such a
+  /// function needs a key, too, keyed("name", f), with what is in them in the name.
   template <class F>
   void add_function(const F& function) {
     if constexpr (detail::is_keyed<F>) add(function.key);
