@@ -272,6 +272,19 @@ TEST_CASE("cache folder: sessions are numbers that are found again") {
   CHECK(names_in(place / "a/b").empty());
 }
 
+TEST_CASE("cache folder: a path from the current folder on, also one whose first part is one letter") {
+  support::Folder place;
+  const fs::path before = fs::current_path();
+  fs::current_path(place.path);
+  CHECK(CacheFolder("a/b").create_session() > 0);
+  CHECK(CacheFolder("c").create_session() > 0);
+  CHECK(CacheFolder("./d//e/").create_session() > 0);
+  fs::current_path(before);
+  CHECK(fs::is_directory(place / "a/b/port_50052"));
+  CHECK(fs::is_directory(place / "d/e/port_50052"));
+  CHECK((fs::status(place / "a").permissions() & fs::perms::all) == fs::perms::owner_all);
+}
+
 TEST_CASE("cache folder: where others may write is refused, so is what belongs to others") {
   support::Folder place;
   fs::permissions(place.path, fs::perms::all);
