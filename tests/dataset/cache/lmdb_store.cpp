@@ -174,6 +174,33 @@ TEST_CASE("lmdb store: a pipeline that is full refuses its own rows only, and th
   CHECK(store.refused() == refused);
 }
 
+TEST_CASE("lmdb store: a row that there is no memory for is not kept, nor half of it") {
+#if defined(KILL_AT_CALLS)
+  Session s;
+  CHECK(killed::in_child([&] {
+          LmdbStore store(s.path);
+          put(store, {1, 0, 1});
+          const std::string large(64 << 20, 'x');
+          long pages = 0;
+          std::ifstream("/proc/self/statm") >> pages;
+          const rlim_t now = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE));
+          rlimit limit{};
+          ::getrlimit(RLIMIT_AS, &limit);
+          const rlimit little{now + (16 << 20), limit.rlim_max};
+          if (::setrlimit(RLIMIT_AS, &little) != 0) return 1;
+          store.put({1, 0, 2}, bytes_of(large), {});
+          ::setrlimit(RLIMIT_AS, &limit);
+          if (store.refused() != 1) return 2;
+          if (look(store, {1, 0, 2}) != Found::no) return 3;
+          store.flush();
+          if (look(store, {1, 0, 2}) != Found::no) return 4;
+          return look(store, {1, 0, 1}) == Found::right ? 0 : 5;
+        }) == 0);
+#else
+  support::say_skipped("a sanitizer ends the program where there is no memory");
+#endif
+}
+
 TEST_CASE("lmdb store: one file is opened once, however its path is spelled") {
   Session s;
   fs::create_directory_symlink(s.place.path, s.place / "link");

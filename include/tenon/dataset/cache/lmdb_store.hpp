@@ -35,8 +35,8 @@ namespace tenon::inline TENON_ABI::dataset {
 /// sharing  any number of threads and processes of one user; also behind fork()
 /// memory   the file is mapped: all processes read the same pages of the system's page cache, which it gives up for
 ///          other needs. Rows are checked (CRC-32C) at each look.
-/// kill -9  damages nothing, see lmdb_environment.hpp; rows that were computed and not written yet, at most 1 MiB, are
-///          computed again
+/// kill -9  damages nothing, see lmdb_environment.hpp; rows that were computed and not written yet, about 2 MiB and a
+///          row of each thread at most, are computed again
 /// full     rows beyond a limit are refused or spilled, which is only a count here: the file is on disk in any case. If
 ///          the disk is nearly full, rows are refused after one warning.
 /// source   LMDB 0.9 (Symas), lmdb.h
@@ -75,9 +75,13 @@ class LmdbStore {
     return here->pending.get(key, use);
   }
   void put(const RowKey& key, std::span<const std::byte> row, CacheLimit limit) {
-    Here* const here = mine();
-    if (!here || stopped_ || here->full.refuses(key.cache, limit, row.size())) ++refused_;
-    else if (here->pending.add(key, row, limit)) flush();
+    try {
+      Here* const here = mine();
+      if (!here || stopped_ || here->full.refuses(key.cache, limit, row.size())) ++refused_;
+      else if (here->pending.add(key, row, limit)) flush();
+    } catch (const std::bad_alloc&) {
+      ++refused_;
+    }
   }
   void flush() {
     if (Here* const here = mine()) here->pending.write_all([&](const detail::PendingMap& rows) { write(*here, rows); });
