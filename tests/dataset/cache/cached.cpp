@@ -401,6 +401,10 @@ TEST_CASE("packed row: bytes that are no row are refused") {
 
   for (std::size_t end = 0; end < bytes.size(); ++end)
     CHECK(!dataset::detail::unpack_row<List>(std::span(bytes).first(end), head, out, 1));
+  std::vector<std::byte> no_shape(bytes.begin(), bytes.begin() + 40 + 8);  // no elements, and an impossible shape
+  const std::int64_t shape[]{3, std::int64_t{1} << 56, 248, 0};
+  for (const std::byte byte : std::as_bytes(std::span(shape))) no_shape.push_back(byte);
+  CHECK(!dataset::detail::unpack_row<List>(no_shape, head, out, 1));
   auto longer = bytes;
   longer.push_back({});
   CHECK(!dataset::detail::unpack_row<List>(longer, head, out, 1));
