@@ -111,7 +111,7 @@ struct MindRecord : Source<MindRecord<C...>> {
 
   long size() const { return long(reader_->size()); }
   void describe(auto& d) const {
-    for (const auto& shard : reader_->shards()) d.add_file(shard.path());
+    for (const auto& shard : reader_->shards()) d.add_file(shard.version());
   }
   void sample(long index, void* const* out) const {
     thread_local io::MindRecordRow row;  // its memory is used again by all rows of the thread

@@ -118,7 +118,7 @@ class TfRecord : public Source<TfRecord<C...>> {
 
   long size() const { return files_->end.back(); }
   void describe(auto& d) const {
-    for (const TfRecordFile& file : files_->file) d.add_file(file.path());
+    for (const TfRecordFile& file : files_->file) d.add_file(file.version());
   }
   void sample(long index, void* const* out, Scratch& scratch) const {
     with_columns(index, scratch, [&](const auto&... column) {
