@@ -23,10 +23,16 @@ struct ImageSize {
 };
 
 /// The size of an image whose shorter side is brought to `shorter`, with the same ratio of its sides; the longer one is
-/// rounded down. Source: MindSpore's and torchvision's Resize with one number.
+/// rounded down. Throws ValueError if that has more than most_pixels: a thin image becomes many times as large. Source:
+/// MindSpore's and torchvision's Resize with one number.
 constexpr ImageSize size_of_shorter_side(int height, int width, int shorter) {
-  if (height <= width) return {shorter, int(std::int64_t(shorter) * width / height)};
-  return {int(std::int64_t(shorter) * height / width), shorter};
+  const bool wide = height <= width;
+  const std::int64_t longer = std::int64_t(shorter) * (wide ? width : height) / (wide ? height : width);
+  if (longer > most_pixels / shorter)
+    throw_error<ValueError>("Resize to a shorter side of ", shorter, ": the image of ", height, " x ", width,
+                            " pixels would become one of more than ", most_pixels,
+                            " pixels. Crop it first, or name height and width.");
+  return wide ? ImageSize{shorter, int(longer)} : ImageSize{int(longer), shorter};
 }
 
 struct ResizeOptions {

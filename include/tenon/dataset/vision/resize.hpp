@@ -11,6 +11,7 @@ namespace tenon::inline TENON_ABI::vision {
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same dtype [224, 320, channels]; [any, any, channels] for one number on images of unequal size
+/// throws      ValueError for one number on an image so thin that the result would have more than most_pixels
 /// source      MindSpore's Resize, with OpenCV's pixels; `.antialias = true` gives PIL's and torchvision's
 template <int... Size>
 struct Resize {
