@@ -1,6 +1,7 @@
 // Parts of images, and images within larger ones.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -48,18 +49,15 @@ constexpr int border_place(int place, int size, Border border) {
 }  // namespace detail
 
 /// An image with margins. `fill` is the colour of Border::constant, a number per channel, or one for all, or none for
-/// 0. Throws ValueError unless `out` has the extents of the image and its margins.
+/// 0; for bytes it is brought into 0 to 255. Throws ValueError unless `out` has the extents of the image and its
+/// margins.
 template <class T>
 void pad(std::type_identity_t<ImageView<const T>> in, const Margins& margins, ImageView<T> out,
          Border border = Border::constant, std::span<const float> fill = {}) {
   detail::check_image("pad", in);
   detail::check_result("pad", out, in.height + margins.top + margins.bottom, in.width + margins.left + margins.right,
                        in.channels);
-  if (fill.size() > 1 && fill.size() != std::size_t(in.channels))
-    throw_error<ValueError>("pad: the fill has ", fill.size(), " numbers for ", in.channels, " channels.");
-  T colour[4]{};
-  for (std::size_t c = 0; c < std::size_t(in.channels) && !fill.empty(); ++c)
-    colour[c] = static_cast<T>(fill[fill.size() == 1 ? 0 : c]);
+  const std::array<T, 4> colour = detail::colour_of<T>("pad", fill, in.channels);
   const std::size_t pixel = std::size_t(in.channels) * sizeof(T);
   const int whole_begin = std::clamp(margins.left, 0, out.width),
             whole_end = std::clamp(margins.left + in.width, whole_begin, out.width);
@@ -67,7 +65,7 @@ void pad(std::type_identity_t<ImageView<const T>> in, const Margins& margins, Im
     const int row = detail::border_place(y - margins.top, in.height, border);
     const auto one = [&](int x) {
       const int column = detail::border_place(x - margins.left, in.width, border);
-      std::memcpy(out.at(y, x), row < 0 || column < 0 ? colour : in.at(row, column), pixel);
+      std::memcpy(out.at(y, x), row < 0 || column < 0 ? colour.data() : in.at(row, column), pixel);
     };
     for (int x = 0; x < whole_begin; ++x) one(x);
     if (row < 0) {
