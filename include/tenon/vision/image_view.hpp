@@ -39,8 +39,8 @@ inline ImageView<const std::uint8_t> view(const io::Pixels& pixels) {
   return {pixels.bytes.data(), pixels.height, pixels.width, pixels.channels};
 }
 
-/// Images of more pixels are made only where a program asks for them: a file of a few bytes can claim 65535 x 65535. The
-/// number is that at which PIL gives up.
+/// Images of more pixels are made only where a program asks for them: a file of a few bytes can claim 65535 x 65535.
+/// The number is that at which PIL gives up.
 inline constexpr std::int64_t most_pixels = 178'956'970;
 
 /// Part of an image, in pixels.
