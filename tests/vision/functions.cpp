@@ -29,6 +29,7 @@ TEST_CASE("margins: constant, edge, reflect, symmetric, as numpy.pad; negative o
   CHECK(padded(-1, 1, Border::edge) == Bytes{2, 3, 3});
   CHECK(padded(1, -3, Border::constant) == Bytes{9});
   CHECK(vision::center_of(5, 8, 2, 2) == Rect{1, 3, 2, 2});
+  CHECK(vision::center_of(8, 9, 5, 4) == Rect{1, 2, 5, 4});
   CHECK(vision::center_of(2, 2, 5, 3) == Rect{-2, -1, 5, 3});
   Bytes out(3);
   CHECK_THROWS_AS((vision::pad<std::uint8_t>({row.data(), 1, 3, 1}, {1, 0, 0, 0}, {out.data(), 1, 3, 1})), ValueError);

@@ -19,8 +19,9 @@ void crop(std::type_identity_t<ImageView<const T>> in, const Rect& part, ImageVi
     std::memcpy(out.row(y), in.at(part.top + y, part.left), out.row_size() * sizeof(T));
 }
 
-/// The part of `size` pixels in the middle; where one pixel is left over, there is one more below and to the right.
-/// Source: torchvision's and MindSpore's CenterCrop.
+/// The part in the middle. Of an odd number of rows or columns that are left over, one more is below or to the right;
+/// of an odd number that the image lacks, one more is lacking above or to the left.
+/// Source: MindSpore's CenterCrop. (torchvision's rounds half to even: 5 of 8 begin at 2 there, at 1 here.)
 constexpr Rect center_of(int height, int width, int part_height, int part_width) {
   const auto half = [](int rest) { return (rest >= 0 ? rest : rest - 1) / 2; };
   return {half(height - part_height), half(width - part_width), part_height, part_width};
