@@ -15,6 +15,8 @@ namespace tenon::inline TENON_ABI::vision {
 struct Box {
   double top = 0, left = 0, height = 0, width = 0;
 };
+/// The same of whole pixels.
+constexpr Box box_of(const Rect& r) { return {double(r.top), double(r.left), double(r.height), double(r.width)}; }
 
 /// Height and width, for functions that return both.
 struct ImageSize {

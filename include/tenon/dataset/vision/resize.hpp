@@ -20,13 +20,9 @@ struct Resize {
   Inter interpolation = Inter::linear;
   bool antialias = false;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "Resize";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
   static constexpr ImageSize size_for(int height, int width) {
     constexpr int asked[]{Size...};
     if constexpr (sizeof...(Size) == 2) return {asked[0], asked[1]};
