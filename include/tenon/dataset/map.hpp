@@ -97,11 +97,14 @@ struct ElementMapMaker {
   }
 };
 
-/// What a transform says of a column that it cannot take: its `wrong<In>()`, if it has that.
+/// What is wrong with a column that a transform cannot take: what its `takes` says, then its own `wrong<In>()`.
 template <class T, class In>
 constexpr Sentence refusal_of() {
-  if constexpr (requires { T::template wrong<In>(); }) return T::template wrong<In>();
-  else return Sentence{};
+  Sentence s;
+  if constexpr (requires { typename T::takes; }) s = T::takes::template wrong<In>(T::name);
+  if constexpr (requires { T::template wrong<In>(); })
+    if (s.empty()) s = T::template wrong<In>();
+  return s;
 }
 /// The first of several transforms, one after the other, that cannot take its column, and what it says.
 template <class In, class... T>
@@ -115,7 +118,7 @@ struct FirstRefusal<In, First, Rest...> {
 };
 template <class In, class First, class... Rest>
 requires(refusal_of<First, In>().empty())
-struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename First::template result<In>, In>, Rest...> {};
+struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename ResultOf<First, In>::type, In>, Rest...> {};
 
 /// Column Key by one transform after the other.
 template <ColumnKey Key, class... T>
@@ -169,7 +172,8 @@ struct SampleMapMaker {
 };
 
 template <class F>
-concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_samples; };
+concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_samples; } ||
+                        requires { typename std::remove_cvref_t<F>::takes; };
 
 }  // namespace detail
 

@@ -94,7 +94,7 @@ class ExampleColumn {
 ///             Ragged<any>: any number
 /// memory      8 bytes for a record; records are read when samples are
 /// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a
-///             record does not have, the first one when the set is opened
+///             record does not have, the first one when the set is opened; ValueError for no file
 /// source      TensorFlow's TFRecordDataset and parse_example; MindSpore's TFRecordDataset. Its shards are stages here
 template <class... C>
 class TfRecord : public Source<TfRecord<C...>> {
