@@ -112,7 +112,7 @@ class PipelineDescription {
   }
   template <class D>
   void add_data(const D& data) {
-    if constexpr (requires { data.data; }) add_data(data.data);
+    if constexpr (HasBefore<D>) add_data(data.data);
     if constexpr (requires { typename D::passes_rows_on; }) return;  // a cache: it changes nothing
     else {
       add(class_name<D>(), type_name<typename D::columns>());
