@@ -129,20 +129,6 @@ auto operator|(const D&, M (*)(A...)) {
   return Wrong::corrected;
 }
 
-#if defined(__CUDACC__)
-// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what stands behind it.
-template <class D, class B>
-requires requires(const B& broken) { broken.builder; }
-B operator|(const D&, const B& broken) {
-  return broken;
-}
-template <class B, StageMaker M>
-requires requires(const B& broken) { broken.builder; }
-B operator|(const B& broken, const M&) {
-  return broken;
-}
-#endif
-
 /// One epoch as a range of rows.
 template <Dataset D>
 auto rows(const D& data, std::uint64_t epoch = 0) {
@@ -204,3 +190,20 @@ inline void check_at_least(const char* stage, long value, long low, const char* 
 }  // namespace detail
 
 }  // namespace tenon::dataset
+
+#if defined(__CUDACC__)
+// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what stands behind it. These are in
+// the namespace of Broken, where they are found whatever the namespace of the stage is.
+namespace tenon::inline TENON_ABI {
+template <class D, class B>
+requires requires(const B& broken) { broken.builder; }
+B operator|(const D&, const B& broken) {
+  return broken;
+}
+template <class B, dataset::StageMaker M>
+requires requires(const B& broken) { broken.builder; }
+B operator|(const B& broken, const M&) {
+  return broken;
+}
+}  // namespace tenon
+#endif

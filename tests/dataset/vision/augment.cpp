@@ -105,7 +105,8 @@ TEST_CASE("MixUpBatch and CutMixBatch: images and labels by the same share, the 
       sum += x[i * 144];
     }
     CHECK(sum == doctest::Approx(40 * 41 / 2));
-    // image i shares with image j: its colour is s (i + 1) + (1 - s) (j + 1), its label s at i mod 4 and 1 - s at j mod 4
+    // image i shares with image j: its colour is s (i + 1) + (1 - s) (j + 1),
+    // its label s at i mod 4 and 1 - s at j mod 4
     const auto labels = row.values<1>();
     float s = 1;
     for (std::size_t i = 0; i < 40; ++i) s = std::min(s, labels[i * 4 + i % 4]);
