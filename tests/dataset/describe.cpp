@@ -3,9 +3,12 @@
 #include "support.hpp"
 
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/data_info.hpp>
 #include <tenon/dataset/describe.hpp>
 #include <tenon/dataset/facts.hpp>
 #include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/operation/rename.hpp>
 #include <tenon/dataset/repeat.hpp>
 #include <tenon/dataset/stream.hpp>
@@ -43,4 +46,34 @@ TEST_CASE("sizes, batch size, passes, classes") {
   CHECK(get_batch_size(Numbers(3)) == 1);
   CHECK(get_repeat_count(data) == 6);
   CHECK(num_classes<"label">(data) == 10);
+}
+
+namespace {
+/// A user's source whose member `data` is no data set.
+struct Held : Source<Held> {
+  using columns = Columns<Column<std::int32_t, Shape<>>>;
+  std::vector<std::int32_t> data{3, 1, 2};
+  long size() const { return static_cast<long>(data.size()); }
+  void sample(long index, void* const* out) const {
+    *static_cast<std::int32_t*>(out[0]) = data[static_cast<std::size_t>(index)];
+  }
+};
+/// The names of a data set's stages, as callbacks learn them.
+template <class D>
+std::vector<std::string> stages_of(const D& data) {
+  std::vector<std::string> names;
+  DataInfo(data).each_stage([&](const StageInfo& stage) { names.emplace_back(stage.type); });
+  return names;
+}
+}  // namespace
+
+TEST_CASE("filter, whose predicate is no number of passes, and a source with a member of its own") {
+  const auto some =
+      Numbers(10) | filter<1>([](std::span<const std::int32_t> label) { return label[0] < 5; }) | batch(2);
+  CHECK(get_repeat_count(some) == 1);
+  CHECK(stages_of(some) == std::vector<std::string>{"Batched", "Filtered", "Numbers"});
+  const auto held = Held{} | map<0>([](std::int32_t i) { return 2 * i; });
+  CHECK(stages_of(held) == std::vector<std::string>{"ElementMapped", "Held"});
+  CHECK(describe(held).starts_with("Held | ElementMapped\n"));
+  CHECK(get_batch_size(held) == 1);
 }

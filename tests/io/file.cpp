@@ -5,7 +5,9 @@
 
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -199,4 +201,26 @@ TEST_CASE("paths") {
   CHECK(io::directory_of("/c") == "/");
   CHECK(io::directory_exists("/"));
   CHECK_FALSE(io::file_exists("/"));
+}
+
+TEST_CASE("directories are made with those above them; a path where there can be none is false, with the reason") {
+  const Folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path);
+  for (const char* path : {"a/b", "c", "a/b", "d/", "./e//f/./g/", "/"}) CHECK(io::make_directories(path));
+  for (const char* path : {"a/b", "c", "d", "e/f/g"}) CHECK(io::directory_exists(folder / path));
+  std::filesystem::create_directory_symlink("a", "link");
+  CHECK(io::make_directories("link/h", 0700));
+  CHECK((std::filesystem::status("a/h").permissions() & std::filesystem::perms::all) ==
+        std::filesystem::perms::owner_all);
+  io::write_file("file", "x");
+  for (const char* path : {"file", "file/a", "file/a/b"}) {
+    CHECK(!io::make_directories(path));
+    CHECK(errno == ENOTDIR);
+  }
+  CHECK(!io::make_directories(""));
+  CHECK(errno == ENOENT);
+  CHECK(!io::make_directories(std::string(5000, 'a')));
+  CHECK(errno == ENAMETOOLONG);
+  std::filesystem::current_path(before);
 }

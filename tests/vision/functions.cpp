@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
+#include <cmath>
+
 #include <tenon/vision/affine.hpp>
 #include <tenon/vision/color_adjust.hpp>
 #include <tenon/vision/crop.hpp>
@@ -27,9 +29,30 @@ TEST_CASE("margins: constant, edge, reflect, symmetric, as numpy.pad; negative o
   CHECK(padded(-1, 1, Border::edge) == Bytes{2, 3, 3});
   CHECK(padded(1, -3, Border::constant) == Bytes{9});
   CHECK(vision::center_of(5, 8, 2, 2) == Rect{1, 3, 2, 2});
+  CHECK(vision::center_of(8, 9, 5, 4) == Rect{1, 2, 5, 4});
   CHECK(vision::center_of(2, 2, 5, 3) == Rect{-2, -1, 5, 3});
   Bytes out(3);
   CHECK_THROWS_AS((vision::pad<std::uint8_t>({row.data(), 1, 3, 1}, {1, 0, 0, 0}, {out.data(), 1, 3, 1})), ValueError);
+}
+
+TEST_CASE("a fill is brought into 0 to 255 for bytes, and stays as it is for floats") {
+  const auto fill_of = [](auto pixel, std::vector<float> fill, int channels) {
+    using T = decltype(pixel);
+    std::vector<T> in(std::size_t(channels), T(1)), padded(2 * in.size()), moved(in.size());
+    vision::pad<T>({in.data(), 1, 1, channels}, {1, 0, 0, 0}, {padded.data(), 1, 2, channels}, Border::constant, fill);
+    vision::warp_affine<T>({in.data(), 1, 1, channels}, {.c = 5}, {moved.data(), 1, 1, channels},
+                           vision::Inter::nearest, fill);
+    padded.resize(in.size());
+    CHECK(padded == moved);
+    return padded;
+  };
+  const std::uint8_t byte = 0;
+  CHECK(fill_of(byte, {300, -1, std::nanf("")}, 3) == Bytes{255, 0, 0});
+  CHECK(fill_of(byte, {1e20f}, 2) == Bytes{255, 255});
+  CHECK(fill_of(byte, {254.9f, 255, 0.5f, -1e20f}, 4) == Bytes{254, 255, 0, 0});
+  CHECK(fill_of(byte, {}, 2) == Bytes{0, 0});
+  CHECK(fill_of(0.0f, {300, -1}, 2) == std::vector<float>{300, -1});
+  CHECK_THROWS_AS(fill_of(byte, {1, 2}, 3), ValueError);
 }
 
 TEST_CASE("mirroring and channels first: all widths and channels, beside plain loops") {
@@ -98,6 +121,15 @@ TEST_CASE("affine maps: by hand, and what comes from outside") {
   }
   CHECK(mapped({.scale = 2}, vision::Inter::linear) == Bytes{3, 4, 4, 5, 5, 6, 6, 7, 7});
   CHECK(mapped({.shear_x = 45}) == Bytes{2, 3, 77, 4, 5, 6, 77, 7, 8});
+  // one row, another image behind it: the largest place below 0.5 is row 0
+  const Bytes rows{7, 200};
+  Bytes out(1);
+  for (const double below : {0.49999999999999994, -0.5})
+    for (const bool across : {false, true}) {
+      const vision::InverseMap map{.c = across ? below : 0, .f = across ? 0 : below};
+      vision::warp_affine<std::uint8_t>({rows.data(), 1, 1, 1}, map, {out.data(), 1, 1, 1});
+      CHECK(out[0] == 7);
+    }
   CHECK_THROWS_AS(mapped({.scale = 0}), ValueError);
   CHECK_THROWS_AS(mapped({.shear_x = 90}), ValueError);
 }

@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
+#include <limits>
+
 #include <tenon/vision/crop.hpp>
 #include <tenon/vision/jpeg.hpp>
 
@@ -184,6 +186,13 @@ TEST_CASE("sizes that nobody means are refused before memory is taken") {
   CHECK(message<ValueError>([&] {
           vision::decode(jpeg_file(smooth_image(8, 8, 3)), {.max_pixels = 63});
         }).find("larger than the 63 pixels") != std::string::npos);
+}
+
+TEST_CASE("limits of pixels up to the largest number let a progressive file through") {
+  const std::string progressive = jpeg_file(smooth_image(8, 8, 3), {.progressive = true});
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t limit : {std::int64_t(64), largest / 20 + 1, largest})
+    CHECK(vision::decode(progressive, {.max_pixels = limit}).bytes == vision::decode(progressive).bytes);
 }
 
 TEST_CASE("what is no image is said") {

@@ -120,4 +120,23 @@ TEST_CASE("one number is the shorter side") {
   CHECK(vision::size_of_shorter_side(375, 500, 256) == vision::ImageSize{256, 341});
   CHECK(vision::size_of_shorter_side(500, 375, 256) == vision::ImageSize{341, 256});
   CHECK(vision::size_of_shorter_side(50, 50, 256) == vision::ImageSize{256, 256});
+  CHECK(vision::size_of_shorter_side(1, 178'956'970, 1) == vision::ImageSize{1, 178'956'970});
+}
+
+TEST_CASE("a thin image whose longer side would have more pixels than are allowed, or than an int holds") {
+  const auto refusal = [](int height, int width, int shorter) -> std::string {
+    try {
+      vision::size_of_shorter_side(height, width, shorter);
+    } catch (const ValueError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(
+      refusal(1, 65535, 256) ==
+      "Resize to a shorter side of 256: the image of 1 x 65535 pixels would become one of more than 178956970 pixels. "
+      "Crop it first, or name height and width.");
+  CHECK(refusal(178'956'970, 1, 24) != "");
+  CHECK(refusal(1, 178'956'970, 2) != "");
+  CHECK(refusal(2'147'483'647, 2'147'483'646, 2'147'483'647) != "");
 }

@@ -31,7 +31,7 @@ struct Backend {
 
 class LmdbBackend : public Backend {
  public:
-  explicit LmdbBackend(const Settings& s) : folder_(s.folder, s.port), port_(s.port) {}
+  explicit LmdbBackend(const Settings& s) : folder_(s.folder, s.port) {}
 
   std::string start() override {
     return text("There is no server to start: LMDB keeps the rows below ", folder_.path(),
@@ -50,7 +50,6 @@ class LmdbBackend : public Backend {
 
  private:
   dataset::CacheFolder folder_;
-  int port_;
 };
 
 }  // namespace cache_tool

@@ -60,10 +60,9 @@ class DataInfo {
       stage.add("num_shards", data.sampler.num_shards);
       stage.add("shard_id", data.sampler.shard_id);
     }
-    constexpr bool is_stage = requires { requires Dataset<std::remove_cvref_t<decltype(data.data)>>; };
-    if constexpr (!is_stage) stage.add("num_samples", data.size());
+    if constexpr (!HasBefore<D>) stage.add("num_samples", data.size());
     visitor(stage);
-    if constexpr (is_stage) visit(data.data, visitor);
+    if constexpr (HasBefore<D>) visit(data.data, visitor);
   }
 
   const void* data_;

@@ -18,8 +18,7 @@ namespace detail {
 template <class D>
 std::string stage_names() {
   std::string names;
-  if constexpr (requires(const D& data) { data.data; })
-    names = stage_names<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>() + " | ";
+  if constexpr (HasBefore<D>) names = stage_names<BeforeOf<D>>() + " | ";
   return names + std::string(class_name<D>());
 }
 

@@ -20,7 +20,7 @@ long get_dataset_size(const D& data) {
 template <Dataset D>
 long get_batch_size(const D& data) {
   if constexpr (requires { data.batch_size; }) return data.batch_size;
-  else if constexpr (requires { data.data; }) return get_batch_size(data.data);
+  else if constexpr (HasBefore<D>) return get_batch_size(data.data);
   else return 1;
 }
 
@@ -28,7 +28,7 @@ long get_batch_size(const D& data) {
 template <Dataset D>
 long get_repeat_count(const D& data) {
   long count = 1;
-  if constexpr (requires { data.data; }) count = get_repeat_count(data.data);
+  if constexpr (HasBefore<D>) count = get_repeat_count(data.data);
   if constexpr (requires { data.passes; }) count *= data.passes;
   return count;
 }

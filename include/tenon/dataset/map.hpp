@@ -17,7 +17,7 @@ namespace detail {
 /// Column I becomes New by function, called as `function(element) -> element`. An element of the same type replaces the
 /// old one where it lies; all else is read beside and written over.
 template <class D, int I, class New, class F>
-struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
+struct ElementMapped : RowByRow<ElementMapped<D, I, New, F>, D> {
   using columns = WithColumn<typename D::columns, I, New>;
   using From = ColumnAt<typename D::columns, I>;
   using T = typename From::type;
@@ -26,7 +26,7 @@ struct ElementMapped : Behind<ElementMapped<D, I, New, F>, D> {
   static constexpr auto label = operation_name<I>("map");
   F function;
 
-  ElementMapped(const D& rows, F f) : Behind<ElementMapped, D>(rows), function(std::move(f)) {}
+  ElementMapped(const D& rows, F f) : RowByRow<ElementMapped, D>(rows), function(std::move(f)) {}
 
   void describe(auto& d) const {
     d.add(I);
@@ -97,11 +97,14 @@ struct ElementMapMaker {
   }
 };
 
-/// What a transform says of a column that it cannot take: its `wrong<In>()`, if it has that.
+/// What is wrong with a column that a transform cannot take: what its `takes` says, then its own `wrong<In>()`.
 template <class T, class In>
 constexpr Sentence refusal_of() {
-  if constexpr (requires { T::template wrong<In>(); }) return T::template wrong<In>();
-  else return Sentence{};
+  Sentence s;
+  if constexpr (requires { typename T::takes; }) s = T::takes::template wrong<In>(T::name);
+  if constexpr (requires { T::template wrong<In>(); })
+    if (s.empty()) s = T::template wrong<In>();
+  return s;
 }
 /// The first of several transforms, one after the other, that cannot take its column, and what it says.
 template <class In, class... T>
@@ -115,7 +118,7 @@ struct FirstRefusal<In, First, Rest...> {
 };
 template <class In, class First, class... Rest>
 requires(refusal_of<First, In>().empty())
-struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename First::template result<In>, In>, Rest...> {};
+struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename ResultOf<First, In>::type, In>, Rest...> {};
 
 /// Column Key by one transform after the other.
 template <ColumnKey Key, class... T>
@@ -169,7 +172,8 @@ struct SampleMapMaker {
 };
 
 template <class F>
-concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_samples; };
+concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_samples; } ||
+                        requires { typename std::remove_cvref_t<F>::takes; };
 
 }  // namespace detail
 

@@ -97,8 +97,9 @@ struct WantedOf<Column<T, Ragged<Extents...>, Name>> {
 ///             T is the field's type: int32, int64, float32, float64
 /// file        one file of a set, which stands for all, the name of the set, or a list of just those that are wanted
 /// memory      24 bytes for each row; rows are read when they are asked for, by any thread
-/// throws      KeyError for a column that the files do not have, TypeError for one that is something else there, when
-///             opened; RuntimeError for a damaged file, or a row whose array has not the column's shape
+/// throws      KeyError for a column that the files do not have, TypeError for one that is something else there,
+///             ValueError for an empty list, when opened; RuntimeError for a file that is missing, damaged, renamed, or
+///             not of the set, or a row whose array has not the column's shape
 /// source      MindSpore's MindDataset
 template <class... C>
 struct MindRecord : Source<MindRecord<C...>> {
@@ -111,7 +112,7 @@ struct MindRecord : Source<MindRecord<C...>> {
 
   long size() const { return long(reader_->size()); }
   void describe(auto& d) const {
-    for (const auto& shard : reader_->shards()) d.add_file(shard.path());
+    for (const auto& shard : reader_->shards()) d.add_file(shard.version());
   }
   void sample(long index, void* const* out) const {
     thread_local io::MindRecordRow row;  // its memory is used again by all rows of the thread

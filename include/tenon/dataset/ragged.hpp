@@ -25,7 +25,11 @@ struct Ragged {
 /// The elements of one ragged sample, in memory that grows with the largest sample and is used again.
 class RaggedValue {
  public:
-  /// Makes room for a sample of these extents and returns where its elements go; they hold anything before.
+  /// The bytes of a sample of these extents; -1 if there can be none: an extent below 0, more axes than a tensor has,
+  /// or a product that no std::int64_t holds, also of the others beside an extent of 0.
+  static std::int64_t bytes_of(std::span<const std::int64_t> extents, std::size_t element_bytes);
+  /// Makes room for a sample of these extents and returns where its elements go; they hold anything before. Throws
+  /// ValueError if there can be none, and is as before then.
   void* resize(std::span<const std::int64_t> extents, std::size_t element_bytes);
 
   const void* data() const { return memory_.data(); }
@@ -40,15 +44,22 @@ class RaggedValue {
 };
 
 #if TENON_DEFINES
-TENON_INLINE void* RaggedValue::resize(std::span<const std::int64_t> extents, std::size_t element_bytes) {
-  std::size_t bytes = element_bytes;
-  bool overflow = extents.size() > AnyTensor::max_axes;
-  for (std::size_t axis = 0; !overflow && axis < extents.size(); ++axis) {
-    extent_[axis] = extents[axis];
-    overflow = extents[axis] < 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(extents[axis]), &bytes);
+TENON_INLINE std::int64_t RaggedValue::bytes_of(std::span<const std::int64_t> extents, std::size_t element_bytes) {
+  std::int64_t bytes = static_cast<std::int64_t>(element_bytes);
+  bool empty = false;
+  if (extents.size() > AnyTensor::max_axes) return -1;
+  for (const std::int64_t extent : extents) {
+    if (extent < 0 || __builtin_mul_overflow(bytes, extent ? extent : 1, &bytes)) return -1;
+    empty = empty || extent == 0;
   }
-  if (overflow) throw_error<ValueError>("A sample cannot have the shape ", shape_text(extents), ".");
+  return empty ? 0 : bytes;
+}
+TENON_INLINE void* RaggedValue::resize(std::span<const std::int64_t> extents, std::size_t element_bytes) {
+  const std::int64_t asked = bytes_of(extents, element_bytes);
+  if (asked < 0) throw_error<ValueError>("A sample cannot have the shape ", shape_text(extents), ".");
+  const std::size_t bytes = static_cast<std::size_t>(asked);
   rank_ = static_cast<int>(extents.size());
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) extent_[axis] = extents[axis];
   if (bytes > capacity_ || !memory_.data()) {
     memory_ = {};  // the old block goes first
     capacity_ = 0;

@@ -14,21 +14,27 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
+/// Whether a data set is a stage, with the one before it as `data`.
+template <class D>
+concept HasBefore = requires(const D& set) { typename std::remove_cvref_t<decltype(set.data)>::columns; };
+
 namespace detail {
+
+template <HasBefore D>
+using BeforeOf = std::remove_cvref_t<decltype(std::declval<const D&>().data)>;
 
 /// Whether a data set's rows can be read one after the other only.
 template <class D>
 constexpr bool in_order() {
   if constexpr (requires { D::in_order; }) return D::in_order;
-  else if constexpr (requires(const D& data) { data.data; })
-    return in_order<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  else if constexpr (HasBefore<D>) return in_order<BeforeOf<D>>();
   else return false;
 }
 /// Tells what is read in order that a row of this walk has failed: nobody waits for those behind it any more.
 template <class D>
 void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failure) {
   if constexpr (requires { data.abandon(walk, failure); }) data.abandon(walk, failure);
-  if constexpr (requires { data.data; }) abandon(data.data, walk, failure);
+  if constexpr (HasBefore<D>) abandon(data.data, walk, failure);
 }
 
 /// Memory for the longest row of a data set. A buffer that has been read into stays where it is.

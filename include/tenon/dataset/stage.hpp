@@ -32,7 +32,7 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
 };
 
 /// A data set that can be told which row is read soon: it has `void expect(Place) const`, which fetches from memory and
-/// never fails, whatever the place. A stage that takes its rows from other places hides the one of Behind.
+/// never fails, whatever the place. Of stages RowByRow has it, and those that say from which place they take a row.
 template <class D>
 concept Foresighted = requires(const D& data, Place place) { data.expect(place); };
 
@@ -72,9 +72,14 @@ struct Behind : Stage<D> {
     return data.count(epoch);
   }
   long read(Place place, void* const* out, Scratch& scratch) const { return data.read(place, out, scratch); }
+};
+/// The same for a stage whose row i is made of row i of the data before it: what is read soon there is known here.
+template <class D, class Before>
+struct RowByRow : Behind<D, Before> {
+  using Behind<D, Before>::Behind;
   void expect(Place place) const requires Foresighted<Before>
   {
-    data.expect(place);
+    this->data.expect(place);
   }
 };
 
@@ -124,20 +129,6 @@ auto operator|(const D&, M (*)(A...)) {
   return Wrong::corrected;
 }
 
-#if defined(__CUDACC__)
-// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what stands behind it.
-template <class D, class B>
-requires requires(const B& broken) { broken.builder; }
-B operator|(const D&, const B& broken) {
-  return broken;
-}
-template <class B, StageMaker M>
-requires requires(const B& broken) { broken.builder; }
-B operator|(const B& broken, const M&) {
-  return broken;
-}
-#endif
-
 /// One epoch as a range of rows.
 template <Dataset D>
 auto rows(const D& data, std::uint64_t epoch = 0) {
@@ -167,9 +158,7 @@ inline void fetch_ahead(const void* memory, long bytes) {
 template <class D>
 constexpr std::uint64_t stages_before() {
   // a cache does not count: what is random behind it draws as without it
-  if constexpr (requires(const D& data) { data.data; })
-    return (requires { typename D::passes_rows_on; } ? 0 : 1) +
-           stages_before<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  if constexpr (HasBefore<D>) return (requires { typename D::passes_rows_on; } ? 0 : 1) + stages_before<BeforeOf<D>>();
   else return 0;
 }
 /// read() of a data set that may be counted, with 0 behind its end.
@@ -184,8 +173,7 @@ long read_if_there(const D& data, Place place, void* const* out, Scratch& scratc
 template <class D>
 constexpr bool reorders() {
   if constexpr (requires { D::reorders; }) return D::reorders;
-  else if constexpr (requires(const D& data) { data.data; })
-    return reorders<std::remove_cvref_t<decltype(std::declval<const D&>().data)>>();
+  else if constexpr (HasBefore<D>) return reorders<BeforeOf<D>>();
   else return false;
 }
 /// Says that a stage reads rows in an order of its own, which a stream does not have.
@@ -202,3 +190,20 @@ inline void check_at_least(const char* stage, long value, long low, const char* 
 }  // namespace detail
 
 }  // namespace tenon::dataset
+
+#if defined(__CUDACC__)
+// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what stands behind it. These are in
+// the namespace of Broken, where they are found whatever the namespace of the stage is.
+namespace tenon::inline TENON_ABI {
+template <class D, class B>
+requires requires(const B& broken) { broken.builder; }
+B operator|(const D&, const B& broken) {
+  return broken;
+}
+template <class B, dataset::StageMaker M>
+requires requires(const B& broken) { broken.builder; }
+B operator|(const B& broken, const M&) {
+  return broken;
+}
+}  // namespace tenon
+#endif

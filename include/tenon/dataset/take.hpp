@@ -7,10 +7,10 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
-struct Taken : Behind<Taken<D>, D> {
+struct Taken : RowByRow<Taken<D>, D> {
   long most;
 
-  Taken(const D& rows, long count) : Behind<Taken<D>, D>(rows), most(count) {}
+  Taken(const D& rows, long count) : RowByRow<Taken<D>, D>(rows), most(count) {}
 
   long size() const { return std::min(most, this->data.size()); }
   long count(std::uint64_t epoch) const requires(!D::counted)

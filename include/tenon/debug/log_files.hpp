@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <tenon/debug/rank.hpp>
+#include <tenon/io/file.hpp>
 #include <tenon/io/host_name.hpp>
 #endif
 
@@ -222,9 +223,7 @@ class LogFiles {
   LogFiles() {
     std::string_view rest = settings_.warnings;
     for (; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) tell(std::string(rest.substr(0, rest.find('\n'))));
-    for (std::size_t slash = settings_.folder.find('/', 1); slash != std::string::npos;
-         slash = settings_.folder.find('/', slash + 1))
-      ::mkdir(settings_.folder.substr(0, slash).c_str(), 0750);
+    if (!settings_.folder.empty()) io::make_directories(settings_.folder, 0750);
   }
 
   bool write(logging::Level level, const std::string& line) {

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tenon/core/log.hpp>
@@ -16,17 +15,11 @@
 #include <tenon/debug/profiler/options.hpp>
 #include <tenon/debug/profiler/table.hpp>
 #include <tenon/debug/profiler/timeline.hpp>
+#include <tenon/io/file.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
 namespace detail {
-/// Makes a folder and those above it, as far as that is possible.
-inline void make_folders(const std::string& path) {
-  for (std::size_t end = 0; end != path.npos;) {
-    end = path.find('/', end + 1);
-    ::mkdir(path.substr(0, end).c_str(), 0777);
-  }
-}
 inline EventLimit event_limit(const ProfilerOptions& options) {
   constexpr std::size_t bytes_of_event = 400;  // in the timeline
   EventLimit limit;
@@ -190,7 +183,7 @@ inline void Profiler::warn(std::string_view why) {
 }
 /// From the root on, which stays right when the program changes folders.
 inline void Profiler::find_folder() {
-  detail::make_folders(folder_);
+  io::make_directories(folder_);
   const std::unique_ptr<char, void (*)(void*)> whole(::realpath(folder_.c_str(), nullptr), std::free);
   if (!whole) return warn("the folder cannot be made.");
   folder_ = whole.get();
@@ -200,7 +193,7 @@ inline void Profiler::write_files(const Profile& profile) {
   const std::string id = std::to_string(get_context().device_id);
   const long process = long(::getpid());
   try {
-    detail::make_folders(folder_);
+    io::make_directories(folder_);
     const auto write = [&](const std::string& name, const std::string& content) {
       io::write_file(io::join_path(folder_, name), content);
     };

@@ -57,6 +57,10 @@ bool file_exists(const std::string& path);
 
 bool directory_exists(const std::string& path);
 
+/// Makes a directory and those above it, as far as they are missing, with this mode less the umask. False if there is
+/// none at its return; errno has the reason.
+[[gnu::cold]] bool make_directories(const std::string& path, unsigned mode = 0777);
+
 /// The path and a name below it, with one slash between.
 std::string join_path(const std::string& directory, std::string_view name);
 
@@ -148,6 +152,17 @@ TENON_INLINE bool file_exists(const std::string& path) {
 TENON_INLINE bool directory_exists(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+[[gnu::cold]] TENON_INLINE bool make_directories(const std::string& path, unsigned mode) {
+  int reason = 0;
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    const int result = ::mkdir(path.substr(0, end).c_str(), static_cast<mode_t>(mode));
+    if (result != 0 && errno != EEXIST && reason == 0) reason = errno;  // that of a file is ENOTDIR
+  }
+  if (directory_exists(path)) return true;
+  errno = reason ? reason : ENOTDIR;
+  return false;
 }
 TENON_INLINE std::string join_path(const std::string& directory, std::string_view name) {
   return text(directory, directory.empty() || directory.back() == '/' ? "" : "/", name);

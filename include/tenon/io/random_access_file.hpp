@@ -11,6 +11,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/file_version.hpp>
 #include <tenon/io/place.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -28,11 +29,14 @@ struct FilePiece {
 class RandomAccessFile {
  public:
   /// Throws RuntimeError if it is absent, a directory, or not permitted.
-  explicit RandomAccessFile(std::string path) : path_(std::move(path)), file_(open_to_read(path_)) {
+  explicit RandomAccessFile(std::string path)
+      : path_(std::move(path)), file_(open_to_read(path_)), version_(version_of(file_, path_)) {
     size_ = size_of_file(file_, path_);
   }
 
   const std::string& path() const { return path_; }
+  /// Of the file that is read, whatever is at its path since.
+  const FileVersion& version() const { return version_; }
   /// Bytes when it was opened; 0 for a pipe.
   std::uint64_t size() const { return size_; }
 
@@ -65,6 +69,7 @@ class RandomAccessFile {
  private:
   std::string path_;
   FileHandle file_;
+  FileVersion version_;
   std::uint64_t size_ = 0;
 };
 

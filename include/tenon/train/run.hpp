@@ -47,7 +47,7 @@ namespace detail {
 /// The columns of a row of a data set.
 template <class Columns>
 std::vector<AnyTensor> views_of(const void* row) {
-  std::vector<AnyTensor> views(std::size_t(Columns::count));
+  std::vector<AnyTensor> views(static_cast<std::size_t>(Columns::count));
   for (int i = 0; i < Columns::count; ++i) views[std::size_t(i)] = (*static_cast<const dataset::Row<Columns>*>(row))[i];
   return views;
 }

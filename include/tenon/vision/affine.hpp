@@ -1,5 +1,7 @@
 // Rotated, moved, stretched, and sheared images.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <type_traits>
@@ -45,7 +47,7 @@ inline InverseMap inverse_map(const Affine& t, int height, int width) {
 }
 
 /// An image through a map. Inter::nearest, or linear between 4 pixels; what comes from outside is `fill`, a number per
-/// channel, or one for all, or none for 0. `out` is another memory, of any extents.
+/// channel, or one for all, or none for 0, for bytes brought into 0 to 255. `out` is another memory, of any extents.
 ///
 /// The pixels of PIL's transform(AFFINE). OpenCV's warpAffine rounds places to 1/32 of a pixel and mixes the border
 /// with the fill.
@@ -56,8 +58,7 @@ void warp_affine(std::type_identity_t<ImageView<const T>> in, const InverseMap& 
   detail::check_result("warp_affine", out, out.height, out.width, in.channels);
   if (inter != Inter::nearest && inter != Inter::linear)
     throw_error<ValueError>("warp_affine: the interpolation is nearest or linear.");
-  if (fill.size() > 1 && fill.size() != std::size_t(in.channels))
-    throw_error<ValueError>("warp_affine: the fill has ", fill.size(), " numbers for ", in.channels, " channels.");
+  const std::array<T, 4> colour = detail::colour_of<T>("warp_affine", fill, in.channels);
   const auto rounded = [](double x) {
     if constexpr (std::is_same_v<T, float>) return float(x);
     else return static_cast<T>(x + 0.5);
@@ -67,10 +68,10 @@ void warp_affine(std::type_identity_t<ImageView<const T>> in, const InverseMap& 
       const double column = map.a * x + map.b * y + map.c, row = map.d * x + map.e * y + map.f;
       T* const to = out.at(y, x);
       if (!(column >= -0.5 && column < in.width - 0.5 && row >= -0.5 && row < in.height - 0.5)) {
-        for (int c = 0; c < in.channels; ++c)
-          to[c] = fill.empty() ? T(0) : static_cast<T>(fill[fill.size() == 1 ? 0 : std::size_t(c)]);
+        std::copy_n(colour.data(), in.channels, to);
       } else if (inter == Inter::nearest) {
-        const T* const from = in.at(int(row + 0.5), int(column + 0.5));
+        // the largest number below 0.5, plus 0.5, is 1
+        const T* const from = in.at(std::min(int(row + 0.5), in.height - 1), std::min(int(column + 0.5), in.width - 1));
         for (int c = 0; c < in.channels; ++c) to[c] = from[c];
       } else {
         const int top = int(std::floor(row)), left = int(std::floor(column));

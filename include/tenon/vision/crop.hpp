@@ -1,6 +1,7 @@
 // Parts of images, and images within larger ones.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -18,8 +19,9 @@ void crop(std::type_identity_t<ImageView<const T>> in, const Rect& part, ImageVi
     std::memcpy(out.row(y), in.at(part.top + y, part.left), out.row_size() * sizeof(T));
 }
 
-/// The part of `size` pixels in the middle; where one pixel is left over, there is one more below and to the right.
-/// Source: torchvision's and MindSpore's CenterCrop.
+/// The part in the middle. Of an odd number of rows or columns that are left over, one more is below or to the right;
+/// of an odd number that the image lacks, one more is lacking above or to the left.
+/// Source: MindSpore's CenterCrop. (torchvision's rounds half to even: 5 of 8 begin at 2 there, at 1 here.)
 constexpr Rect center_of(int height, int width, int part_height, int part_width) {
   const auto half = [](int rest) { return (rest >= 0 ? rest : rest - 1) / 2; };
   return {half(height - part_height), half(width - part_width), part_height, part_width};
@@ -48,18 +50,15 @@ constexpr int border_place(int place, int size, Border border) {
 }  // namespace detail
 
 /// An image with margins. `fill` is the colour of Border::constant, a number per channel, or one for all, or none for
-/// 0. Throws ValueError unless `out` has the extents of the image and its margins.
+/// 0; for bytes it is brought into 0 to 255. Throws ValueError unless `out` has the extents of the image and its
+/// margins.
 template <class T>
 void pad(std::type_identity_t<ImageView<const T>> in, const Margins& margins, ImageView<T> out,
          Border border = Border::constant, std::span<const float> fill = {}) {
   detail::check_image("pad", in);
   detail::check_result("pad", out, in.height + margins.top + margins.bottom, in.width + margins.left + margins.right,
                        in.channels);
-  if (fill.size() > 1 && fill.size() != std::size_t(in.channels))
-    throw_error<ValueError>("pad: the fill has ", fill.size(), " numbers for ", in.channels, " channels.");
-  T colour[4]{};
-  for (std::size_t c = 0; c < std::size_t(in.channels) && !fill.empty(); ++c)
-    colour[c] = static_cast<T>(fill[fill.size() == 1 ? 0 : c]);
+  const std::array<T, 4> colour = detail::colour_of<T>("pad", fill, in.channels);
   const std::size_t pixel = std::size_t(in.channels) * sizeof(T);
   const int whole_begin = std::clamp(margins.left, 0, out.width),
             whole_end = std::clamp(margins.left + in.width, whole_begin, out.width);
@@ -67,7 +66,7 @@ void pad(std::type_identity_t<ImageView<const T>> in, const Margins& margins, Im
     const int row = detail::border_place(y - margins.top, in.height, border);
     const auto one = [&](int x) {
       const int column = detail::border_place(x - margins.left, in.width, border);
-      std::memcpy(out.at(y, x), row < 0 || column < 0 ? colour : in.at(row, column), pixel);
+      std::memcpy(out.at(y, x), row < 0 || column < 0 ? colour.data() : in.at(row, column), pixel);
     };
     for (int x = 0; x < whole_begin; ++x) one(x);
     if (row < 0) {

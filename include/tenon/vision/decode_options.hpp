@@ -11,9 +11,8 @@ struct DecodeOptions {
   /// 3: red, green, blue, whatever the file holds; 1: gray, of JPEG the luma that is stored, as OpenCV and torchvision,
   /// of others that of PIL's convert("L").
   int channels = 3;
-  /// An image of more pixels is refused before memory is taken for it: a file of a few bytes can claim 65535 x 65535.
-  /// The number is that at which PIL gives up.
-  std::int64_t max_pixels = 178'956'970;
+  /// An image of more pixels is refused before memory is taken for it.
+  std::int64_t max_pixels = most_pixels;
   /// Turn the image as its EXIF data say. (MindSpore, torchvision and PIL leave it as it lies in the file unless asked,
   /// OpenCV turns it.)
   bool upright = true;

@@ -1,7 +1,10 @@
 // An image in memory that somebody else owns, and rectangles in it.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <tenon/core/error.hpp>
@@ -36,6 +39,10 @@ inline ImageView<const std::uint8_t> view(const io::Pixels& pixels) {
   return {pixels.bytes.data(), pixels.height, pixels.width, pixels.channels};
 }
 
+/// Images of more pixels are made only where a program asks for them: a file of a few bytes can claim 65535 x 65535.
+/// The number is that at which PIL gives up.
+inline constexpr std::int64_t most_pixels = 178'956'970;
+
 /// Part of an image, in pixels.
 struct Rect {
   int top = 0, left = 0, height = 0, width = 0;
@@ -65,6 +72,20 @@ void check_inside(const char* operation, const ImageView<T>& image, const Rect& 
     throw_error<ValueError>(operation, ": the part of ", r.height, " x ", r.width, " pixels at row ", r.top,
                             ", column ", r.left, " is not inside of an image of ", image.height, " x ", image.width,
                             " pixels.");
+}
+/// The colour that `fill` is for images of so many channels: a number for each, one for all, or none for 0. Of bytes it
+/// is brought into 0 to 255, a fraction cut off; NaN becomes 0. Throws ValueError for another count.
+template <class T>
+std::array<T, 4> colour_of(const char* operation, std::span<const float> fill, int channels) {
+  if (fill.size() > 1 && fill.size() != std::size_t(channels))
+    throw_error<ValueError>(operation, ": the fill has ", fill.size(), " numbers for ", channels, " channels.");
+  std::array<T, 4> colour{};
+  for (std::size_t c = 0; c < std::size_t(channels) && !fill.empty(); ++c) {
+    const float x = fill[fill.size() == 1 ? 0 : c];
+    if constexpr (std::is_same_v<T, float>) colour[c] = x;
+    else colour[c] = static_cast<T>(x > 0 ? std::min(x, 255.0f) : 0.0f);
+  }
+  return colour;
 }
 /// Calls act with the number of channels as a type.
 template <class Act>

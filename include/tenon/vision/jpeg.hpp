@@ -1,5 +1,6 @@
 // Decodes JPEG images: whole, a part, or at a fraction of the size. libjpeg-turbo stays behind this header.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -246,8 +247,8 @@ class JpegDecoder {
       state_.cut_off = true;
       refuse_cut_off();
     }
-    const std::int64_t passes = 20 * options_.max_pixels / (height * width);
-    if (passes < state_.most_scans) state_.most_scans = int(passes);
+    const std::int64_t pixels = height * width, most = std::min(options_.max_pixels, state_.most_scans * pixels);
+    state_.most_scans = int(std::min<std::int64_t>(state_.most_scans, 20 * most / pixels));
     const bool cmyk = file.jpeg_color_space == JCS_CMYK || file.jpeg_color_space == JCS_YCCK;
     file.out_color_space = cmyk ? JCS_CMYK : options_.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     file.scale_num = static_cast<unsigned>(options_.eighths);

@@ -15,6 +15,8 @@ namespace tenon::inline TENON_ABI::vision {
 struct Box {
   double top = 0, left = 0, height = 0, width = 0;
 };
+/// The same of whole pixels.
+constexpr Box box_of(const Rect& r) { return {double(r.top), double(r.left), double(r.height), double(r.width)}; }
 
 /// Height and width, for functions that return both.
 struct ImageSize {
@@ -23,10 +25,16 @@ struct ImageSize {
 };
 
 /// The size of an image whose shorter side is brought to `shorter`, with the same ratio of its sides; the longer one is
-/// rounded down. Source: MindSpore's and torchvision's Resize with one number.
+/// rounded down. Throws ValueError if that has more than most_pixels: a thin image becomes many times as large. Source:
+/// MindSpore's and torchvision's Resize with one number.
 constexpr ImageSize size_of_shorter_side(int height, int width, int shorter) {
-  if (height <= width) return {shorter, int(std::int64_t(shorter) * width / height)};
-  return {int(std::int64_t(shorter) * height / width), shorter};
+  const bool wide = height <= width;
+  const std::int64_t longer = std::int64_t(shorter) * (wide ? width : height) / (wide ? height : width);
+  if (longer > most_pixels / shorter)
+    throw_error<ValueError>("Resize to a shorter side of ", shorter, ": the image of ", height, " x ", width,
+                            " pixels would become one of more than ", most_pixels,
+                            " pixels. Crop it first, or name height and width.");
+  return wide ? ImageSize{shorter, int(longer)} : ImageSize{int(longer), shorter};
 }
 
 struct ResizeOptions {

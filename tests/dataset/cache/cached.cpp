@@ -4,6 +4,8 @@
 #if __has_include(<lmdb.h>)
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@
 #include <tenon/dataset/operation/zip.hpp>
 #include <tenon/dataset/sampler/shard.hpp>
 #include <tenon/dataset/sampler/subset_sampler.hpp>
+#include <tenon/dataset/source/image_folder.hpp>
+#include <tenon/dataset/source/text_file.hpp>
 #include <tenon/dataset/vision/flip.hpp>
 #include <tenon/dataset/vision/normalize.hpp>
 
@@ -159,6 +163,8 @@ TEST_CASE("cache: behind what joins, leaves out, and repeats rows; random operat
   computed = 0;
   const DatasetCache counted = s.cache();
   const auto filtered = base | odd | dataset::cache(counted);
+  CHECK(filtered.size() == 15);  // which a Model asks for before its first step
+  CHECK((filtered | dataset::repeat(2) | dataset::batch(4)).size() == 8);
   CHECK(all_of(filtered, 3).size() == 3 * 2 * 15);
   CHECK(computed == 0);  // it is in the session, and so is where it ends
   CHECK(counted.get_stat().num_mem_cached == 15);
@@ -255,6 +261,46 @@ TEST_CASE("cache: what changes the rows changes what they are found by, what doe
         number_of(base | dataset::map<0>(keyed("twice", [](float x) { return 2 * x; }))));
   Session s;
   CHECK(number_of(base | dataset::cache(s.cache())) == number_of(base));
+}
+
+TEST_CASE("cache: a file is what it was when it was opened") {
+  support::Folder folder;
+  const std::string path = folder / "lines.txt";
+  const auto replace = [&](const std::string& content) {  // by another file, with the time of the old one
+    const auto time = std::filesystem::exists(path) ? std::filesystem::last_write_time(path)
+                                                    : std::filesystem::file_time_type(std::chrono::seconds(1000));
+    io::write_file(path, content);
+    std::filesystem::last_write_time(path, time);
+  };
+  replace("one\n");
+  const TextFile first(path);
+  const std::uint64_t of_first = number_of(first);
+  CHECK(number_of(TextFile(path)) == of_first);
+  CHECK(number_of(TextFile(folder / "./lines.txt")) == of_first);
+  replace("three\n");
+  CHECK(number_of(first) == of_first);  // it reads the old one still
+  CHECK(number_of(TextFile(path)) != of_first);
+  std::filesystem::remove(path);
+  CHECK(number_of(first) == of_first);
+}
+
+TEST_CASE("cache: files of one name, size, and time in two folders are two") {
+  support::Folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::vector<std::uint64_t> numbers;
+  for (const char* name : {"a", "b"}) {
+    std::filesystem::create_directories(folder / name + "/images/class");
+    std::filesystem::current_path(folder / name);
+    for (const char* file : {"lines.txt", "images/class/1.png"}) {
+      io::write_file(file, std::string(name) + "\n");
+      std::filesystem::last_write_time(file, std::filesystem::file_time_type(std::chrono::seconds(1000)));
+    }
+    numbers.push_back(number_of(TextFile("lines.txt")));
+    numbers.push_back(number_of(ImageFolder("images")));
+  }
+  std::filesystem::current_path(before);
+  CHECK(numbers[0] != numbers[2]);
+  CHECK(numbers[1] != numbers[3]);
 }
 
 TEST_CASE("cache: what draws is told from what does not") {
@@ -355,6 +401,10 @@ TEST_CASE("packed row: bytes that are no row are refused") {
 
   for (std::size_t end = 0; end < bytes.size(); ++end)
     CHECK(!dataset::detail::unpack_row<List>(std::span(bytes).first(end), head, out, 1));
+  std::vector<std::byte> no_shape(bytes.begin(), bytes.begin() + 40 + 8);  // no elements, and an impossible shape
+  const std::int64_t shape[]{3, std::int64_t{1} << 56, 248, 0};
+  for (const std::byte byte : std::as_bytes(std::span(shape))) no_shape.push_back(byte);
+  CHECK(!dataset::detail::unpack_row<List>(no_shape, head, out, 1));
   auto longer = bytes;
   longer.push_back({});
   CHECK(!dataset::detail::unpack_row<List>(longer, head, out, 1));

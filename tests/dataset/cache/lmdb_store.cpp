@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include <tenon/dataset/cache/lmdb_store.hpp>
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__x86_64__)
@@ -155,6 +157,62 @@ TEST_CASE("lmdb store: a size is held, row by row; spilling goes beyond it") {
   }
 }
 
+TEST_CASE("lmdb store: a pipeline that is full refuses its own rows only, and those of its limit only") {
+  Session s;
+  LmdbStore store(s.path);
+  const std::string row(70000, 'x');
+  const CacheLimit megabyte{1 << 20, false};
+  for (std::uint64_t i = 0; i < 40; ++i) store.put({1, 0, i}, bytes_of(row), megabyte);
+  const std::uint64_t first = store.counts().at(0).in_memory, refused = store.refused();
+  CHECK(first + refused == 40);
+  REQUIRE(refused > 0);
+  for (std::uint64_t i = 0; i < 5; ++i) store.put({2, 0, i}, bytes_of(row), megabyte);
+  REQUIRE(store.counts().size() == 2);
+  CHECK(store.counts()[1].in_memory == 5);
+  store.put({1, 0, 50}, bytes_of(row), {2 << 20, false});
+  CHECK(store.counts()[0].in_memory == first + 1);
+  CHECK(store.refused() == refused);
+}
+
+TEST_CASE("lmdb store: a row that there is no memory for is not kept, nor half of it") {
+#if defined(KILL_AT_CALLS)
+  Session s;
+  CHECK(killed::in_child([&] {
+          LmdbStore store(s.path);
+          put(store, {1, 0, 1});
+          const std::string large(64 << 20, 'x');
+          long pages = 0;
+          std::ifstream("/proc/self/statm") >> pages;
+          const rlim_t now = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE));
+          rlimit limit{};
+          ::getrlimit(RLIMIT_AS, &limit);
+          const rlimit little{now + (16 << 20), limit.rlim_max};
+          if (::setrlimit(RLIMIT_AS, &little) != 0) return 1;
+          store.put({1, 0, 2}, bytes_of(large), {});
+          ::setrlimit(RLIMIT_AS, &limit);
+          if (store.refused() != 1) return 2;
+          if (look(store, {1, 0, 2}) != Found::no) return 3;
+          store.flush();
+          if (look(store, {1, 0, 2}) != Found::no) return 4;
+          return look(store, {1, 0, 1}) == Found::right ? 0 : 5;
+        }) == 0);
+#else
+  support::say_skipped("a sanitizer ends the program where there is no memory");
+#endif
+}
+
+TEST_CASE("lmdb store: one file is opened once, however its path is spelled") {
+  Session s;
+  fs::create_directory_symlink(s.place.path, s.place / "link");
+  using Lease = dataset::detail::LmdbEnvironments::Lease;
+  const Lease plain(s.path), dotted(s.path + "/."), linked(CacheFolder(s.place / "link").session_path(s.id));
+  CHECK(&*plain == &*dotted);
+  CHECK(&*plain == &*linked);
+  const std::uint32_t other = s.folder.create_session();
+  const Lease another(s.folder.session_path(other));
+  CHECK(&*plain != &*another);
+}
+
 TEST_CASE("lmdb store: damaged, foreign, and cut files are thrown away, and what was there is computed again") {
   Session s;
   const auto fill = [&] {
@@ -239,6 +297,19 @@ TEST_CASE("cache folder: sessions are numbers that are found again") {
   io::write_file(folder.path() + "/dropped_5/data.mdb", "x");
   CHECK(folder.drop_all() == 1);
   CHECK(names_in(place / "a/b").empty());
+}
+
+TEST_CASE("cache folder: a path from the current folder on, also one whose first part is one letter") {
+  support::Folder place;
+  const fs::path before = fs::current_path();
+  fs::current_path(place.path);
+  CHECK(CacheFolder("a/b").create_session() > 0);
+  CHECK(CacheFolder("c").create_session() > 0);
+  CHECK(CacheFolder("./d//e/").create_session() > 0);
+  fs::current_path(before);
+  CHECK(fs::is_directory(place / "a/b/port_50052"));
+  CHECK(fs::is_directory(place / "d/e/port_50052"));
+  CHECK((fs::status(place / "a").permissions() & fs::perms::all) == fs::perms::owner_all);
 }
 
 TEST_CASE("cache folder: where others may write is refused, so is what belongs to others") {

@@ -25,12 +25,20 @@ const auto count_up = map<0, Text>([](std::span<const float> in, SampleSlot<Text
   for (int i = 0; i < int(in[0]); ++i) to[i] = std::uint8_t(i);
 });
 
-/// Appends a random number.
-struct Extend {
-  using transforms_samples = void;
-  static constexpr const char* name = "Extend";
+/// What both transforms below take.
+struct Texts {
   template <class In>
-  using result = In;
+  static constexpr Sentence wrong(const char* transform) {
+    Sentence s;
+    if (!In::ragged) s << transform << " takes texts";
+    return s;
+  }
+};
+
+/// Appends a random number. The column stays what it is.
+struct Extend {
+  using takes = Texts;
+  static constexpr const char* name = "Extend";
   template <class In>
   void apply(SampleView<In> in, SampleSlot<In> out, Random& random) const {
     auto* const to = out.resize(in.count() + 1);
@@ -42,8 +50,14 @@ struct Extend {
 /// The first n elements, a sample of fixed shape.
 template <int n>
 struct Head {
-  using transforms_samples = void;
+  using takes = Texts;
   static constexpr const char* name = "Head";
+  template <class In>
+  static constexpr Sentence wrong() {
+    Sentence s;
+    if (!std::is_same_v<typename In::type, std::uint8_t>) s << "Head takes uint8";
+    return s;
+  }
   template <class In>
   using result = Column<typename In::type, Shape<n>>;
   template <class In>
@@ -52,6 +66,13 @@ struct Head {
     std::copy_n(in.data(), n, out.resize());
   }
 };
+
+using Floats = Column<float, Ragged<any>>;
+static_assert(dataset::detail::refusal_of<Extend, Text>().empty());
+static_assert(dataset::detail::refusal_of<Extend, Column<float, Shape<2>>>().view() == "Extend takes texts");
+static_assert(dataset::detail::refusal_of<Head<2>, Text>().empty());
+static_assert(dataset::detail::refusal_of<Head<2>, Column<float, Shape<2>>>().view() == "Head takes texts");
+static_assert(dataset::detail::refusal_of<Head<2>, Floats>().view() == "Head takes uint8");
 
 /// The last element of each text, by label.
 template <class D>

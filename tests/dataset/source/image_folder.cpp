@@ -2,11 +2,33 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../support.hpp"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/source/image_folder.hpp>
 
 using namespace support;
 using dataset::ImageFolder;
+
+namespace {
+/// How many entries of directories can still be read before the disk fails; below 0: it does not.
+long readable_entries = -1;
+}  // namespace
+
+extern "C" dirent* readdir(DIR* listing) {
+  static auto* const next = reinterpret_cast<dirent* (*)(DIR*)>(::dlsym(RTLD_NEXT, "readdir"));
+  if (readable_entries == 0) {
+    errno = EIO;
+    return nullptr;
+  }
+  if (readable_entries > 0) --readable_entries;
+  return next(listing);
+}
 
 namespace {
 /// cats/: b.JPG, a.png, notes.txt, .hidden.png, inner/; dogs/: c.jpeg; a file and a hidden folder beside them.
@@ -76,4 +98,24 @@ TEST_CASE("what is wrong is said") {
   std::filesystem::remove(folder / "cats/a.png");
   CHECK(has(message<RuntimeError>([&] { samples_of(data); }), "No such file"));
   CHECK(has(message<RuntimeError>([&] { samples_of(ImageFolder(folder.path, {.file_limit = 3})); }), "at most 3"));
+}
+
+TEST_CASE("a folder that cannot be read to its end is an error, not a smaller data set, and is closed") {
+  const Pets folder;
+  const auto next_descriptor = [] {
+    const int file = ::open("/dev/null", O_RDONLY);
+    ::close(file);
+    return file;
+  };
+  const int before = next_descriptor();
+  for (long entries = 0; entries < 16; ++entries) {
+    readable_entries = entries;
+    const std::string said = message<RuntimeError>([&] { ImageFolder{folder.path}; });
+    readable_entries = -1;
+    CAPTURE(entries);
+    CHECK(has(said, "Cannot list the files of '"));
+    CHECK(has(said, "Input/output error"));
+    CHECK(next_descriptor() == before);
+  }
+  CHECK(ImageFolder(folder.path).size() == 3);
 }

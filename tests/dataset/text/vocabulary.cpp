@@ -78,6 +78,9 @@ TEST_CASE("a vocabulary as a file") {
   CHECK(has(refusal<Vocabulary>("words\n"), "line 1: it must be 'tenon-vocabulary 1'"));
   CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nletters\n"), "line 2: 'letters' is neither"));
   CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nunknown\n"), "line 3"));
+  CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nun\n"), "line 3: 'un' is neither"));
+  CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\n"), "line 3: the file is empty or cut off"));
+  CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nunknown 99999999999\n"), "line 3"));
   CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nunknown -1\n"), "line 3"));
   CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nunknown 1\na\n"), "number 1 of 1"));
   CHECK(has(refusal<Vocabulary>(begin + "a\n\\x\n"), "line 5: a backslash"));

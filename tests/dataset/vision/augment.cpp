@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <set>
 
 #include <tenon/dataset/batch.hpp>
 #include <tenon/dataset/from_arrays.hpp>
@@ -103,11 +105,25 @@ TEST_CASE("MixUpBatch and CutMixBatch: images and labels by the same share, the 
       sum += x[i * 144];
     }
     CHECK(sum == doctest::Approx(40 * 41 / 2));
-    // image i shares with image j: (label share, colour) agree
+    // image i shares with image j: its colour is s (i + 1) + (1 - s) (j + 1),
+    // its label s at i mod 4 and 1 - s at j mod 4
+    const auto labels = row.values<1>();
+    float s = 1;
+    for (std::size_t i = 0; i < 40; ++i) s = std::min(s, labels[i * 4 + i % 4]);
+    REQUIRE(s > 0.01f);
+    REQUIRE(s < 0.99f);
+    std::set<long> partners;
     for (std::size_t i = 0; i < 40; ++i) {
-      const float own = row.values<1>()[i * 4 + i % 4];
-      if (x[i * 144] != float(i + 1) && own < 1) CHECK(own > 0);
+      const float partner = (x[i * 144] - s * float(i + 1)) / (1 - s) - 1;
+      const long j = std::lround(partner);
+      CHECK(partner == doctest::Approx(j).epsilon(1e-3));
+      partners.insert(j);
+      for (std::size_t c = 0; c < 4; ++c)
+        CHECK(labels[i * 4 + c] == doctest::Approx((c == i % 4 ? s : 0) + (long(c) == j % 4 ? 1 - s : 0)));
     }
+    CHECK(partners.size() == 40);
+    CHECK(*partners.begin() == 0);
+    CHECK(*partners.rbegin() == 39);
   }
   int mixed = 0;
   for (const auto& row : batches | vision::CutMixBatch{}) {

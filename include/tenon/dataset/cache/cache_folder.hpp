@@ -58,12 +58,7 @@ inline void check_owner(const std::string& folder) {
 /// Makes the folder and those above it, for this user alone.
 inline void make_folders(const std::string& folder) {
   io::check_path(folder);
-  for (std::size_t end = 1; end != std::string::npos;) {
-    end = folder.find('/', end + 1);
-    const std::string above = folder.substr(0, end);
-    if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && !io::directory_exists(above))
-      io::throw_system_error("make the cache folder", above);
-  }
+  if (!io::make_directories(folder, 0700)) io::throw_system_error("make the cache folder", folder);
   check_owner(folder);
 }
 /// What is in a folder, without "." and "..". Nothing if it cannot be read.

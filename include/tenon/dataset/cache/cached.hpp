@@ -35,6 +35,10 @@ struct Cached : Behind<Cached<D, Store>, D> {
         pipeline(number),
         differs_by_epoch(description.differs_by_epoch()) {}
 
+  long size() const {
+    if constexpr (D::counted) return this->data.size();
+    else return count(0);  // else who asks before the first step, as a Model does, computes what is there
+  }
   long count(std::uint64_t epoch) const requires(!D::counted)
   {
     const RowKey key = key_of(epoch, ~std::uint64_t{0});
@@ -131,9 +135,10 @@ struct CacheMaker {
 ///          take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)
 /// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its
-///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the
-///          program's build,
-///          or by the name that keyed("name", f) gives it, which one with captures needs.
+///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the build
+///          of its program or library, or by the name that keyed("name", f) gives it, which one with captures needs.
+///          So does one that reads a global variable or a file, or calls a shared library of yours: what is there
+///          cannot be seen, and old rows are served when it changes, unless it is a part of the name
 /// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after
 ///          a warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
 /// failures a store that cannot be read or written any more is one warning; rows are computed then

@@ -13,7 +13,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <errno.h>
@@ -92,8 +91,6 @@ class LmdbEnvironment {
     }
     int dead = 0;
     ::mdb_reader_check(env_, &dead);
-    struct stat status;
-    if (::stat(session.c_str(), &status) == 0) folder_ = {status.st_dev, status.st_ino};
   }
   LmdbEnvironment(const LmdbEnvironment&) = delete;
   ~LmdbEnvironment() {
@@ -101,12 +98,14 @@ class LmdbEnvironment {
     ::mdb_env_close(env_);
   }
 
-  /// Whether the session's folder is still the one that was opened.
-  bool is_current() const {
-    struct stat status;
-    return ::stat(session_.c_str(), &status) == 0 && std::pair(status.st_dev, status.st_ino) == folder_;
+  /// Whether the rows of the session at this path, however it is spelled, are in the file that is open here.
+  bool has_open(const std::string& session) const {
+    struct stat mine, there;
+    ::mdb_filehandle_t handle = -1;
+    return ::mdb_env_get_fd(env_, &handle) == 0 && ::fstat(handle, &mine) == 0 &&
+           ::stat(io::join_path(session, "data.mdb").c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
+           mine.st_ino == there.st_ino;
   }
-  const std::string& session() const { return session_; }
   MDB_env* env() const { return env_; }
   MDB_dbi rows() const { return rows_; }
 
@@ -232,7 +231,6 @@ class LmdbEnvironment {
   }
 
   std::string session_;
-  std::pair<dev_t, ino_t> folder_{};
   MDB_env* env_ = nullptr;
   MDB_dbi rows_ = 0;
   std::mutex mutex_;
@@ -254,7 +252,7 @@ class LmdbEnvironments {
     explicit Lease(const std::string& session) : all_(of_this_process()) {
       const std::lock_guard lock(all_.mutex_);
       for (const auto& entry : all_.entries_)
-        if (entry->environment.session() == session && entry->environment.is_current()) entry_ = entry.get();
+        if (entry->environment.has_open(session)) entry_ = entry.get();
       if (!entry_) entry_ = all_.entries_.emplace_back(std::make_unique<Entry>(session)).get();
       ++entry_->uses;
     }

@@ -8,11 +8,13 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <errno.h>
@@ -33,8 +35,8 @@ namespace tenon::inline TENON_ABI::dataset {
 /// sharing  any number of threads and processes of one user; also behind fork()
 /// memory   the file is mapped: all processes read the same pages of the system's page cache, which it gives up for
 ///          other needs. Rows are checked (CRC-32C) at each look.
-/// kill -9  damages nothing, see lmdb_environment.hpp; rows that were computed and not written yet, at most 1 MiB, are
-///          computed again
+/// kill -9  damages nothing, see lmdb_environment.hpp; rows that were computed and not written yet, about 2 MiB and a
+///          row of each thread at most, are computed again
 /// full     rows beyond a limit are refused or spilled, which is only a count here: the file is on disk in any case. If
 ///          the disk is nearly full, rows are refused after one warning.
 /// source   LMDB 0.9 (Symas), lmdb.h
@@ -73,15 +75,16 @@ class LmdbStore {
     return here->pending.get(key, use);
   }
   void put(const RowKey& key, std::span<const std::byte> row, CacheLimit limit) {
-    if (stopped_ || row.size() >= smallest_refused_) {
+    try {
+      Here* const here = mine();
+      if (!here || stopped_ || here->full.refuses(key.cache, limit, row.size())) ++refused_;
+      else if (here->pending.add(key, row, limit)) flush();
+    } catch (const std::bad_alloc&) {
       ++refused_;
-      return;
     }
-    if (Here* const here = mine(); here && here->pending.add(key, row, limit)) flush();
   }
   void flush() {
-    if (Here* const here = mine())
-      here->pending.write_all([&](const detail::PendingMap& rows) { write(*here->environment, rows); });
+    if (Here* const here = mine()) here->pending.write_all([&](const detail::PendingMap& rows) { write(*here, rows); });
   }
   /// What the session holds, a line per pipeline.
   std::vector<CacheCount> counts() {
@@ -146,11 +149,32 @@ class LmdbStore {
     return node > page / 2 - 64 ? (row + 4 + 16 + page - 1) / page * page + 2 * (sizeof(Key::bytes) + 18) : 2 * node;
   }
 
+  /// The pipelines that are full: of each with a limit, the smallest row that did not fit.
+  class FullCaches {
+   public:
+    bool refuses(std::uint64_t cache, CacheLimit limit, std::size_t row) const {
+      if (limit.bytes == 0 || limit.spilling) return false;
+      const std::lock_guard lock(mutex_);
+      const auto found = smallest_.find({cache, limit.bytes});
+      return found != smallest_.end() && row >= found->second;
+    }
+    void add(std::uint64_t cache, CacheLimit limit, std::size_t row) {
+      const std::lock_guard lock(mutex_);
+      std::size_t& smallest = smallest_.try_emplace({cache, limit.bytes}, row).first->second;
+      smallest = std::min(smallest, row);
+    }
+
+   private:
+    mutable std::mutex mutex_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> smallest_;
+  };
+
   /// A child opens the file anew, and does not write what its parent will.
   struct Here {
     explicit Here(const std::string& session) : environment(session) {}
     detail::LmdbEnvironments::Lease environment;
     detail::PendingRows pending;
+    FullCaches full;
   };
   /// Null if a child cannot open the file.
   Here* mine() {
@@ -164,7 +188,8 @@ class LmdbStore {
     }
   }
 
-  void write(detail::LmdbEnvironment& environment, const detail::PendingMap& rows) {
+  void write(Here& here, const detail::PendingMap& rows) {
+    detail::LmdbEnvironment& environment = *here.environment;
     if (stopped_ || (environment.disk_is_nearly_full() && stop("the disk is nearly full"))) {
       refused_ += rows.size();
       return;
@@ -173,7 +198,7 @@ class LmdbStore {
     int result = ::mdb_txn_begin(environment.env(), nullptr, 0, &txn);
     if (result == 0) {
       try {
-        result = put_all(environment, txn, rows);
+        result = put_all(here, txn, rows);
       } catch (const std::bad_alloc&) {
         result = ENOMEM;
       }
@@ -185,7 +210,8 @@ class LmdbStore {
       stop(::mdb_strerror(result));
     }
   }
-  int put_all(detail::LmdbEnvironment& environment, MDB_txn* txn, const detail::PendingMap& rows) {
+  int put_all(Here& here, MDB_txn* txn, const detail::PendingMap& rows) {
+    const detail::LmdbEnvironment& environment = *here.environment;
     MDB_stat stat{};
     int result = ::mdb_stat(txn, environment.rows(), &stat);
     std::map<std::uint64_t, CacheCount> counts;
@@ -199,7 +225,7 @@ class LmdbStore {
       if (result != 0) break;
       const auto [count, unread] = counts.try_emplace(row->first.cache);
       if (unread) result = read_count(environment, txn, row->first.cache, count->second);
-      if (result == 0) result = put_one(environment, txn, row->first, row->second, count->second, stat.ms_psize);
+      if (result == 0) result = put_one(here, txn, row->first, row->second, count->second, stat.ms_psize);
     }
     for (auto& [cache, count] : counts) {
       if (result != 0) break;
@@ -209,7 +235,8 @@ class LmdbStore {
     }
     return result;
   }
-  static int read_count(detail::LmdbEnvironment& environment, MDB_txn* txn, std::uint64_t cache, CacheCount& count) {
+  static int read_count(const detail::LmdbEnvironment& environment, MDB_txn* txn, std::uint64_t cache,
+                        CacheCount& count) {
     const Key name = name_of_count(cache);
     count.cache = cache;
     MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{};
@@ -218,8 +245,9 @@ class LmdbStore {
     if (result == 0 && value.mv_size == sizeof count) std::memcpy(&count, value.mv_data, sizeof count);
     return result;
   }
-  int put_one(detail::LmdbEnvironment& environment, MDB_txn* txn, const RowKey& row_key, const detail::PendingRow& row,
-              CacheCount& count, unsigned page) {
+  int put_one(Here& here, MDB_txn* txn, const RowKey& row_key, const detail::PendingRow& row, CacheCount& count,
+              unsigned page) {
+    const detail::LmdbEnvironment& environment = *here.environment;
     const Key name = name_of(row_key);
     MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{};
     const int known = ::mdb_get(txn, environment.rows(), &key, &value);
@@ -229,7 +257,7 @@ class LmdbStore {
     const bool fits = row.limit.bytes == 0 || count.charged + cost <= row.limit.bytes;
     if (!fits && !row.limit.spilling) {
       ++refused_;
-      smallest_refused_ = std::min(smallest_refused_.load(), row.row.size());
+      here.full.add(row_key.cache, row.limit, row.row.size());
       return 0;
     }
     value = {row.row.size() + 4, nullptr};
@@ -256,7 +284,6 @@ class LmdbStore {
   detail::PerProcess<Here> here_;
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> refused_{0};
-  std::atomic<std::size_t> smallest_refused_{~std::size_t{0}};
 };
 static_assert(CacheStore<LmdbStore>);
 

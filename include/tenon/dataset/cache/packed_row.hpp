@@ -79,11 +79,9 @@ inline bool unpack_ragged(std::span<const std::byte>& bytes, RaggedValue& value,
   if (bytes.size() < axes * sizeof rank) return false;
   if (axes > 0) std::memcpy(extent, bytes.data(), axes * sizeof rank);
   bytes = bytes.subspan(axes * sizeof rank);
-  std::int64_t product = static_cast<std::int64_t>(element);
-  for (std::size_t axis = 0; axis < axes; ++axis)
-    if (extent[axis] < 0 || __builtin_mul_overflow(product, extent[axis], &product)) return false;
+  const std::int64_t product = RaggedValue::bytes_of({extent, axes}, element);
   const std::size_t count = static_cast<std::size_t>(product);
-  if (count > bytes.size()) return false;
+  if (product < 0 || count > bytes.size()) return false;
   void* const to = value.resize({extent, axes}, element);
   if (count > 0) std::memcpy(to, bytes.data(), count);
   bytes = bytes.subspan(count);

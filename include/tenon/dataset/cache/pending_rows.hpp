@@ -28,17 +28,17 @@ struct RowKeyHash {
 };
 using PendingMap = std::unordered_map<RowKey, PendingRow, RowKeyHash>;
 
-/// Collects rows from any thread. Whoever adds the one that makes them enough writes them, while others go on.
+/// Collects rows from any thread. Whoever adds the one that makes them enough writes them, while others go on, until
+/// there are enough again: then they wait. So twice as many are on their way at most, and a row of each thread.
 class PendingRows {
  public:
   static constexpr std::size_t enough_bytes = 1 << 20, enough_rows = 256;
 
-  /// True: the caller must take and write them.
+  /// True: the caller must take and write them. Throws bad_alloc, and has added nothing then.
   bool add(const RowKey& key, std::span<const std::byte> row, CacheLimit limit) {
+    PendingRow copy{std::string(reinterpret_cast<const char*>(row.data()), row.size()), limit};
     const std::lock_guard lock(mutex_);
-    const auto [place, is_new] = waiting_.try_emplace(key);
-    if (!is_new) return false;
-    place->second = {std::string(reinterpret_cast<const char*>(row.data()), row.size()), limit};
+    if (!waiting_.try_emplace(key, std::move(copy)).second) return false;
     bytes_ += row.size();
     return bytes_ >= enough_bytes || waiting_.size() >= enough_rows;
   }

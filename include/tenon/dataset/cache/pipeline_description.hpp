@@ -5,7 +5,8 @@
 //   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
 //
 //   d.add(numbers and texts...)   parameters; the type's name is added by itself
-//   d.add_file(path)              a file, by path, size, and time of its last change
+//   d.add_file(version)           a file, by path, size, and time of its last change, as io::version_of(file, path) had
+//                                 them when it was opened; of one that is opened for each sample, add_file(path)
 //   d.add_content(begin, count)   data in memory, by its content
 //   d.add_function(f)             a user's function
 //   d.add_data(data)              another data set that it reads, beside its member `data`
@@ -22,9 +23,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include <tenon/core/error.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/reflect.hpp>
@@ -32,7 +30,7 @@
 #include <tenon/dataset/cache/code_identity.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/io/crc32c.hpp>
-#include <tenon/io/file.hpp>
+#include <tenon/io/file_version.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -78,11 +76,8 @@ class PipelineDescription {
   void add(const T&... values) {
     (add_one(values), ...);
   }
-  void add_file(const std::string& path) {
-    struct stat file;
-    if (::stat(path.c_str(), &file) != 0) io::throw_system_error("look at", path);
-    add(path, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
-  }
+  void add_file(const io::FileVersion& file) { add(file.path, file.size, file.seconds, file.nanoseconds); }
+  void add_file(const std::string& path) { add_file(io::version_of(path)); }
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void add_content(const T* values, std::size_t count) {
@@ -91,8 +86,10 @@ class PipelineDescription {
     mix(bytes.size());
     for (std::size_t begin = 0; begin < bytes.size(); begin += block) mix(io::crc32c(bytes.substr(begin, block)));
   }
-  /// A function without captures is known by its code, so that one of another build is another one; one with captures
-  /// needs a key.
+  /// A function without captures is known by its place in this build of its program or library, so that one of another
+  /// build is another one; one with captures needs a key. What it reads beside its arguments, a global variable or a
+  /// file, and what it calls in another shared library cannot be seen: the key is the same whatever is in them. Such a
+  /// function needs a key, too, keyed("name", f), with what is in them in the name.
   template <class F>
   void add_function(const F& function) {
     if constexpr (detail::is_keyed<F>) add(function.key);
@@ -115,7 +112,7 @@ class PipelineDescription {
   }
   template <class D>
   void add_data(const D& data) {
-    if constexpr (requires { data.data; }) add_data(data.data);
+    if constexpr (HasBefore<D>) add_data(data.data);
     if constexpr (requires { typename D::passes_rows_on; }) return;  // a cache: it changes nothing
     else {
       add(class_name<D>(), type_name<typename D::columns>());
@@ -178,7 +175,11 @@ class PipelineDescription {
   template <class T>
   void add_type() {
     add(type_name<T>());
-    if constexpr (!detail::OfTenon<T>) mix(detail::code_identity<T>());
+    if constexpr (!detail::OfTenon<T>) {
+      const std::uint64_t code = detail::code_identity<T>();
+      if (code == 0) is_unknown(text(type_name<T>(), ", whose build this system does not say"));
+      mix(code);
+    }
   }
   template <class T>
   void is_unknown_type() {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,8 +30,8 @@ namespace tenon::inline TENON_ABI::dataset {
 /// server    tenon-cache --backend redis --start runs one for this machine. Another one's `maxmemory-policy` must be
 ///           `noeviction`, which is the default: a row that does not fit is then refused, and computed each time
 /// kill -9   a program writes rows and their count by one script, which happens or does not. Rows that were computed
-///           and not sent yet, at most 1 MiB, are computed again. When the server dies, its rows and sessions are gone;
-///           programs warn once and compute
+///           and not sent yet, about 2 MiB and a row of each thread at most, are computed again. When the server dies,
+///           its rows and sessions are gone; programs warn once and compute
 /// size      of what is stored, without Redis' own needs (about 100 bytes for each row)
 /// password  in $REDISCLI_AUTH
 /// source    Redis' commands EVAL, HGET, HSETNX; hiredis
@@ -70,8 +71,12 @@ class RedisStore {
     return found;
   }
   void put(const RowKey& key, std::span<const std::byte> row, CacheLimit limit) {
-    if (stopped_ || full_) ++refused_;
-    else if (mine().pending.add(key, row, limit)) flush();
+    try {
+      if (stopped_ || full_) ++refused_;
+      else if (mine().pending.add(key, row, limit)) flush();
+    } catch (const std::bad_alloc&) {
+      ++refused_;
+    }
   }
   void flush() {
     Here& here = mine();

@@ -98,7 +98,7 @@ struct Exchange {
 
 /// A data set with the columns New instead of those at the places I..., computed by a function.
 template <class D, class New, class F, int... I>
-struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
+struct SampleMapped : RowByRow<SampleMapped<D, New, F, I...>, D> {
   using Change = Exchange<typename D::columns, New, I...>;
   using columns = typename Change::columns;
   template <int... K>
@@ -112,7 +112,7 @@ struct SampleMapped : Behind<SampleMapped<D, New, F, I...>, D> {
   std::uint64_t seed;
 
   SampleMapped(const D& rows, F f, std::uint64_t number)
-      : Behind<SampleMapped, D>(rows), function(std::move(f)), seed(number) {}
+      : RowByRow<SampleMapped, D>(rows), function(std::move(f)), seed(number) {}
 
   void describe(auto& d) const {
     (d.add(I), ...);

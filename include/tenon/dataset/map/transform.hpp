@@ -1,10 +1,10 @@
 // A transform: a value that makes a sample of one column from one of another, and the stage that applies it.
 //
 //   struct Invert {                                             // white becomes black
-//     using transforms_samples = void;
+//     using transforms_samples = void;                          // or `using takes = ...`, see below
 //     static constexpr const char* name = "Invert";             // for messages
 //     template <class In>
-//     using result = In;                                        // the column that it makes
+//     using result = ...;                                       // the column that it makes; without this, it is In
 //     template <class In>                                       // if it does not take each: empty, or what is wrong
 //     static constexpr Sentence wrong() { ... }
 //     template <class In>
@@ -12,6 +12,9 @@
 //     static constexpr bool random = false;                     // it draws nothing; true, as without this, if it may
 //     void describe(auto& d) const { d.add(threshold); }        // for caches: its parameters, if it has any
 //   };
+//
+// What several transforms take is said once, by a type: `using takes = Images;`, where Images::wrong<In>(name) is
+// empty, or what is wrong. It is asked before the transform's own wrong().
 #pragma once
 #include <type_traits>
 #include <utility>
@@ -27,11 +30,24 @@ namespace detail {
 template <class T>
 inline constexpr bool transforms_batches = requires { typename T::transforms_batches; };
 
+template <template <class> class>
+struct Named;
+/// The column that a transform makes of another: its `result`, or the same.
+template <class T, class In>
+struct ResultOf {
+  using type = In;
+};
+template <class T, class In>
+requires requires { typename Named<T::template result>; }
+struct ResultOf<T, In> {
+  using type = typename T::template result<In>;
+};
+
 /// Column I of each sample by a transform.
 template <class D, int I, class T>
-struct Transformed : Behind<Transformed<D, I, T>, D> {
+struct Transformed : RowByRow<Transformed<D, I, T>, D> {
   using From = ColumnAt<typename D::columns, I>;
-  using Made = typename T::template result<From>;
+  using Made = typename ResultOf<T, From>::type;
   using To = NamedAs<Made, From>;
   using columns = WithColumn<typename D::columns, I, To>;
   static constexpr bool draws = !requires { requires !T::random; };
@@ -39,7 +55,7 @@ struct Transformed : Behind<Transformed<D, I, T>, D> {
   std::uint64_t seed;
 
   Transformed(const D& rows, T t, std::uint64_t number)
-      : Behind<Transformed, D>(rows), transform(std::move(t)), seed(number) {}
+      : RowByRow<Transformed, D>(rows), transform(std::move(t)), seed(number) {}
 
   void describe(auto& d) const {
     d.add(I);

@@ -16,14 +16,14 @@ namespace tenon::inline TENON_ABI::dataset {
 template <class D, class F, int... I>
 struct Filtered : Behind<Filtered<D, F, I...>, D> {
   static constexpr bool counted = false;
-  F passes;
+  F predicate;
   std::shared_ptr<detail::EpochLists> lists = std::make_shared<detail::EpochLists>();
 
-  Filtered(const D& rows, F predicate) : Behind<Filtered, D>(rows), passes(std::move(predicate)) {}
+  Filtered(const D& rows, F f) : Behind<Filtered, D>(rows), predicate(std::move(f)) {}
 
   void describe(auto& d) const {
     (d.add(I), ...);
-    d.add_function(passes);
+    d.add_function(predicate);
   }
   long size() const { return count(0); }
   long count(std::uint64_t epoch) const {
@@ -64,7 +64,7 @@ struct Filtered : Behind<Filtered<D, F, I...>, D> {
         return false;
       }
       scratch.operation = "filter";
-      const bool good = passes(detail::sample_in<ColumnAt<typename D::columns, I>>(out[I])...);
+      const bool good = predicate(detail::sample_in<ColumnAt<typename D::columns, I>>(out[I])...);
       if (good) list.numbers.push_back(list.scanned);
       ++list.scanned;
       if (good) return true;
@@ -77,14 +77,14 @@ struct Filtered : Behind<Filtered<D, F, I...>, D> {
 template <class D, class F, int... I>
 struct FilteredInOrder : Behind<FilteredInOrder<D, F, I...>, D> {
   static constexpr bool counted = false;
-  F passes;
+  F predicate;
   struct State {
     detail::Turns turns;
     long scanned = 0;
   };
   detail::OfEachCopy<State> state;
 
-  FilteredInOrder(const D& rows, F predicate) : Behind<FilteredInOrder, D>(rows), passes(std::move(predicate)) {}
+  FilteredInOrder(const D& rows, F f) : Behind<FilteredInOrder, D>(rows), predicate(std::move(f)) {}
 
   long count(std::uint64_t epoch) const { return rows_in(this->data, epoch); }  // at most
   long read(Place place, void* const* out, Scratch& scratch) const {
@@ -96,7 +96,7 @@ struct FilteredInOrder : Behind<FilteredInOrder<D, F, I...>, D> {
       const bool there = detail::read_if_there(this->data, {place.epoch, s.scanned}, out, scratch) > 0;
       ++s.scanned;
       scratch.operation = "filter";
-      if (!there || passes(detail::sample_in<ColumnAt<typename D::columns, I>>(out[I])...)) turn.advance(there);
+      if (!there || predicate(detail::sample_in<ColumnAt<typename D::columns, I>>(out[I])...)) turn.advance(there);
     }
     return turn.position() > place.position ? 1 : 0;
   }
@@ -136,7 +136,8 @@ struct FilterMaker {
 /// Keeps the samples for which a predicate of some columns holds: `filter<"label">([](std::span<const int> label) {
 /// return label[0] < 5; })`. Before batch.
 ///
-/// rows            as many as pass: size() reads all rows of epoch 0 once, walking does not
+/// rows            as many as pass: size(), which Model.train asks for, reads all rows of epoch 0 once; so do repeat,
+///                 shuffle, shard, and concat behind it, for each epoch. Walking alone does not
 /// threads         one after the other looks for the next row that passes; decode behind filter, not before it
 /// several times   a sample that passes may be read again: what stands before must not count its calls
 template <ColumnKey... Key, class F>

@@ -20,12 +20,12 @@ struct BatchInfo {
 
 /// The batches of D, changed where they lie.
 template <class D, class F, int... I>
-struct BatchMapped : Behind<BatchMapped<D, F, I...>, D> {
+struct BatchMapped : RowByRow<BatchMapped<D, F, I...>, D> {
   F function;
   std::uint64_t seed;
 
   BatchMapped(const D& rows, F f, std::uint64_t number)
-      : Behind<BatchMapped, D>(rows), function(std::move(f)), seed(number) {}
+      : RowByRow<BatchMapped, D>(rows), function(std::move(f)), seed(number) {}
 
   /// The function is told the epoch.
   void describe(auto& d) const {

@@ -13,14 +13,14 @@ namespace tenon::inline TENON_ABI::dataset {
 
 /// Column I of D with each sample padded to shape S.
 template <class D, int I, class S>
-struct Padded : Behind<Padded<D, I, S>, D> {
+struct Padded : RowByRow<Padded<D, I, S>, D> {
   using From = ColumnAt<typename D::columns, I>;
   using T = typename From::type;
   using To = Column<T, S, From::name>;
   using columns = WithColumn<typename D::columns, I, To>;
   T value;
 
-  Padded(const D& rows, T fill) : Behind<Padded, D>(rows), value(fill) {}
+  Padded(const D& rows, T fill) : RowByRow<Padded, D>(rows), value(fill) {}
 
   void describe(auto& d) const { d.add(I, value); }
   long read(Place place, void* const* out, Scratch& scratch) const {

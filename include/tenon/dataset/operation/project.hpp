@@ -6,9 +6,9 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D, int... I>
-struct Projected : Behind<Projected<D, I...>, D> {
+struct Projected : RowByRow<Projected<D, I...>, D> {
   using columns = Columns<ColumnAt<typename D::columns, I>...>;
-  explicit Projected(const D& rows) : Behind<Projected, D>(rows) {}
+  explicit Projected(const D& rows) : RowByRow<Projected, D>(rows) {}
 
   void describe(auto& d) const { (d.add(I), ...); }
   long read(Place place, void* const* out, Scratch& scratch) const {

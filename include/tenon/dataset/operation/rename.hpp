@@ -6,10 +6,10 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D, int I, FixedString Name>
-struct Renamed : Behind<Renamed<D, I, Name>, D> {
+struct Renamed : RowByRow<Renamed<D, I, Name>, D> {
   using Old = ColumnAt<typename D::columns, I>;
   using columns = WithColumn<typename D::columns, I, Column<typename Old::type, typename Old::shape, Name>>;
-  explicit Renamed(const D& rows) : Behind<Renamed, D>(rows) {}
+  explicit Renamed(const D& rows) : RowByRow<Renamed, D>(rows) {}
   void describe(auto& d) const { d.add(I); }
 };
 

@@ -18,6 +18,10 @@ struct Skipped : Behind<Skipped<D>, D> {
     return std::max(this->data.count(epoch) - left_out, 0L);
   }
   void describe(auto& d) const { d.add(left_out); }
+  void expect(Place place) const requires Foresighted<D>
+  {
+    this->data.expect({place.epoch, place.position + left_out});
+  }
   long read(Place place, void* const* out, Scratch& scratch) const {
     return this->data.read({place.epoch, place.position + left_out}, out, scratch);
   }

@@ -46,7 +46,7 @@ class Csv : public Source<Csv<C...>> {
 
   long size() const { return file_->size(); }
   void describe(auto& d) const {
-    d.add_file(file_->path());
+    d.add_file(file_->version());
     d.add(file_->config().delimiter, file_->config().header, place_);
   }
   void sample(long index, void* const* out, Scratch& scratch) const {

@@ -43,6 +43,7 @@ class CsvFile {
   }
 
   const std::string& path() const { return file_.path(); }
+  const io::FileVersion& version() const { return file_.version(); }
   const CsvConfig& config() const { return config_; }
   /// Rows of data.
   long size() const { return static_cast<long>(rows_.size()) - (config_.header ? 1 : 0); }

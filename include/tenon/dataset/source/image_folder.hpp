@@ -2,6 +2,7 @@
 #pragma once
 #include <dirent.h>
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,14 +29,17 @@ struct ImageFolderConfig {
 
 namespace detail {
 
-/// Names in a directory, sorted by their bytes, without those that begin with a dot.
+/// Names in a directory, sorted by their bytes, without those that begin with a dot. Throws RuntimeError if it cannot
+/// be read to its end.
 inline std::vector<std::string> sorted_entries(const std::string& directory) {
-  DIR* const listing = ::opendir(directory.c_str());
+  const auto close = [](DIR* listing) { ::closedir(listing); };
+  const std::unique_ptr<DIR, decltype(close)> listing(::opendir(directory.c_str()));
   if (!listing) io::throw_system_error("list the files of", directory);
   std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(listing))
+  // null is the end, or an error: only errno tells them apart
+  for (errno = 0; const dirent* entry = ::readdir(listing.get()); errno = 0)
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  ::closedir(listing);
+  if (errno != 0) io::throw_system_error("list the files of", directory);
   std::ranges::sort(names);
   return names;
 }
@@ -58,9 +62,9 @@ inline bool has_extension(std::string_view name, std::span<const std::string> ex
 /// classes     sub-folders by name, from 0 on, or as class_indexing says. Names that begin with a dot are left out, and
 ///             so are folders in a class's folder
 /// memory      names only; a file is read when its sample is
-/// throws      RuntimeError if a folder is missing, has no class, or a class no image; KeyError if class_indexing names
-///             a folder that is not there; ValueError for a label below 0; when a sample is read, RuntimeError if its
-///             file is gone, empty, or above the limit
+/// throws      RuntimeError if a folder is missing, cannot be read, has no class, or a class no image; KeyError if
+///             class_indexing names a folder that is not there; ValueError for a label below 0; when a sample is read,
+///             RuntimeError if its file is gone, empty, or above the limit
 /// source      MindSpore's ImageFolderDataset. There a class without images is passed over, labels are uint32, and all
 ///             files are images unless extensions are given
 class ImageFolder : public Source<ImageFolder> {

@@ -10,7 +10,12 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// The arrays of a .npz file as columns: `npz_columns("iris.npz", as<Column<float, Shape<4>, "x">, Column<std::int32_t,
-/// Shape<>, "y">>)`. All of them are in memory. Throws what Npz and TensorColumns throw.
+/// Shape<>, "y">>)`. All of them are in memory.
+///
+/// throws      RuntimeError if the file cannot be read, is damaged, larger than io::default_file_limit, compressed
+///             where Tenon is built without zlib, or holds elements that Tenon does not have; KeyError for a name that
+///             is not in it, TypeError for another dtype, ValueError for another shape, no sample, or other numbers of
+///             samples
 template <class... C>
 TensorColumns<C...> npz_columns(const std::string& path, As<C...>) {
   const auto file = std::make_shared<const io::Npz>(path);
@@ -18,6 +23,10 @@ TensorColumns<C...> npz_columns(const std::string& path, As<C...>) {
 }
 
 /// The array of a .npy file as a column, whose name is free.
+///
+/// throws      RuntimeError if the file cannot be read, is damaged, larger than io::default_file_limit, or holds
+///             elements that Tenon does not have; TypeError for another dtype, ValueError for another shape or no
+///             sample
 template <class C>
 TensorColumns<C> npy_column(const std::string& path, As<C>) {
   struct Array {

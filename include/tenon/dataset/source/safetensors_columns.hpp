@@ -10,8 +10,11 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// The tensors of a safetensors file as columns: `safetensors_columns("iris.safetensors", as<Column<float, Shape<4>,
-/// "x">, Column<std::int32_t, Shape<>, "y">>)`. All of them are in memory. Throws what Safetensors and TensorColumns
-/// throw.
+/// "x">, Column<std::int32_t, Shape<>, "y">>)`. All of them are in memory.
+///
+/// throws      RuntimeError if the file cannot be read, is damaged, breaks a rule of the format, or holds a bool other
+///             than 0 and 1; KeyError for a name that is not in it, TypeError for another dtype or an element type that
+///             Tenon does not have, ValueError for another shape, no sample, or other numbers of samples
 template <class... C>
 TensorColumns<C...> safetensors_columns(const std::string& path, As<C...>) {
   const auto file = std::make_shared<const io::Safetensors>(path);

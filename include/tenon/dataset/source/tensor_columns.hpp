@@ -13,17 +13,18 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// What NpzColumns and SafetensorsColumns have in common.
+/// What npz_columns, npy_column, and safetensors_columns return.
 ///
 /// columns     named as the tensors: Column<float, Shape<4>, "x"> is a tensor [n, 4] of float32; all have the same n
+/// throws      when opened, KeyError for a name that is not in the file, TypeError for another dtype, ValueError for
+///             another shape, no sample, or other numbers of samples
 template <class... C>
 class TensorColumns : public Source<TensorColumns<C...>> {
  public:
   using columns = Columns<C...>;
   static_assert((!C::ragged && ...), "the tensors of a file have samples of one shape: give them as Shape<...>");
 
-  /// `owner` keeps the tensors of the file at `path`; `find(name)` returns one, or null. Throws KeyError if there is
-  /// none of that name, TypeError for another dtype, ValueError for another shape, or other numbers of samples.
+  /// `owner` keeps the tensors of the file at `path`; `find(name)` returns one, or null.
   template <class Find>
   TensorColumns(std::shared_ptr<const void> owner, const std::string& path, Find find) : owner_(std::move(owner)) {
     constexpr std::string_view names[]{C::name.view()...};

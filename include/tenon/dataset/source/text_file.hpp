@@ -39,7 +39,7 @@ class TextFile : public Source<TextFile> {
   }
 
   long size() const { return static_cast<long>(lines_->piece.size()); }
-  void describe(auto& d) const { d.add_file(lines_->file.path()); }
+  void describe(auto& d) const { d.add_file(lines_->file.version()); }
   void sample(long index, void* const* out) const {
     const io::FilePiece line = lines_->piece[static_cast<std::size_t>(index)];
     std::uint8_t* const to = SampleSlot<ColumnAt<columns, 0>>(out[0]).resize(static_cast<std::int64_t>(line.bytes));

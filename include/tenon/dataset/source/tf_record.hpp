@@ -94,7 +94,7 @@ class ExampleColumn {
 ///             Ragged<any>: any number
 /// memory      8 bytes for a record; records are read when samples are
 /// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a
-///             record does not have, the first one when the set is opened
+///             record does not have, the first one when the set is opened; ValueError for no file
 /// source      TensorFlow's TFRecordDataset and parse_example; MindSpore's TFRecordDataset. Its shards are stages here
 template <class... C>
 class TfRecord : public Source<TfRecord<C...>> {
@@ -118,7 +118,7 @@ class TfRecord : public Source<TfRecord<C...>> {
 
   long size() const { return files_->end.back(); }
   void describe(auto& d) const {
-    for (const TfRecordFile& file : files_->file) d.add_file(file.path());
+    for (const TfRecordFile& file : files_->file) d.add_file(file.version());
   }
   void sample(long index, void* const* out, Scratch& scratch) const {
     with_columns(index, scratch, [&](const auto&... column) {

@@ -29,6 +29,7 @@ class TfRecordFile {
   }
 
   const std::string& path() const { return file_.path(); }
+  const io::FileVersion& version() const { return file_.version(); }
   long size() const { return static_cast<long>(begin_.size()) - 1; }
   /// The data of a record, in memory of `scratch`. Throws RuntimeError if its checksum is wrong.
   std::string_view read(long record, Scratch& scratch) const {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/dataset/text/lines.hpp>
 #include <tenon/dataset/text/pieces.hpp>
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
@@ -214,30 +215,19 @@ inline BytePairEncoding BytePairEncoding::trained(std::string_view text, std::in
 }
 
 inline BytePairEncoding BytePairEncoding::parse(std::string_view content, const std::string& path) {
-  long line = 0;
-  const auto refuse = [&](std::string_view reason) {
-    throw_error<RuntimeError>("Cannot read '", path, "' as byte pairs: line ", line, ": ", reason, ".");
-  };
-  const auto take = [&] {
-    ++line;
-    const std::size_t end = content.find('\n');
-    if (end == content.npos) refuse("the file is empty or cut off: its last line has no end");
-    const std::string_view taken = content.substr(0, end);
-    content.remove_prefix(end + 1);
-    return taken;
-  };
-  if (take() != first_line) refuse(text("it must be '", first_line, "'"));
+  detail::Lines lines(content, path, "byte pairs");
+  if (lines.take() != first_line) lines.refuse(text("it must be '", first_line, "'"));
   BytePairEncoding read;
-  while (!content.empty()) {
-    const std::string_view row = take();
+  while (!lines.empty()) {
+    const std::string_view row = lines.take();
     const char* const end = row.data() + row.size();
     Pair pair{-1, -1};
     const char* const blank = std::from_chars(row.data(), end, pair.first).ptr;
     if (blank == end || *blank != ' ' || std::from_chars(blank + 1, end, pair.second).ptr != end)
-      refuse(text(io::printable(row), " is no pair of numbers"));
+      lines.refuse(text(io::printable(row), " is no pair of numbers"));
     if (const std::string_view reason = read.why_not(pair); !reason.empty())
-      refuse(text("the pair ", io::printable(row), " ", reason));
-    if (read.size() == most_tokens) refuse("there are more tokens than any encoding has");
+      lines.refuse(text("the pair ", io::printable(row), " ", reason));
+    if (read.size() == most_tokens) lines.refuse("there are more tokens than any encoding has");
     read.add(pair);
   }
   return read;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/dataset/text/lines.hpp>
 #include <tenon/dataset/text/utf8.hpp>
 #include <tenon/io/file.hpp>
 
@@ -181,13 +182,6 @@ inline bool token_of_line(std::string_view line, std::string& token) {
   }
   return true;
 }
-/// Takes a line off a text that ends with one.
-inline std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
 }  // namespace detail
 
 inline void Vocabulary::save(const std::string& path) const {
@@ -198,26 +192,24 @@ inline void Vocabulary::save(const std::string& path) const {
 }
 
 inline Vocabulary Vocabulary::parse(std::string_view content, const std::string& path) {
-  long line = 0;
-  const auto refuse = [&](const std::string& reason) {
-    throw_error<RuntimeError>("Cannot read '", path, "' as a vocabulary: line ", line, ": ", reason, ".");
-  };
-  const auto take = [&] { return ++line, detail::take_line(content); };
-  if (content.empty() || content.back() != '\n') refuse("the file is empty or cut off: its last line has no end");
-  if (take() != first_line) refuse(text("it must be '", first_line, "'"));
-  const std::string_view kind = take();
-  if (kind != "characters" && kind != "words") refuse(text(io::printable(kind), " is neither characters nor words"));
-  const std::string_view other = take();
+  detail::Lines lines(content, path, "a vocabulary");
+  if (lines.take() != first_line) lines.refuse(text("it must be '", first_line, "'"));
+  const std::string_view kind = lines.take();
+  if (kind != "characters" && kind != "words")
+    lines.refuse(text(io::printable(kind), " is neither characters nor words"));
+  const std::string_view other = lines.take();
   std::int32_t unknown = -1;
   if (other != "unknown none") {
     constexpr std::string_view begin = "unknown ";
-    const char *const first = other.data() + begin.size(), *const last = other.data() + other.size();
-    if (!other.starts_with(begin) || std::from_chars(first, last, unknown).ptr != last || first == last || unknown < 0)
-      refuse(text(io::printable(other), " is neither 'unknown none' nor 'unknown' with a number"));
+    const std::string_view number = other.starts_with(begin) ? other.substr(begin.size()) : std::string_view();
+    const char* const last = number.data() + number.size();
+    if (number.empty() || std::from_chars(number.data(), last, unknown).ptr != last || unknown < 0)
+      lines.refuse(text(io::printable(other), " is neither 'unknown none' nor 'unknown' with a number"));
   }
   std::vector<std::string> tokens;
-  while (!content.empty())
-    if (!detail::token_of_line(take(), tokens.emplace_back())) refuse("a backslash stands before \\, n, or r only");
+  while (!lines.empty())
+    if (!detail::token_of_line(lines.take(), tokens.emplace_back()))
+      lines.refuse("a backslash stands before \\, n, or r only");
   try {
     return Vocabulary(kind == "words" ? TokenKind::words : TokenKind::characters, std::move(tokens), unknown);
   } catch (const ValueError& error) {

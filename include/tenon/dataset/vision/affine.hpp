@@ -19,14 +19,8 @@ struct RandomRotation {
   Inter interpolation = Inter::nearest;
   float fill = 0;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomRotation";
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = In;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
     const auto image = detail::image_of(in);
@@ -54,14 +48,8 @@ struct RandomAffine {
   Inter interpolation = Inter::nearest;
   float fill = 0;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomAffine";
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = In;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
     const auto image = detail::image_of(in);

@@ -1,6 +1,6 @@
 // vision::RandomColorAdjust: random brightness, contrast, saturation, and hue.
 #pragma once
-#include <algorithm>
+#include <type_traits>
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/between.hpp>
@@ -15,32 +15,27 @@ namespace tenon::inline TENON_ABI::vision {
 /// column      uint8 [height, width, 3]
 /// result      the same
 /// throws      ValueError for a factor below 0 or a hue beyond -0.5 to 0.5
-/// source      MindSpore's RandomColorAdjust
+/// source      MindSpore's RandomColorAdjust, which draws the order of the four anew for each image
 struct RandomColorAdjust {
   Between brightness{1, 1}, contrast{1, 1}, saturation{1, 1};
   Between hue{0, 0};
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomColorAdjust";
   template <class In>
   static constexpr Sentence wrong() {
-    Sentence s = detail::wrong_image<In>(name);
-    if (s.empty() && (detail::ImageColumn<In>::channels != 3 || !std::is_same_v<typename In::type, std::uint8_t>)) {
-      s << "vision::RandomColorAdjust takes images of uint8 with 3 channels, ";
-      detail::describe_column<In>(s);
-    }
+    Sentence s;
+    if (detail::ImageColumn<In>::channels == 3 && std::is_same_v<typename In::type, std::uint8_t>) return s;
+    s << "vision::RandomColorAdjust takes images of uint8 with 3 channels, ";
+    detail::describe_column<In>(s);
     return s;
   }
   template <class In>
-  using result = In;
-  template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
     check();
-    const auto image = detail::image_of(in);
-    const auto room = detail::room_for(out, image.height, image.width);
+    const auto room = detail::copied(in, out);
     const float factor[]{detail::drawn(brightness, random), detail::drawn(contrast, random),
                          detail::drawn(saturation, random), detail::drawn(hue, random)};
-    std::copy_n(image.data, image.size(), room.data);
     if (factor[0] != 1) adjust_brightness(room, factor[0], room);
     if (factor[1] != 1) adjust_contrast(room, factor[1], room);
     if (factor[2] != 1) adjust_saturation(room, factor[2], room);

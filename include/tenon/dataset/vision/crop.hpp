@@ -5,6 +5,7 @@
 #include <string>
 
 #include <tenon/core/philox.hpp>
+#include <tenon/dataset/vision/drawn_place.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/crop.hpp>
 
@@ -29,15 +30,11 @@ void crop_or_pad(ImageView<const T> in, const Rect& part, ImageView<T> out, Bord
 template <int Height, int Width = Height>
 struct CenterCrop {
   static_assert(Height >= 1 && Width >= 1, "CenterCrop: an image has 1 or more rows and columns");
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "CenterCrop";
   static constexpr bool random = false;
   template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = detail::ColumnOf<typename In::type, Height, Width, detail::ImageColumn<In>::channels>;
+  using result = detail::SizedAs<In, Height, Width>;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<result<In>> out, Random&) const {
     const auto image = detail::image_of(in);
@@ -64,14 +61,10 @@ struct RandomCrop {
   Border border = Border::constant;
   float fill = 0;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomCrop";
   template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = detail::ColumnOf<typename In::type, Height, Width, detail::ImageColumn<In>::channels>;
+  using result = detail::SizedAs<In, Height, Width>;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<result<In>> out, Random& random) const {
     const auto image = detail::image_of(in);
@@ -86,10 +79,10 @@ struct RandomCrop {
       throw_error<ValueError>("RandomCrop<", Height, ", ", Width, ">: the image has ", image.height, " x ", image.width,
                               " pixels, with its padding ", height, " x ", width,
                               ". Resize it first, or set pad_if_needed.");
-    const int top = int(random.below(std::uint64_t(height - Height + 1))),
-              left = int(random.below(std::uint64_t(width - Width + 1)));
-    detail::crop_or_pad(image, {top - margins.top, left - margins.left, Height, Width},
-                        detail::room_for(out, Height, Width), border, {&fill, 1});
+    Rect part = detail::drawn_place(height, width, Height, Width, random);
+    part.top -= margins.top;
+    part.left -= margins.left;
+    detail::crop_or_pad(image, part, detail::room_for(out, Height, Width), border, {&fill, 1});
   }
 };
 
@@ -107,13 +100,9 @@ struct Pad {
   Border border = Border::constant;
   float fill = 0;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "Pad";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
   static constexpr Margins margins = [] {
     constexpr int p[]{Pixels...};
     if constexpr (sizeof...(Pixels) == 1) return Margins{p[0], p[0], p[0], p[0]};

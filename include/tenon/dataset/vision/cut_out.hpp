@@ -17,26 +17,18 @@ struct CutOut {
   int length;
   int num_patches = 1;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "CutOut";
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = In;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
     if (length < 1 || num_patches < 1)
       throw_error<ValueError>("CutOut: ", num_patches, " patches of ", length, " pixels; both must be 1 or more.");
-    const auto image = detail::image_of(in);
-    const auto room = detail::room_for(out, image.height, image.width);
-    std::copy_n(image.data, image.size(), room.data);
+    const auto room = detail::copied(in, out);
     for (int patch = 0; patch < num_patches; ++patch) {
-      const long y = long(random.below(std::uint64_t(image.height))) - length / 2,
-                 x = long(random.below(std::uint64_t(image.width))) - length / 2;
-      const int top = int(std::max(y, 0L)), bottom = int(std::min<long>(y + length, image.height)),
-                left = int(std::max(x, 0L)), right = int(std::min<long>(x + length, image.width));
+      const long y = long(random.below(std::uint64_t(room.height))) - length / 2,
+                 x = long(random.below(std::uint64_t(room.width))) - length / 2;
+      const int top = int(std::max(y, 0L)), bottom = int(std::min<long>(y + length, room.height)),
+                left = int(std::max(x, 0L)), right = int(std::min<long>(x + length, room.width));
       for (int row = top; row < bottom; ++row)
         std::fill_n(room.at(row, left), std::size_t(right - left) * std::size_t(room.channels), typename In::type(0));
     }

@@ -19,13 +19,9 @@ struct DecodeTo {
   bool upright = true;
   int eighths = 8;
 
-  using transforms_samples = void;
+  using takes = detail::Files;
   static constexpr const char* name = "Decode";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_file<In>(name);
-  }
   template <class In>
   using result = detail::ColumnOf<std::uint8_t, dataset::any, dataset::any, Channels>;
   template <class In>

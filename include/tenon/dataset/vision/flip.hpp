@@ -1,7 +1,5 @@
 // vision::RandomHorizontalFlip, RandomVerticalFlip: mirrored images.
 #pragma once
-#include <algorithm>
-
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/flip.hpp>
@@ -9,12 +7,11 @@
 namespace tenon::inline TENON_ABI::vision {
 
 namespace detail {
-template <class In, class Out, class Flip>
-void flip_sometimes(const SampleView<In>& in, const SampleSlot<Out>& out, float prob, Random& random, Flip flip) {
+template <class In, class Flip>
+void flip_sometimes(const SampleView<In>& in, const SampleSlot<In>& out, float prob, Random& random, Flip flip) {
   const auto image = image_of(in);
-  const auto room = room_for(out, image.height, image.width);
-  if (random.uniform() < prob) flip(image, room);
-  else std::copy_n(image.data, image.size(), room.data);
+  if (random.uniform() < prob) flip(image, room_for(out, image.height, image.width));
+  else copied(in, out);
 }
 }  // namespace detail
 
@@ -26,14 +23,8 @@ void flip_sometimes(const SampleView<In>& in, const SampleSlot<Out>& out, float 
 struct RandomHorizontalFlip {
   float prob = 0.5f;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomHorizontalFlip";
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = In;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
     detail::flip_sometimes(in, out, prob, random, [](auto image, auto room) { flip_horizontal(image, room); });
@@ -48,14 +39,8 @@ struct RandomHorizontalFlip {
 struct RandomVerticalFlip {
   float prob = 0.5f;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomVerticalFlip";
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = In;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
     detail::flip_sometimes(in, out, prob, random, [](auto image, auto room) { flip_vertical(image, room); });

@@ -1,6 +1,8 @@
 // What the compiler knows of a column of images, and its samples as images.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include <tenon/core/text/sentence.hpp>
@@ -46,6 +48,10 @@ template <class T, int A, int B, int C>
 using ColumnOf = std::conditional_t<(A < 0 || B < 0 || C < 0), Column<T, Ragged<A, B, C>>,
                                     Column<T, Shape<(A < 0 ? 1 : A), (B < 0 ? 1 : B), (C < 0 ? 1 : C)>>>;
 
+/// The column of images like those of In, Height x Width pixels.
+template <class In, int Height, int Width>
+using SizedAs = ColumnOf<typename In::type, Height, Width, ImageColumn<In>::channels>;
+
 template <class In>
 constexpr void describe_column(Sentence& s) {
   using E = ExtentsOf<typename In::shape>;
@@ -57,28 +63,32 @@ constexpr void describe_column(Sentence& s) {
   }
   s << "]";
 }
-/// The sentence for a transform of images on a column that has none; empty if it has.
-template <class In>
-constexpr Sentence wrong_image(const char* transform) {
-  Sentence s;
-  if (ImageColumn<In>::image) return s;
-  s << "vision::" << transform << " takes images of uint8 or float32 [height, width, channels], ";
-  describe_column<In>(s);
-  const bool file = std::is_same_v<typename In::type, std::uint8_t> && ExtentsOf<typename In::shape>::rank == 1;
-  if (file) s << ": vision::Decode, which makes images of files, stands before it";
-  else if (ExtentsOf<typename In::shape>::rank == 3) s << ": vision::HWC2CHW stands behind it";
-  return s;
-}
-/// The same for a transform of files.
-template <class In>
-constexpr Sentence wrong_file(const char* transform) {
-  Sentence s;
-  if (std::is_same_v<In, dataset::NamedAs<Column<std::uint8_t, Ragged<any>>, In>>) return s;
-  s << "vision::" << transform << " takes the bytes of image files, uint8 [any], ";
-  describe_column<In>(s);
-  if (ImageColumn<In>::image) s << ": these are images already";
-  return s;
-}
+/// What transforms of images take.
+struct Images {
+  template <class In>
+  static constexpr Sentence wrong(const char* transform) {
+    Sentence s;
+    if (ImageColumn<In>::image) return s;
+    s << "vision::" << transform << " takes images of uint8 or float32 [height, width, channels], ";
+    describe_column<In>(s);
+    const bool file = std::is_same_v<typename In::type, std::uint8_t> && ExtentsOf<typename In::shape>::rank == 1;
+    if (file) s << ": vision::Decode, which makes images of files, stands before it";
+    else if (ExtentsOf<typename In::shape>::rank == 3) s << ": vision::HWC2CHW stands behind it";
+    return s;
+  }
+};
+/// What transforms of files take.
+struct Files {
+  template <class In>
+  static constexpr Sentence wrong(const char* transform) {
+    Sentence s;
+    if (std::is_same_v<In, dataset::NamedAs<Column<std::uint8_t, Ragged<any>>, In>>) return s;
+    s << "vision::" << transform << " takes the bytes of image files, uint8 [any], ";
+    describe_column<In>(s);
+    if (ImageColumn<In>::image) s << ": these are images already";
+    return s;
+  }
+};
 
 /// The image in a sample, and room for one.
 template <class In>
@@ -89,6 +99,14 @@ template <class Out>
 ImageView<typename Out::type> room_for(const SampleSlot<Out>& out, int height, int width) {
   constexpr int channels = ImageColumn<Out>::channels;
   return {out.resize(height, width, channels), height, width, channels};
+}
+/// Copies the image of a sample into the result and returns it there.
+template <class In>
+ImageView<typename In::type> copied(const SampleView<In>& in, const SampleSlot<In>& out) {
+  const auto image = image_of(in);
+  const auto room = room_for(out, image.height, image.width);
+  std::copy_n(image.data, image.size(), room.data);
+  return room;
 }
 template <class In>
 std::string_view bytes_of(const SampleView<In>& in) {

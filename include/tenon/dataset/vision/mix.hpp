@@ -116,10 +116,16 @@ struct Mixed : dataset::Behind<Mixed<D, I, L, Mixer>, D> {
 
 template <auto Image, auto Label, class D, class Mixer>
 auto mixed(const D& data, const Mixer& mixer) {
-  using List = typename D::columns;
-  if (!(mixer.alpha > 0)) throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0.");
-  return Mixed<D, dataset::column_place<List, Image>, dataset::column_place<List, Label>, Mixer>(
-      data, mixer, hash_number(dataset::detail::stages_before<D>(), dataset::default_seed()));
+  using Refusal = WrongMix<Mixer, Image, Label, D>;
+  if constexpr (!Refusal::sentence.empty()) {
+    using Wrong = Mistake<Refusal>;
+    return Wrong::corrected;
+  } else {
+    using List = typename D::columns;
+    if (!(mixer.alpha > 0)) throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0.");
+    return Mixed<D, dataset::column_place<List, Image>, dataset::column_place<List, Label>, Mixer>(
+        data, mixer, hash_number(dataset::detail::stages_before<D>(), dataset::default_seed()));
+  }
 }
 }  // namespace detail
 
@@ -137,13 +143,7 @@ struct MixUpBatch {
   static constexpr const char* name = "MixUpBatch";
   template <class D>
   auto applied_to(const D& data) const {
-    using Refusal = detail::WrongMix<MixUpBatch, Image, Label, D>;
-    if constexpr (!Refusal::sentence.empty()) {
-      using Wrong = Mistake<Refusal>;
-      return Wrong::corrected;
-    } else {
-      return detail::mixed<Image, Label>(data, *this);
-    }
+    return detail::mixed<Image, Label>(data, *this);
   }
   struct Plan {
     float share;
@@ -170,13 +170,7 @@ struct CutMixBatch {
   static constexpr const char* name = "CutMixBatch";
   template <class D>
   auto applied_to(const D& data) const {
-    using Refusal = detail::WrongMix<CutMixBatch, Image, Label, D>;
-    if constexpr (!Refusal::sentence.empty()) {
-      using Wrong = Mistake<Refusal>;
-      return Wrong::corrected;
-    } else {
-      return detail::mixed<Image, Label>(data, *this);
-    }
+    return detail::mixed<Image, Label>(data, *this);
   }
   struct Plan {
     float share;

@@ -26,13 +26,9 @@ struct Normalize {
   float mean[4];
   float std[4];
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "Normalize";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
   template <class In>
   using result = dataset::Column<float, typename In::shape>;
   template <class In>
@@ -52,13 +48,9 @@ struct NormalizeToCHW {
   float mean[4];
   float std[4];
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "NormalizeToCHW";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
   template <class In>
   using result = detail::ColumnOf<float, detail::ImageColumn<In>::channels, detail::ImageColumn<In>::height,
                                   detail::ImageColumn<In>::width>;
@@ -105,13 +97,9 @@ struct Rescale {
 /// result      the same dtype [channels, height, width]
 /// source      MindSpore's HWC2CHW
 struct HWC2CHW {
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "HWC2CHW";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
   template <class In>
   using result = detail::ColumnOf<typename In::type, detail::ImageColumn<In>::channels, detail::ImageColumn<In>::height,
                                   detail::ImageColumn<In>::width>;

@@ -5,6 +5,7 @@
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/between.hpp>
+#include <tenon/dataset/vision/drawn_place.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/decode.hpp>
 #include <tenon/vision/resize.hpp>
@@ -29,9 +30,7 @@ inline Rect random_part(int height, int width, const RandomPart& p, Random& rand
     const double ratio = std::exp(double(random.uniform(std::log(p.ratio.low), std::log(p.ratio.high))));
     const int w = int(std::lround(std::sqrt(wanted * ratio))), h = int(std::lround(std::sqrt(wanted / ratio)));
     if (w < 1 || h < 1 || w > width || h > height) continue;
-    const int top = int(random.below(std::uint64_t(height - h + 1))),
-              left = int(random.below(std::uint64_t(width - w + 1)));
-    return {top, left, h, w};
+    return detail::drawn_place(height, width, h, w, random);
   }
   const double ratio = double(width) / height;
   int w = width, h = height;
@@ -53,20 +52,15 @@ struct RandomResizedCrop {
   Inter interpolation = Inter::linear;
   bool antialias = false;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "RandomResizedCrop";
   template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
-  template <class In>
-  using result = detail::ColumnOf<typename In::type, Height, Width, detail::ImageColumn<In>::channels>;
+  using result = detail::SizedAs<In, Height, Width>;
   template <class In>
   void apply(dataset::SampleView<In> in, dataset::SampleSlot<result<In>> out, Random& random) const {
     const auto image = detail::image_of(in);
     const Rect r = random_part(image.height, image.width, part, random);
-    resize(image, detail::room_for(out, Height, Width),
-           {interpolation, antialias, {double(r.top), double(r.left), double(r.height), double(r.width)}});
+    resize(image, detail::room_for(out, Height, Width), {interpolation, antialias, box_of(r)});
   }
 };
 
@@ -89,12 +83,8 @@ struct RandomCropDecodeResize {
   std::int64_t max_pixels = DecodeOptions{}.max_pixels;
   bool upright = true;
 
-  using transforms_samples = void;
+  using takes = detail::Files;
   static constexpr const char* name = "RandomCropDecodeResize";
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_file<In>(name);
-  }
   template <class In>
   using result = detail::ColumnOf<std::uint8_t, Height, Width, 3>;
   template <class In>
@@ -108,7 +98,6 @@ struct RandomCropDecodeResize {
   }
 
  private:
-  static Box box_of(const Rect& r) { return {double(r.top), double(r.left), double(r.height), double(r.width)}; }
   void decode_part(std::string_view bytes, ImageView<std::uint8_t> out, Random& random) const {
     JpegDecoder file(bytes, {3, max_pixels, upright});
     const ImageInfo whole = file.info();

@@ -11,6 +11,7 @@ namespace tenon::inline TENON_ABI::vision {
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same dtype [224, 320, channels]; [any, any, channels] for one number on images of unequal size
+/// throws      ValueError for one number on an image so thin that the result would have more than most_pixels
 /// source      MindSpore's Resize, with OpenCV's pixels; `.antialias = true` gives PIL's and torchvision's
 template <int... Size>
 struct Resize {
@@ -19,13 +20,9 @@ struct Resize {
   Inter interpolation = Inter::linear;
   bool antialias = false;
 
-  using transforms_samples = void;
+  using takes = detail::Images;
   static constexpr const char* name = "Resize";
   static constexpr bool random = false;
-  template <class In>
-  static constexpr Sentence wrong() {
-    return detail::wrong_image<In>(name);
-  }
   static constexpr ImageSize size_for(int height, int width) {
     constexpr int asked[]{Size...};
     if constexpr (sizeof...(Size) == 2) return {asked[0], asked[1]};

@@ -70,16 +70,6 @@ class Unlinked {
   write_part(file, std::as_bytes(std::span(line)), path);
   ignored = ::fchmod(file.get(), 0400);
 }
-[[gnu::cold]] inline void make_dump_folder(const std::string& path) {
-  int reason = 0;
-  for (std::size_t end = 0; end != path.npos;) {
-    end = path.find('/', end + 1);
-    if (::mkdir(path.substr(0, end).c_str(), 0700) != 0 && errno != EEXIST && reason == 0) reason = errno;
-  }
-  if (io::directory_exists(path)) return;
-  errno = reason ? reason : ENOTDIR;
-  io::throw_system_error("make the folder", path);
-}
 }  // namespace detail
 
 /// Writes files of mode 0400, each of them wholly or not at all. The first one that cannot be written (a full disk, a
@@ -101,7 +91,10 @@ class DumpWriter {
 
   /// Makes a folder and those above it.
   void make_folder(const std::string& path) {
-    if (!failed()) attempt([&] { detail::make_dump_folder(path); });
+    if (!failed())
+      attempt([&] {
+        if (!io::make_directories(path, 0700)) io::throw_system_error("make the folder", path);
+      });
   }
   /// A file of two parts, one after the other. `body` is copied where a thread writes.
   void write(std::string path, std::string head, std::span<const std::byte> body = {});

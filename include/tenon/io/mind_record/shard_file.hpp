@@ -11,6 +11,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/file_version.hpp>
 #include <tenon/io/little_endian.hpp>
 #include <tenon/io/mind_record/commit.hpp>
 #include <tenon/io/mind_record/header.hpp>
@@ -23,7 +24,8 @@ namespace tenon::inline TENON_ABI::io::detail {
 /// Opens and checks a file: header, pages, index, and that all rows lie inside of their pages.
 class MindRecordShardFile {
  public:
-  explicit MindRecordShardFile(const std::string& path) : path_(path), file_(open_to_read(path)) {
+  explicit MindRecordShardFile(const std::string& path)
+      : path_(path), file_(open_to_read(path)), version_(version_of(file_, path)) {
     const std::uint64_t size = size_of_file(file_, path);
     read_header(size);
     const std::string name = path.substr(path.find_last_of('/') + 1);
@@ -48,6 +50,8 @@ class MindRecordShardFile {
   const MindRecordHeader& header() const { return header_; }
   std::int64_t rows() const { return std::int64_t(rows_.size()); }
   const FileHandle& file() const { return file_; }
+  /// Of the file that is read, whatever is at its path since.
+  const FileVersion& version() const { return version_; }
 
   /// Reads a row of this file: the fields whose place in `wanted` is true, or all. Throws RuntimeError if it is
   /// damaged.
@@ -141,6 +145,7 @@ class MindRecordShardFile {
 
   std::string path_;
   FileHandle file_;
+  FileVersion version_;
   MindRecordHeader header_;
   std::vector<Span> rows_;
 };
