@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -137,25 +138,25 @@ TEST_CASE("files are what their readers read") {
 }
 
 namespace {
-/// Whether events of one row are beside or in each other, as Chrome's trace needs them.
+/// Whether events of one row are beside or in each other to the nanosecond: Perfetto leaves out others.
 bool nest(const std::vector<support::Json>& events) {
   struct Span {
-    double begin, end;
+    long begin, end;
   };
+  const auto nanoseconds = [](const support::Json& microseconds) { return std::lround(microseconds.number() * 1e3); };
   std::map<double, std::vector<Span>> rows;
   for (const support::Json& event : events) {
     if (event["ph"].string() != "X") continue;
-    const double begin = event["ts"].number();
-    rows[event["tid"].number()].push_back({begin, begin + event["dur"].number()});
+    const long begin = nanoseconds(event["ts"]);
+    rows[event["tid"].number()].push_back({begin, begin + nanoseconds(event["dur"])});
   }
-  constexpr double rounding = 0.002;  // a microsecond has three digits
   for (auto& [row, spans] : rows) {
     std::sort(spans.begin(), spans.end(),
               [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
-    std::vector<double> open;
+    std::vector<long> open;
     for (const Span& span : spans) {
-      while (!open.empty() && open.back() <= span.begin + rounding) open.pop_back();
-      if (!open.empty() && span.end > open.back() + rounding) return false;
+      while (!open.empty() && open.back() <= span.begin) open.pop_back();
+      if (!open.empty() && span.end > open.back()) return false;
       open.push_back(span.end);
     }
   }

@@ -1,5 +1,7 @@
 // The timeline of a profile: JSON that chrome://tracing and Perfetto show.
 #pragma once
+#include <cmath>
+
 #include <tenon/debug/profiler/names.hpp>
 #include <tenon/io/escaped_text.hpp>
 
@@ -63,11 +65,15 @@ class Timeline {
   void event(const std::string& name, std::string_view kind, std::size_t thread, Ticks begin, Ticks end,
              const std::string& arguments) {
     if (is_full_ || (is_full_ = out_.size() + arguments.size() + 256 > most_bytes_)) return;
+    // both ends are rounded, not the time between: else an event may end behind the begin of the next one, which
+    // Perfetto then leaves out
+    const double from = nanoseconds(begin), to = std::max(nanoseconds(end), from);
     out_ += tenon::text("{\"ph\":\"X\",\"name\":", name, ",\"cat\":\"", kind, "\",\"pid\":", process_,
-                        ",\"tid\":", thread, ",\"ts\":", fixed(profile_.microseconds(profile_.begin, begin), 3),
-                        ",\"dur\":", fixed(std::max(profile_.microseconds(begin, end), 0.), 3), ",\"args\":{",
-                        arguments, "}},\n");
+                        ",\"tid\":", thread, ",\"ts\":", fixed(from * 1e-3, 3),
+                        ",\"dur\":", fixed((to - from) * 1e-3, 3), ",\"args\":{", arguments, "}},\n");
   }
+  /// Whole ones since the profile began.
+  double nanoseconds(Ticks time) const { return std::round(profile_.microseconds(profile_.begin, time) * 1e3); }
   /// Steps and what is in them in the order of time, so that a full file ends at a moment.
   void write_thread(std::size_t thread) {
     const ThreadProfile& of = profile_.threads[thread];
