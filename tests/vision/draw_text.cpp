@@ -43,9 +43,14 @@ TEST_CASE("letters, their distance, boxes for what is no ASCII") {
   CHECK(drawn("i", 14, 10, 0, 0, 2).substr(0, 22) == "....##....\n....##....\n");
 }
 
+TEST_CASE("letters that reach below the line, at twice the size") {
+  CHECK(drawn("p", 8, 5) == ".....\n.....\n####.\n#...#\n#...#\n####.\n#....\n#....\n");
+  CHECK(drawn("p", 16, 10, 0, 0, 2).substr(4 * 11, 22) == "########..\n########..\n");
+}
+
 TEST_CASE("all printable characters differ, and only the blank has no ink") {
   std::set<std::string> all;
-  for (char c = ' '; c <= '~'; ++c) all.insert(drawn(std::string(1, c), 7, 6));
+  for (char c = ' '; c <= '~'; ++c) all.insert(drawn(std::string(1, c), 8, 6));
   CHECK(all.size() == 95);
   CHECK(drawn(" ", 7, 6).find('#') == std::string::npos);
   CHECK(drawn("\x7f", 7, 6) == drawn("\n", 7, 6));

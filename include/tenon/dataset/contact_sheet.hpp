@@ -339,13 +339,13 @@ class ContactSheet {
 /// rows that are shown are read, so that it may be without end. The same data makes the same bytes.
 ///
 /// image       the first column of uint8 or floats, and of [H, W, C] or [C, H, W] with 1, 3, or 4 channels, ragged or
-///             not; else of [H, W]; or the one that options name, of any dtype. uint8 is shown as it is. Of others, 0 to
-///             1 are black to white if no value of the image is outside; else the smallest to the largest value of the
-///             image are: normalised images are seen, their brightness is not what it was. Pixels that are NaN or
-///             infinite are magenta. Alpha is dropped
-/// label       the first column of integers [] or [1]; else of vectors that are one-hot in the first sample, or mixed: then
-///             the largest share is shown; or the one that options name, of any dtype, [] or [n]; of ragged uint8 as
-///             text. Without one there are no captions. What is too long is cut, what is not ASCII are boxes
+///             not; else of [H, W]; or the one that options name, of any dtype. uint8 is shown as it is. Of others, 0
+///             to 1 are black to white if no value of the image is outside; else its smallest to its largest value are:
+///             normalised images are seen, but not how bright they are. Pixels that are NaN or infinite are magenta.
+///             Alpha is dropped
+/// label       the first column of integers [] or [1]; else of vectors that are one-hot in the first sample, or mixed:
+///             then the largest share is shown; or the one that options name, of any dtype, [] or [n]; of ragged uint8
+///             as text. Without one there are no captions. What is too long is cut, what is not ASCII becomes boxes
 /// throws      ValueError if no column has images, the data set has no rows, or the sheet would have no or too many
 ///             pixels; KeyError if there is no column of a name; RuntimeError if the file cannot be written, or where
 ///             the program was built without libpng; and what reading rows throws
