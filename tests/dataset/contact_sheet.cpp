@@ -103,7 +103,7 @@ TEST_CASE("names, letters as large as fit, cut where none do; numbers without a 
   CHECK(sheet.text_rows(top, 6 + 42, 7, 11) == ".###..#####\n..#.....#..\n..#.....#..\n..#.....#..\n"
                                                "..#.....#..\n..#.....#..\n.###....#..\n");
   CHECK(sheet.text_rows(top + 6, second + 84, 1, 9) == "..#.....#\n");  // automobile and..
-  CHECK(sheet.text_rows(top + 6, third, 1, 96).find("#####") == 45);  // 2
+  CHECK(sheet.text_rows(top + 6, third, 1, 96).find("#####") == 45);    // 2
   const Sheet large = sheet_of(colours(3), {.cell = 96});
   CHECK(large.pixels.height == 6 + 96 + 3 + 16 + 6);
 }
