@@ -101,8 +101,8 @@ inline constexpr bool is_batch_call<N, F> = true;
 /// f        is called once per batch and kept epoch, one thread at a time, with batch_num, epoch_num, and n = most; the
 ///          same numbers must give the same size. Of a stream or behind filter it may be asked for batches behind the
 ///          end, too
-/// rows     as many as the sizes give: size() asks for those of epoch 0; so do repeat, shuffle, and shard behind it, for
-///          each epoch
+/// rows     as many as the sizes give: size() asks for those of epoch 0; so do repeat, shuffle, and shard behind it,
+///          for each epoch
 /// memory   for batches of `most` samples, and 8 bytes per batch of an epoch
 /// Throws ValueError if most < 1, and at the batch whose size is not in 1 .. most.
 /// Source: MindSpore's batch with a function of BatchInfo, which sets no most.

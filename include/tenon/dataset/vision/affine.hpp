@@ -13,12 +13,12 @@ namespace tenon::inline TENON_ABI::vision {
 /// For RandomRotation: the result has the size that the turned image needs.
 inline constexpr bool expand = true;
 
-/// Turns an image counter-clockwise around its middle by an angle out of `degrees`. Its extents stay, and what is turned
-/// out of it is lost; `RandomRotation<expand>{.degrees = {-30, 30}}` keeps all of it, in an image as large as it needs.
+/// Turns an image counter-clockwise around its middle by an angle out of `degrees`. Its extents stay, and what is
+/// turned out of it is lost; `RandomRotation<expand>{.degrees = {-30, 30}}` makes an image as large as all of it needs.
 ///
 /// column      uint8 or float32 [height, width, channels]
-/// result      the same; with expand [any, any, channels], as each angle has another size (vision::rotated_size): Resize
-///             or a crop brings them to one before batch
+/// result      the same; with expand [any, any, channels], as each angle has another size (vision::rotated_size):
+///             Resize or a crop brings them to one before batch
 /// throws      ValueError with expand for an image so thin that the result would have more than most_pixels
 /// source      MindSpore's RandomRotation. With expand, the middle of the image comes to the middle of the result, as
 ///             in PIL, where OpenCV, in MindSpore, has it up to a quarter of a pixel beside it. PIL's result may be up
