@@ -81,7 +81,7 @@ TEST_CASE("RandomRotation<expand>: as large as the turned image needs, the pixel
     CHECK(first_image(turned(-270, inter)) == quarter);
     CHECK(first_image(turned(180, inter)) == std::vector<std::uint8_t>(pixels.rbegin(), pixels.rend()));
   }
-  // each sample by its own angle, in each order of the workers, brought to one size
+  // each sample by its own angle, brought to one size
   const auto many = images<float>() | map<0>(vision::RandomRotation<vision::expand>{.degrees = {-90, 90}});
   std::set<std::size_t> sizes;
   for (const auto& row : many) sizes.insert(row.values<0>().size());
