@@ -100,7 +100,7 @@ def main():
                 far = (np.abs(mine.reshape(theirs.shape) - theirs) > 1).any(2).mean()
                 if far > 0.002:
                     wrong += 1
-                    print(f"rotate {angle} {turned.shape} expand {inter}: {far:.2%} of the pixels differ by more than 1")
+                    print(f"rotate {angle} {turned.shape} expand {inter}: {far:.2%} of the pixels differ by over 1")
     if cropped < 20: sys.exit(f"FAILED: only {cropped} expanded images could be compared")
     for name in "Brightness", "Contrast", "Color":
         for factor in 0.0, 0.3, 0.9, 1.0, 1.7:
