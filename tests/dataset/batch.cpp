@@ -1,8 +1,12 @@
-// batch: lengths, the short last batch, types.
+// batch: lengths, the short last batch, types, sizes that a function gives.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
 #include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/operation/batch_of_size.hpp>
+#include <tenon/dataset/operation/filter.hpp>
+#include <tenon/dataset/prefetch.hpp>
+#include <tenon/dataset/stream.hpp>
 
 using namespace support;
 using dataset::batch;
@@ -45,4 +49,66 @@ TEST_CASE("illegal sizes") {
   CHECK(has(message<ValueError>([] { Numbers(0) | batch(5); }), "A batch of 5 of 0 samples: what stands"));
   CHECK(
       has(message<ValueError>([] { Numbers(4) | batch(5, {.drop_remainder = true}); }), "Use a batch size of 1 .. 4"));
+}
+
+TEST_CASE("batch(n, f): sizes that a function gives, in every epoch, from any thread, and from the middle on") {
+  const auto rising = [](const dataset::BatchInfo& info) {
+    CHECK(info.n == 4);
+    return (info.batch_num + long(info.epoch_num)) % 4 + 1;
+  };
+  const auto data = Numbers(23) | batch(4, rising);
+  static_assert(std::is_same_v<decltype(data)::columns, decltype(Numbers(1) | batch(5))::columns>);
+  CHECK(lengths_of(data) == std::vector<long>{1, 2, 3, 4, 1, 2, 3, 4, 1, 2});
+  CHECK(data.size() == 10);
+  CHECK(data.count(2) == 9);  // 3 4 1 2 3 4 1 2 3
+  CHECK(lengths_of(Numbers(2) | batch(4, rising)) == std::vector<long>{1, 1});
+  CHECK((Numbers(3) | batch(1L << 60, [](dataset::BatchInfo) { return 1; })).max_rows() == 3);
+  for (const std::uint64_t epoch : {0u, 1u, 2u, 0u}) {
+    CHECK(labels_of(data, epoch) == counted(0, 23));
+    for (const int workers : {1, 2, 8})
+      for (const long from : {0, 3, 9}) {
+        auto direct = (Numbers(23) | batch(4, rising)).open();
+        auto ahead = (data | dataset::prefetch(3, {.num_parallel_workers = workers})).open();
+        direct.start(epoch, from);
+        ahead.start(epoch, from);
+        CHECK(rest_of(direct) == rest_of(ahead));
+      }
+  }
+  auto rows = data.open();
+  rows.start(0, 3);
+  CHECK(rest_of(rows) == counted(6, 23));
+}
+
+TEST_CASE("batch(n, f) behind filter and of a stream, whose ends are not known before") {
+  const auto doubling = [](const dataset::BatchInfo& info) { return info.batch_num < 3 ? 1 << info.batch_num : 5; };
+  const auto low = Numbers(40) | dataset::filter<1>([](std::span<const std::int32_t> x) { return x[0] < 11; });
+  CHECK(lengths_of(low | batch(5, doubling)) == std::vector<long>{1, 2, 4, 4});
+  const auto batches = low | batch(5, doubling);
+  CHECK(labels_of(batches | dataset::prefetch(8, {.num_parallel_workers = 4})) == counted(0, 11));
+  CHECK(batches.size() == 4);
+  struct Counter {
+    std::int32_t last = -1;
+    bool next(std::span<float> point, std::span<std::int32_t> number) {
+      number[0] = ++last;
+      point[0] = float(last);
+      point[1] = float(last) + 0.5f;
+      return last < 11;
+    }
+  };
+  const auto stream = dataset::stream<Numbers::columns>([] { return Counter(); }) | batch(5, doubling);
+  CHECK(lengths_of(stream) == std::vector<long>{1, 2, 4, 4});
+  CHECK(labels_of(stream | dataset::prefetch(8, {.num_parallel_workers = 4})) == counted(0, 11));
+}
+
+TEST_CASE("batch(n, f): illegal sizes name the batch") {
+  const auto falling = [](const dataset::BatchInfo& info) { return 3 - info.batch_num; };
+  const auto walked = [&](auto data) { return message<ValueError>([&] { labels_of(data); }); };
+  CHECK(labels_of(Numbers(6) | batch(3, falling)) == counted(0, 6));
+  CHECK(has(walked(Numbers(7) | batch(3, falling)),
+            "batch(3, f): f gives batch 3 of epoch 0 a size of 0; 1 to 3 samples are possible."));
+  CHECK(has(walked(Numbers(7) | batch(2, falling)), "f gives batch 0 of epoch 0 a size of 3; 1 to 2 samples"));
+  CHECK(has(message<ValueError>([&] { (Numbers(7) | batch(3, falling)).size(); }), "batch 3 of epoch 0 a size of 0"));
+  CHECK(has(walked(Numbers(7) | batch(3, falling) | dataset::prefetch(2)), "batch 3 of epoch 0 a size of 0"));
+  CHECK(message<ValueError>([&] { batch(0, falling); }) == "batch(0): the batch size must be 1 or more.");
+  CHECK(has(message<ValueError>([&] { Numbers(0) | batch(5, falling); }), "A batch of 5 of 0 samples"));
 }

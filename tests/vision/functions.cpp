@@ -103,6 +103,20 @@ TEST_CASE("brightness, contrast, saturation within 1 of PIL's ImageEnhance; hue 
   CHECK(largest_difference(adjusted(vision::adjust_hue, -0.5f), {50, 150, 200, 30, 20, 10, 0, 0, 255}) <= 1);
 }
 
+TEST_CASE("the size of a turned image: that of OpenCV's RotatedRect, rounded, and a cap") {
+  using vision::ImageSize, vision::rotated_size;
+  CHECK(rotated_size(100, 60, 30) == ImageSize{117, 102});
+  CHECK(rotated_size(100, 60, 45) == ImageSize{113, 113});
+  CHECK(rotated_size(33, 100, -71) == ImageSize{105, 64});
+  CHECK(rotated_size(375, 500, 10) == ImageSize{456, 558});
+  CHECK(rotated_size(5, 7, 90) == ImageSize{7, 5});
+  CHECK(rotated_size(5, 7, -540) == ImageSize{5, 7});
+  CHECK(rotated_size(1, 1, 45) == ImageSize{1, 1});
+  CHECK_THROWS_AS(rotated_size(1, 100'000, 45), ValueError);
+  CHECK_THROWS_AS(rotated_size(2'000'000'000, 2'000'000'000, 45), ValueError);
+  CHECK_THROWS_AS(rotated_size(5, 7, std::nan("")), ValueError);
+}
+
 TEST_CASE("affine maps: by hand, and what comes from outside") {
   const Bytes in{1, 2, 3, 4, 5, 6, 7, 8, 9};
   const auto mapped = [&](const vision::Affine& affine, vision::Inter inter = vision::Inter::nearest) {

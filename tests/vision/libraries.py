@@ -77,6 +77,31 @@ def main():
             if far > 0.002:
                 wrong += 1
                 print(f"rotate {angle} {inter}: {far:.2%} of the pixels differ by more than 1")
+    cropped = 0
+    for height, width in (90, 120), (31, 31), (64, 17), (1, 9):
+        turned = scene(rng, height, width)
+        for angle in 3, 30, 45, 60, 90, 133, 180, -71, 270:
+            corners = cv2.boxPoints(((0, 0), (width, height), angle))  # the size of MindSpore's result
+            size = tuple(round(float(x)) for x in (corners.max(0) - corners.min(0))[::-1])
+            for inter, code in (NEAREST, Image.NEAREST), (LINEAR, Image.BILINEAR):
+                mine = ours(turned, "rotate_expand", *turned.shape, angle, inter)
+                compared += 1
+                if mine.size != size[0] * size[1] * 3:
+                    wrong += 1
+                    print(f"rotate {angle} {turned.shape} expand: not of {size} pixels")
+                    continue
+                theirs = np.asarray(Image.fromarray(turned).rotate(angle, code, expand=True)).astype(int)
+                more = np.subtract(theirs.shape[:2], size)
+                if (more < 0).any() or (more > 2).any(): sys.exit(f"FAILED: Pillow has {theirs.shape} for {size}")
+                if (more % 2).any(): continue  # their middle is half a pixel beside ours
+                cropped += 1
+                top, left = more // 2
+                theirs = theirs[top:top + size[0], left:left + size[1]]
+                far = (np.abs(mine.reshape(theirs.shape) - theirs) > 1).any(2).mean()
+                if far > 0.002:
+                    wrong += 1
+                    print(f"rotate {angle} {turned.shape} expand {inter}: {far:.2%} of the pixels differ by over 1")
+    if cropped < 20: sys.exit(f"FAILED: only {cropped} expanded images could be compared")
     for name in "Brightness", "Contrast", "Color":
         for factor in 0.0, 0.3, 0.9, 1.0, 1.7:
             check(f"{name} {factor}", ours(image, name, *image.shape, factor),

@@ -32,6 +32,17 @@ Bytes answer(const std::string& operation, std::istream& arguments, const std::s
                                  {vision::Inter(inter), antialias});
     return out;
   }
+  if (operation == "rotate_expand") {
+    double angle = 0;
+    int inter = 0;
+    arguments >> angle >> inter;
+    const vision::ImageSize size = vision::rotated_size(height, width, angle);
+    const vision::Affine turn{angle, (size.width - width) / 2.0, (size.height - height) / 2.0};
+    Bytes out(std::size_t(size.height) * std::size_t(size.width) * std::size_t(channels));
+    vision::warp_affine<std::uint8_t>(image, vision::inverse_map(turn, height, width),
+                                      {out.data(), size.height, size.width, channels}, vision::Inter(inter));
+    return out;
+  }
   Bytes out(image.size());
   const vision::ImageView<std::uint8_t> to{out.data(), height, width, channels};
   double number = 0;

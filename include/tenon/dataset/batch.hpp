@@ -14,6 +14,23 @@ namespace detail {
                           " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
                           samples, ", or batch(n), which keeps a short one.");
 }
+/// Reads samples into a batch until it has `most`, or there are no more; returns how many.
+template <class D>
+long read_samples(const D& data, Place first, long most, void* const* out, Scratch& scratch) {
+  using samples = typename D::columns;
+  constexpr long rows_ahead = 2;  // about the latency of memory
+  if constexpr (D::counted) most = std::min(most, data.size() - first.position);
+  void* sample[samples::count];
+  long n = 0;
+  for (; n < most; ++n) {
+    for (int c = 0; c < samples::count; ++c)
+      sample[c] = static_cast<std::byte*>(out[c]) + n * samples::types[c].bytes(1);
+    const Scratch::Frame frame(scratch);
+    if constexpr (Foresighted<D>) data.expect({first.epoch, first.position + n + rows_ahead});
+    if (data.read({first.epoch, first.position + n}, sample, scratch) == 0) break;
+  }
+  return n;
+}
 }  // namespace detail
 
 /// Extent is dyn where the last batch may be short, else the length of every batch.
@@ -37,19 +54,8 @@ struct Batched : Behind<Batched<D, Extent>, D> {
   long max_rows() const { return D::counted ? std::min(batch_size, this->data.size()) : batch_size; }
   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
   long read(Place place, void* const* out, Scratch& scratch) const {
-    using samples = typename D::columns;
-    const long first = place.position * batch_size,
-               most = D::counted ? std::min(batch_size, this->data.size() - first) : batch_size;
-    constexpr long rows_ahead = 2;  // about the latency of memory
-    void* sample[samples::count];
-    long n = 0;
-    for (; n < most; ++n) {
-      for (int c = 0; c < samples::count; ++c)
-        sample[c] = static_cast<std::byte*>(out[c]) + n * samples::types[c].bytes(1);
-      const Scratch::Frame frame(scratch);
-      if constexpr (Foresighted<D>) this->data.expect({place.epoch, first + n + rows_ahead});
-      if (this->data.read({place.epoch, first + n}, sample, scratch) == 0) break;
-    }
+    const Place first{place.epoch, place.position * batch_size};
+    const long n = detail::read_samples(this->data, first, batch_size, out, scratch);
     return n < batch_size && drop_remainder ? 0 : n;
   }
 

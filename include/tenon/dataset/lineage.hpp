@@ -12,6 +12,7 @@ namespace detail {
 /// "Batch" for Batched: stages are called as what has been done, MindSpore's operators as what they do.
 inline std::string operator_name(std::string_view stage) {
   constexpr std::pair<std::string_view, std::string_view> names[]{{"Batched", "Batch"},
+                                                                  {"BatchedOfSize", "Batch"},
                                                                   {"Shuffled", "Shuffle"},
                                                                   {"ElementMapped", "Map"},
                                                                   {"SampleMapped", "Map"},

@@ -4,6 +4,7 @@
 #include <tenon/dataset/facts.hpp>
 #include <tenon/dataset/generator.hpp>
 #include <tenon/dataset/operation/apply.hpp>
+#include <tenon/dataset/operation/batch_of_size.hpp>
 #include <tenon/dataset/operation/bucket_batch_by_length.hpp>
 #include <tenon/dataset/operation/concat.hpp>
 #include <tenon/dataset/operation/filter.hpp>

@@ -11,6 +11,10 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
+namespace detail {
+inline constexpr double degree = 3.14159265358979323846 / 180;
+}
+
 /// Where the pixel at row y, column x of the result comes from: column a x + b y + c, row d x + e y + f. Pixels have
 /// their middle at whole numbers.
 struct InverseMap {
@@ -25,15 +29,29 @@ struct Affine {
   double shear_x = 0, shear_y = 0;  ///< of the columns and of the rows
 };
 
+/// The size of the image that an image turned by `angle` degrees fits into: height |cos| + width |sin| by width |cos| +
+/// height |sin|, each to the nearest whole number, so that a corner may lose up to half a pixel. Throws ValueError if
+/// that has more than most_pixels, as a long thin image has, or if the angle is no number.
+///
+/// Source: MindSpore, which rounds the extents of OpenCV's RotatedRect. PIL's and torchvision's results begin and end
+/// at whole pixels around the corners and are up to 2 pixels larger.
+inline ImageSize rotated_size(int height, int width, double angle) {
+  const double cos = std::abs(std::cos(angle * detail::degree)), sin = std::abs(std::sin(angle * detail::degree));
+  const double rows = std::round(height * cos + width * sin), columns = std::round(width * cos + height * sin);
+  if (!(rows * columns <= double(most_pixels)))
+    throw_error<ValueError>("An image of ", height, " x ", width, " pixels turned by ", angle,
+                            " degrees would become one of more than ", most_pixels, " pixels. Crop it first.");
+  return {int(rows), int(columns)};
+}
+
 /// The map of an affine transformation around the middle of an image.
 /// Throws ValueError unless scale is above 0 and shears are between -90 and 90.
 inline InverseMap inverse_map(const Affine& t, int height, int width) {
-  constexpr double degree = 3.14159265358979323846 / 180;
   if (!(t.scale > 0) || !(std::abs(t.shear_x) < 90) || !(std::abs(t.shear_y) < 90))
     throw_error<ValueError>("An affine transformation needs a scale above 0 and shears between -90 and 90, got ",
                             t.scale, ", ", t.shear_x, ", and ", t.shear_y, ".");
-  const double cos = std::cos(t.angle * degree), sin = std::sin(t.angle * degree);
-  const double along_x = std::tan(t.shear_x * degree), along_y = std::tan(t.shear_y * degree);
+  const double cos = std::cos(t.angle * detail::degree), sin = std::sin(t.angle * detail::degree);
+  const double along_x = std::tan(t.shear_x * detail::degree), along_y = std::tan(t.shear_y * detail::degree);
   // forward: scale R S, x to the right, y down; R turns counter-clockwise as seen
   const double m00 = t.scale * (cos + sin * along_y), m01 = t.scale * (cos * along_x + sin);
   const double m10 = t.scale * (-sin + cos * along_y), m11 = t.scale * (-sin * along_x + cos);

@@ -43,6 +43,12 @@ inline ImageView<const std::uint8_t> view(const io::Pixels& pixels) {
 /// The number is that at which PIL gives up.
 inline constexpr std::int64_t most_pixels = 178'956'970;
 
+/// Height and width, for functions that return both.
+struct ImageSize {
+  int height = 0, width = 0;
+  friend constexpr bool operator==(const ImageSize&, const ImageSize&) = default;
+};
+
 /// Part of an image, in pixels.
 struct Rect {
   int top = 0, left = 0, height = 0, width = 0;

@@ -18,12 +18,6 @@ struct Box {
 /// The same of whole pixels.
 constexpr Box box_of(const Rect& r) { return {double(r.top), double(r.left), double(r.height), double(r.width)}; }
 
-/// Height and width, for functions that return both.
-struct ImageSize {
-  int height = 0, width = 0;
-  friend constexpr bool operator==(const ImageSize&, const ImageSize&) = default;
-};
-
 /// The size of an image whose shorter side is brought to `shorter`, with the same ratio of its sides; the longer one is
 /// rounded down. Throws ValueError if that has more than most_pixels: a thin image becomes many times as large. Source:
 /// MindSpore's and torchvision's Resize with one number.

@@ -53,6 +53,48 @@ TEST_CASE("ranges of one number do what the functions do") {
   CHECK_THROWS_AS(first_image(images<std::uint8_t>() | map<0>(vision::RandomColorAdjust{.hue = {0, 1}})), ValueError);
 }
 
+TEST_CASE("RandomRotation<expand>: as large as the turned image needs, the pixels of PIL") {
+  const std::vector<std::uint8_t> pixels{10, 200, 30, 120, 50,  90,  240, 20, 130,
+                                         70, 180, 60, 5,   150, 100, 220, 40, 250};
+  const auto image = dataset::from_arrays(dataset::column<Shape<3, 6, 1>>(pixels));
+  const auto turned = [&](float angle, vision::Inter inter) {
+    return image | map<0>(vision::RandomRotation<vision::expand>{{angle, angle}, inter, 99});
+  };
+  using Turned = dataset::ColumnAt<decltype(turned(0, vision::Inter::linear))::columns, 0>;
+  static_assert(std::is_same_v<Turned, Column<std::uint8_t, dataset::Ragged<dataset::any, dataset::any, 1>>>);
+  // Image.rotate(60, resample, expand=True, fillcolor=99) of Pillow 13.0.0, 7 x 6 pixels
+  CHECK(first_image(turned(60, vision::Inter::nearest)) ==
+        std::vector<std::uint8_t>{99,  99,  99, 90,  99,  99,  99,  99, 50,  50, 60, 250, 99, 99,
+                                  120, 180, 40, 99,  99,  30,  130, 70, 220, 99, 99, 200, 20, 100,
+                                  99,  99,  10, 240, 150, 150, 99,  99, 99,  99, 5,  99,  99, 99});
+  const std::vector<int> smooth{99,  99,  99, 90,  99, 99,  99, 99,  51,  92, 117, 250, 99, 99,
+                                109, 133, 84, 99,  99, 72,  87, 130, 175, 99, 99,  151, 66, 106,
+                                99,  99,  10, 169, 99, 149, 99, 99,  99,  99, 5,   99,  99, 99};
+  const auto mixed = first_image(turned(60, vision::Inter::linear));
+  REQUIRE(mixed.size() == smooth.size());
+  for (std::size_t i = 0; i < smooth.size(); ++i) CHECK(std::abs(mixed[i] - smooth[i]) <= 1);
+  const std::vector<std::uint8_t> quarter{90, 60,  250, 50,  180, 40,  120, 70,  220,
+                                          30, 130, 100, 200, 20,  150, 10,  240, 5};
+  for (const vision::Inter inter : {vision::Inter::nearest, vision::Inter::linear}) {
+    CHECK(first_image(turned(0, inter)) == pixels);
+    CHECK(first_image(turned(90, inter)) == quarter);
+    CHECK(first_image(turned(-270, inter)) == quarter);
+    CHECK(first_image(turned(180, inter)) == std::vector<std::uint8_t>(pixels.rbegin(), pixels.rend()));
+  }
+  // each sample by its own angle, brought to one size
+  const auto many = images<float>() | map<0>(vision::RandomRotation<vision::expand>{.degrees = {-90, 90}});
+  std::set<std::size_t> sizes;
+  for (const auto& row : many) sizes.insert(row.values<0>().size());
+  CHECK(sizes.size() > 5);
+  long seen = 0;
+  for (const auto& row : many | map<0>(vision::CenterCrop<6, 8>{}) | dataset::batch(8)) seen += row.n;
+  CHECK(seen == 40);
+  const auto line = dataset::from_arrays(dataset::column<Shape<1, 30000, 1>>(std::vector<std::uint8_t>(30000)));
+  CHECK_THROWS_WITH_AS(first_image(line | map<0>(vision::RandomRotation<vision::expand>{.degrees = {45, 45}})),
+                       doctest::Contains("turned by 45 degrees would become one of more than 178956970 pixels"),
+                       ValueError);
+}
+
 TEST_CASE("CutOut: black squares that may reach beyond the image") {
   long black = 0, images_seen = 0;
   for (const auto& row : images<float>() | map<0>(vision::CutOut{.length = 3})) {

@@ -6,17 +6,11 @@
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/operation/batch_info.hpp>
 #include <tenon/dataset/seed.hpp>
 #include <tenon/dataset/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
-
-/// Which batch it is: its number in the epoch, the epoch, and its number of samples.
-struct BatchInfo {
-  long batch_num = 0;
-  std::uint64_t epoch_num = 0;
-  long n = 0;
-};
 
 /// The batches of D, changed where they lie.
 template <class D, class F, int... I>

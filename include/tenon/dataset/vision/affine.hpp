@@ -1,6 +1,7 @@
 // vision::RandomRotation, RandomAffine: randomly turned, moved, stretched, and sheared images.
 #pragma once
 #include <cmath>
+#include <type_traits>
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/between.hpp>
@@ -9,11 +10,20 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// Turns an image counter-clockwise around its middle by an angle out of `degrees`; its extents stay.
+/// For RandomRotation: the result has the size that the turned image needs.
+inline constexpr bool expand = true;
+
+/// Turns an image counter-clockwise around its middle by an angle out of `degrees`. Its extents stay, and what is
+/// turned out of it is lost; `RandomRotation<expand>{.degrees = {-30, 30}}` makes an image as large as all of it needs.
 ///
 /// column      uint8 or float32 [height, width, channels]
-/// result      the same
-/// source      MindSpore's RandomRotation without `expand`
+/// result      the same; with expand [any, any, channels], as each angle has another size (vision::rotated_size):
+///             Resize or a crop brings them to one before batch
+/// throws      ValueError with expand for an image so thin that the result would have more than most_pixels
+/// source      MindSpore's RandomRotation. With expand, the middle of the image comes to the middle of the result, as
+///             in PIL, where OpenCV, in MindSpore, has it up to a quarter of a pixel beside it. PIL's result may be up
+///             to 2 pixels larger
+template <bool Expand = false>
 struct RandomRotation {
   Between degrees;
   Inter interpolation = Inter::nearest;
@@ -22,10 +32,19 @@ struct RandomRotation {
   using takes = detail::Images;
   static constexpr const char* name = "RandomRotation";
   template <class In>
-  void apply(dataset::SampleView<In> in, dataset::SampleSlot<In> out, Random& random) const {
+  using result = std::conditional_t<Expand, detail::SizedAs<In, dataset::any, dataset::any>, In>;
+  template <class In>
+  void apply(dataset::SampleView<In> in, dataset::SampleSlot<result<In>> out, Random& random) const {
     const auto image = detail::image_of(in);
-    const InverseMap map = inverse_map({.angle = double(detail::drawn(degrees, random))}, image.height, image.width);
-    warp_affine(image, map, detail::room_for(out, image.height, image.width), interpolation, {&fill, 1});
+    Affine turn{.angle = double(detail::drawn(degrees, random))};
+    ImageSize size{image.height, image.width};
+    if constexpr (Expand) {
+      size = rotated_size(image.height, image.width, turn.angle);
+      turn.right = (size.width - image.width) / 2.0;
+      turn.down = (size.height - image.height) / 2.0;
+    }
+    const InverseMap map = inverse_map(turn, image.height, image.width);
+    warp_affine(image, map, detail::room_for(out, size.height, size.width), interpolation, {&fill, 1});
   }
 };
 
