@@ -47,7 +47,7 @@ void write_set() {
   writer.commit();
 }
 void read_all() {
-  io::detail::finish_commit_of_file(file_name);
+  io::detail::finish_commit_of_file(file_name, file_name);
   const io::MindRecordReader reader(std::vector<std::string>{file_name});
   io::MindRecordRow row;
   for (long i = 0; i < reader.size(); ++i) {
