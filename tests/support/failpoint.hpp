@@ -1,5 +1,6 @@
 // A process that kills itself with SIGKILL at a chosen place inside of write, fsync, rename, or unlink, or stops there
-// with SIGSTOP until somebody sends it SIGCONT. To be included by one source of a program: its own functions stand before those of the C library, also for libraries such as SQLite.
+// with SIGSTOP until somebody sends it SIGCONT. To be included by one source of a program: its own functions stand
+// before those of the C library, also for libraries such as SQLite.
 #pragma once
 #include <atomic>
 

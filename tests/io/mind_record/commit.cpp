@@ -1,6 +1,6 @@
 // A writer of MindRecord files is killed inside of write, fsync, rename, and unlink, and at random times: no wrong row
-// is ever read, the next start works, and nothing is left. Two writers of a set, one of which stops anywhere: the set is
-// one's or the other's. What is called like a list and is none stays, and so do the neighbours that it names.
+// is ever read, the next start works, and nothing is left. Two writers of a set, one of which stops anywhere: the set
+// is one's or the other's. What is called like a list and is none stays, and so do the neighbours that it names.
 // link: sqlite json
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../dataset/support.hpp"

@@ -31,9 +31,9 @@ namespace tenon::inline TENON_ABI::io::detail {
 // indexes of an older set go, then the files get their names, at last the indexes: a file whose index is missing is not
 // complete, for MindSpore, too.
 //
-// So files are called `.unfinished` only while a list is there, and it says whose they are. One that is not complete and
-// that nobody has locked is of a writer that was killed: the next one removes the files, then the list. Readers leave
-// it alone; of a set that is being written they see the old one.
+// So files are called `.unfinished` only while a list is there, and it says whose they are. One that is not complete
+// and that nobody has locked is of a writer that was killed: the next one removes the files, then the list. Readers
+// leave it alone; of a set that is being written they see the old one.
 //
 // A file `<set>.commit` that is something else (no regular file, no title of ours, a name in it that is none of the
 // set's) is somebody's: it is never removed, nothing is done that it says. Readers read the set as it is, and what
