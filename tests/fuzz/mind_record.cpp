@@ -1,6 +1,6 @@
 // Readers of MindRecord files, fed by libFuzzer: they may refuse the bytes with an error of Tenon's, and nothing else.
-// The environment's TENON_READER says which one: 0 the file, 1 its index, 2 the parts of a row. TENON_SEEDS names a
-// folder to which the first files are written.
+// The environment's TENON_READER says which one: 0 the file, 1 its index, 2 the parts of a row, 3 the list of a
+// commit. TENON_SEEDS names a folder to which the first files are written.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,7 +47,7 @@ void write_set() {
   writer.commit();
 }
 void read_all() {
-  io::detail::finish_commit_of_file(file_name);
+  io::detail::finish_commit_of_file(file_name, file_name);
   const io::MindRecordReader reader(std::vector<std::string>{file_name});
   io::MindRecordRow row;
   for (long i = 0; i < reader.size(); ++i) {
@@ -100,6 +100,28 @@ void read_parts(std::string_view bytes) {
   std::vector<std::int64_t> same(numbers.size());
   if (!io::expand_integers(again, same.data()) || same != numbers) __builtin_trap();
 }
+/// Whatever a list says, the neighbours of the set stay, and so does the list if it has no title of ours.
+void read_list(std::string_view bytes) {
+  const std::string set = folder + "/listed/f";
+  const std::string list = set + ".commit";
+  const std::string neighbours[]{"/other", "/listed/g0", "/listed/g0.unfinished", "/listed/f1234", "/listed/f.txt"};
+  std::filesystem::create_directories(folder + "/listed");
+  for (const std::string& name : neighbours)
+    if (!io::file_exists(folder + name)) put(folder + name, "");
+  for (const char* const name : {"0", "0.unfinished", "0.db.unfinished", "0.db"}) put(set + name, "");
+  put(list, bytes);
+  const auto settle = [&](io::detail::CommitUse use) {
+    try {
+      io::detail::settle_commit(set, use);
+    } catch (const RuntimeError&) {
+    }
+    for (const std::string& name : neighbours)
+      if (!io::file_exists(folder + name)) __builtin_trap();
+    if (!bytes.starts_with("MindRecord files ") && !io::file_exists(list)) __builtin_trap();
+  };
+  settle(io::detail::CommitUse::read);
+  settle(io::detail::CommitUse::begin);
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -126,6 +148,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   std::string integers;
   io::append_compressed(std::span<const std::int64_t>({1, 300, -70000, 1ll << 40}), integers);
   put(std::string(seeds) + "/integers", integers);
+  const std::string lines = "-f1.db\n-f1\n+f0\n+f0.db\n";
+  put(std::string(seeds) + "/complete", std::string(io::detail::commit_title) + lines);
+  put(std::string(seeds) + "/prepared", std::string(io::detail::preparation_title) + lines);
   return 0;
 }
 
@@ -135,7 +160,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
   try {
     if (reader == 0) read_file(file);
     else if (reader == 1) put(file_name + ".db", file), read_all();
-    else read_parts(file);
+    else if (reader == 2) read_parts(file);
+    else read_list(file);
   } catch (const RuntimeError&) {
   } catch (const ValueError&) {
   }

@@ -80,7 +80,7 @@ else
 fi
 if there sqlite3.h; then
   built mind_record -lsqlite3
-  for reader in 0 1 2; do run mind_record $reader 20000; done  # an index is a database of some pages of 4 KB
+  for reader in 0 1 2 3; do run mind_record $reader 20000; done  # an index is a database of some pages of 4 KB
 else
   echo "SKIPPED: SQLite is not installed, MindRecord files were not read"
 fi

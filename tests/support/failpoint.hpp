@@ -1,5 +1,6 @@
-// A process that kills itself with SIGKILL at a chosen place inside of write, fsync, rename, or unlink. To be included
-// by one source of a program: its own functions stand before those of the C library, also for libraries such as SQLite.
+// A process that kills itself with SIGKILL at a chosen place inside of write, fsync, rename, or unlink, or stops there
+// with SIGSTOP until somebody sends it SIGCONT. To be included by one source of a program: its own functions stand
+// before those of the C library, also for libraries such as SQLite.
 #pragma once
 #include <atomic>
 
@@ -17,6 +18,7 @@ struct Failpoint {
   SystemCall call = SystemCall::none;
   Moment moment = Moment::before;
   long number = 0;
+  int signal = SIGKILL;
 };
 inline Failpoint failpoint;
 inline std::atomic<long> calls{0};
@@ -37,16 +39,16 @@ inline constexpr Phase phases[]{
 namespace detail {
 /// True if this is the call.
 inline bool is_it(SystemCall call) { return failpoint.call == call && ++calls == failpoint.number; }
-[[noreturn]] inline void die() {
-  ::kill(::getpid(), SIGKILL);
-  for (;;) ::pause();
+inline void die() {
+  ::kill(::getpid(), failpoint.signal);
+  while (failpoint.signal == SIGKILL) ::pause();
 }
 template <class F>
 auto at(SystemCall call, F real) {
   const bool now = is_it(call);
   if (now && failpoint.moment == Moment::before) die();
   const auto result = real();
-  if (now) die();
+  if (now && failpoint.moment != Moment::before) die();
   return result;
 }
 template <class F>

@@ -97,8 +97,12 @@ void check_writable(const std::string& path);
 void write_file(const std::string& path, std::string_view content);
 
 namespace detail {
-/// Whether the path leads to this file still, not to one that somebody has made in its place since.
+/// Whether the path is this file still, not one that somebody has made in its place since, nor a link to it.
 [[gnu::cold]] bool is_at(const FileHandle& file, const std::string& path);
+/// The same where links are followed: whether who opens the path gets this file.
+[[gnu::cold]] bool leads_to(const FileHandle& file, const std::string& path);
+/// Opens a file in order to lock it. No link is followed, no pipe waited for; errno says why the handle is not valid.
+[[gnu::cold]] FileHandle open_to_lock(const std::string& path);
 /// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
 [[gnu::cold]] void sync_directory(const std::string& directory);
 /// Removes what processes that were killed while they wrote have left in a directory: files as large as what they
@@ -117,6 +121,8 @@ class TemporaryFile {
   [[gnu::cold]] void move_into_place() { move_to(final_path_); }
   /// Under another name than the final one, but with the mode that a file of that name has.
   [[gnu::cold]] void move_to(const std::string& path);
+  /// Under a name that nothing has, not even a link that leads nowhere; false if something has it.
+  [[gnu::cold]] bool move_to_free(const std::string& path);
   /// Where it is so far, and for writing elsewhere than at its end.
   const std::string& path() const { return path_; }
   const FileHandle& handle() const { return file_; }
@@ -228,15 +234,23 @@ namespace detail {
   return process;
 }
 /// Some file systems lock only what may be written; a file may have the mode of one that may not.
-[[gnu::cold]] inline int open_to_lock(const std::string& path) {
+TENON_INLINE FileHandle open_to_lock(const std::string& path) {
   constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const int file = ::open(path.c_str(), O_RDWR | flags);
-  return file < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | flags) : file;
+  const bool read_only = file < 0 && (errno == EACCES || errno == EPERM || errno == EROFS);
+  return FileHandle(read_only ? ::open(path.c_str(), O_RDONLY | flags) : file);
+}
+[[gnu::cold]] inline bool is_same(const FileHandle& file, const struct stat& there) {
+  struct stat mine;
+  return ::fstat(file.get(), &mine) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 TENON_INLINE bool is_at(const FileHandle& file, const std::string& path) {
-  struct stat mine, there;
-  return ::fstat(file.get(), &mine) == 0 && ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
-         mine.st_ino == there.st_ino;
+  struct stat there;
+  return ::lstat(path.c_str(), &there) == 0 && is_same(file, there);
+}
+TENON_INLINE bool leads_to(const FileHandle& file, const std::string& path) {
+  struct stat there;
+  return ::stat(path.c_str(), &there) == 0 && is_same(file, there);
 }
 TENON_INLINE void remove_abandoned_files(const std::string& directory) {
   DIR* const listing = ::opendir(directory.c_str());
@@ -245,7 +259,7 @@ TENON_INLINE void remove_abandoned_files(const std::string& directory) {
     const long process = writer_of(entry->d_name);
     if (process <= 0 || ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH) continue;
     const std::string path = join_path(directory, entry->d_name);
-    const FileHandle file(open_to_lock(path));
+    const FileHandle file = open_to_lock(path);
     if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file, path)) ::unlink(path.c_str());
   }
   ::closedir(listing);
@@ -270,6 +284,19 @@ TENON_INLINE void TemporaryFile::move_to(const std::string& path) {
   // open, and so locked, until it has its name: else another one could take it for abandoned
   if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
   renamed_ = true;
+}
+TENON_INLINE bool TemporaryFile::move_to_free(const std::string& path) {
+  if (::fsync(file_.get()) != 0) throw_system_error("write", final_path_);
+  if (::link(path_.c_str(), path.c_str()) == 0) {
+    renamed_ = ::unlink(path_.c_str()) == 0;
+    return true;
+  }
+  if (errno == EEXIST) return false;
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) throw_system_error("write", path);
+  struct stat there;  // a file system without second names; it has no way to do this in one step
+  if (::lstat(path.c_str(), &there) == 0) return false;
+  if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
+  return renamed_ = true;
 }
 /// Shows others that somebody writes. False if one of them was faster and has removed the file.
 [[gnu::cold]] inline bool is_locked(const FileHandle& file) {

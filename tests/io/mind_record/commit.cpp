@@ -1,16 +1,22 @@
 // A writer of MindRecord files is killed inside of write, fsync, rename, and unlink, and at random times: no wrong row
-// is ever read, the next start works, and nothing is left.
+// is ever read, the next start works, and nothing is left. Two writers of a set, one of which stops anywhere: the set
+// is one's or the other's. What is called like a list and is none stays, and so do the neighbours that it names.
 // link: sqlite json
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../dataset/support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,6 +222,254 @@ TEST_CASE("killed at 100 random instants while it writes one set after the other
   CHECK(ledger.looks_complete == 0);
   CHECK(ledger.failed == 0);
   CHECK(ledger.left_behind == 0);
+}
+
+namespace {
+/// A writer of a set with its rows, before its commit.
+io::MindRecordWriter begun(const std::string& set, int generation, bool overwrite = true) {
+  io::MindRecordWriter writer(set,
+                              {.shards = shards, .header_size = 16384, .page_size = 32768, .overwrite = overwrite});
+  writer.add_schema(
+      {{"generation", io::MindRecordType::int32}, {"i", io::MindRecordType::int32}, {"b", io::MindRecordType::bytes}});
+  add_rows(writer, generation);
+  return writer;
+}
+/// The process of a writer that stops at a place; 0 if it is done without having been there.
+pid_t stopped(Failpoint where, const std::string& set, int generation) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    where.signal = SIGSTOP;
+    failpoint = where;
+    try {
+      write_set(set, generation);
+    } catch (const std::exception& error) {
+      std::printf("%s\n", error.what());
+      std::fflush(stdout);
+      ::_exit(4);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, WUNTRACED);
+  return WIFSTOPPED(status) ? child : 0;
+}
+/// Waits a little for a process that may have to wait for another. True if it is done.
+bool is_done(pid_t child, int& status) {
+  for (int i = 0; i < 30; ++i, ::usleep(1000))
+    if (::waitpid(child, &status, WNOHANG) == child) return true;
+  return false;
+}
+}  // namespace
+
+TEST_CASE(
+    "a writer stops anywhere, another one writes the set, the first goes on or is killed: one's set or the other's") {
+  long places = 0, mixed = 0, failed = 0, left = 0, waited = 0;
+  for (const bool killed : {false, true})
+    for (const Phase& phase : phases)
+      for (long number = 1; phase.call != SystemCall::write; ++number) {
+        const QuickFolder folder;
+        write_set(folder.set(), 1);
+        const pid_t first = stopped({phase.call, phase.moment, number}, folder.set(), 2);
+        if (!first) break;
+        ++places;
+        const pid_t second = ::fork();
+        if (second == 0) {
+          try {
+            write_set(folder.set(), 3);
+          } catch (const std::exception& error) {
+            std::printf("%s\n", error.what());
+            std::fflush(stdout);
+            ::_exit(4);
+          }
+          ::_exit(0);
+        }
+        int status = 0;
+        const bool done = is_done(second, status);
+        waited += !done;
+        ::kill(first, killed ? SIGKILL : SIGCONT);
+        const int ended = wait_for(first);
+        if (!done) status = wait_for(second);
+        failed += status != 0 || (!killed && ended != 0);
+        const std::optional<Census> now = census_of(folder.set());
+        const Census one{{2, rows}}, other{{3, rows}};
+        mixed += !now || (*now != one && *now != other) || (killed && *now != other);
+        io::detail::remove_abandoned_files(folder.path);  // as the next writer does
+        left += folder.files() - 2 * shards;
+      }
+  std::printf("%ld places, at %ld of them the second writer waited: %ld mixed, %ld failed, %ld files stayed\n", places,
+              waited, mixed, failed, left);
+  CHECK(places > 100);
+  CHECK(waited > 10);
+  CHECK(mixed == 0);
+  CHECK(failed == 0);
+  CHECK(left == 0);
+}
+
+TEST_CASE("a writer begins while another one commits: what that one has put on the disk stays") {
+  const QuickFolder folder;
+  write_set(folder.set(), 1);
+  const pid_t first = stopped({SystemCall::rename, Moment::behind, 2}, folder.set(), 2);
+  REQUIRE(first);
+  CHECK(fs::exists(folder.set() + "0.unfinished"));
+  {
+    const io::MindRecordWriter second = begun(folder.set(), 3);
+    CHECK(fs::exists(folder.set() + "0.unfinished"));
+    CHECK(census_of(folder.set()) == Census{{1, rows}});  // a reader does not wait
+  }
+  ::kill(first, SIGCONT);
+  CHECK(wait_for(first) == 0);
+  CHECK(census_of(folder.set()) == Census{{2, rows}});
+  CHECK(folder.files() == 2 * shards);
+}
+
+TEST_CASE("what a writer has put on the disk vanishes: an error, and the old set") {
+  const QuickFolder folder;
+  write_set(folder.set(), 1);
+  for (const char* const name : {"f0.unfinished", "f.commit"}) {
+    const pid_t first = stopped({SystemCall::rename, Moment::behind, 2}, folder.set(), 2);
+    REQUIRE(first);
+    CHECK(fs::remove(folder.path / name));
+    ::kill(first, SIGCONT);
+    CHECK(WEXITSTATUS(wait_for(first)) == 4);
+    CHECK(census_of(folder.set()) == Census{{1, rows}});
+    for (int i = 0; i < shards; ++i)  // without a list nobody knows whose they are
+      for (const char* const end : {".unfinished", ".db.unfinished"})
+        fs::remove(folder.set() + std::to_string(i) + end);
+    CHECK(folder.files() == 2 * shards);
+  }
+}
+
+TEST_CASE("two writers of a set in one process: one after the other, or a refusal that changes nothing") {
+  const QuickFolder folder;
+  {
+    io::MindRecordWriter a = begun(folder.set(), 1, false), b = begun(folder.set(), 2, false),
+                         c = begun(folder.set(), 3);
+    a.commit();
+    CHECK(has(message<RuntimeError>([&] { b.commit(); }), "mindrecord files already exist"));
+    CHECK(census_of(folder.set()) == Census{{1, rows}});
+    c.commit();
+    CHECK(census_of(folder.set()) == Census{{3, rows}});
+    for (int i = 0; i < shards; ++i)
+      for (const char* const end : {"", ".db"}) fs::remove(folder.set() + std::to_string(i) + end);
+    b.commit();  // it has its rows still
+    CHECK(census_of(folder.set()) == Census{{2, rows}});
+  }
+  {
+    io::MindRecordWriter a = io::MindRecordWriter::append(folder.set()), b = io::MindRecordWriter::append(folder.set());
+    add_rows(a, 4), add_rows(b, 5);
+    a.commit();
+    CHECK(has(message<RuntimeError>([&] { b.commit(); }), "the set has been written anew since append() read it"));
+  }
+  CHECK(census_of(folder.set()) == Census{{2, rows}, {4, rows}});
+  CHECK(folder.files() == 2 * shards);
+}
+
+TEST_CASE("two writers and a reader at the same time: every set that is read is one's or the other's") {
+  const QuickFolder folder;
+  write_set(folder.set(), 1);
+  std::atomic<int> writing{2}, failed{0};
+  long read = 0, mixed = 0;
+  {
+    std::vector<std::jthread> writers;
+    for (int first = 2; first < 4; ++first)
+      writers.emplace_back([&, first] {
+        for (int round = 0; round < 40; ++round)
+          failed += !message<Error>([&] { write_set(folder.set(), first + 2 * round); }).empty();
+        --writing;
+      });
+    while (writing) {
+      Census census;
+      const std::string error = message<Error>([&] { count_rows(io::MindRecordReader(folder.set()), census); });
+      const bool again = error.find("another set takes its place again and again") != error.npos;
+      if (!error.empty() && !again) std::printf("%s\n", error.c_str());
+      read += !again;
+      mixed += !again && (census.size() != 1 || census.begin()->first < 1 || census.begin()->second != rows);
+    }
+  }
+  CHECK(read > 0);
+  CHECK(failed == 0);
+  CHECK(mixed == 0);
+  CHECK(folder.files() == 2 * shards);
+}
+
+namespace {
+void put(const std::string& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+/// What stands at a set's list is somebody's: readers read, writers refuse, and all stays.
+void check_left_alone(const QuickFolder& folder, const char* what) {
+  CAPTURE(what);
+  const long files = folder.files();
+  const fs::file_status before = fs::symlink_status(folder.set() + ".commit");
+  CHECK(census_of(folder.set()) == Census{{1, rows}});
+  CHECK(has(message<RuntimeError>([&] { write_set(folder.set(), 2); }), "f.commit', which its writer needs, is there"));
+  CHECK(has(message<RuntimeError>([&] { append_to_set(folder.set(), 2); }), "move it away"));
+  CHECK(fs::symlink_status(folder.set() + ".commit") == before);
+  CHECK(census_of(folder.set()) == Census{{1, rows}});
+  CHECK(folder.files() == files);
+}
+}  // namespace
+
+TEST_CASE("a file that is called like a list and is none of ours stays, and what it names") {
+  const std::string title(io::detail::commit_title), other = title.substr(0, 20);
+  for (const std::string& list : {std::string("epoch 3\n"), std::string(), other, title, title + "-other.txt\n",
+                                  title + "-f0\n-../other.txt\n", title + "+f1234\n", title + "+f0.db.db\n",
+                                  title + "-f0\n-f1", title + "f0\n", title + "-f0\n\n", "x" + title + "-f0\n"}) {
+    const QuickFolder folder;
+    write_set(folder.set(), 1);
+    for (const char* const name : {"other.txt", "f1234", "f1234.unfinished", "f0.db.db.unfinished"})
+      put(folder.path / name, "mine");
+    put(folder.set() + ".commit", list);
+    check_left_alone(folder, list.c_str());
+    CHECK(io::read_file(folder.set() + ".commit") == list);
+    CHECK(io::read_file(folder.path / "other.txt") == "mine");
+  }
+}
+
+TEST_CASE("a list that is a link, a pipe, or a folder is none") {
+  const QuickFolder folder;
+  write_set(folder.set(), 1);
+  const std::string path = folder.set() + ".commit";
+  put(folder.path / "list", std::string(io::detail::commit_title) + "-f0\n");
+  fs::create_symlink("list", path);
+  check_left_alone(folder, "link");
+  fs::remove(path), fs::create_symlink("nowhere", path);
+  check_left_alone(folder, "link that leads nowhere");
+  fs::remove(path);
+  REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+  check_left_alone(folder, "pipe");
+  fs::remove(path), fs::create_directory(path);
+  check_left_alone(folder, "folder");
+}
+
+TEST_CASE("a file that has the name that a commit needs stays") {
+  const QuickFolder folder;
+  io::MindRecordWriter writer = begun(folder.set(), 1);
+  put(folder.set() + "1.unfinished", "mine");
+  CHECK(has(message<RuntimeError>([&] { writer.commit(); }), "move it away, and call commit() again"));
+  CHECK(io::read_file(folder.set() + "1.unfinished") == "mine");
+  fs::remove(folder.set() + "1.unfinished");
+  writer.commit();
+  CHECK(census_of(folder.set()) == Census{{1, rows}});
+  CHECK(folder.files() == 2 * shards);
+}
+
+TEST_CASE("a set is read through links, to its files or its folder, and a commit there is ended") {
+  const QuickFolder folder;
+  const fs::path there = folder.path / "there", here = folder.path / "here";
+  fs::create_directories(there), fs::create_directories(here);
+  write_set(there / "f", 1);
+  for (const auto& entry : fs::directory_iterator(there))
+    fs::create_symlink(fs::path("../there") / entry.path().filename(), here / entry.path().filename());
+  fs::create_directory_symlink("there", folder.path / "link");
+  CHECK(census_of(here / "f") == Census{{1, rows}});
+  CHECK(census_of(here / "f0") == Census{{1, rows}});
+  CHECK(census_of(folder.path / "link" / "f") == Census{{1, rows}});
+  // killed when its list is complete, and the first files are renamed
+  CHECK(dies({SystemCall::rename, Moment::behind, 2 * shards + 2}, [&] { write_set(there / "f", 2); }));
+  CHECK(fs::exists(there / "f.commit"));
+  CHECK(census_of(here / "f") == Census{{2, rows}});
+  CHECK_FALSE(fs::exists(there / "f.commit"));
+  CHECK(census_of(folder.path / "link" / "f") == Census{{2, rows}});
 }
 #else
 TEST_CASE("mind record") { support::say_skipped("SQLite or nlohmann_json is not installed: nothing was tested"); }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <tenon/core/error.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/mind_record/commit.hpp>
@@ -72,24 +74,41 @@ class MindRecordReader {
   [[gnu::cold]] void read_stable(const std::vector<std::string>& files, Read read) {
     const auto finish = [&] {
       bool found = false;
-      for (const std::string& file : files) found = detail::finish_commit_of_file(file) || found;
+      for (const std::string& file : files) found = detail::finish_commit_of_file(file, first_file_of(file)) || found;
       return found;
     };
     finish();
     for (int attempt = 0;; ++attempt) {
       shards_.clear();
+      const std::string before = look_at(files);
       try {
         read();
       } catch (const RuntimeError&) {
-        if (attempt < 3 && finish()) continue;
+        if (attempt < 3 && (finish() || look_at(files) != before)) continue;
         throw;
       }
       const bool stable =
-          std::ranges::all_of(shards_, [](const auto& shard) { return detail::is_at(shard.file(), shard.path()); });
+          std::ranges::all_of(shards_, [](const auto& shard) { return detail::leads_to(shard.file(), shard.path()); });
       if (stable && (attempt == 3 || !finish())) return;
       if (attempt == 3)
         throw_error<RuntimeError>("Cannot read '", files.front(), "': another set takes its place again and again.");
     }
+  }
+  /// What stands at the names, and whether a commit goes on. It changes whenever another set takes their place: a file
+  /// that could not be read may be one of the old set and its index one of the new one.
+  [[gnu::cold]] static std::string look_at(const std::vector<std::string>& files) {
+    std::string seen;
+    struct stat status;
+    for (const std::string& file : files) {
+      const std::string first = first_file_of(file);
+      for (const std::string& path : {first, first + ".db"})
+        if (::stat(path.c_str(), &status) == 0)
+          seen += text(status.st_dev, ' ', status.st_ino, ' ', status.st_mtim.tv_sec, ' ', status.st_mtim.tv_nsec, ' ');
+        else seen += "none ";
+      for (const std::string& set : detail::sets_of_file(file, first))
+        seen += ::lstat(detail::commit_path(set).c_str(), &status) == 0 ? '!' : '.';
+    }
+    return seen;
   }
   static std::string first_file_of(const std::string& file) {
     if (file_exists(file)) return file;

@@ -1,6 +1,7 @@
 // Writes MindRecord files, which appear complete or not at all.
 #pragma once
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -10,6 +11,9 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/log.hpp>
@@ -60,10 +64,7 @@ class MindRecordWriter {
     check_options();
     name_files(options_.shards);
     begin();
-    for (const std::string& path : paths_)
-      if (!options_.overwrite && (file_exists(path) || file_exists(path + ".db")))
-        throw_error<RuntimeError>("Invalid file, mindrecord files already exist. Please check file path: '", path,
-                                  "'; .overwrite replaces them, MindRecordWriter::append adds rows.");
+    check_free();
   }
   MindRecordWriter(MindRecordWriter&&) = default;
 
@@ -86,6 +87,8 @@ class MindRecordWriter {
       if (writer.paths_[i] != old.shards()[i].path())
         throw_bad_mind_record(old.shards()[i].path(), "its name is not a set's name and a number");
     writer.begin();
+    writer.appended_to_ = FileHandle(::fcntl(first.file().get(), F_DUPFD_CLOEXEC, 0));
+    if (!writer.appended_to_.valid()) throw_system_error("open", first.path());
     writer.schema_ = old.schema();
     writer.index_fields_ = old.index_fields();
     writer.create_files();
@@ -148,7 +151,9 @@ class MindRecordWriter {
   const MindRecordSchema& schema() const { return schema_; }
 
   /// Makes the files appear, all of them at once for whoever reads with Tenon; for others a file is incomplete as long
-  /// as its index is missing. Nothing can be written after that.
+  /// as its index is missing. Nothing can be written after that. Of several writers of a set one commits after the
+  /// other, and the set is the last one's; an error says so if it may not take the place of what is there by now, and
+  /// the writer goes on as before.
   [[gnu::cold]] void commit() {
     create_files();
     std::uint64_t all = 0;
@@ -156,18 +161,14 @@ class MindRecordWriter {
     if (all == 0) throw_error<ValueError>("'", set_, "' has no rows; write() adds one.");
     if (skipped_ > most_warnings)
       logging::warning("'", set_, "': ", skipped_, " of ", rows_, " rows did not fit and were left out.");
-    std::vector<std::string> made;
+    detail::MindRecordCommit set(set_, names());
+    check_free();
+    check_appended_to();
     try {
       for (const auto& file : files_)
-        file->finish([&](detail::TemporaryFile& finished, const std::string& path) {
-          const std::string waiting = path + std::string(detail::unfinished_suffix);
-          finished.move_to(waiting);
-          made.push_back(waiting);
-        });
-      publish();
+        file->finish([&](detail::TemporaryFile& finished, const std::string& path) { set.add(finished, path); });
+      set.publish(options_.overwrite ? left_over() : std::vector<std::string>());
     } catch (...) {
-      if (!file_exists(detail::commit_path(set_)))
-        for (const std::string& path : made) ::unlink(path.c_str());
       files_.clear();
       closed_ = "could not be committed; a new writer has to write it again";
       throw;
@@ -209,13 +210,34 @@ class MindRecordWriter {
       paths_.push_back(set_ + number);
     }
   }
-  /// Ends or removes what a writer of this set that was killed has left.
+  /// Ends or removes what a writer of this set that was killed has left; one that lives keeps what it has.
   void begin() const {
-    detail::finish_mind_record_commit(set_);
     for (const std::string& path : paths_)
-      for (const char* const end : {"", ".db"})
-        detail::remove_if_there(path + end + std::string(detail::unfinished_suffix));
+      if (::access((path + ".db" + std::string(detail::unfinished_suffix)).c_str(), F_OK) != 0 && errno == ENAMETOOLONG)
+        throw_system_error("write beside", path);
+    detail::settle_commit(set_, detail::CommitUse::begin);
     detail::remove_abandoned_files(directory_of(set_));
+  }
+  void check_free() const {
+    for (const std::string& path : paths_)
+      if (!options_.overwrite && (file_exists(path) || file_exists(path + ".db")))
+        throw_error<RuntimeError>("Invalid file, mindrecord files already exist. Please check file path: '", path,
+                                  "'; .overwrite replaces them, MindRecordWriter::append adds rows.");
+  }
+  /// The rows that were there would come back, and those be lost that others have added since.
+  void check_appended_to() const {
+    if (appended_to_.valid() && !detail::leads_to(appended_to_, paths_.front()))
+      throw_error<RuntimeError>("The rows cannot be added to '", set_,
+                                "': the set has been written anew since append() ",
+                                "read it. Nothing has changed; add them with a new MindRecordWriter::append.");
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const std::string& path : paths_) {
+      names.push_back(path.substr(path.find_last_of('/') + 1));
+      names.push_back(names.back() + ".db");
+    }
+    return names;
   }
   void create_files() {
     if (closed_) throw_error<ValueError>("'", set_, "' ", closed_, ".");
@@ -294,29 +316,15 @@ class MindRecordWriter {
     std::vector<std::string> names;
     try {
       const MindRecordReader old(set_);
-      for (const auto& shard : old.shards())
-        if (std::ranges::find(paths_, shard.path()) == paths_.end())
-          names.push_back(shard.path().substr(shard.path().find_last_of('/') + 1));
+      for (const auto& shard : old.shards()) {
+        const std::string name = shard.path().substr(shard.path().find_last_of('/') + 1);
+        if (std::ranges::find(paths_, shard.path()) == paths_.end() && detail::is_name_of_set(name, set_))
+          names.insert(names.end(), {name + ".db", name});
+      }
     } catch (const Error&) {
       // there is none, or nobody can read it
     }
     return names;
-  }
-  void publish() {
-    const std::string folder = directory_of(set_);
-    detail::sync_directory(folder);
-    std::string list(detail::commit_title);
-    for (const std::string& name : options_.overwrite ? left_over() : std::vector<std::string>())
-      list += text("-", name, ".db\n-", name, "\n");
-    for (const std::string& path : paths_) {
-      const std::string name = path.substr(path.find_last_of('/') + 1);
-      list += text("+", name, "\n+", name, ".db\n");
-    }
-    write_file(detail::commit_path(set_), list);
-    detail::finish_mind_record_commit(set_);
-    for (const std::string& path : paths_)
-      if (!file_exists(path) || !file_exists(path + ".db"))
-        throw_error<RuntimeError>("'", path, "' is not complete: another program has written it at the same time.");
   }
 
   std::string set_;
@@ -330,6 +338,7 @@ class MindRecordWriter {
   std::string blob_;
   std::int64_t rows_ = 0, skipped_ = 0;
   bool warned_of_empty_ = false;
+  FileHandle appended_to_{-1};    // the first file of the set as append() read it
   const char* closed_ = nullptr;  // why nothing can be written any more
 };
 
