@@ -56,8 +56,8 @@ bool same_rows(const A& a, const B& b) {
 /// The types of the fields of a set, by name.
 std::string fields_of(const std::string& file) {
   std::string s;
-  for (const io::MindRecordField& field : io::MindRecordReader(file).schema().fields())
-    s += field.name + " " + io::type_text(field) + "; ";
+  const io::MindRecordReader reader(file);
+  for (const io::MindRecordField& field : reader.schema().fields()) s += field.name + " " + io::type_text(field) + "; ";
   return s;
 }
 
