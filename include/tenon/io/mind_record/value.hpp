@@ -101,7 +101,8 @@ bool survives(From number, To& to) {
     return true;
   } else if constexpr (std::is_integral_v<From>) {
     to = To(number);
-    const std::uint64_t size = number < 0 ? 0 - std::uint64_t(number) : std::uint64_t(number);
+    std::uint64_t size = std::uint64_t(number);
+    if constexpr (std::is_signed_v<From>) size = number < 0 ? 0 - size : size;
     return size == 0 || size >> std::countr_zero(size) >> std::numeric_limits<To>::digits == 0;
   } else if constexpr (std::is_integral_v<To>) {
     const double value = number, edge = -double(std::numeric_limits<To>::min());

@@ -131,8 +131,16 @@ class MindRecordWriter {
 
   /// Adds a row, in any order of its fields, to the file that has the fewest. Throws ValueError that names row and
   /// field if it does not fit; nothing of it is written then, and more rows can follow.
-  void write(std::span<const MindRecordCell> row) { write_to(emptiest(), row); }
+  void write(std::span<const MindRecordCell> row) { write_row(emptiest(), row); }
   void write(std::initializer_list<MindRecordCell> row) { write(std::span(row.begin(), row.size())); }
+  /// The same to one of the files, 0 .. shards - 1: rows that are read again one file after the other keep their order if
+  /// each file gets its share before the next one. Throws ValueError if there is no such file.
+  void write_to(int shard, std::span<const MindRecordCell> row) {
+    create_files();
+    if (shard < 0 || std::size_t(shard) >= files_.size())
+      throw_error<ValueError>("'", set_, "' has no file ", shard, " to write to; it has 0 .. ", files_.size() - 1, ".");
+    write_row(*files_[std::size_t(shard)], row);
+  }
   /// Adds rows of which each file gets as many as the others, the first ones first: read again, they have this order.
   void write_block(std::span<const std::vector<MindRecordCell>> rows) {
     create_files();
@@ -142,7 +150,7 @@ class MindRecordWriter {
     std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(files_[i]->rows(), i); });
     for (std::size_t i = 0; i < rows.size() % shards; ++i) ++count[order[i]];
     for (std::size_t shard = 0, next = 0; shard < shards; ++shard)
-      for (; count[shard]; --count[shard]) write_to(*files_[shard], rows[next++]);
+      for (; count[shard]; --count[shard]) write_row(*files_[shard], rows[next++]);
   }
 
   /// Rows that were offered, and those of them that were left out.
@@ -265,7 +273,7 @@ class MindRecordWriter {
     return **std::ranges::min_element(files_, {}, [](const auto& file) { return file->rows(); });
   }
 
-  void write_to(detail::MindRecordShardWriter& file, std::span<const MindRecordCell> row) {
+  void write_row(detail::MindRecordShardWriter& file, std::span<const MindRecordCell> row) {
     const std::int64_t number = rows_++;
     std::int64_t saved = 0;
     std::string fault = make_row(row, saved);
