@@ -19,7 +19,7 @@ template <int... Extents>
 struct Ragged {
   static_assert(sizeof...(Extents) >= 1 && sizeof...(Extents) <= max_rank, "a ragged sample has 1 to 6 axes");
   static constexpr int rank = sizeof...(Extents);
-  static constexpr int extent[]{Extents...};
+  static constexpr int extent[sizeof...(Extents)]{Extents...};
 };
 
 /// The elements of one ragged sample, in memory that grows with the largest sample and is used again.

@@ -28,7 +28,7 @@ template <class C>
 constexpr int open_extents() {
   int open = 0;
   if constexpr (C::ragged)
-    for (const int extent : C::shape::extent) open += extent == any;
+    for (int axis = 0; axis < C::shape::rank; ++axis) open += C::shape::extent[axis] == any;
   return open;
 }
 
@@ -89,7 +89,7 @@ template <class C>
   if (field.name.empty()) field.name = text("column_", place);
   if (field.type == io::MindRecordType::bytes) return field;
   if constexpr (C::ragged)
-    for (const int extent : C::shape::extent) field.shape.push_back(extent == any ? -1 : extent);
+    for (int axis = 0; axis < C::shape::rank; ++axis) field.shape.push_back(C::shape::extent[axis]);  // any is -1
   else
     for (int axis = 0; axis < C::tensor_type.rank; ++axis) field.shape.push_back(C::tensor_type[axis]);
   return field;

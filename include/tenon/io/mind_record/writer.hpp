@@ -133,8 +133,8 @@ class MindRecordWriter {
   /// field if it does not fit; nothing of it is written then, and more rows can follow.
   void write(std::span<const MindRecordCell> row) { write_row(emptiest(), row); }
   void write(std::initializer_list<MindRecordCell> row) { write(std::span(row.begin(), row.size())); }
-  /// The same to one of the files, 0 .. shards - 1: rows that are read again one file after the other keep their order
-  /// if each file gets its share before the next one. Throws ValueError if there is no such file.
+  /// The same to one of the files, 0 .. shards - 1. They are read one after the other, so rows keep their order if each
+  /// file gets its share before the next one. Throws ValueError if there is no such file.
   void write_to(int shard, std::span<const MindRecordCell> row) {
     create_files();
     if (shard < 0 || std::size_t(shard) >= files_.size())
