@@ -36,7 +36,8 @@ struct QuickFolder {
                   ("tenon_record_" + std::to_string(::getpid()));
   QuickFolder() { fs::remove_all(path), fs::create_directories(path); }
   ~QuickFolder() { fs::remove_all(path); }
-  std::string set() const { return path / "f"; }
+  std::string name = "/f";
+  std::string set() const { return path.string() + name; }
   long files() const { return std::distance(fs::directory_iterator(path), {}); }
 };
 
@@ -167,13 +168,14 @@ void start_again(const QuickFolder& folder, bool append, bool had_old, bool read
 }  // namespace
 
 TEST_CASE("killed inside of write, fsync, rename, unlink: the old set or the new one, and the next start works") {
-  enum Kind { fresh, over, append };
-  constexpr const char* kinds[]{"a new set, ", "overwrite, ", "append, "};
+  enum Kind { fresh, over, append, slashes };
+  constexpr const char* kinds[]{"a new set, ", "overwrite, ", "append, ", "overwrite folder//f, "};
   Ledger ledger;
-  for (const Kind kind : {fresh, over, append})
+  for (const Kind kind : {fresh, over, append, slashes})
     for (const Phase& phase : phases)
       for (long number = 1;; ++number) {
-        const QuickFolder folder;
+        QuickFolder folder;
+        if (kind == slashes) folder.name = "//f";
         if (kind != fresh) write_set(folder.set(), 1);
         const bool died = dies({phase.call, phase.moment, number},
                                [&] { kind == append ? append_to_set(folder.set(), 2) : write_set(folder.set(), 2); });
@@ -183,7 +185,7 @@ TEST_CASE("killed inside of write, fsync, rename, unlink: the old set or the new
       }
   ledger.print();
   CHECK(ledger.all() > 300);
-  CHECK(ledger.kills.size() == 3 * std::size(phases));
+  CHECK(ledger.kills.size() == 4 * std::size(phases));
   CHECK(ledger.wrong == 0);
   CHECK(ledger.looks_complete == 0);
   CHECK(ledger.failed == 0);
@@ -439,6 +441,28 @@ TEST_CASE("a list that is a link, a pipe, or a folder is none") {
   check_left_alone(folder, "pipe");
   fs::remove(path), fs::create_directory(path);
   check_left_alone(folder, "folder");
+}
+
+TEST_CASE("append in a folder whose path has two slashes") {
+  QuickFolder folder;
+  write_set(folder.set(), 1);
+  folder.name = "//f";
+  append_to_set(folder.set(), 2);
+  append_to_set(folder.set() + "1", 3);
+  CHECK(census_of(folder.set()) == Census{{1, rows}, {2, rows}, {3, rows}});
+}
+
+TEST_CASE("a list that has a file with both signs: it is the new set's") {
+  for (const int renamed : {1, shards, 2 * shards - 1}) {
+    const QuickFolder folder;
+    write_set(folder.set(), 1);
+    CHECK(dies({SystemCall::rename, Moment::behind, 2 * shards + 1 + renamed}, [&] { write_set(folder.set(), 2); }));
+    std::string list = io::read_file(folder.set() + ".commit");
+    list.insert(io::detail::commit_title.size(), "-f0.db\n-f0\n-f1.db\n-f1\n");
+    put(folder.set() + ".commit", list);
+    CHECK(census_of(folder.set()) == Census{{2, rows}});
+    CHECK(folder.files() == 2 * shards);
+  }
 }
 
 TEST_CASE("a file that has the name that a commit needs stays") {

@@ -117,13 +117,17 @@ inline std::string unfinished_path_of_line(const std::string& folder, std::strin
   return path_of_line(folder, line) + std::string(unfinished_suffix);
 }
 
+/// Whether a file is to go that the new set lacks. A name with both signs is the new set's, whatever else the list says.
+[[gnu::cold]] inline bool is_removed(const std::string& line, std::span<const std::string> lines) {
+  return line[0] == '-' && std::ranges::find(lines, "+" + line.substr(1)) == lines.end();
+}
 /// Does what a complete list says. Done twice, or in parts, it comes to the same.
 [[gnu::cold]] inline void carry_out_commit(const std::string& folder, std::span<const std::string> lines) {
   const auto waits = [&](const std::string& line) {
     return line[0] == '+' && file_exists(unfinished_path_of_line(folder, line));
   };
   for (const std::string& line : lines)
-    if (line[0] == '-' || (is_index_name(line) && waits(line))) remove_if_there(path_of_line(folder, line));
+    if (is_removed(line, lines) || (is_index_name(line) && waits(line))) remove_if_there(path_of_line(folder, line));
   for (const bool indexes : {false, true}) {
     sync_directory(folder);
     for (const std::string& line : lines) {
@@ -232,7 +236,8 @@ class MindRecordCommit {
     for (const std::string& line : lines_) check(unfinished_path_of_line(folder_, line));
     if (!is_at(list_->handle(), path_)) fail(path_);
     std::vector<std::string> lines;
-    for (const std::string& name : removed) lines.push_back("-" + name);
+    for (const std::string& name : removed)
+      if (is_removed("-" + name, lines_)) lines.push_back("-" + name);
     lines.insert(lines.end(), lines_.begin(), lines_.end());
     std::string content(commit_title);
     for (const std::string& line : lines) content += line + "\n";
