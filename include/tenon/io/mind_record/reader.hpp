@@ -82,14 +82,16 @@ class MindRecordReader {
     for (int attempt = 0;; ++attempt) {
       shards_.clear();
       const std::string before = look_at(files);
+      bool complete = true;
       try {
         read();
       } catch (const RuntimeError&) {
-        if (attempt < 3 && (finish() || look_at(files) != before)) continue;
-        throw;
+        if (!finish() && look_at(files) == before) throw;
+        complete = false;
       }
-      const bool stable =
-          std::ranges::all_of(shards_, [](const auto& shard) { return detail::leads_to(shard.file(), shard.path()); });
+      const bool stable = complete && std::ranges::all_of(shards_, [](const auto& shard) {
+                            return detail::leads_to(shard.file(), shard.path());
+                          });
       if (stable && (attempt == 3 || !finish())) return;
       if (attempt == 3)
         throw_error<RuntimeError>("Cannot read '", files.front(), "': another set takes its place again and again.");
