@@ -445,8 +445,8 @@ TEST_CASE("a list that is a link, a pipe, or a folder is none") {
 }
 
 namespace {
-/// What a reader finds, or why there is no set, who may not write in the folder and, as root, is another user. Nothing if
-/// this process may not become one.
+/// What a reader finds that may not write in the folder, or why there is no set. As root it becomes another user;
+/// nothing if it may not.
 std::optional<std::string> read_without_permission(const QuickFolder& folder, int generation) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);

@@ -37,8 +37,8 @@ namespace tenon::inline TENON_ABI::io::detail {
 //
 // A file `<set>.commit` that is something else (no regular file, no title of ours, a name in it that is none of the
 // set's) is somebody's: it is never removed, nothing is done that it says. Readers read the set as it is, and what
-// makes it incomplete they find; writers refuse, for they need the name. The same if a reader may not open the list. One
-// that may not write in the folder leaves the list there if all that it says is done.
+// makes it incomplete they find; writers refuse, for they need the name. A list that a reader may not open is the same
+// to it; one that it may not remove stays if all is done that it says.
 
 inline constexpr std::string_view unfinished_suffix = ".unfinished", commit_suffix = ".commit",
                                   commit_title = "MindRecord files to be renamed; removed when that is done\n",
@@ -128,7 +128,7 @@ inline std::string unfinished_path_of_line(const std::string& folder, std::strin
   return path_of_line(folder, line) + std::string(unfinished_suffix);
 }
 
-/// Whether a file is to go that the new set lacks. A name with both signs is the new set's, whatever else the list says.
+/// Whether the line is of a file that the new set lacks. A name with both signs is the new set's.
 [[gnu::cold]] inline bool is_removed(const std::string& line, std::span<const std::string> lines) {
   return line[0] == '-' && std::ranges::find(lines, "+" + line.substr(1)) == lines.end();
 }
