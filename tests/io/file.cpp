@@ -11,6 +11,25 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace support {
+/// On a file system without second names, what another process makes at the moment when somebody has looked for it.
+inline std::string appears;
+}  // namespace support
+/// In place of the C library's.
+extern "C" int link(const char* from, const char* to) noexcept {
+  if (support::appears.empty()) return ::linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+  errno = EPERM;
+  return -1;
+}
+extern "C" int lstat(const char* path, struct stat* status) noexcept {
+  if (path != support::appears) return ::fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+  errno = ENOENT;
+  return -1;
+}
+
 using namespace support;
 
 namespace {
@@ -20,6 +39,7 @@ std::string bytes(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) content[i] = static_cast<char>(i * 31 + i / 256);
   return content;
 }
+void put(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 std::span<const std::byte> part(const std::string& s) { return std::as_bytes(std::span(s)); }
 
 }  // namespace
@@ -73,6 +93,34 @@ TEST_CASE("what a killed process leaves is removed by the next one to write ther
   }
   io::write_file(folder / "net", "done again");
   CHECK(folder.files() == 3);
+}
+
+TEST_CASE("a name that must be free: nothing is lost that another process has put there, also without second names") {
+  const Folder folder;
+  const std::string path = folder / "list";
+  for (const bool second_names : {true, false}) {
+    if (!second_names) {  // the old way, to look and to rename, is for what knows no other
+      put(folder / "a", "a"), put(folder / "b", "b");
+      if (::renameat2(AT_FDCWD, (folder / "a").c_str(), AT_FDCWD, (folder / "b").c_str(), 1) == 0 || errno != EEXIST) {
+        support::say_skipped("this file system has no rename that spares a file");
+        break;
+      }
+      std::filesystem::remove(folder / "a"), std::filesystem::remove(folder / "b");
+      appears = path;
+    }
+    put(path, "another one's");
+    {
+      io::detail::TemporaryFile file(path);
+      file.write(part("mine"));
+      CHECK_FALSE(file.move_to_free(path));
+      CHECK(io::read_file(path) == "another one's");
+      std::filesystem::remove(path);
+      CHECK(file.move_to_free(path));
+      CHECK(io::read_file(path) == "mine");
+    }
+    CHECK(folder.files() == 1);
+    appears.clear();
+  }
 }
 
 TEST_CASE("a file larger than the limit is refused, by its size alone") {

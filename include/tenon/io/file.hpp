@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #endif
 
@@ -293,7 +294,12 @@ TENON_INLINE bool TemporaryFile::move_to_free(const std::string& path) {
   }
   if (errno == EEXIST) return false;
   if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) throw_system_error("write", path);
-  struct stat there;  // a file system without second names; it has no way to do this in one step
+  // a file system without second names
+#ifdef RENAME_NOREPLACE
+  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return renamed_ = true;
+  if (errno == EEXIST) return false;
+#endif
+  struct stat there;  // nor with a way to do this in one step: of two at the same time one's file is lost
   if (::lstat(path.c_str(), &there) == 0) return false;
   if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
   return renamed_ = true;

@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include <grp.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -36,7 +37,8 @@ struct QuickFolder {
                   ("tenon_record_" + std::to_string(::getpid()));
   QuickFolder() { fs::remove_all(path), fs::create_directories(path); }
   ~QuickFolder() { fs::remove_all(path); }
-  std::string set() const { return path / "f"; }
+  std::string name = "/f";
+  std::string set() const { return path.string() + name; }
   long files() const { return std::distance(fs::directory_iterator(path), {}); }
 };
 
@@ -167,13 +169,14 @@ void start_again(const QuickFolder& folder, bool append, bool had_old, bool read
 }  // namespace
 
 TEST_CASE("killed inside of write, fsync, rename, unlink: the old set or the new one, and the next start works") {
-  enum Kind { fresh, over, append };
-  constexpr const char* kinds[]{"a new set, ", "overwrite, ", "append, "};
+  enum Kind { fresh, over, append, slashes };
+  constexpr const char* kinds[]{"a new set, ", "overwrite, ", "append, ", "overwrite //f, "};
   Ledger ledger;
-  for (const Kind kind : {fresh, over, append})
+  for (const Kind kind : {fresh, over, append, slashes})
     for (const Phase& phase : phases)
       for (long number = 1;; ++number) {
-        const QuickFolder folder;
+        QuickFolder folder;
+        if (kind == slashes) folder.name = "//f";
         if (kind != fresh) write_set(folder.set(), 1);
         const bool died = dies({phase.call, phase.moment, number},
                                [&] { kind == append ? append_to_set(folder.set(), 2) : write_set(folder.set(), 2); });
@@ -183,7 +186,7 @@ TEST_CASE("killed inside of write, fsync, rename, unlink: the old set or the new
       }
   ledger.print();
   CHECK(ledger.all() > 300);
-  CHECK(ledger.kills.size() == 3 * std::size(phases));
+  CHECK(ledger.kills.size() == 4 * std::size(phases));
   CHECK(ledger.wrong == 0);
   CHECK(ledger.looks_complete == 0);
   CHECK(ledger.failed == 0);
@@ -439,6 +442,106 @@ TEST_CASE("a list that is a link, a pipe, or a folder is none") {
   check_left_alone(folder, "pipe");
   fs::remove(path), fs::create_directory(path);
   check_left_alone(folder, "folder");
+}
+
+namespace {
+/// What a reader finds that may not write in the folder, or why there is no set. As root it becomes another user;
+/// nothing if it may not.
+std::optional<std::string> read_without_permission(const QuickFolder& folder, int generation) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  fs::permissions(folder.path, fs::perms(0555));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t nobody = 65534;
+    if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0))
+      ::_exit(4);
+    std::string found;
+    try {
+      Census census;
+      count_rows(io::MindRecordReader(folder.set()), census);
+      found = census == Census{{generation, rows}} ? "as expected" : "other rows";
+    } catch (const std::exception& error) {
+      found = error.what();
+    }
+    ::_exit(::write(ends[1], found.data(), found.size()) != ssize_t(found.size()));
+  }
+  std::string found(4000, '\0');
+  ::close(ends[1]);
+  found.resize(std::size_t(std::max(::read(ends[0], found.data(), found.size()), ssize_t(0))));
+  ::close(ends[0]);
+  const int status = wait_for(child);
+  fs::permissions(folder.path, fs::perms(0755));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 4) return std::nullopt;
+  return found;
+}
+}  // namespace
+
+TEST_CASE("a reader that may not write in the folder: it reads a set whose files all have their names") {
+  const QuickFolder folder;
+  const std::string list = folder.set() + ".commit";
+  const auto check = [&](int generation, const char* what) {
+    CAPTURE(what);
+    const std::optional<std::string> found = read_without_permission(folder, generation);
+    if (!found) support::say_skipped("this process may not become another user");
+    else CHECK(*found == "as expected");
+    CHECK(fs::exists(list));
+  };
+  write_set(folder.set(), 1);
+  put(list, "private");
+  fs::permissions(list, fs::perms(::geteuid() == 0 ? 0600 : 0));
+  check(1, "somebody's private file");
+  fs::remove(list);
+  const mode_t mask = ::umask(077);
+  CHECK(dies({SystemCall::rename, Moment::behind, 2}, [&] { write_set(folder.set(), 2); }));
+  ::umask(mask);
+  if (::geteuid() != 0) fs::permissions(list, fs::perms(0));
+  check(1, "a private list of files being written");
+  if (::geteuid() != 0) fs::permissions(list, fs::perms(0600));
+  CHECK(dies({SystemCall::rename, Moment::behind, 4 * shards + 1}, [&] { write_set(folder.set(), 3); }));
+  CHECK(folder.files() == 2 * shards + 1);
+  check(3, "a list that says nothing any more");
+  CHECK(census_of(folder.set()) == Census{{3, rows}});
+  CHECK(folder.files() == 2 * shards);
+}
+
+TEST_CASE("a reader that may not write in the folder: it says who can end a commit that was interrupted") {
+  for (const int renamed : {0, 1, 2 * shards - 1}) {
+    const QuickFolder folder;
+    write_set(folder.set(), 1);
+    CHECK(dies({SystemCall::rename, Moment::behind, 2 * shards + 1 + renamed}, [&] { write_set(folder.set(), 2); }));
+    const std::optional<std::string> found = read_without_permission(folder, 2);
+    if (!found) support::say_skipped("this process may not become another user");
+    else {
+      CHECK(has(*found, "f' cannot be read: the commit that '"));
+      CHECK(has(*found, "f.commit' lists was interrupted and has to be ended by somebody who may write there"));
+      CHECK(has(*found, "Permission denied"));
+    }
+    CHECK(census_of(folder.set()) == Census{{2, rows}});
+    CHECK(folder.files() == 2 * shards);
+  }
+}
+
+TEST_CASE("append in a folder whose path has two slashes") {
+  QuickFolder folder;
+  write_set(folder.set(), 1);
+  folder.name = "//f";
+  append_to_set(folder.set(), 2);
+  append_to_set(folder.set() + "1", 3);
+  CHECK(census_of(folder.set()) == Census{{1, rows}, {2, rows}, {3, rows}});
+}
+
+TEST_CASE("a list that has a file with both signs: it is the new set's") {
+  for (const int renamed : {1, shards, 2 * shards - 1}) {
+    const QuickFolder folder;
+    write_set(folder.set(), 1);
+    CHECK(dies({SystemCall::rename, Moment::behind, 2 * shards + 1 + renamed}, [&] { write_set(folder.set(), 2); }));
+    std::string list = io::read_file(folder.set() + ".commit");
+    list.insert(io::detail::commit_title.size(), "-f0.db\n-f0\n-f1.db\n-f1\n");
+    put(folder.set() + ".commit", list);
+    CHECK(census_of(folder.set()) == Census{{2, rows}});
+    CHECK(folder.files() == 2 * shards);
+  }
 }
 
 TEST_CASE("a file that has the name that a commit needs stays") {

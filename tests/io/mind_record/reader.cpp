@@ -8,9 +8,26 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <tenon/io/mind_record.hpp>
 
 #include "../../support/peak_memory.hpp"
+
+namespace support {
+/// A file that changes whenever somebody looks for its set's list.
+inline std::string restless;
+}  // namespace support
+/// In place of the C library's.
+extern "C" int lstat(const char* path, struct stat* status) noexcept {
+  static long times = 0;
+  if (!support::restless.empty() && path == support::restless + ".commit") {
+    const timespec time[]{{++times, 0}, {times, 0}};
+    ::utimensat(AT_FDCWD, support::restless.c_str(), time, 0);
+  }
+  return ::fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
 
 using namespace support;
 using io::MindRecordReader;
@@ -110,6 +127,16 @@ TEST_CASE("an index with a journal beside it was not finished") {
   write_set(folder / "f", 1);
   put(folder / "f.db-journal", "x");
   CHECK(has(read_all(folder / "f"), "the program that wrote its index was killed"));
+}
+
+TEST_CASE("a file that cannot be read, and changes each time: that is what the error says") {
+  const Folder folder;
+  write_set(folder / "f", 1);
+  std::filesystem::remove(folder / "f.db");
+  restless = folder / "f";
+  CHECK(has(read_all(folder / "f"), "f': another set takes its place again and again"));
+  restless.clear();
+  CHECK(has(read_all(folder / "f"), "f.db' does not exist"));
 }
 
 TEST_CASE("any byte may be wrong, and the file may end anywhere: an error, or other values, and little memory") {

@@ -340,6 +340,38 @@ TEST_CASE("pages: blobs one after the other, numbers and texts behind them, larg
   CHECK(folder.files() == 2);
 }
 
+TEST_CASE("a set whose name begins with another one's is not that one: not read, not appended to, not removed") {
+  const Folder folder;
+  const auto write = [&](const std::string& set, int shards, int first) {
+    MindRecordWriter writer(
+        folder / set, {.shards = shards, .header_size = small_header, .page_size = small_page, .overwrite = true});
+    writer.add_schema({{"k", T::int32}, {"b", T::bytes}});
+    for (int i = first; i < first + 12; ++i) writer.write({{"k", i}, {"b", std::string("b")}});
+    writer.commit();
+  };
+  write("part10", 1, 100), write("a", 11, 200);  // files part10, a00 .. a10
+  for (const std::string other : {"part1", "part", "a0", "a1"}) {
+    CAPTURE(other);
+    const long files = folder.files();
+    CHECK(has(message<RuntimeError>([&] { MindRecordReader{folder / other}; }), "No such file"));
+    CHECK(has(message<RuntimeError>([&] { MindRecordWriter::append(folder / other); }), "No such file"));
+    write(other, 1, 300);
+    CHECK(numbers_of(MindRecordReader(folder / other)) == counted(300, 312));
+    write(other, 1, 400);
+    CHECK(folder.files() == files + 2);
+    CHECK(numbers_of(MindRecordReader(folder / "part10")) == counted(100, 112));
+    CHECK(numbers_of(MindRecordReader(folder / "a")).size() == 12);
+  }
+  write("part1", 100, 500);  // files part100 .. part199, and part1 goes
+  std::filesystem::remove(folder / "part"), std::filesystem::remove(folder / "part.db");
+  CHECK(MindRecordReader(folder / "part1").shards().size() == 100);
+  CHECK(numbers_of(MindRecordReader(folder / "part10")) == counted(100, 112));
+  write("part1", 1, 600);
+  CHECK(numbers_of(MindRecordReader(folder / "part1")).size() == 12);
+  CHECK_FALSE(std::filesystem::exists(folder / "part199"));
+  CHECK(numbers_of(MindRecordReader(folder / "part10")) == counted(100, 112));
+}
+
 TEST_CASE("append: rows behind those of a set, whose files stay until the commit") {
   const Folder folder;
   for (const int shards : {1, 3}) {

@@ -37,7 +37,8 @@ namespace tenon::inline TENON_ABI::io::detail {
 //
 // A file `<set>.commit` that is something else (no regular file, no title of ours, a name in it that is none of the
 // set's) is somebody's: it is never removed, nothing is done that it says. Readers read the set as it is, and what
-// makes it incomplete they find; writers refuse, for they need the name.
+// makes it incomplete they find; writers refuse, for they need the name. A list that a reader may not open is the same
+// to it; one that it may not remove stays if all is done that it says.
 
 inline constexpr std::string_view unfinished_suffix = ".unfinished", commit_suffix = ".commit",
                                   commit_title = "MindRecord files to be renamed; removed when that is done\n",
@@ -75,7 +76,11 @@ struct CommitList {
   }
   return !lines.empty();
 }
-[[gnu::cold]] inline CommitList read_commit_list(const std::string& set) {
+/// Whether the system has refused something to this user, or on this disk.
+inline bool is_not_permitted(int reason) { return reason == EACCES || reason == EPERM || reason == EROFS; }
+
+/// may_be_private: a list that may not be opened is somebody's.
+[[gnu::cold]] inline CommitList read_commit_list(const std::string& set, bool may_be_private) {
   using enum CommitList::Kind;
   constexpr std::uint64_t most = 1 << 20;  // bytes; 1000 files of the longest names need fewer
   const std::string path = commit_path(set);
@@ -86,6 +91,7 @@ struct CommitList {
   if (!S_ISREG(status.st_mode)) return list;
   list.file = open_to_lock(path);
   if (!list.file.valid() && errno == ENOENT) return {};
+  if (!list.file.valid() && may_be_private && is_not_permitted(errno)) return list;
   if (!list.file.valid() || ::fstat(list.file.get(), &status) != 0) throw_system_error("open", path);
   if (!S_ISREG(status.st_mode)) return list;
   std::string content(std::max(commit_title.size(), preparation_title.size()), '\0');
@@ -108,7 +114,12 @@ struct CommitList {
   return true;
 }
 [[gnu::cold]] inline void remove_if_there(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_system_error("remove", path);
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  const int reason = errno;  // on a disk that is read only that of any name
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT) return;
+  errno = reason;
+  throw_system_error("remove", path);
 }
 inline std::string path_of_line(const std::string& folder, std::string_view line) {
   return join_path(folder, line.substr(1));
@@ -117,17 +128,30 @@ inline std::string unfinished_path_of_line(const std::string& folder, std::strin
   return path_of_line(folder, line) + std::string(unfinished_suffix);
 }
 
+/// Whether the line is of a file that the new set lacks. A name with both signs is the new set's.
+[[gnu::cold]] inline bool is_removed(const std::string& line, std::span<const std::string> lines) {
+  return line[0] == '-' && std::ranges::find(lines, "+" + line.substr(1)) == lines.end();
+}
+inline bool waits(const std::string& folder, const std::string& line) {
+  return line[0] == '+' && file_exists(unfinished_path_of_line(folder, line));
+}
+/// False if all is done that a complete list says.
+[[gnu::cold]] inline bool is_left_to_do(const std::string& folder, std::span<const std::string> lines) {
+  struct stat status;
+  return std::ranges::any_of(lines, [&](const std::string& line) {
+    return waits(folder, line) ||
+           (is_removed(line, lines) && ::lstat(path_of_line(folder, line).c_str(), &status) == 0);
+  });
+}
 /// Does what a complete list says. Done twice, or in parts, it comes to the same.
 [[gnu::cold]] inline void carry_out_commit(const std::string& folder, std::span<const std::string> lines) {
-  const auto waits = [&](const std::string& line) {
-    return line[0] == '+' && file_exists(unfinished_path_of_line(folder, line));
-  };
   for (const std::string& line : lines)
-    if (line[0] == '-' || (is_index_name(line) && waits(line))) remove_if_there(path_of_line(folder, line));
+    if (is_removed(line, lines) || (is_index_name(line) && waits(folder, line)))
+      remove_if_there(path_of_line(folder, line));
   for (const bool indexes : {false, true}) {
     sync_directory(folder);
     for (const std::string& line : lines) {
-      if (is_index_name(line) != indexes || !waits(line)) continue;
+      if (is_index_name(line) != indexes || !waits(folder, line)) continue;
       const std::string path = path_of_line(folder, line);
       if (::rename(unfinished_path_of_line(folder, line).c_str(), path.c_str()) != 0)
         throw_system_error("rename the finished file to", path);
@@ -145,12 +169,26 @@ inline std::string unfinished_path_of_line(const std::string& folder, std::strin
 /// its writer lives, another one waits for it when it commits, and goes on before that.
 enum class CommitUse { read, begin, commit };
 
+/// Ends an interrupted commit for a reader, who may not be permitted to. False if nothing could be done, nor had to be.
+[[gnu::cold]] inline bool finish_to_read(const std::string& set, std::span<const std::string> lines) {
+  const std::string path = commit_path(set), folder = directory_of(path);
+  const bool left = is_left_to_do(folder, lines);
+  try {
+    if (left) carry_out_commit(folder, lines);
+  } catch (const RuntimeError& error) {
+    throw_error<RuntimeError>("'", set, "' cannot be read: the commit that '", path, "' lists was interrupted and has ",
+                              "to be ended by somebody who may write there, by reading the set. ", error.what());
+  }
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return true;
+  if (!is_not_permitted(errno)) throw_system_error("remove", path);
+  return left;
+}
 /// Ends a commit of that set that was interrupted, or waits for one that goes on. False if there is none.
 [[gnu::cold]] inline bool settle_commit(const std::string& set, CommitUse use) {
   using enum CommitList::Kind;
   const std::string path = commit_path(set), folder = directory_of(path);
   for (;;) {
-    const CommitList list = read_commit_list(set);
+    const CommitList list = read_commit_list(set, use == CommitUse::read);
     if (list.kind == none) return false;
     if (list.kind == foreign && use != CommitUse::read)
       throw_error<RuntimeError>("'", set, "' cannot be written: '", path, "', which its writer needs, is there and is ",
@@ -158,6 +196,7 @@ enum class CommitUse { read, begin, commit };
     if (list.kind != complete && use == CommitUse::read) return false;
     if (!lock_list(list.file, list.kind == complete || use == CommitUse::commit)) return false;
     if (!is_at(list.file, path)) continue;  // its writer went on, or is done
+    if (use == CommitUse::read) return finish_to_read(set, list.lines);
     if (list.kind == complete) carry_out_commit(folder, list.lines);
     else remove_unfinished(folder, list.lines);
     remove_if_there(path);
@@ -232,7 +271,8 @@ class MindRecordCommit {
     for (const std::string& line : lines_) check(unfinished_path_of_line(folder_, line));
     if (!is_at(list_->handle(), path_)) fail(path_);
     std::vector<std::string> lines;
-    for (const std::string& name : removed) lines.push_back("-" + name);
+    for (const std::string& name : removed)
+      if (is_removed("-" + name, lines_)) lines.push_back("-" + name);
     lines.insert(lines.end(), lines_.begin(), lines_.end());
     std::string content(commit_title);
     for (const std::string& line : lines) content += line + "\n";

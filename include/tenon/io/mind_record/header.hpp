@@ -57,6 +57,23 @@ struct MindRecordHeader {
   std::uint64_t place_of(std::uint64_t page) const { return header_size + page * page_size; }
 };
 
+namespace detail {
+/// A path behind its last slash.
+inline std::string file_name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// The files of a set: one has the set's name, several have a number behind it, each as long as the longest.
+[[gnu::cold]] inline std::vector<std::string> names_of_set(const std::string& set, std::size_t shards) {
+  if (shards == 1) return {set};
+  const std::size_t digits = std::to_string(shards - 1).size();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < shards; ++i) {
+    const std::string number = std::to_string(i);
+    names.push_back(set + std::string(digits - number.size(), '0') + number);
+  }
+  return names;
+}
+}  // namespace detail
+
 /// The header as MindSpore writes it, with the same bytes.
 [[gnu::cold]] inline std::string mind_record_header_json(const MindRecordHeader& header) {
   std::string json = text("{\"header_size\":", header.header_size, ",\"index_fields\":");

@@ -32,10 +32,10 @@ namespace tenon::inline TENON_ABI::io {
 class MindRecordReader {
  public:
   /// The set that has this file: all files that its header names, in the same folder. The name that the set was written
-  /// under will do, too.
+  /// under will do, too; a file of another set that begins with it does not.
   explicit MindRecordReader(const std::string& file) {
     check_path(file);
-    read_stable({file}, [&] { read_set(first_file_of(file)); });
+    read_stable({file}, [&] { read_set(first_shard_of(file)); });
   }
   /// Exactly these files, in this order, even of several sets that have the same schema.
   explicit MindRecordReader(const std::vector<std::string>& files) {
@@ -74,21 +74,24 @@ class MindRecordReader {
   [[gnu::cold]] void read_stable(const std::vector<std::string>& files, Read read) {
     const auto finish = [&] {
       bool found = false;
-      for (const std::string& file : files) found = detail::finish_commit_of_file(file, first_file_of(file)) || found;
+      for (const std::string& file : files)
+        for (const std::string& path : first_files_of(file)) found = detail::finish_commit_of_file(file, path) || found;
       return found;
     };
     finish();
     for (int attempt = 0;; ++attempt) {
       shards_.clear();
       const std::string before = look_at(files);
+      bool complete = true;
       try {
         read();
       } catch (const RuntimeError&) {
-        if (attempt < 3 && (finish() || look_at(files) != before)) continue;
-        throw;
+        if (!finish() && look_at(files) == before) throw;
+        complete = false;
       }
-      const bool stable =
-          std::ranges::all_of(shards_, [](const auto& shard) { return detail::leads_to(shard.file(), shard.path()); });
+      const bool stable = complete && std::ranges::all_of(shards_, [](const auto& shard) {
+                            return detail::leads_to(shard.file(), shard.path());
+                          });
       if (stable && (attempt == 3 || !finish())) return;
       if (attempt == 3)
         throw_error<RuntimeError>("Cannot read '", files.front(), "': another set takes its place again and again.");
@@ -100,24 +103,38 @@ class MindRecordReader {
     std::string seen;
     struct stat status;
     for (const std::string& file : files) {
-      const std::string first = first_file_of(file);
-      for (const std::string& path : {first, first + ".db"})
-        if (::stat(path.c_str(), &status) == 0)
-          seen += text(status.st_dev, ' ', status.st_ino, ' ', status.st_mtim.tv_sec, ' ', status.st_mtim.tv_nsec, ' ');
-        else seen += "none ";
-      for (const std::string& set : detail::sets_of_file(file, first))
-        seen += ::lstat(detail::commit_path(set).c_str(), &status) == 0 ? '!' : '.';
+      for (const std::string& first : first_files_of(file)) {
+        for (const std::string& path : {first, first + ".db"})
+          if (::stat(path.c_str(), &status) == 0)
+            seen +=
+                text(status.st_dev, ' ', status.st_ino, ' ', status.st_mtim.tv_sec, ' ', status.st_mtim.tv_nsec, ' ');
+          else seen += "none ";
+        for (const std::string& set : detail::sets_of_file(file, first))
+          seen += ::lstat(detail::commit_path(set).c_str(), &status) == 0 ? '!' : '.';
+      }
     }
     return seen;
   }
-  static std::string first_file_of(const std::string& file) {
-    if (file_exists(file)) return file;
+  /// The file, or those that the first one of a set of that name can be.
+  [[gnu::cold]] static std::vector<std::string> first_files_of(const std::string& file) {
+    std::vector<std::string> found;
     for (const char* const number : {"0", "00", "000"})
-      if (file_exists(file + number)) return file + number;
-    return file;
+      if (!file_exists(file) && file_exists(file + number)) found.push_back(file + number);
+    return found.empty() ? std::vector{file} : found;
   }
-  [[gnu::cold]] void read_set(const std::string& file) {
-    detail::MindRecordShardFile first(file);
+  /// The file, or the first one of the set that was written under that name. "part10" may be a set of its own, or of
+  /// the set "part": what its header says decides, and nothing is done to it for the set "part1".
+  [[gnu::cold]] static detail::MindRecordShardFile first_shard_of(const std::string& file) {
+    for (const std::string& path : first_files_of(file)) {
+      if (path == file) break;
+      detail::MindRecordShardFile first(path);
+      const std::vector<std::string>& names = first.header().addresses;
+      if (names.size() > 1 && names == detail::names_of_set(detail::file_name_of(file), names.size())) return first;
+    }
+    return detail::MindRecordShardFile(file);
+  }
+  [[gnu::cold]] void read_set(detail::MindRecordShardFile first) {
+    const std::string file = first.path();
     const std::vector<std::string> names = first.header().addresses;
     const auto mine = std::size_t(first.header().shard);
     for (std::size_t i = 0; i < names.size(); ++i) {

@@ -28,7 +28,7 @@ class MindRecordShardFile {
       : path_(path), file_(open_to_read(path)), version_(version_of(file_, path)) {
     const std::uint64_t size = size_of_file(file_, path);
     read_header(size);
-    const std::string name = path.substr(path.find_last_of('/') + 1);
+    const std::string name = file_name_of(path);
     const std::string& expected = header_.addresses[std::size_t(header_.shard)];
     if (name != expected)
       throw_bad_mind_record(path, text("it was written as ", printable(expected),
@@ -130,7 +130,7 @@ class MindRecordShardFile {
   }
   [[gnu::cold]] void read_index(const std::string& name) {
     const MindRecordIndex index = read_mind_record_index(path_ + ".db");
-    if (index.name.substr(index.name.find_last_of('/') + 1) != name)
+    if (file_name_of(index.name) != name)
       throw_bad_mind_record(path_, text("its index is the one of ", printable(index.name)));
     if (index.rows.size() != header_.rows())
       throw_bad_mind_record(path_, text("it has ", header_.rows(), " rows, its index has ", index.rows.size()));

@@ -62,7 +62,7 @@ class MindRecordWriter {
       : set_(std::move(file)), options_(options) {
     check_name();
     check_options();
-    name_files(options_.shards);
+    name_files();
     begin();
     check_free();
   }
@@ -82,9 +82,9 @@ class MindRecordWriter {
                        .skip_bad_rows = skip_bad_rows};
     if (writer.options_.shards > 1)
       writer.set_.resize(writer.set_.size() - std::to_string(writer.options_.shards - 1).size());
-    writer.name_files(writer.options_.shards);
-    for (std::size_t i = 0; i < writer.paths_.size(); ++i)
-      if (writer.paths_[i] != old.shards()[i].path())
+    writer.name_files();
+    for (std::size_t i = 0; i < writer.paths_.size(); ++i)  // their folder may be written in another way
+      if (detail::file_name_of(writer.paths_[i]) != detail::file_name_of(old.shards()[i].path()))
         throw_bad_mind_record(old.shards()[i].path(), "its name is not a set's name and a number");
     writer.begin();
     writer.appended_to_ = FileHandle(::fcntl(first.file().get(), F_DUPFD_CLOEXEC, 0));
@@ -192,7 +192,7 @@ class MindRecordWriter {
 
   void check_name() const {
     check_path(set_);
-    const std::string name = set_.substr(set_.find_last_of('/') + 1);
+    const std::string name = detail::file_name_of(set_);
     if (name.empty() || name.ends_with(".db") || name.find('\n') != name.npos ||
         find_bad_utf8(name) != std::string::npos)
       throw_error<ValueError>("A MindRecord file cannot be called ", printable(set_),
@@ -210,14 +210,7 @@ class MindRecordWriter {
     check_size("header_size", options_.header_size, mind_record_header_least, mind_record_header_most);
     check_size("page_size", options_.page_size, mind_record_page_least, mind_record_page_most);
   }
-  void name_files(int shards) {
-    const std::size_t digits = std::to_string(shards - 1).size();
-    for (int i = 0; i < shards; ++i) {
-      std::string number = shards == 1 ? "" : std::to_string(i);
-      if (shards > 1) number.insert(0, digits - number.size(), '0');
-      paths_.push_back(set_ + number);
-    }
-  }
+  void name_files() { paths_ = detail::names_of_set(set_, std::size_t(options_.shards)); }
   /// Ends or removes what a writer of this set that was killed has left; one that lives keeps what it has.
   void begin() const {
     for (const std::string& path : paths_)
@@ -242,7 +235,7 @@ class MindRecordWriter {
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const std::string& path : paths_) {
-      names.push_back(path.substr(path.find_last_of('/') + 1));
+      names.push_back(detail::file_name_of(path));
       names.push_back(names.back() + ".db");
     }
     return names;
@@ -258,7 +251,7 @@ class MindRecordWriter {
     MindRecordHeader header{.header_size = options_.header_size, .page_size = options_.page_size};
     header.schema = schema_;
     header.index_fields = index_fields_;
-    for (const std::string& path : paths_) header.addresses.push_back(path.substr(path.find_last_of('/') + 1));
+    for (const std::string& path : paths_) header.addresses.push_back(detail::file_name_of(path));
     std::vector<std::unique_ptr<detail::MindRecordShardWriter>> files;
     for (const std::string& path : paths_) {
       files.push_back(std::make_unique<detail::MindRecordShardWriter>(path, header));
@@ -321,18 +314,19 @@ class MindRecordWriter {
 
   /// The names of files of the older set, which the new one does not have.
   std::vector<std::string> left_over() const {
-    std::vector<std::string> names;
+    std::vector<std::string> left;
+    const std::vector<std::string> kept = names();
     try {
       const MindRecordReader old(set_);
       for (const auto& shard : old.shards()) {
-        const std::string name = shard.path().substr(shard.path().find_last_of('/') + 1);
-        if (std::ranges::find(paths_, shard.path()) == paths_.end() && detail::is_name_of_set(name, set_))
-          names.insert(names.end(), {name + ".db", name});
+        const std::string name = detail::file_name_of(shard.path());
+        if (std::ranges::find(kept, name) == kept.end() && detail::is_name_of_set(name, set_))
+          left.insert(left.end(), {name + ".db", name});
       }
     } catch (const Error&) {
       // there is none, or nobody can read it
     }
-    return names;
+    return left;
   }
 
   std::string set_;
