@@ -206,12 +206,12 @@ long write_records(const D& data, const std::string& file, const io::MindRecordO
 /// chance      as in a training's first epoch; repeat(3) before it writes what three of them see
 /// threads     one writes; prefetch(8, {.num_parallel_workers = 4}), as the last stage, reads ahead with more
 /// memory      two pages of numbers and texts for each file, and 4 bytes for each row
-/// throws      ValueError for a number that does not fit, which names row and field, unless .skip_bad_rows, for a sample of another shape than
-///             its column, for no rows, and for a stream without an end; RuntimeError for files that exist, unless
-///             .overwrite replaces them, and for what the system refuses; and what reading a row throws. Then no file
-///             is written
-/// does not compile  batches; a name of other characters than letters, digits, and _; more than one extent that differs;
-///             of numbers, which are in the index, names that begin with a digit, are `inc`, or differ by capitals only
+/// throws      ValueError for a number that does not fit, which names row and field, unless .skip_bad_rows; for a
+///             sample of another shape than its column, for no rows, and for a stream without an end; RuntimeError for
+///             files that exist, unless .overwrite replaces them, and for what the system refuses; and what reading a
+///             row throws. Then no file is written
+/// does not compile  batches; a name of other characters than letters, digits, and _; more than one extent that differs
+///             names of numbers, which are in the index: that begin with a digit, are `inc`, or differ by capitals only
 /// options     those of io::MindRecordWriter
 /// source      MindSpore's Dataset.save
 template <class D>
