@@ -2,10 +2,16 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
+#include <algorithm>
+#include <atomic>
+
 #include <tenon/dataset/batch.hpp>
 #include <tenon/dataset/operation/batch_of_size.hpp>
 #include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/prefetch.hpp>
+#include <tenon/dataset/repeat.hpp>
+#include <tenon/dataset/sampler/shard.hpp>
+#include <tenon/dataset/shuffle.hpp>
 #include <tenon/dataset/stream.hpp>
 
 using namespace support;
@@ -98,6 +104,78 @@ TEST_CASE("batch(n, f) behind filter and of a stream, whose ends are not known b
   const auto stream = dataset::stream<Numbers::columns>([] { return Counter(); }) | batch(5, doubling);
   CHECK(lengths_of(stream) == std::vector<long>{1, 2, 4, 4});
   CHECK(labels_of(stream | dataset::prefetch(8, {.num_parallel_workers = 4})) == counted(0, 11));
+}
+
+TEST_CASE("repeat, shuffle, and shard behind batch(n, f), and how often f is called") {
+  std::atomic<int> calls = 0;
+  const auto rising = [&](const dataset::BatchInfo& info) {
+    ++calls;
+    return (info.batch_num + long(info.epoch_num)) % 4 + 1;
+  };
+  const auto data = Numbers(23) | batch(4, rising);
+  const std::vector<long> first{1, 2, 3, 4, 1, 2, 3, 4, 1, 2}, second{2, 3, 4, 1, 2, 3, 4, 1, 2, 1};  // of epochs 0, 1
+  SUBCASE("repeat: each pass is an epoch") {
+    const auto twice = data | dataset::repeat(2);
+    std::vector<long> lengths = first;
+    lengths.insert(lengths.end(), second.begin(), second.end());
+    CHECK(twice.size() == 20);
+    CHECK(lengths_of(twice) == lengths);
+    std::vector<int> labels = counted(0, 23);
+    labels.insert(labels.end(), labels.begin(), labels.end());
+    CHECK(labels_of(twice) == labels);
+    CHECK(labels_of(twice | dataset::prefetch(3, {.num_parallel_workers = 4})) == labels);
+  }
+  SUBCASE("shuffle: the same batches in another order") {
+    const auto mixed = data | dataset::shuffle(100, 5);
+    CHECK(mixed.size() == 10);
+    std::vector<long> lengths, begins;
+    for (const auto& row : mixed) {
+      lengths.push_back(row.n);
+      begins.push_back(row.values<1>()[0]);
+      CHECK(row.values<1>().back() == row.values<1>()[0] + row.n - 1);
+    }
+    CHECK(!std::ranges::is_sorted(begins));
+    std::ranges::sort(begins);
+    CHECK(begins == std::vector<long>{0, 1, 3, 6, 10, 11, 13, 16, 20, 21});
+    CHECK(labels_of(mixed | dataset::prefetch(3, {.num_parallel_workers = 4})) == labels_of(mixed));
+  }
+  SUBCASE("shard: every third batch, the first ones again at the end") {
+    const auto part = [&](long shard) { return data | dataset::shard({.num_shards = 3, .shard_id = shard}); };
+    CHECK(part(0).size() == 4);
+    CHECK(lengths_of(part(0)) == std::vector<long>{1, 4, 3, 2});
+    CHECK(lengths_of(part(1)) == std::vector<long>{2, 1, 4, 1});
+    CHECK(labels_of(part(2)) == std::vector<int>{3, 4, 5, 11, 12, 20, 1, 2});
+    CHECK(labels_of(part(2), 1) == std::vector<int>{5, 6, 7, 8, 12, 13, 14, 20, 21, 2, 3, 4});
+  }
+  SUBCASE("calls: one for each batch of an epoch that is kept, whoever asks") {
+    CHECK(data.size() == 10);
+    CHECK(calls == 10);
+    const auto ahead = data | dataset::prefetch(3, {.num_parallel_workers = 4});
+    for (int time = 0; time < 3; ++time) {
+      CHECK(labels_of(data) == labels_of(ahead));
+      CHECK(data.count(0) == 10);
+    }
+    CHECK(calls == 10);
+    for (const std::uint64_t epoch : {1u, 0u, 1u}) labels_of(data, epoch);
+    CHECK(calls == 20);
+    labels_of(data, 2);  // 9 batches; the list of epoch 0 goes
+    CHECK(calls == 29);
+    labels_of(data, 1);
+    CHECK(calls == 29);
+    labels_of(data, 0);
+    CHECK(calls == 39);
+  }
+}
+
+TEST_CASE("batch(n, f): an error of f names the row and the stage") {
+  const auto broken = [](const dataset::BatchInfo& info) {
+    if (info.batch_num == 5) throw_error<ValueError>("5 is broken.");
+    return 4;
+  };
+  const auto data = Numbers(40) | dataset::shuffle(40) | batch(4, broken);
+  const std::string said = "5 is broken. (data set: row 5 of epoch 0, in batch)";
+  CHECK(message<ValueError>([&] { labels_of(data); }) == said);
+  CHECK(message<ValueError>([&] { labels_of(data | dataset::prefetch(3, {.num_parallel_workers = 2})); }) == said);
 }
 
 TEST_CASE("batch(n, f): illegal sizes name the batch") {

@@ -212,7 +212,10 @@ TEST_CASE("labels: one-hot, mixed, vectors, texts") {
   CHECK(caption(std::vector<std::int64_t>{2}) == "fox");
   CHECK(caption(std::vector<std::int8_t>{-1, 1}) == "-1 dog");
   CHECK(caption(std::vector<double>{std::nan(""), 1}) == "nan 1");
-  CHECK(caption(std::vector<std::uint64_t>{std::numeric_limits<std::uint64_t>::max()}, true, {}) == "1.8446744e+19");
+  CHECK(caption(std::vector<std::uint64_t>{std::numeric_limits<std::uint64_t>::max()}, true, {}) ==
+        "18446744073709551615");
+  CHECK(caption(std::vector<std::int64_t>{(1LL << 53) + 1, std::numeric_limits<std::int64_t>::min()}) ==
+        "9007199254740993 -9223372036854775808");
   CHECK(caption(std::vector<std::uint8_t>{'a', 'b'}, true) == "ab");
   CHECK(caption(std::vector<float>{}, true).empty());
   CHECK(caption(std::vector<float>(1000, 1)).size() == 31);
@@ -225,6 +228,18 @@ TEST_CASE("labels: one-hot, mixed, vectors, texts") {
   const Sheet sheet = sheet_of(vectors | batch(1), small);
   CHECK(sheet.text_rows(gap + cell + 1 + 6, gap + 5, 1, 5) == ".###.\n");
   CHECK(sheet_of(images<Colours>(1, [](long, auto) {}), small).pixels.height == 2 * gap + cell);
+}
+
+TEST_CASE("captions that are no UTF-8 are boxes") {
+  using Text = Columns<Column<std::uint8_t, Shape<4, 4>, "image">, Column<std::uint8_t, Ragged<any>, "text">>;
+  const auto data = generator<Text>(1, [](long, auto, auto text) {
+    std::uint8_t* const bytes = text.resize(2);
+    bytes[0] = 0x80, bytes[1] = 0xbf;
+  });
+  const Sheet sheet = sheet_of(data, {.cell = cell, .label = "text"});
+  CHECK(sheet.text_rows(gap + cell + 1, gap + 2, 1, 11) == "#####.#####\n");
+  const Sheet named = sheet_of(colours(1), {.cell = cell, .classes = {"\xbf"}});
+  CHECK(named.text_rows(gap + cell + 1, gap + 5, 1, 5) == "#####\n");
 }
 
 TEST_CASE("what is random is that of the epoch, and the same again") {

@@ -10,6 +10,7 @@
 #include <tenon/dataset/map.hpp>
 #include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/operation/rename.hpp>
+#include <tenon/dataset/operation/skip.hpp>
 #include <tenon/dataset/repeat.hpp>
 #include <tenon/dataset/stream.hpp>
 #include <tenon/dataset/take.hpp>
@@ -36,7 +37,12 @@ TEST_CASE("ragged columns and streams") {
   struct Same {
     bool next(std::span<float> out) { return out[0] = 1, true; }
   };
-  CHECK(has(describe(stream<Columns<Column<float, Shape<1>>>>([] { return Same(); })), "rows without end"));
+  const auto endless_rows = stream<Columns<Column<float, Shape<1>>>>([] { return Same(); });
+  CHECK(has(describe(endless_rows), "rows without end"));
+  CHECK(has(describe(endless_rows | skip(5)), "rows without end"));
+  CHECK(has(describe(endless_rows | batch(2)), "rows without end of up to 2 samples"));
+  CHECK((endless_rows | skip(5) | take(3)).size() == 3);
+  CHECK((stream<Columns<Column<float, Shape<1>>>>([] { return Same(); }, 9) | skip(5) | batch(3)).size() == 2);
 }
 
 TEST_CASE("sizes, batch size, passes, classes") {

@@ -14,6 +14,7 @@
 #include <tenon/dataset/map.hpp>
 #include <tenon/dataset/mind_record.hpp>
 #include <tenon/dataset/operation/filter.hpp>
+#include <tenon/dataset/operation/skip.hpp>
 #include <tenon/dataset/prefetch.hpp>
 #include <tenon/dataset/repeat.hpp>
 #include <tenon/dataset/shuffle.hpp>
@@ -234,6 +235,26 @@ TEST_CASE("to_mind_record: files of MindSpore, read, written, and read") {
         as<Column<std::uint8_t, Bytes, "t">, Column<std::uint8_t, Bytes, "b">, Column<std::int32_t, Shape<>, "n">>, 1);
 }
 
+TEST_CASE("to_mind_record: rows that do not fit are left out where they would be, and a file may be empty") {
+  const Folder folder;
+  const std::string file = folder / "a.mindrecord";
+  using Number = Column<std::uint64_t, Shape<>, "number">;
+  const auto data = dataset::generator<Columns<Number>>(9, [](long index, std::span<std::uint64_t> number) {
+    number[0] = std::uint64_t(index) + (index / 3 == 1 ? std::uint64_t(1) << 63 : 0);
+  });
+  io::MindRecordOptions options = small(3);
+  options.skip_bad_rows = true;
+  CHECK(to_mind_record(data, file, options) == 6);
+  const io::MindRecordReader reader(file);
+  std::vector<long> rows;
+  for (const auto& shard : reader.shards()) rows.push_back(long(shard.places().size()));
+  CHECK(rows == std::vector<long>{3, 0, 3});
+  std::vector<std::int64_t> numbers;
+  for (const auto& row : dataset::MindRecord{file, as<Column<std::int64_t, Shape<>, "number">>})
+    numbers.push_back(row.values<0>()[0]);
+  CHECK(numbers == std::vector<std::int64_t>{0, 1, 2, 6, 7, 8});
+}
+
 TEST_CASE("to_mind_record: over the set that it reads") {
   const Folder folder;
   const std::string file = folder / "a.mindrecord";
@@ -289,6 +310,9 @@ TEST_CASE("to_mind_record: a stream needs an end; its rows are dealt to the file
   const auto data = dataset::stream<Columns<Label>>([] { return Counter{}; });
   CHECK(has(message<ValueError>([&] { to_mind_record(data, folder / "a.mindrecord"); }),
             "nothing says where the rows for '" + folder.path + "/a.mindrecord' end; write"));
+  CHECK(has(message<ValueError>([&] { to_mind_record(data | dataset::skip(5), folder / "a.mindrecord"); }),
+            "nothing says where the rows"));
+  CHECK(folder.files() == 0);
   CHECK(to_mind_record(data | dataset::take(1000), folder / "a.mindrecord") == 100);
   CHECK(same_rows(data, dataset::MindRecord{folder / "a.mindrecord", as<Label>}));
   CHECK(to_mind_record(data | dataset::take(10), folder / "b.mindrecord", small(3)) == 10);

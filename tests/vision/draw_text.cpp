@@ -72,6 +72,16 @@ TEST_CASE("characters are counted and cut as UTF-8") {
   CHECK(vision::cut_text("abc", 2) == "ab");
   CHECK(vision::cut_text("abc", 0).empty());
   CHECK(vision::cut_text("abc", -1).empty());
+
+  // bytes that belong to no character are characters of their own
+  CHECK(vision::character_count("\x80\xbf") == 2);
+  CHECK(vision::character_count("\xc3\xa4\xa4z") == 3);
+  CHECK(vision::character_count("\xe2\x82") == 1);
+  CHECK(vision::character_count("\xff\xc3") == 2);
+  CHECK(vision::cut_text("\x80\x81\x82\x83", 3) == "\x80..");
+  CHECK(vision::cut_text("a\xbf", 1) == "a");
+  CHECK(drawn("\xbf", 7, 6) == drawn("\n", 7, 6));
+  CHECK(drawn("\xbf\xc3\xa4", 7, 18) == drawn("\n\n", 7, 18));
 }
 
 TEST_CASE("wrong scales and colours") {

@@ -61,6 +61,7 @@ struct Batched : Behind<Batched<D, Extent>, D> {
 
  private:
   long batches(long samples) const {
+    if (samples == detail::endless) return samples;
     const long full = samples / batch_size;
     return !drop_remainder && full * batch_size < samples ? full + 1 : full;
   }

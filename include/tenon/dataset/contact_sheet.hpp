@@ -134,10 +134,14 @@ inline io::Pixels fitted(const io::Pixels& image, int cell) {
   return out;
 }
 
-inline std::string label_text(Dtype dtype, double value) {
-  constexpr double exact = 9007199254740992.0;  // 2^53
-  if (!is_floating(dtype) && std::abs(value) <= exact) return text(static_cast<long long>(value));
-  return dtype == Dtype::float64 ? text(value) : text(static_cast<float>(value));
+/// Element i of a label, `value`, as text. Integers are exact: as a double one above 2^53 is another.
+inline std::string label_text(const AnyTensor& label, std::size_t i, double value) {
+  switch (label.dtype) {
+    case Dtype::int64: return text(static_cast<const std::int64_t*>(label.data)[i]);
+    case Dtype::uint64: return text(static_cast<const std::uint64_t*>(label.data)[i]);
+    case Dtype::float64: return text(value);
+    default: return is_floating(label.dtype) ? text(static_cast<float>(value)) : text(static_cast<long>(value));
+  }
 }
 
 /// The class with the largest share, if these are the shares of classes: 0 or more, with a sum of 1.
@@ -161,18 +165,17 @@ inline std::string caption_of(const AnyTensor& label, bool ragged, const std::ve
     return {static_cast<const char*>(label.data), static_cast<std::size_t>(std::min(count, most_bytes))};
   std::vector<double> values(static_cast<std::size_t>(std::min(count, most_shares)));
   elements_as_doubles(label, 0, values.size(), values.data());
-  const auto named = [&](Dtype dtype, double value) {
-    const bool known = !is_floating(dtype) && value >= 0 && value < static_cast<double>(classes.size());
-    return known ? classes[static_cast<std::size_t>(value)] : label_text(dtype, value);
-  };
   if (label.rank == 1 && !ragged)
     if (const auto place = largest_share(values)) {
       const int percent = static_cast<int>(values[*place] * 100 + 0.5);
-      return named(Dtype::int64, static_cast<double>(*place)) + (percent < 100 ? text(" ", percent, "%") : "");
+      return (*place < classes.size() ? classes[*place] : text(*place)) +
+             (percent < 100 ? text(" ", percent, "%") : "");
     }
   std::string s;
-  for (std::size_t i = 0; i < std::min(values.size(), most_numbers); ++i)
-    s += text(i ? " " : "", named(label.dtype, values[i]));
+  for (std::size_t i = 0; i < std::min(values.size(), most_numbers); ++i) {
+    const bool named = !is_floating(label.dtype) && values[i] >= 0 && values[i] < static_cast<double>(classes.size());
+    s += text(i ? " " : "", named ? classes[static_cast<std::size_t>(values[i])] : label_text(label, i, values[i]));
+  }
   return s;
 }
 

@@ -1,7 +1,6 @@
 // describe(data): a table of what a data set holds.
 #pragma once
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -78,7 +77,7 @@ std::string describe(const D& data, long rows = 2) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     const long size = data.size();
     std::string s = detail::stage_names<D>() + "\n";
-    s += size == std::numeric_limits<long>::max() ? "rows without end" : text(size, size == 1 ? " row" : " rows");
+    s += size == detail::endless ? "rows without end" : text(size, size == 1 ? " row" : " rows");
     if (D::batched) s += text(" of ", List::types[0].batched() ? "up to " : "", data.max_rows(), " samples");
     std::vector<std::vector<std::string>> table{{"column", "name", "dtype", "shape"}};
     (table.push_back({std::to_string(I), std::string(ColumnAt<List, int(I)>::name.view()),

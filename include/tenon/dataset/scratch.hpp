@@ -20,9 +20,10 @@ namespace tenon::inline TENON_ABI::dataset {
 /// Which sample was read last, set by its source. Random operations draw by it, so that a sample is treated alike
 /// wherever it stands in the order and whichever thread reads it.
 struct SampleOrigin {
-  std::uint64_t sample = 0, epoch = 0;  // number and epoch in the source
-  std::uint64_t again = 0;              // what tells it from the same number elsewhere in the epoch; 0: there is none
-  std::uint64_t passes = 1;             // how many epochs of the source one of the whole has
+  static constexpr std::uint64_t no_sample = ~std::uint64_t{0};  // none of the row was read yet
+  std::uint64_t sample = 0, epoch = 0;                           // number and epoch in the source
+  std::uint64_t again = 0;   // what tells it from the same number elsewhere in the epoch; 0: there is none
+  std::uint64_t passes = 1;  // how many epochs of the source one of the whole has
 
   void begins(std::uint64_t number, std::uint64_t in_epoch) { *this = {number, in_epoch, 0, 1}; }
   void told_apart_by(std::uint64_t number) { again = hash_number(number, again); }
@@ -101,8 +102,9 @@ namespace detail {
     throw;
   } catch (const std::exception& error) {
     if (dynamic_cast<const OutOfMemory*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
+    const std::string sample = scratch.sample == Scratch::no_sample ? "" : text(", sample ", scratch.sample);
     const std::string message =
-        text(error.what(), " (data set: row ", place.position, " of epoch ", place.epoch, ", sample ", scratch.sample,
+        text(error.what(), " (data set: row ", place.position, " of epoch ", place.epoch, sample,
              scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
     if (dynamic_cast<const ValueError*>(&error)) throw_error<ValueError>(message);
     if (dynamic_cast<const TypeError*>(&error)) throw_error<TypeError>(message);

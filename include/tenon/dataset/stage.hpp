@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <tenon/core/text/report.hpp>
 #include <tenon/dataset/column.hpp>
@@ -40,6 +41,10 @@ concept Foresighted = requires(const D& data, Place place) { data.expect(place);
 /// data set has `long count(std::uint64_t epoch) const`, and read() returns 0 behind the last row of an epoch.
 template <class D>
 inline constexpr bool is_counted = D::counted;
+namespace detail {
+/// The number of rows of a stream of which nobody knows the end. Stages that change the number keep this one.
+inline constexpr long endless = std::numeric_limits<long>::max();
+}  // namespace detail
 /// The number of rows in an epoch.
 template <class D>
 long rows_in(const D& data, std::uint64_t epoch) {

@@ -1,6 +1,5 @@
 // stream<Columns<...>>(make): rows that come one after the other only.
 #pragma once
-#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -75,7 +74,7 @@ inline constexpr bool streams<Reader, Columns<C...>> = requires(Reader& reader, 
 /// resume    start(epoch, position) passes over the samples before it
 /// Throws ValueError if size < 1. Source: MindSpore's GeneratorDataset of an iterable.
 template <class List, class Make>
-auto stream(Make make, long size = std::numeric_limits<long>::max()) {
+auto stream(Make make, long size = detail::endless) {
   constexpr bool callable = std::is_invocable_v<const Make&>;
   static_assert(callable, "stream<Columns<...>>(make): make() returns an object that has bool next(std::span<T>...)");
   if constexpr (callable) {

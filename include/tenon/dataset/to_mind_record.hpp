@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +49,17 @@ constexpr io::MindRecordType record_type() {
   }
 }
 
+/// Whether the index of a file has the column: it has all numbers.
+template <class C>
+constexpr bool is_indexed() {
+  return record_rank<C>() == 0;
+}
+/// Whether SQL takes two names for one.
+constexpr bool equal_but_for_capitals(std::string_view a, std::string_view b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; };
+  return std::ranges::equal(a, b, {}, small, small);
+}
+
 /// Why a column cannot be a field, or nothing.
 template <class C>
 constexpr Sentence fault_of_record() {
@@ -64,6 +74,12 @@ constexpr Sentence fault_of_record() {
       << name << "\", \"";
     for (const char& c : name) s << (legal(c) ? std::string_view(&c, 1) : "_");
     s << "\">()";
+  } else if (is_indexed<C>() && !name.empty() && name[0] >= '0' && name[0] <= '9') {
+    s << "to_mind_record: a number is in the index, where no name begins with a digit: data | dataset::rename<\""
+      << name << "\", \"_" << name << "\">()";
+  } else if (is_indexed<C>() && equal_but_for_capitals(name, "inc")) {
+    s << "to_mind_record: a number is in the index, which has a column \"INC\" of its own: data | dataset::rename<\""
+      << name << "\", \"" << name << "_2\">()";
   } else if (open_extents<C>() > 1) {
     s << "to_mind_record: the samples of column \"" << name << "\" differ in " << open_extents<C>()
       << " extents, a field of MindRecord may in one: bring them to one shape, as vision::Resize<224, 224> does, or "
@@ -78,6 +94,13 @@ struct Unrecordable<Columns<C...>> {
   static constexpr Sentence sentence = [] {
     Sentence s;
     ((s.empty() ? void(s = fault_of_record<C>()) : void()), ...);
+    constexpr std::string_view names[]{is_indexed<C>() ? C::name.view() : "" ...};
+    for (std::size_t i = 0; s.empty() && i < sizeof...(C); ++i)
+      for (std::size_t k = 0; s.empty() && k < i; ++k)
+        if (names[i] != names[k] && equal_but_for_capitals(names[i], names[k]))
+          s << "to_mind_record: \"" << names[k] << "\" and \"" << names[i]
+            << "\" are one name in the index, which has all numbers: data | dataset::rename<\"" << names[i] << "\", \""
+            << names[i] << "_2\">()";
     return s;
   }();
 };
@@ -141,7 +164,7 @@ template <class D, class... C>
 long write_records(const D& data, const std::string& file, const io::MindRecordOptions& options, Columns<C...>) {
   // of others size() reads all rows
   if constexpr (is_counted<D> || in_order<D>())
-    if (data.size() == std::numeric_limits<long>::max()) refuse_endless(file);
+    if (data.size() == detail::endless) refuse_endless(file);
   io::MindRecordWriter writer(file, options);
   std::size_t place = 0;
   const std::vector<io::MindRecordField> fields{record_field<C>(place++)...};
@@ -178,14 +201,17 @@ long write_records(const D& data, const std::string& file, const io::MindRecordO
 ///             Ragged<any, 3> and the like, whose shape the bytes do not tell, are int32
 /// order       of the rows, also over several files, which have as many each, or one more. So the rows behind filter
 ///             are read twice, to count them. Those of a stream, which nobody can count, go to the files in turn
+/// bad rows    with .skip_bad_rows a row that does not fit is left out with a warning. The files share out the rows
+///             that are offered, so that they have fewer then, and one may have none
 /// chance      as in a training's first epoch; repeat(3) before it writes what three of them see
 /// threads     one writes; prefetch(8, {.num_parallel_workers = 4}), as the last stage, reads ahead with more
 /// memory      two pages of numbers and texts for each file, and 4 bytes for each row
-/// throws      ValueError for a number that does not fit, which names row and field, for a sample of another shape than
-///             its column, for no rows, and for a stream without an end; RuntimeError for files that exist, unless
-///             .overwrite replaces them, and for what the system refuses; and what reading a row throws. Then no file
-///             is written
+/// throws      ValueError for a number that does not fit, which names row and field, unless .skip_bad_rows; for a
+///             sample of another shape than its column, for no rows, and for a stream without an end; RuntimeError for
+///             files that exist, unless .overwrite replaces them, and for what the system refuses; and what reading a
+///             row throws. Then no file is written
 /// does not compile  batches; a name of other characters than letters, digits, and _; more than one extent that differs
+///             names of numbers, which are in the index: that begin with a digit, are `inc`, or differ by capitals only
 /// options     those of io::MindRecordWriter
 /// source      MindSpore's Dataset.save
 template <class D>

@@ -1,6 +1,7 @@
 // Draws text into images: captions of pictures for people, without a library of fonts.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -57,15 +58,27 @@ inline constexpr std::uint8_t unknown_character[character_width]{0x7f, 0x41, 0x4
 
 inline bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
+/// How many bytes the first character of a text has. Bytes that are no UTF-8 are characters of their own, so that they
+/// are seen.
+inline std::size_t character_size(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t most = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  std::size_t size = 1;
+  while (size < most && size < text.size() && continues_character(text[size])) ++size;
+  return size;
+}
+
 inline const std::uint8_t* columns_of(char first_byte) {
   return first_byte >= ' ' && first_byte <= '~' ? characters[first_byte - ' '] : unknown_character;
 }
 
 }  // namespace detail
 
-/// The number of characters in a text of UTF-8.
+/// The number of characters in a text of UTF-8. Each byte that belongs to none counts as one.
 inline int character_count(std::string_view text) {
-  return static_cast<int>(std::ranges::count_if(text, [](char byte) { return !detail::continues_character(byte); }));
+  int count = 0;
+  for (; !text.empty(); text.remove_prefix(detail::character_size(text))) ++count;
+  return count;
 }
 
 /// The first characters of a text, at most so many; the last two are dots if there are more.
@@ -73,13 +86,12 @@ inline std::string cut_text(std::string_view text, int most) {
   const bool cut = character_count(text) > most;
   int left = std::max(cut && most > 2 ? most - 2 : most, 0);
   std::size_t end = 0;
-  for (; end < text.size(); ++end)
-    if (!detail::continues_character(text[end]) && left-- == 0) break;
+  for (; end < text.size() && left > 0; --left) end += detail::character_size(text.substr(end));
   return std::string(text.substr(0, end)) + (cut && most > 2 ? ".." : "");
 }
 
 /// Draws a line of text in letters of 5 x 8 points, each a square of `scale` pixels; what is outside of the image is
-/// left out. Characters that are not printable ASCII become boxes.
+/// left out. Characters that are not printable ASCII, and bytes that are not UTF-8, become boxes.
 ///
 /// top, left   of the first character, in pixels
 /// colour      as many numbers as the image has channels
@@ -91,10 +103,9 @@ inline void draw_text(ImageView<std::uint8_t> image, int top, int left, std::str
     throw_error<ValueError>("draw_text: a scale of ", scale, " and ", colour.size(), " numbers of a colour for ",
                             image.channels, " channels; it needs a scale of 1 to 1000, and a number for each channel.");
   std::int64_t x = left;
-  for (const char byte : text) {
-    if (detail::continues_character(byte)) continue;
+  for (; !text.empty(); text.remove_prefix(detail::character_size(text))) {
     if (x >= image.width) return;
-    const std::uint8_t* const columns = detail::columns_of(byte);
+    const std::uint8_t* const columns = detail::columns_of(text[0]);
     for (int i = 0; i < detail::character_width * scale; ++i)
       for (int j = 0; j < character_height * scale; ++j) {
         const std::int64_t column = x + i, row = std::int64_t{top} + j;

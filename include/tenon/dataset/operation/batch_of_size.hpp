@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <type_traits>
@@ -49,7 +48,9 @@ struct BatchedOfSize : Behind<BatchedOfSize<D, F>, D> {
     return batches;
   }
   long read(Place place, void* const* out, Scratch& scratch) const {
-    const auto [first, n] = span_of(place, D::counted ? this->data.size() : std::numeric_limits<long>::max());
+    scratch.begins(Scratch::no_sample, place.epoch);
+    scratch.operation = "batch";
+    const auto [first, n] = span_of(place, D::counted ? this->data.size() : detail::endless);
     return detail::read_samples(this->data, {place.epoch, first}, n, out, scratch);
   }
 

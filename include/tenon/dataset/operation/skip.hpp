@@ -12,10 +12,10 @@ struct Skipped : Behind<Skipped<D>, D> {
 
   Skipped(const D& rows, long count) : Behind<Skipped<D>, D>(rows), left_out(count) {}
 
-  long size() const { return std::max(this->data.size() - left_out, 0L); }
+  long size() const { return behind(this->data.size()); }
   long count(std::uint64_t epoch) const requires(!D::counted)
   {
-    return std::max(this->data.count(epoch) - left_out, 0L);
+    return behind(this->data.count(epoch));
   }
   void describe(auto& d) const { d.add(left_out); }
   void expect(Place place) const requires Foresighted<D>
@@ -25,6 +25,9 @@ struct Skipped : Behind<Skipped<D>, D> {
   long read(Place place, void* const* out, Scratch& scratch) const {
     return this->data.read({place.epoch, place.position + left_out}, out, scratch);
   }
+
+ private:
+  long behind(long rows) const { return rows == detail::endless ? rows : std::max(rows - left_out, 0L); }
 };
 
 struct SkipMaker {

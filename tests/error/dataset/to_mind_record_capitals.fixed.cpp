@@ -1,0 +1,12 @@
+#include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/operation/rename.hpp>
+#if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
+#include <tenon/dataset/to_mind_record.hpp>
+
+using namespace tenon::dataset;
+using List = Columns<Column<int, tenon::Shape<>, "id">, Column<float, tenon::Shape<>, "ID">>;
+auto f() {
+  const auto data = generator<List>(9, [](long, auto, auto) {});
+  return to_mind_record(data | rename<"ID", "ID_2">(), "train.mindrecord");
+}
+#endif
