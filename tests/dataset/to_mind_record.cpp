@@ -74,7 +74,8 @@ auto ragged_set(long size) {
         std::int64_t* const pair = pairs.resize(2, n);
         for (long i = 0; i < 3 * n; ++i) x[i] = 1.0f / float(index + i + 1);
         for (long i = 0; i < 100 * n; ++i) byte[i] = std::uint8_t(index * 31 + i);
-        for (long i = 0; i < 2 * n; ++i) pair[i] = (std::int64_t(index) << (8 * i % 64)) - i;
+        for (long i = 0; i < 2 * n; ++i)
+          pair[i] = std::int64_t((std::uint64_t(index) << (8 * i % 64)) - std::uint64_t(i));
         label[0] = int(index);
       });
 }
