@@ -5,39 +5,15 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <tuple>
 #include <vector>
 
-#include <tenon/dataset/vision/normalize.hpp>
 #include <tenon/tenon.hpp>
+
+#include "../models/lenet.hpp"
 
 using namespace tenon;
 
 namespace {
-struct LeNet : nn::Cell<LeNet> {
-  nn::Conv2d<1, 6, 5, nn::Conv2dConfig{.pad_mode = PadMode::same, .has_bias = true}> conv1;
-  nn::Conv2d<6, 16, 5, nn::Conv2dConfig{.pad_mode = PadMode::valid, .has_bias = true}> conv2;
-  nn::Dense<400, 120> fc1;
-  nn::Dense<120, 84> fc2;
-  nn::Dense<84, 10> fc3;
-
-  constexpr auto construct(auto x) const {  // x: [n, 1, 28, 28]
-    auto a = max_pool2d<2>(relu(conv1(x)));
-    auto b = max_pool2d<2>(relu(conv2(a)));
-    return fc3(relu(fc2(relu(fc1(flatten(b))))));
-  }
-};
-
-/// One batch, again and again: nothing has to be read.
-struct OneBatch : dataset::Source<OneBatch> {
-  using columns = dataset::Mnist::columns;
-  const dataset::Mnist* mnist;
-
-  explicit OneBatch(const dataset::Mnist& m) : mnist(&m) {}
-  long size() const { return 32; }
-  void sample(long index, void* const* out) const { mnist->sample(index, out); }
-};
-
 /// What epochs took, and how much of it was waiting.
 struct Timing {
   std::vector<double> step, waiting;  // seconds of a step, part of the time; one each for an epoch
@@ -66,7 +42,7 @@ struct Watch {
 /// An epoch of each in turns, so that a slow moment of the machine meets all.
 template <class... D>
 void measure(int epochs, std::vector<const char*> names, const D&... data) {
-  LeNet net;
+  models::LeNet net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
   std::vector<Timing> timing(sizeof...(D));
   for (int epoch = 0; epoch <= epochs; ++epoch) {
@@ -90,7 +66,7 @@ int main(int count, char** argument) {
   set_context({.num_threads = 1});
   const int epochs = count > 2 ? std::atoi(argument[2]) : 7;
   const dataset::Mnist mnist(argument[1], dataset::Usage::train);
-  const auto alone = OneBatch(mnist) | dataset::batch<32>() | dataset::repeat(1875);
+  const auto alone = mnist | dataset::take(32) | dataset::batch<32>() | dataset::repeat(1875);
   const auto shuffled = mnist | dataset::shuffle(60000);
   measure(epochs, {"one batch in memory", "shuffle | batch<32>", "shuffle | batch<32> | prefetch"}, alone,
           shuffled | dataset::batch<32>(), shuffled | dataset::batch<32>() | dataset::prefetch());

@@ -237,6 +237,17 @@ io::MindRecordWriter begun(const std::string& set, int generation, bool overwrit
   add_rows(writer, generation);
   return writer;
 }
+/// What a forked writer does: status 0, or 4 with the error's text.
+[[noreturn]] void write_and_exit(const std::string& set, int generation) {
+  try {
+    write_set(set, generation);
+  } catch (const std::exception& error) {
+    std::printf("%s\n", error.what());
+    std::fflush(stdout);
+    ::_exit(4);
+  }
+  ::_exit(0);
+}
 /// The process of a writer that stops at a place; 0 if it is done without having been there.
 pid_t stopped(Failpoint where, const std::string& set, int generation) {
   std::fflush(stdout);
@@ -244,14 +255,7 @@ pid_t stopped(Failpoint where, const std::string& set, int generation) {
   if (child == 0) {
     where.signal = SIGSTOP;
     failpoint = where;
-    try {
-      write_set(set, generation);
-    } catch (const std::exception& error) {
-      std::printf("%s\n", error.what());
-      std::fflush(stdout);
-      ::_exit(4);
-    }
-    ::_exit(0);
+    write_and_exit(set, generation);
   }
   int status = 0;
   ::waitpid(child, &status, WUNTRACED);
@@ -277,16 +281,7 @@ TEST_CASE(
         if (!first) break;
         ++places;
         const pid_t second = ::fork();
-        if (second == 0) {
-          try {
-            write_set(folder.set(), 3);
-          } catch (const std::exception& error) {
-            std::printf("%s\n", error.what());
-            std::fflush(stdout);
-            ::_exit(4);
-          }
-          ::_exit(0);
-        }
+        if (second == 0) write_and_exit(folder.set(), 3);
         int status = 0;
         const bool done = is_done(second, status);
         waited += !done;
