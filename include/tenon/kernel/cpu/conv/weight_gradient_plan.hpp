@@ -150,8 +150,11 @@ constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& s
 
 #if TENON_DEFINES
 namespace detail {
-/// Output channels and taps of a tile of the weight's gradient.
-inline constexpr int nchw16n_weight_rows = 4, nchw16n_weight_taps = simd_bytes == 64 ? 5 : 2;
+/// Output channels and taps of a tile of the weight's gradient: 20 chains with 32 registers, 12 with 16 registers.
+inline constexpr int nchw16n_weight_rows = 4, nchw16n_weight_taps = simd_bytes == 64 ? 5 : 3;
+/// Pixels of dy that tiles visit together. A narrower vector than a block visits them once for each part of it: the
+/// lines of all rows of a tile must stay in the first-level cache of 32 KB until then.
+inline constexpr long nchw16n_weight_pixels = simd_bytes == 64 ? 256 : 64;
 
 // Of NCHW16n images, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy
 // for which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles
@@ -172,9 +175,16 @@ constexpr WeightRange meets_image(long offset, long stride, long before, long ex
   const long begin = low > 0 ? ceil_div(low, stride) : 0, end = high < 0 ? 0 : high / stride + 1;
   return {begin, end < begin ? begin : end < outputs ? end : outputs};
 }
+// Planes of a tile: one plane alone is not computed as if there were more.
+constexpr long weight_tile_planes(long left) { return left == 1 ? 1 : nchw16n_weight_taps; }
 constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
-  constexpr long band_pixels = 256, held_bytes = 384 << 10;
-  long pixels = 0, all = ceil_div(s.group_inputs(), nchw16n_weight_taps);
+  constexpr long held_bytes = 384 << 10;
+  // Planes that take as long as one alone, whose few chains wait for each other. With wide vectors a tile of
+  // neighbouring taps is the faster one, where planes are few.
+  constexpr long alone = simd_bytes == 64 ? nchw16n_weight_taps : 2;
+  const long all = ceil_div(s.group_inputs(), nchw16n_weight_taps), rest = s.group_inputs() % nchw16n_weight_taps;
+  const long computed = rest == 1 ? s.group_inputs() - 1 + alone : all * nchw16n_weight_taps;
+  long pixels = 0;
   for (long r = 0; r < s.kh; ++r)
     for (long k = 0; k < s.kw; ++k) {
       const WeightRange y = meets_image(r * s.dilation_h, s.stride_h, s.pad_top, s.h, s.oh),
@@ -182,9 +192,11 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
       pixels += (y.end - y.begin) * (x.end - x.begin);
     }
   WeightPlanes p{};
-  p.used = 100 * all * nchw16n_weight_taps * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
+  p.used = 100 * computed * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
   p.tile_lanes = nchw16n_weight_rows * nchw16n_weight_taps * s.taps() * block_samples;
-  p.band = has_pixel_segments(s) ? weight_segment(s) / s.ow : s.ow < band_pixels ? band_pixels / s.ow : 1;
+  p.band = has_pixel_segments(s)          ? weight_segment(s) / s.ow
+           : s.ow < nchw16n_weight_pixels ? nchw16n_weight_pixels / s.ow
+                                          : 1;
   p.segments = has_pixel_segments(s);
   p.tiles = p.row_blocks = 1;
   if (p.band < s.oh) {

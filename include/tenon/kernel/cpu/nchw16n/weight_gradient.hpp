@@ -39,41 +39,59 @@ struct Nchw16nWeightTile {
   float* lanes;
 };
 
+// The chains of some lanes go on over the pixels [at, end): from +0, or from what stands at `from` if they have begun.
+// They are stored to `to`, or added to what stands there.
+template <int Rows, int Taps>
+[[gnu::always_inline]] inline void run_weight_chains(const Nchw16nWeightTile& t, int lane, const WeightPixel* at,
+                                                     const WeightPixel* end, bool begun, bool added, const float* from,
+                                                     float* to) {
+  using V = Simd<float, block_width>;
+  V sum[Rows][Taps];
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+    for (int k = 0; k < Taps; ++k) sum[i][k] = begun ? V::load(from + (i * Taps + k) * block_samples + lane) : V(0.0f);
+  const float *const first_dy = t.dy + lane, *const first_image = t.image + lane;
+  const long dy_plane = t.dy_plane;
+  for (; at != end; ++at) {
+    const float *const dy = first_dy + at->dy, *const image = first_image + at->image;
+    V pixel[Taps];
+#pragma GCC unroll 8
+    for (int k = 0; k < Taps; ++k) pixel[k] = V::load(image + t.tap[k]);
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i) {
+      const V gradient = V::load(dy + i * dy_plane);
+#pragma GCC unroll 8
+      for (int k = 0; k < Taps; ++k) sum[i][k] = fmadd(gradient, pixel[k], sum[i][k]);
+    }
+  }
+  if (added) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int k = 0; k < Taps; ++k) sum[i][k] = V::load(to + (i * Taps + k) * block_samples + lane) + sum[i][k];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+    for (int k = 0; k < Taps; ++k) sum[i][k].store(to + (i * Taps + k) * block_samples + lane);
+}
+// Lists of many pixels are cut, where a block has several vectors: the lines that the first one brought into the cache
+// are still there for the others.
 template <int Rows, int Taps>
 [[gnu::noinline]] void run_nchw16n_weight_tile(const Nchw16nWeightTile& t) {
-  using V = Simd<float, block_width>;
-  for (int lane = 0; lane < block_samples; lane += block_width) {
-    V sum[Rows][Taps];
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k)
-        sum[i][k] = t.begun ? V::load(t.lanes + (i * Taps + k) * block_samples + lane) : V(0.0f);
-    const float *const first_dy = t.dy + lane, *const first_image = t.image + lane;
-    const long dy_plane = t.dy_plane;
-    for (const WeightPixel *at = t.pixels, *const end = t.end; at != end; ++at) {
-      const float *const dy = first_dy + at->dy, *const image = first_image + at->image;
-      V pixel[Taps];
-#pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) pixel[k] = V::load(image + t.tap[k]);
-#pragma GCC unroll 8
-      for (int i = 0; i < Rows; ++i) {
-        const V gradient = V::load(dy + i * dy_plane);
-#pragma GCC unroll 8
-        for (int k = 0; k < Taps; ++k) sum[i][k] = fmadd(gradient, pixel[k], sum[i][k]);
-      }
-    }
-    float* const lanes = t.lanes + lane;
-    if (t.added) {
-#pragma GCC unroll 8
-      for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-        for (int k = 0; k < Taps; ++k) sum[i][k] = V::load(lanes + (i * Taps + k) * block_samples) + sum[i][k];
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) sum[i][k].store(lanes + (i * Taps + k) * block_samples);
+  constexpr long pass = block_vectors == 1 ? 1L << 60 : nchw16n_weight_pixels;
+  alignas(64) float chains[Rows * Taps * block_samples];  // until the end of the list
+  bool begun = t.begun;
+  const float* from = t.lanes;
+  for (const WeightPixel *at = t.pixels, *stop;; at = stop) {
+    const bool last = t.end - at <= pass;
+    stop = last ? t.end : at + pass;
+    float* const to = last ? t.lanes : chains;
+    for (int lane = 0; lane < block_samples; lane += block_width)
+      run_weight_chains<Rows, Taps>(t, lane, at, stop, begun, last && t.added, from, to);
+    if (last) return;
+    begun = true, from = chains;
   }
 }
 
@@ -89,6 +107,9 @@ constexpr auto nchw16n_weight_tiles(std::integer_sequence<int, Row...>) {
 template <int Taps>
 inline constexpr auto nchw16n_weight_table =
     nchw16n_weight_tiles<Taps>(std::make_integer_sequence<int, nchw16n_weight_rows>());
+inline Nchw16nWeightKernel nchw16n_weight_kernel(long taps, long rows) {
+  return (taps == 1 ? nchw16n_weight_table<1>.kernel : nchw16n_weight_table<nchw16n_weight_taps>.kernel)[rows - 1];
+}
 
 // Input channels of a group whose padded images are held together.
 constexpr long nchw16n_weight_planes(const Nchw16nPlan& c) {
@@ -133,29 +154,32 @@ inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* i
   alignas(64) float lanes[most * block_samples]{}, sums[most];
   Nchw16nWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false, lanes};
   const WeightPixel* const last = pixels + s.oh * s.ow;
-  const long segment = weight_segment(s);
+  const long pass = has_pixel_segments(s) ? weight_segment(s) : nchw16n_weight_pixels;
   const long taps = planes * s.taps(), width = taps < nchw16n_weight_taps ? 1 : nchw16n_weight_taps,
              row_blocks = ceil_div(channels, nchw16n_weight_rows);
-  const auto& table = width == 1 ? nchw16n_weight_table<1>.kernel : nchw16n_weight_table<nchw16n_weight_taps>.kernel;
   for (long r = 0; r < row_blocks; ++r) {
     const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
     float* const to = dw + row * s.group_inputs() * s.taps();
+    const Nchw16nWeightKernel kernel = nchw16n_weight_kernel(width, rows);
     tile.dy = dy + row * tile.dy_plane;
     TapWalk tap;
     for (long begin = 0; begin < taps; begin += tiles * width) {  // the lanes of a few tiles are added up at once
       const long end = begin + tiles * width < taps ? begin + tiles * width : taps,
                  count_here = ceil_div(end - begin, width);
-      for (long t = 0; t < count_here; ++t) {
+      long at[tiles][nchw16n_weight_taps];
+      for (long t = 0; t < count_here; ++t)
         for (long k = 0; k < width; ++k) {  // beyond the last tap it is repeated, for nothing
-          tile.tap[k] = ((tap.plane * c.image_rows + tap.row * s.dilation_h) * c.pitch + tap.column * s.dilation_w) *
-                        block_samples;
+          at[t][k] = ((tap.plane * c.image_rows + tap.row * s.dilation_h) * c.pitch + tap.column * s.dilation_w) *
+                     block_samples;
           if (begin + t * width + k + 1 < taps) tap.step(s);
         }
-        tile.lanes = lanes + t * rows * width * block_samples;
-        for (tile.end = pixels; tile.end != last;) {
-          tile.pixels = tile.end, tile.added = tile.pixels != pixels;
-          tile.end += last - tile.end < segment ? last - tile.end : segment;
-          table[rows - 1](tile);
+      for (const WeightPixel* from = pixels; from != last; from = tile.end) {  // all tiles of the group meet them
+        tile.pixels = from, tile.end = last - from < pass ? last : from + pass;
+        (has_pixel_segments(s) ? tile.added : tile.begun) = from != pixels;
+        for (long t = 0; t < count_here; ++t) {
+          for (long k = 0; k < width; ++k) tile.tap[k] = at[t][k];
+          tile.lanes = lanes + t * rows * width * block_samples;
+          kernel(tile);
         }
       }
       add_samples(lanes, count_here * rows * width, count, sums);
@@ -248,14 +272,15 @@ class WeightByPlanes {
         const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
         tile.dy = (whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
         for (long t = 0; t < tiles; ++t) {
-          const long first = t * nchw16n_weight_taps;
+          const long first = t * nchw16n_weight_taps, width = weight_tile_planes(planes - first);
           // beyond the last plane, for nothing
-          for (long k = 0; k < nchw16n_weight_taps; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;
+          for (long k = 0; k < width; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;
           tile.image = x + first * plane;
           tile.lanes = chains_ + (r * tiles + t) * p_.tile_lanes;
-          for (long i = 0; i < taps; ++i, tile.lanes += rows * nchw16n_weight_taps * block_samples) {
+          const Nchw16nWeightKernel kernel = nchw16n_weight_kernel(width, rows);
+          for (long i = 0; i < taps; ++i, tile.lanes += rows * width * block_samples) {
             tile.pixels = pixels_ + starts_[i], tile.end = pixels_ + starts_[i + 1];
-            nchw16n_weight_table<nchw16n_weight_taps>.kernel[rows - 1](tile);
+            kernel(tile);
           }
         }
       }
@@ -265,13 +290,13 @@ class WeightByPlanes {
       const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
       for (long t = 0; t < tiles; ++t) {
         const long first = t * nchw16n_weight_taps,
-                   width = planes - first < nchw16n_weight_taps ? planes - first : nchw16n_weight_taps,
-                   step = rows * nchw16n_weight_taps;
+                   left = planes - first < nchw16n_weight_taps ? planes - first : nchw16n_weight_taps,
+                   width = weight_tile_planes(left), step = rows * width;
         add_samples(chains_ + (r * tiles + t) * p_.tile_lanes, taps * step, count, sums);
         for (long i = 0; i < rows; ++i) {
           float* to = dw + ((row + i) * s_.group_inputs() + first) * taps;
-          for (long k = 0; k < width; ++k)
-            for (long tap = 0, from = i * nchw16n_weight_taps + k; tap < taps; ++tap, from += step) *to++ += sums[from];
+          for (long k = 0; k < left; ++k)
+            for (long tap = 0, from = i * width + k; tap < taps; ++tap, from += step) *to++ += sums[from];
         }
       }
     }
