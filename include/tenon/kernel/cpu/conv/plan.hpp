@@ -107,6 +107,9 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
                        : far                     ? tile_costs.packing_far
                                                  : tile_costs.packing;
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
+  // The weights of a pixel's gradient lie side by side for its channels, and far apart for the rows of a tile of pixels:
+  // with few registers that costs more than the packing.
+  if (std::is_same_v<T, float> && simd_bytes < 64 && s.pointwise() && c.plane_step > c.row_step) return true;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
                    pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
   const long lanes = round_up(c.rows, tile_step<ProductSum<T>>);

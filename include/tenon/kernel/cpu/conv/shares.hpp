@@ -16,6 +16,15 @@ template <class Geometry, class Body>
     item += run;
   }
 }
+// The first row of an item where weights are packed. Rows that are lanes come in whole vectors: half a vector would take
+// as long as a whole one. So some items have no rows.
+template <class T>
+constexpr long packed_border(const ConvPlan& c, long block) {
+  const long row = border(c.rows, c.row_blocks, block);
+  if (!c.channels_last) return row;
+  const long whole = round_up(row, tile_step<ProductSum<T>>);
+  return whole < c.rows ? whole : c.rows;
+}
 // The same items where weights are packed: pack(group, row0, rows) for as many rows as fit, then the runs within them
 // of all samples, body(sample, group, row0, rows, rows behind the first packed one, samples): up to `together` samples
 // of which all these rows are asked.
@@ -29,7 +38,7 @@ template <class T, class Pack, class Body>
   for (long group = 0; group < groups; ++group)
     for (long first = begins; first < ends; first += blocks) {
       const long last = first + blocks < ends ? first + blocks : ends;
-      const long packed0 = border(c.rows, row_blocks, first);
+      const long packed0 = packed_border<T>(c, first);
       bool packed = false;
       for (long plane = begin / row_blocks / groups * groups + group, samples; plane * row_blocks < end;
            plane += samples * groups) {
@@ -37,12 +46,13 @@ template <class T, class Pack, class Body>
         const long at = plane * row_blocks, from = begin > at + first ? begin - at : first,
                    to = end < at + last ? end - at : last;
         if (from >= to) continue;
-        if (!packed) pack(group, packed0, border(c.rows, row_blocks, last) - packed0);
+        const long row0 = packed_border<T>(c, from), rows = packed_border<T>(c, to) - row0;
+        if (rows == 0) continue;
+        if (!packed) pack(group, packed0, packed_border<T>(c, last) - packed0);
         packed = true;
-        const long row0 = border(c.rows, row_blocks, from);
         if (from == first && to == last)
           while (samples < samples_together(c) && (plane + samples * groups) * row_blocks + last <= end) ++samples;
-        body(plane / groups, group, row0, border(c.rows, row_blocks, to) - row0, row0 - packed0, samples);
+        body(plane / groups, group, row0, rows, row0 - packed0, samples);
       }
     }
 }
