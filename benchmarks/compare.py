@@ -264,7 +264,7 @@ class Bench:
         times = ", ".join(f"{side} {report.number(result.median(side), 4)}" for side in result.times)
         noise = (f", {result.dropped} rounds dropped" if result.dropped else "") + (", noisy" if result.noisy else "")
         print(
-            f"{result.work.name}: {times} us; peak {min(result.peaks):.0f}-{max(result.peaks):.0f} GFLOP/s{noise}",
+            f"{result.work.name}: {times} us; {report.speeds([result])}{noise}",
             flush=True,
         )
         for side, what in result.differs.items():
@@ -306,6 +306,7 @@ class Bench:
             "versions": versions,
             "skipped": self.skipped,
             "peak_gflops_of_one_core": [min(peaks), max(peaks)],
+            "speeds_of_one_core": report.speeds(self.results) if self.results else "",
         }
         if self.options.readme:
             known = [
@@ -329,12 +330,8 @@ class Bench:
         with open(f"{self.options.out}/{name}.md", "w") as file:
             print(table, file=file)
         print(
-            (
-                f"\n{facts['cpu']}, {self.isa['ours']}, {facts['threads']} thread(s); FMA peak of one core "
-                f"{min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;"
-                if self.results
-                else ""
-            ),
+            f"\n{facts['cpu']}, {self.isa['ours']}, {facts['threads']} thread(s);",
+            f"{report.speeds(self.results)};" if self.results else "",
             ", ".join(f"{package} {version}" for package, version in sorted(versions.items())),
         )
         if self.results and min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):

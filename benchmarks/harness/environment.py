@@ -100,8 +100,8 @@ def variables(threads, isa):
     )
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         result[name] = str(threads)
-    xla = ["--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"] * (threads == 1)
-    xla += [instructions.XLA_AVX2] * (isa == "avx2")
+    xla = [instructions.XLA_AVX2] * (isa == "avx2")  # first: XLA reads no flags behind a word without --
+    xla += ["--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"] * (threads == 1)
     if xla:
         result["XLA_FLAGS"] = " ".join(xla)
     # Without these glibc gives large blocks back to the kernel at every step, which costs PyTorch up to a fifth.

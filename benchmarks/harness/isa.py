@@ -27,6 +27,7 @@ XLA_AVX2 = "--xla_cpu_max_isa=AVX2"
 
 # Rivals without a switch: what decides there.
 UNBOUND = {
+    "jax": "what XLA compiles is bound, its YNNPACK (products, convolutions) chooses by the processor alone",
     "onnxruntime": "MLAS chooses by the processor alone",
     "mindspore": "its own kernels choose by the processor alone; its oneDNN is bound",
 }
