@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tenon against PyTorch, ONNX Runtime, JAX, and MindSpore on the same cores: benchmarks/README.md says how it measures.
 
-    python3 benchmarks/compare.py [--threads N] [--only NAME] [--rounds N] [--quick] [--list]
+    python3 benchmarks/compare.py [--threads N] [--isa avx2] [--only NAME] [--rounds N] [--quick] [--list]
     python3 benchmarks/compare.py --random COUNT [--seed SEED]
 """
 import argparse
@@ -20,8 +20,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import groups
-from harness import build, figures, readme, report, shapes
-from harness.environment import Environment, has_avx512, variables
+from harness import build, figures, isa, readme, report, shapes
+from harness.environment import Environment, variables
 from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
 from harness.side import Failed, Missing, Side, quiet_cpus
@@ -33,6 +33,12 @@ FIRST = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1, help="threads of every side (default 1)")
+    parser.add_argument(
+        "--isa",
+        choices=isa.MARCH,
+        default="native",
+        help="the most that any side may use of the processor, where it has a switch (default native: what there is)",
+    )
     parser.add_argument(
         "--only",
         metavar="NAME",
@@ -71,6 +77,8 @@ def arguments():
         parser.error("--threads and --rounds need numbers from 1 on")
     if options.readme and (options.quick or options.random):
         parser.error("--readme takes measurements of works: neither --quick nor --random")
+    if options.readme and options.isa != "native":
+        parser.error("--readme writes what the processor can do: not with --isa")
     options.rounds = options.rounds or (3 if options.quick else 11)
     return options
 
@@ -139,6 +147,8 @@ class Bench:
         self.logs = os.path.join(options.out, "logs")
         os.makedirs(self.logs, exist_ok=True)
         self.skipped, self.faults, self.results, self.rows, self.figures = {}, [], [], [], []
+        self.isa = {"ours": build.instruction_set()}  # side: what it reports of its instruction set
+        print(f"instruction set of ours: {self.isa['ours']}", flush=True)
 
     def ours(self, program, *arguments):
         """One of our programs as a side."""
@@ -169,13 +179,19 @@ class Bench:
                 str(self.options.threads),
                 self.folder.name,
             ]
-        return Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", variables(self.options.threads))
+        environment = variables(self.options.threads, self.options.isa)
+        side = Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", environment)
+        if name not in self.isa:
+            self.isa[name] = side.isa()
+            print(f"instruction set of {name}: {self.isa[name]}", flush=True)
+            if reason := isa.unbound(name, self.options.isa):
+                print(f"NOT BOUND to {self.options.isa}: {name}: {reason}", flush=True)
+                self.isa[name] += f" (not bound: {reason})"
+        return side
 
     def run_random(self):
         """Random shapes: a program of their own, and a table of the worst ratios."""
         drawn = shapes.drawn(self.options.random, self.options.seed)
-        if not self.options.no_build:
-            build.build(["peak"])
         program = shapes.build_program(drawn)
         with contextlib.ExitStack() as stack:
             peak, ours = self.ours("peak"), Side(
@@ -248,7 +264,7 @@ class Bench:
         times = ", ".join(f"{side} {report.number(result.median(side), 4)}" for side in result.times)
         noise = (f", {result.dropped} rounds dropped" if result.dropped else "") + (", noisy" if result.noisy else "")
         print(
-            f"{result.work.name}: {times} us; peak {min(result.peaks):.0f}-{max(result.peaks):.0f} GFLOP/s{noise}",
+            f"{result.work.name}: {times} us; {report.speeds([result])}{noise}",
             flush=True,
         )
         for side, what in result.differs.items():
@@ -269,6 +285,7 @@ class Bench:
                 self.fault(f"{figure.what}: {figure.value:g}")
 
     def write(self, name="results", table=None):
+        name += isa.suffix(self.options.isa)
         versions = {}
         for rival in {side for result in self.results for side in result.times if side not in result.work.ours}:
             versions |= {
@@ -283,10 +300,13 @@ class Bench:
             "quick": self.options.quick,
             "command": sys.argv[1:],
             "cpu": cpu_name(),
+            "isa": self.options.isa,
+            "isa_reported": self.isa,
             "cpus": self.cpus,
             "versions": versions,
             "skipped": self.skipped,
             "peak_gflops_of_one_core": [min(peaks), max(peaks)],
+            "speeds_of_one_core": report.speeds(self.results) if self.results else "",
         }
         if self.options.readme:
             known = [
@@ -295,8 +315,8 @@ class Bench:
             rivals = {
                 package: version for rival in known for package, version in self.environment.versions(rival).items()
             }
-            machine = f"Measured on {cpu_name()}{' with AVX-512' if has_avx512() else ''}, "
-            machine += f"{build.compiler_version()} -O2 -march=native, "
+            machine = f"Measured on {cpu_name()} with {self.isa['ours']}, "
+            machine += f"{build.compiler_version()} -O2 -march={isa.MARCH[self.options.isa]}, "
             machine += "one thread unless the line says more; " + ", ".join(" ".join(v) for v in sorted(rivals.items()))
             machine += (
                 ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
@@ -310,12 +330,8 @@ class Bench:
         with open(f"{self.options.out}/{name}.md", "w") as file:
             print(table, file=file)
         print(
-            (
-                f"\n{facts['cpu']}, {facts['threads']} thread(s); FMA peak of one core "
-                f"{min(peaks):.0f}-{max(peaks):.0f} GFLOP/s;"
-                if self.results
-                else ""
-            ),
+            f"\n{facts['cpu']}, {self.isa['ours']}, {facts['threads']} thread(s);",
+            f"{report.speeds(self.results)};" if self.results else "",
             ", ".join(f"{package} {version}" for package, version in sorted(versions.items())),
         )
         if self.results and min(peaks) < 0.85 * max(peaks) or any(result.noisy for result in self.results):
@@ -335,7 +351,10 @@ def cpu_name():
 
 def main():
     options = arguments()
+    build.isa = options.isa
     if options.random:
+        if not options.no_build:
+            build.build(["peak"])
         bench = Bench(options)
         bench.run_random()
         bench.write("random", report.of_shapes(bench.results, options.threads))

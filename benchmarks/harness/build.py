@@ -1,36 +1,45 @@
-"""Builds our programs in a tree of their own, so that nobody's build directory is configured anew."""
+"""Builds our programs in a tree of their own, so that nobody's build directory is configured anew; one tree for each
+instruction set."""
 import os
 import shutil
 import subprocess
 
+from harness.isa import MARCH, suffix
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(SOURCE, "build", "benchmarks")
-TREE = os.path.join(FOLDER, "release")
+isa = "native"  # of --isa; everything below is for it
+
+
+def tree(name="release"):
+    return os.path.join(FOLDER, name + suffix(isa))
 
 
 def build(programs):
-    generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(TREE + "/CMakeCache.txt") else []
+    tree_of_ours = tree()
+    generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(tree_of_ours + "/CMakeCache.txt") else []
     configure = [
         "cmake",
         "--preset",
         "release",
         "-B",
-        TREE,
+        tree_of_ours,
         *generator,
+        f"-DTENON_MARCH={MARCH[isa]}",
         "-DTENON_BUILD_BENCHMARKS=ON",
         "-DTENON_BUILD_TESTS=OFF",
         "-DTENON_BUILD_EXAMPLES=OFF",
     ]
     subprocess.run(configure, cwd=SOURCE, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(
-        ["cmake", "--build", TREE, "--target", *(f"benchmark.run.{program}" for program in programs)],
+        ["cmake", "--build", tree_of_ours, "--target", *(f"benchmark.run.{program}" for program in programs)],
         cwd=SOURCE,
         check=True,
     )
 
 
 def program(name):
-    return os.path.join(TREE, "benchmarks", "run", name)
+    return os.path.join(tree(), "benchmarks", "run", name)
 
 
 def compiler():
@@ -39,11 +48,17 @@ def compiler():
         os.environ.get("CXX", "g++"),
         "-std=gnu++20",
         "-O2",
-        "-march=native",
+        f"-march={MARCH[isa]}",
         "-DNDEBUG",
         f"-I{SOURCE}/include",
         f"-I{SOURCE}/benchmarks/run",
     ]
+
+
+def instruction_set():
+    """What our programs were compiled for, as they say: AVX-512, AVX2, ..."""
+    asked = subprocess.run([program("peak")], input="isa - -\n", stdout=subprocess.PIPE, text=True, check=True)
+    return asked.stdout.splitlines()[1]
 
 
 def compiler_version():
@@ -59,9 +74,8 @@ def compiler_version():
 
 def rival_program(name, flags):
     """A rival in C++, built where it is older than its source."""
-    source, binary = os.path.join(SOURCE, "benchmarks", "harness", "rivals", name + ".cpp"), os.path.join(
-        FOLDER, "rivals", name
-    )
+    source = os.path.join(SOURCE, "benchmarks", "harness", "rivals", name + ".cpp")
+    binary = os.path.join(tree("rivals"), name)
     if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
         print(f"building {binary}", flush=True)
         os.makedirs(os.path.dirname(binary), exist_ok=True)

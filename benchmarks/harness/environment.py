@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+from harness import isa as instructions
 from harness.rivals import LIBRARIES, PACKAGES, PROGRAMS, SEPARATE
 
 
@@ -91,22 +92,18 @@ class Environment:
         return dict(line.split() for line in lines)
 
 
-def variables(threads):
-    """The environment of a rival: as many threads as ours, and what it needs to be at its best."""
+def variables(threads, isa):
+    """The environment of a rival: as many threads and no more instructions than ours, and what it needs to be at its
+    best."""
     result = dict(
         os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     )
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         result[name] = str(threads)
-    if threads == 1:
-        result["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    xla = [instructions.XLA_AVX2] * (isa == "avx2")  # first: XLA reads no flags behind a word without --
+    xla += ["--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"] * (threads == 1)
+    if xla:
+        result["XLA_FLAGS"] = " ".join(xla)
     # Without these glibc gives large blocks back to the kernel at every step, which costs PyTorch up to a fifth.
     result.update(MALLOC_MMAP_THRESHOLD_="2000000000", MALLOC_TRIM_THRESHOLD_="2000000000", MALLOC_TOP_PAD_="268435456")
-    if has_avx512():
-        result["OPENBLAS_CORETYPE"] = "SkylakeX"  # on new processors it may choose a core without AVX-512
-    return result
-
-
-def has_avx512():
-    with open("/proc/cpuinfo") as file:
-        return "avx512f" in file.read()
+    return result | instructions.variables(isa)

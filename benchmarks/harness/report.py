@@ -132,6 +132,20 @@ def row_of_mean(mean, results, threads):
     return row
 
 
+def speeds(results):
+    """FMA peak of one core 115-117 GFLOP/s; it read L2 at 95-118, L3 at 80-100, memory at 17-19 GB/s."""
+    def span(values):
+        return f"{min(values):.0f}-{max(values):.0f}"
+
+    streams = {}
+    for result in results:
+        for name, values in result.streams.items():
+            streams.setdefault(name, []).extend(values)
+    read = ", ".join(f"{name.upper() if name != 'memory' else name} at {span(v)}" for name, v in streams.items())
+    peaks = [peak for result in results for peak in result.peaks]
+    return f"FMA peak of one core {span(peaks)} GFLOP/s" + (f"; it read {read} GB/s" if read else "")
+
+
 def number(value, digits=3):
     """So many digits that count, without an exponent."""
     if not math.isfinite(value):
@@ -244,6 +258,7 @@ def as_json(results, rows, figures, facts):
             "tolerance": r.work.tolerance,
             "rounds_us": r.times,
             "peak_gflops": r.peaks,
+            "streams_gb_s": r.streams,
             "dropped_rounds": r.dropped,
             "noisy": r.noisy,
             "largest_difference": r.largest,

@@ -1,7 +1,8 @@
 """A rival as a process of its own: `python -m harness.rival GROUP RIVAL THREADS FOLDER` answers as run/serve.hpp says.
 
 A file of harness/rivals/ has `works(rival, group, threads, folder)`, which returns a function from a work's name to a
-pair: check(), which returns the numbers, and call(), which is timed.
+pair: check(), which returns the numbers, and call(), which is timed; and `isa(rival)`, which reports in one line what
+instruction set it uses.
 """
 
 import importlib
@@ -11,6 +12,13 @@ import sys
 import time
 
 
+def isa_of(module, rival):
+    try:
+        return module.isa(rival)
+    except Exception as error:  # another version that has no such question: its times count all the same
+        return "not known: " + repr(error).replace("\n", " ")[:200]
+
+
 def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # frameworks print what they like
@@ -18,7 +26,8 @@ def main():
     group = importlib.import_module("groups." + group_name).GROUP
     from harness.rivals import MODULES
     try:
-        make = importlib.import_module("harness.rivals." + MODULES[rival]).works(rival, group, int(threads), folder)
+        module = importlib.import_module("harness.rivals." + MODULES[rival])
+        make = module.works(rival, group, int(threads), folder)
     except ImportError as error:
         print("missing", str(error).splitlines()[0], file=answers)
         return
@@ -26,6 +35,9 @@ def main():
     known = {}
     for line in sys.stdin:
         order, work, _, *counts = line.split()
+        if order == "isa":
+            print(isa_of(module, rival), file=answers)
+            continue
         try:
             if work not in known:
                 known[work] = make(work)

@@ -3,8 +3,8 @@ import math
 import tempfile
 import unittest
 
-from harness import figures, readme, report, shapes
-from harness.measure import Result, disagreement
+from harness import environment, figures, isa, readme, report, shapes
+from harness.measure import PROBES, Result, clean, disagreement
 from harness.plan import Bar, Convolution, GeometricMean, Work, convolution
 
 
@@ -35,6 +35,41 @@ class Numbers(unittest.TestCase):
         for theirs in ([1.0], [1.0, 2.1], [1.0, math.nan]):
             self.assertIsNotNone(disagreement([1.0, 2.0], theirs, 1e-4)[1])
         self.assertIsNotNone(disagreement([1.0], [1.0 + 1e-9], 0)[1])
+
+
+class Noise(unittest.TestCase):
+    def round(self, waited=0.0, **slower):
+        """A round in which some probes reached this share of what they can."""
+        return {name: 100 * slower.get(name, 1) for name in PROBES}, {"pynative": (10, 10, waited)}
+
+    def test_a_round_is_dropped_for_any_probe_and_for_waiting(self):
+        quiet = [self.round(), self.round(fma=0.9, l2=0.8, l3=0.7, memory=0.75), self.round(waited=0.05)]
+        for name, probe in PROBES.items():
+            self.assertEqual(clean([*quiet, self.round(**{name: probe.least - 0.01})]), quiet)
+        self.assertEqual(clean([*quiet, self.round(waited=0.2)]), quiet)
+        self.assertEqual(clean([]), [])
+
+    def test_the_speeds_are_a_sentence(self):
+        result = result_of("a", 10, 10)
+        result.streams = {"l2": [90.4, 110], "l3": [80, 99], "memory": [17, 20]}
+        sentence = "FMA peak of one core 100-100 GFLOP/s; it read L2 at 90-110, L3 at 80-99, memory at 17-20 GB/s"
+        self.assertEqual(report.speeds([result]), sentence)
+
+
+class InstructionSets(unittest.TestCase):
+    def test_every_library_is_bound_and_every_tree_its_own(self):
+        bound = environment.variables(1, "avx2")
+        for name in ("ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", "ATEN_CPU_CAPABILITY"):
+            self.assertIn(name, bound)
+        self.assertTrue(bound["XLA_FLAGS"].startswith("--xla_cpu_max_isa=AVX2 "))  # XLA stops at a word without --
+        self.assertNotIn("max_isa", environment.variables(1, "native")["XLA_FLAGS"])
+        self.assertEqual([isa.suffix(name) for name in isa.MARCH], ["", "-avx2"])
+
+    def test_what_libraries_print_is_read(self):
+        lines = ["MKL_VERBOSE oneMKL 2024.0 for Intel(R) 64 architecture Intel(R) AVX2 enabled processors, Lnx",
+                 "onednn_verbose,v1,info,cpu,isa:Intel AVX2"]
+        self.assertEqual(isa.libraries_of(lines), ["MKL Intel(R) AVX2 enabled processors", "oneDNN Intel AVX2"])
+        self.assertEqual(isa.libraries_of([]), [])
 
 
 class Report(unittest.TestCase):

@@ -136,7 +136,7 @@ def drawn(count, seed):
 
 def build_program(shapes):
     """Writes and builds the program; returns its path."""
-    folder = os.path.join(build.FOLDER, "random")
+    folder = build.tree("random")
     os.makedirs(folder, exist_ok=True)
     parts = [shapes[i:i + PER_FILE] for i in range(0, len(shapes), PER_FILE)]
     objects = []

@@ -60,6 +60,10 @@ class Side:
         """Bytes of the arena and heap allocations of a call, or nothing: only our programs are asked."""
         return [float(word) for word in self._ask("facts", work, variant)]
 
+    def isa(self):
+        """What it says of the instruction set that it uses."""
+        return " ".join(self._ask("isa", "-", "-"))
+
     def time(self, work, variant, blocks, calls):
         """The median and the least time of a call in microseconds; `waited` is then how long its threads wanted a
         processor, as a share of the turn."""

@@ -1,6 +1,7 @@
 // What benchmarks/compare.py asks of a program, one line each on stdin and one answer each on stdout.
 //
 //   check WORK VARIANT                 the numbers that all sides must agree on, computed from the initial state
+//   isa - -                            the instruction set that it uses, as one line
 //   facts WORK VARIANT                 what is no time: arena bytes and heap allocations of a call, or nothing
 //   time WORK VARIANT BLOCKS CALLS     the median and the least time of a call over so many blocks of calls, in
 //   microseconds
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/debug/profiler/peak.hpp>
 #include <tenon/train/clock.hpp>
 
 namespace benchmark {
@@ -54,12 +56,18 @@ inline std::vector<float> numbers(std::size_t count, std::size_t first = 0) {
 /// Whole number at the end of "lenet/train/32".
 inline long last_number(const std::string& name) { return std::atol(name.substr(name.rfind('/') + 1).c_str()); }
 
-inline void serve(const Maker& make) {
+/// `isa` is asked for, not computed before: what a library reports.
+inline void serve(const Maker& make, const std::function<std::string()>& isa = tenon::debug::detail::instruction_set) {
   std::map<std::string, Work> works;
   std::printf("ready\n");
   std::fflush(stdout);
   char order[16], name[128], variant[32];
   while (std::scanf("%15s %127s %31s", order, name, variant) == 3) {
+    if (order == std::string("isa")) {
+      std::printf("%s\n", isa().c_str());
+      std::fflush(stdout);
+      continue;
+    }
     const auto key = std::string(name) + ' ' + variant;
     if (!works.contains(key)) works.emplace(key, make(name, variant));
     const Work& work = works.at(key);

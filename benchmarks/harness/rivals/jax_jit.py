@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from harness.isa import of_environment
 from harness.numbers import batch_of, safetensors
 from harness.plan import FLATTEN, MAX_POOL, RELU, Conv, Dense, Lstm, Transformer
 from harness.rivals import jax_gpt, recurrent
@@ -64,6 +65,11 @@ def training_step(network, p, moments, x, y):
     loss, gradients = jax.value_and_grad(loss_of)(p)
     moments = jax.tree.map(lambda m, g: 0.9 * m + g, moments, gradients)
     return jax.tree.map(lambda v, m: v - 0.01 * m, p, moments), moments, loss
+
+
+def isa(rival):
+    """XLA reports nothing: what it was told."""
+    return of_environment("XLA_FLAGS")
 
 
 def works(rival, group, threads, folder):

@@ -1,4 +1,5 @@
 // PyTorch called from C++, without Python in between: operators on tiny tensors, where the call is all there is.
+#include <ATen/Version.h>
 #include <torch/torch.h>
 
 #include <memory>
@@ -45,5 +46,6 @@ benchmark::Work make(const std::string& name) {
 
 int main(int argc, char** argv) {
   torch::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 1);
-  benchmark::serve([](const std::string& name, const std::string&) { return make(name); });
+  benchmark::serve([](const std::string& name, const std::string&) { return make(name); },
+                   [] { return "ATen " + at::get_cpu_capability(); });
 }

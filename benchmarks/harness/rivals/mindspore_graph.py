@@ -2,6 +2,7 @@
 import mindspore
 from mindspore import Tensor, nn
 
+from harness.isa import of_environment
 from harness.numbers import batch_of, safetensors
 from harness.plan import FLATTEN, MAX_POOL, RELU, Conv
 
@@ -31,6 +32,11 @@ def build(network, weights):
         else:
             layers.append(nn.Dense(layer.inputs, layer.outputs, **initial))
     return nn.SequentialCell(layers)
+
+
+def isa(rival):
+    """It reports nothing: what its oneDNN was told."""
+    return of_environment("DNNL_MAX_CPU_ISA")
 
 
 def works(rival, group, threads, folder):

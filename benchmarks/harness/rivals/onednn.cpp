@@ -102,13 +102,25 @@ Run make(const std::string& name) {
           result,
           weight};
 }
+
+/// The most that it may use: dnnl_cpu_isa_t has a bit for each instruction set and all that it includes.
+std::string isa() {
+  const unsigned bits = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [=](dnnl::cpu_isa isa) {
+    const unsigned all = static_cast<unsigned>(isa);
+    return (bits & all) == all;
+  };
+  return has(dnnl::cpu_isa::avx512_core) ? "AVX-512" : has(dnnl::cpu_isa::avx2) ? "AVX2" : "less than AVX2";
+}
 }  // namespace
 
 int main() {
-  benchmark::serve([](const std::string& name, const std::string&) {
-    const auto run = std::make_shared<Run>(make(name));
-    return benchmark::Work{
-        [=] { return run->some(); },
-        [=](long calls) { return benchmark::seconds_of(calls, [&] { return run->call(), run.get(); }); }};
-  });
+  benchmark::serve(
+      [](const std::string& name, const std::string&) {
+        const auto run = std::make_shared<Run>(make(name));
+        return benchmark::Work{
+            [=] { return run->some(); },
+            [=](long calls) { return benchmark::seconds_of(calls, [&] { return run->call(), run.get(); }); }};
+      },
+      isa);
 }

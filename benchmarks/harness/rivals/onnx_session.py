@@ -2,6 +2,7 @@
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from harness.isa import has_avx512
 from harness.numbers import batch_of, safetensors
 from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm, Residual
 from harness.rivals import recurrent
@@ -64,6 +65,11 @@ def model_of(network, weights, batch):
         [numpy_helper.from_array(w, name) for name, w in weights.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def isa(rival):
+    """It reports nothing, and MLAS has no switch."""
+    return "MLAS takes what the processor has" + (": AVX-512" if has_avx512() else "")
 
 
 def works(rival, group, threads, folder):

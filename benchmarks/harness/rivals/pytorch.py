@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from harness import plan
+from harness.isa import libraries_of, printed
 from harness.numbers import batch_of, safetensors
 from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm, Transformer
 from harness.rivals import pytorch_gpt, pytorch_kernels, recurrent
@@ -108,6 +109,18 @@ def forward(network, weights, count, rival):
         return net(x)
 
     return lambda: call().numpy().reshape(-1), call
+
+
+def isa(rival):
+    """Of ATen's own loops, of MKL and oneDNN as they print it when they first compute, and of torch.compile."""
+    with printed() as lines, torch.inference_mode(), torch.backends.mkl.verbose(1), torch.backends.mkldnn.verbose(1):
+        torch.mm(torch.ones(8, 8), torch.ones(8, 8))
+        F.conv2d(torch.ones(16, 16, 16, 16), torch.ones(16, 16, 3, 3))  # large enough for oneDNN
+    told = [f"ATen {torch.backends.cpu.get_cpu_capability()}", *libraries_of(lines)]
+    if rival == "compiled":
+        from torch._inductor import config, cpu_vec_isa
+        told.append(f"compiled for {cpu_vec_isa.pick_vec_isa()}, -march={config.cpp.march or 'native'}")
+    return "; ".join(told)
 
 
 LAYOUTS = (torch.channels_last, torch.contiguous_format)  # a random shape gets the faster one
