@@ -25,6 +25,8 @@ struct TileCosts {
   // Of a product with channels as lanes, sixteenths that come to 16: in tiles narrower than the registers allow; in
   // phases, which have few taps each; where a large kernel meets few planes, so that a tile has few steps.
   long narrow = 1, phases = 4, few_steps = 2, few_steps_avx2 = 8;
+  // of a product with pixels as lanes: where its weights lie apart; where chains are short
+  long apart_avx2 = 4, short_chains_avx2 = 1;
   long few_planes = 32, large_kernel = 9;
   // to copy an element to where a column of taps reads it; by what part of the work a copy must be faster
   long copying = 4, copying_margin = 32;
@@ -107,9 +109,6 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
                        : far                     ? tile_costs.packing_far
                                                  : tile_costs.packing;
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
-  // The weights of a pixel's gradient lie side by side for its channels, and far apart for the rows of a tile of pixels:
-  // with few registers that costs more than the packing.
-  if (std::is_same_v<T, float> && simd_bytes < 64 && s.pointwise() && c.plane_step > c.row_step) return true;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
                    pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
   const long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
@@ -119,7 +118,12 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
                           (few_steps ? simd_bytes < 64 ? tile_costs.few_steps_avx2 : tile_costs.few_steps : 0);
   // beyond, as many_samples decide: conv_bytes asks for so many
   const long samples = s.n < many_samples ? s.n : many_samples;
-  return (met * lanes * sixteenths / 16 - work) * samples + packing * s.taps() * c.rows < 0;
+  // the weights of a gradient lie apart for the steps of a chain, and the chains of a pointwise convolution are short
+  constexpr bool narrow_vectors = std::is_same_v<T, float> && simd_bytes < 64;
+  const bool apart = narrow_vectors && c.plane_step > c.row_step, short_chains = narrow_vectors && s.pointwise();
+  const long direct =
+      work * (16 + (apart ? tile_costs.apart_avx2 : 0) + (short_chains ? tile_costs.short_chains_avx2 : 0)) / 16;
+  return (met * lanes * sixteenths / 16 - direct) * samples + packing * s.taps() * c.rows < 0;
 }
 
 // Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if
