@@ -85,11 +85,17 @@ def arguments():
 
 def chosen(options):
     """Groups with the works that were asked for, and the names of figures."""
-    result = []
     files = glob.glob(os.path.join(os.path.dirname(os.path.abspath(groups.__file__)), "[a-z]*.py"))
     names = sorted({os.path.basename(path)[:-3] for path in files} - {"random", *FIRST})
-    for name in (*FIRST, *names):
-        group = importlib.import_module("groups." + name).GROUP
+    all_groups = {name: importlib.import_module("groups." + name).GROUP for name in (*FIRST, *names)}
+    known = {work.name for group in all_groups.values() for work in group.works}
+
+    def fits(asked, work, rows):
+        """A whole name is that work and no other: lenet/train/1 is not lenet/train/16."""
+        return asked in rows if asked.isdigit() else asked == work.name if asked in known else asked in work.name
+
+    result = []
+    for name, group in all_groups.items():
         rows = {
             work: {bar.row for bar in work.bars} | {mean.row for mean in group.means if work.name in mean.works}
             for work in group.works
@@ -97,7 +103,7 @@ def chosen(options):
         works = [
             work
             for work in group.works
-            if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)
+            if not options.only or any(fits(asked, work, rows[work]) for asked in options.only)
         ]
         if works:
             result.append((name, group, works))
@@ -128,7 +134,7 @@ def print_list(some, kinds):
             if any(work.name in mean.works for work in works):
                 print(f"geometric mean of {len(mean.works)} {mean.what}")
                 print(
-                    f"    row {mean.row}: {mean.ours} {bounds(mean)} {mean.rival}"
+                    f"    {f'row {mean.row}: ' if mean.row else ''}{mean.ours} {bounds(mean)} {mean.rival}"
                     + (f", none below {mean.least:g}" if mean.least else "")
                 )
     for name in kinds:
@@ -164,7 +170,7 @@ class Bench:
                 raise Missing("its wheel has no such library")
             command = [build.program("blas"), *library]
         elif name in PROGRAMS:
-            program, wrong = build.rival_program(name, self.environment.flags_of(name))
+            program, wrong = build.rival_program(name, PROGRAMS[name].source, self.environment.flags_of(name))
             if wrong:
                 raise Missing("it cannot be built: " + wrong)
             command = [program, str(self.options.threads)]
@@ -179,7 +185,7 @@ class Bench:
                 str(self.options.threads),
                 self.folder.name,
             ]
-        environment = variables(self.options.threads, self.options.isa)
+        environment = variables(self.options.threads, self.options.isa) | self.environment.variables_of(name)
         side = Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", environment)
         if name not in self.isa:
             self.isa[name] = side.isa()
