@@ -33,12 +33,8 @@ FIRST = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1, help="threads of every side (default 1)")
-    parser.add_argument(
-        "--isa",
-        choices=isa.MARCH,
-        default="native",
-        help="the most that any side may use of the processor, where it has a switch (default native: what there is)",
-    )
+    parser.add_argument("--isa", choices=isa.MARCH, default="native",
+                        help="the most that a side may use of the processor, if it can be told (default: what there is)")
     parser.add_argument(
         "--only",
         metavar="NAME",
@@ -290,6 +286,16 @@ class Bench:
             if figure.row == "23" and figure.met == "no":
                 self.fault(f"{figure.what}: {figure.value:g}")
 
+    def write_readme(self):
+        names = ("pytorch", "jax", "onnxruntime", "onednn")
+        known = [rival for rival in names if not self.environment.missing(rival)]
+        rivals = {package: version for rival in known for package, version in self.environment.versions(rival).items()}
+        compiled = f"{build.compiler_version()} -O2 -march={isa.MARCH[self.options.isa]}"
+        machine = readme.machine(cpu_name(), self.isa["ours"], compiled, rivals)
+        lines = readme.lines_of(self.rows, self.figures, self.options.threads)
+        readme.update(os.path.join(build.SOURCE, "docs", "figures.md"), lines, machine)
+        readme.update(os.path.join(build.SOURCE, "README.md"), lines, machine, add=False)
+
     def write(self, name="results", table=None):
         name += isa.suffix(self.options.isa)
         versions = {}
@@ -315,21 +321,7 @@ class Bench:
             "speeds_of_one_core": report.speeds(self.results) if self.results else "",
         }
         if self.options.readme:
-            known = [
-                rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)
-            ]
-            rivals = {
-                package: version for rival in known for package, version in self.environment.versions(rival).items()
-            }
-            machine = f"Measured on {cpu_name()} with {self.isa['ours']}, "
-            machine += f"{build.compiler_version()} -O2 -march={isa.MARCH[self.options.isa]}, "
-            machine += "one thread unless the line says more; " + ", ".join(" ".join(v) for v in sorted(rivals.items()))
-            machine += (
-                ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
-            )
-            lines = readme.lines_of(self.rows, self.figures, self.options.threads)
-            readme.update(os.path.join(build.SOURCE, "docs", "figures.md"), lines, machine)
-            readme.update(os.path.join(build.SOURCE, "README.md"), lines, machine, add=False)
+            self.write_readme()
         table = table or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)

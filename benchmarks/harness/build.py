@@ -17,7 +17,9 @@ def tree(name="release"):
 
 def build(programs):
     tree_of_ours = tree()
-    generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(tree_of_ours + "/CMakeCache.txt") else []
+    generator = (
+        ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(tree_of_ours + "/CMakeCache.txt") else []
+    )
     configure = [
         "cmake",
         "--preset",

@@ -11,7 +11,9 @@ using Makers = std::map<std::string, std::function<benchmark::Work(const std::st
 template <int C, int Size, int K>
 void add_gradient(Makers& makers) {
   using Shape = benchmark::Convolution<C, Size, Size, C, K, K, 1, 1, K / 2, K / 2>;
-  makers["conv/backward_weight/32" + Shape::shape_name()] = [](const std::string&) { return Shape::backward_weight(32); };
+  makers["conv/backward_weight/32" + Shape::shape_name()] = [](const std::string&) {
+    return Shape::backward_weight(32);
+  };
 }
 template <int C, int Size>
 void add_gradients(Makers& makers) {
@@ -40,13 +42,15 @@ void add_products(Makers& makers, const std::string& folder) {
 template <int R, int C>
 void add_rows(Makers& makers) {
   for (const std::string what : {"softmax", "log_softmax"})
-    makers["rows/" + what + "/" + text(R, "x", C)] = [=](const std::string&) { return benchmark::Rows<R, C>::make(what); };
+    makers["rows/" + what + "/" + text(R, "x", C)] = [=](const std::string&) {
+      return benchmark::Rows<R, C>::make(what);
+    };
 }
 /// Windows of K x K, Step apart, on images of C x Size x Size.
 template <int N, int C, int Size, int K, int Step, int Padding>
 void add_pools(Makers& makers) {
-  const auto size = text(N, "x", C, "x", Size, "x", Size, "-k", K, "x", K, "-s", Step, "x", Step, "-p", Padding, "x",
-                         Padding);
+  const auto size =
+      text(N, "x", C, "x", Size, "x", Size, "-k", K, "x", K, "-s", Step, "x", Step, "-p", Padding, "x", Padding);
   for (const std::string what : {"max_backward", "avg_backward"})
     makers["pool/" + what + "/" + size] = [=](const std::string&) {
       return benchmark::Pool<C, Size, Size, K, K, Step, Step, Padding, Padding>::make(what, N);
