@@ -34,7 +34,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1, help="threads of every side (default 1)")
     parser.add_argument("--isa", choices=isa.MARCH, default="native",
-                        help="the most that a side may use of the processor, if it can be told (default: what there is)")
+                        help="the most that a side may use of the processor, if it can be told (default native)")
     parser.add_argument(
         "--only",
         metavar="NAME",
