@@ -33,12 +33,8 @@ FIRST = ("lenet", "mlp", "eager", "gemm", "conv", "resnet")
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1, help="threads of every side (default 1)")
-    parser.add_argument(
-        "--isa",
-        choices=isa.MARCH,
-        default="native",
-        help="the most that any side may use of the processor, where it has a switch (default native: what there is)",
-    )
+    parser.add_argument("--isa", choices=isa.MARCH, default="native",
+                        help="the most that a side may use of the processor, if it can be told (default native)")
     parser.add_argument(
         "--only",
         metavar="NAME",
@@ -85,11 +81,17 @@ def arguments():
 
 def chosen(options):
     """Groups with the works that were asked for, and the names of figures."""
-    result = []
     files = glob.glob(os.path.join(os.path.dirname(os.path.abspath(groups.__file__)), "[a-z]*.py"))
     names = sorted({os.path.basename(path)[:-3] for path in files} - {"random", *FIRST})
-    for name in (*FIRST, *names):
-        group = importlib.import_module("groups." + name).GROUP
+    all_groups = {name: importlib.import_module("groups." + name).GROUP for name in (*FIRST, *names)}
+    known = {work.name for group in all_groups.values() for work in group.works}
+
+    def fits(asked, work, rows):
+        """A whole name is that work and no other: lenet/train/1 is not lenet/train/16."""
+        return asked in rows if asked.isdigit() else asked == work.name if asked in known else asked in work.name
+
+    result = []
+    for name, group in all_groups.items():
         rows = {
             work: {bar.row for bar in work.bars} | {mean.row for mean in group.means if work.name in mean.works}
             for work in group.works
@@ -97,7 +99,7 @@ def chosen(options):
         works = [
             work
             for work in group.works
-            if not options.only or any(o in rows[work] if o.isdigit() else o in work.name for o in options.only)
+            if not options.only or any(fits(asked, work, rows[work]) for asked in options.only)
         ]
         if works:
             result.append((name, group, works))
@@ -128,7 +130,7 @@ def print_list(some, kinds):
             if any(work.name in mean.works for work in works):
                 print(f"geometric mean of {len(mean.works)} {mean.what}")
                 print(
-                    f"    row {mean.row}: {mean.ours} {bounds(mean)} {mean.rival}"
+                    f"    {f'row {mean.row}: ' if mean.row else ''}{mean.ours} {bounds(mean)} {mean.rival}"
                     + (f", none below {mean.least:g}" if mean.least else "")
                 )
     for name in kinds:
@@ -164,7 +166,7 @@ class Bench:
                 raise Missing("its wheel has no such library")
             command = [build.program("blas"), *library]
         elif name in PROGRAMS:
-            program, wrong = build.rival_program(name, self.environment.flags_of(name))
+            program, wrong = build.rival_program(name, PROGRAMS[name].source, self.environment.flags_of(name))
             if wrong:
                 raise Missing("it cannot be built: " + wrong)
             command = [program, str(self.options.threads)]
@@ -179,7 +181,7 @@ class Bench:
                 str(self.options.threads),
                 self.folder.name,
             ]
-        environment = variables(self.options.threads, self.options.isa)
+        environment = variables(self.options.threads, self.options.isa) | self.environment.variables_of(name)
         side = Side(name, command, self.cpus, f"{self.logs}/{group_name}-{name}.txt", environment)
         if name not in self.isa:
             self.isa[name] = side.isa()
@@ -284,6 +286,16 @@ class Bench:
             if figure.row == "23" and figure.met == "no":
                 self.fault(f"{figure.what}: {figure.value:g}")
 
+    def write_readme(self):
+        names = ("pytorch", "jax", "onnxruntime", "onednn")
+        known = [rival for rival in names if not self.environment.missing(rival)]
+        rivals = {package: version for rival in known for package, version in self.environment.versions(rival).items()}
+        compiled = f"{build.compiler_version()} -O2 -march={isa.MARCH[self.options.isa]}"
+        machine = readme.machine(cpu_name(), self.isa["ours"], compiled, rivals)
+        lines = readme.lines_of(self.rows, self.figures, self.options.threads)
+        readme.update(os.path.join(build.SOURCE, "docs", "figures.md"), lines, machine)
+        readme.update(os.path.join(build.SOURCE, "README.md"), lines, machine, add=False)
+
     def write(self, name="results", table=None):
         name += isa.suffix(self.options.isa)
         versions = {}
@@ -309,21 +321,7 @@ class Bench:
             "speeds_of_one_core": report.speeds(self.results) if self.results else "",
         }
         if self.options.readme:
-            known = [
-                rival for rival in ("pytorch", "jax", "onnxruntime", "onednn") if not self.environment.missing(rival)
-            ]
-            rivals = {
-                package: version for rival in known for package, version in self.environment.versions(rival).items()
-            }
-            machine = f"Measured on {cpu_name()} with {self.isa['ours']}, "
-            machine += f"{build.compiler_version()} -O2 -march={isa.MARCH[self.options.isa]}, "
-            machine += "one thread unless the line says more; " + ", ".join(" ".join(v) for v in sorted(rivals.items()))
-            machine += (
-                ". `compare.py` stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
-            )
-            lines = readme.lines_of(self.rows, self.figures, self.options.threads)
-            readme.update(os.path.join(build.SOURCE, "docs", "figures.md"), lines, machine)
-            readme.update(os.path.join(build.SOURCE, "README.md"), lines, machine, add=False)
+            self.write_readme()
         table = table or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)

@@ -12,6 +12,7 @@ KINDS = {
     "backward_weight": "gradient of the weight of a convolution",
 }
 MANY = [square(n, *shape) for shape in ((64, 56, 64, 3), (256, 14, 256, 3), (64, 56, 256, 1)) for n in (1, 8)]
+RIVALS = ("pytorch", "onednn", "onednn_sycl")
 FEW = [square(32, 1, 28, 6, 5), square(2, 3, 224, 64, 7, 2), square(32, 3, 32, 16, 3)]
 
 
@@ -42,6 +43,6 @@ def bars(what):
     return () if what == "backward_input" else (Bar("12", "pytorch", 3, ours="pynative"),)
 
 
-GROUP = Group("conv", (*(work(shape, what, ("pytorch", "onednn")) for shape in MANY for what in KINDS),
-                       *(work(shape, what, ("pytorch", "onednn"), bars(what)) for shape in FEW for what in KINDS)),
-              (mean("pytorch", 1.2), mean("onednn", 0.9)))
+GROUP = Group("conv", (*(work(shape, what, RIVALS) for shape in MANY for what in KINDS),
+                       *(work(shape, what, RIVALS, bars(what)) for shape in FEW for what in KINDS)),
+              (mean("pytorch", 1.2), mean("onednn", 0.9), mean("onednn_sycl", 0.9)))

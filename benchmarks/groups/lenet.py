@@ -12,14 +12,11 @@ def train(batch, bars, rivals=("pytorch", "jax")):
     return Work(f"lenet/train/{batch}", f"LeNet-5 training step, N = {batch}", rivals, flops=TRAIN * batch, bars=bars)
 
 
-def forward(batch):
-    return Work(
-        f"lenet/forward/{batch}",
-        f"LeNet-5 forward, N = {batch}",
-        ("onnxruntime", "pytorch", "jax"),
-        flops=FORWARD * batch,
-        bars=(Bar("4", "onnxruntime", 2.5, 4.5), Bar("4", "pytorch", 12, 25)),
-    )
+FORWARD_BARS = Bar("4", "onnxruntime", 2.5, 4.5), Bar("4", "pytorch", 12, 25)
+
+
+def forward(batch, bars=(), rivals=("onnxruntime", "pytorch")):
+    return Work(f"lenet/forward/{batch}", f"LeNet-5 forward, N = {batch}", rivals, flops=FORWARD * batch, bars=bars)
 
 
 def against_pytorch(gate, goal, gate2, goal2=9):
@@ -37,8 +34,11 @@ GROUP = Group(
         ),
         train(64, against_pytorch(5, 8, 5)),
         train(256, against_pytorch(4, 6, 4.5)),
-        forward(1),
-        forward(32),
+        forward(1, FORWARD_BARS, ("onnxruntime", "pytorch", "jax")),
+        forward(32, FORWARD_BARS, ("onnxruntime", "pytorch", "compiled", "jax")),
+        # Beside multiples of 16: what one more sample costs.
+        *(train(batch, (), ("pytorch",)) for batch in (16, 17, 24, 33, 48)),
+        *(forward(batch) for batch in (16, 17, 33)),
     ),
     networks={"lenet": LENET},
 )

@@ -17,7 +17,9 @@ def tree(name="release"):
 
 def build(programs):
     tree_of_ours = tree()
-    generator = ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(tree_of_ours + "/CMakeCache.txt") else []
+    generator = (
+        ["-G", "Ninja"] if shutil.which("ninja") and not os.path.exists(tree_of_ours + "/CMakeCache.txt") else []
+    )
     configure = [
         "cmake",
         "--preset",
@@ -72,9 +74,9 @@ def compiler_version():
     )
 
 
-def rival_program(name, flags):
+def rival_program(name, source_name, flags):
     """A rival in C++, built where it is older than its source."""
-    source = os.path.join(SOURCE, "benchmarks", "harness", "rivals", name + ".cpp")
+    source = os.path.join(SOURCE, "benchmarks", "harness", "rivals", source_name)
     binary = os.path.join(tree("rivals"), name)
     if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
         print(f"building {binary}", flush=True)

@@ -35,7 +35,7 @@ class Environment:
         libraries = self.files_of(rival, cxx.libraries)[0]
         flags = [f"-isystem{folder}" for folder in headers] + [
             f"-L{libraries}",
-            f"-Wl,-rpath,{libraries}",
+            f"-Wl,-rpath,{libraries},--disable-new-dtags",  # the path holds for what libraries need, too
             "-Wl,--no-as-needed",
         ]
         flags += [f"-l{name}" for name in cxx.link]
@@ -46,6 +46,12 @@ class Environment:
             ).stdout.strip()
             flags.append(f"-D_GLIBCXX_USE_CXX11_ABI={abi}")
         return flags
+
+    def variables_of(self, rival):
+        """Environment variables that a rival in C++ needs of its package."""
+        return {
+            name: f"{self.folder_of(rival)}/{file}" for name, file in PROGRAMS[rival].variables
+        } if rival in PROGRAMS else {}
 
     @functools.cache
     def missing(self, rival):

@@ -54,6 +54,15 @@ def lines_of(rows, figures, threads):
     return lines
 
 
+def machine(cpu, used, compiled, rivals):
+    """On what it was measured: the instruction set is the one that our programs used."""
+    versions = ", ".join(" ".join(v) for v in sorted(rivals.items()))
+    return (
+        f"Measured on {cpu} with {used}, {compiled}, one thread unless the line says more; {versions}. `compare.py` "
+        "stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
+    )
+
+
 def update(path, lines, machine, add=True):
     """Writes the lines into the file; raises ValueError if it has no marks. Without `add` only what the table has."""
     with open(path) as file:

@@ -126,7 +126,7 @@ def row_of_mean(mean, results, threads):
     row.note = f"least {found[slowest][0]:.2f} at {slowest}" + (f", must be {mean.least}" if mean.least else "")
     row.met = (
         met(mean, row.ratio, row.least, extra=found[slowest][0] >= mean.least)
-        if mean.threads in (None, threads)
+        if mean.threads in (None, threads) and math.isfinite(mean.gate)
         else ""
     )
     return row

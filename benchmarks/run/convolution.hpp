@@ -33,6 +33,10 @@ struct Convolution {
             return apply<ops::Conv2dBackwardInput, image_gradient>(Location{}, w, dy);
           },
           operand<Weight>(1, second_operand), image<Result>(n, third_operand));
+    return backward_weight(n);
+  }
+  static Work backward_weight(long n) {
+    using namespace tenon;
     return operation(
         [](const auto& x, const auto& dy) {
           return apply<ops::Conv2dBackwardWeight, weight_gradient>(Location{}, x, dy);

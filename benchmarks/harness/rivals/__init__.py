@@ -19,19 +19,28 @@ LIBRARIES = {
 
 @dataclass(frozen=True)
 class Cxx:
-    """A rival in C++, NAME.cpp of this folder: where in its environment headers and libraries are, and what it
-    links."""
+    """A rival in C++: its file in this folder, where in its environment headers and libraries are, what it links, and
+    variables that name a file of its environment."""
+    source: str
     headers: tuple
     libraries: str
     link: tuple
+    variables: tuple = ()
 
 
 TORCH = "lib/python3*/site-packages/torch/"
 PROGRAMS = {
     "libtorch": Cxx(
-        (TORCH + "include", TORCH + "include/torch/csrc/api/include"), TORCH + "lib", ("torch", "torch_cpu", "c10")
+        "libtorch.cpp",
+        (TORCH + "include", TORCH + "include/torch/csrc/api/include"),
+        TORCH + "lib",
+        ("torch", "torch_cpu", "c10"),
     ),
-    "onednn": Cxx(("include",), "lib", ("dnnl",)),
+    "onednn": Cxx("onednn.cpp", ("include",), "lib", ("dnnl",)),
+    # Its processor is a device of OpenCL, whose driver the package brings, but does not find.
+    "onednn_sycl": Cxx(
+        "onednn.cpp", ("include",), "lib", ("dnnl",), (("OCL_ICD_FILENAMES", "lib/libintelocl.so"),)
+    ),
 }
 
 PACKAGES = {
@@ -44,9 +53,10 @@ PACKAGES = {
     "mindspore": ("mindspore", "numpy<2"),
     "mkl": ("torch",),
     "openblas": ("numpy",),
-    "onednn": ("onednn-devel-cpu-gomp",),
+    "onednn": ("onednn-devel-cpu-gomp",),  # the last of these packages, of 2023
+    "onednn_sycl": ("onednn-devel",),  # of this year, but with SYCL's threads alone: a call costs tens of microseconds
 }
 
-# MindSpore needs an older NumPy than the others, oneDNN's package replaces files of others: hence environments of their
+# MindSpore needs an older NumPy than the others, oneDNN's packages replace files of others: hence environments of their
 # own.
-SEPARATE = ("mindspore", "onednn")
+SEPARATE = ("mindspore", "onednn", "onednn_sycl")

@@ -123,7 +123,7 @@ def isa(rival):
     return "; ".join(told)
 
 
-LAYOUTS = (torch.channels_last, torch.contiguous_format)  # a random shape gets the faster one
+LAYOUTS = (torch.channels_last, torch.contiguous_format)  # works of many shapes get the faster one
 
 
 def works(rival, group, threads, folder):
@@ -133,7 +133,7 @@ def works(rival, group, threads, folder):
     def make(name):
         parts = name.split("/")
         if parts[0] in pytorch_kernels.KINDS:
-            return pytorch_kernels.make(name, LAYOUTS if group.program == "random" else LAYOUTS[:1])
+            return pytorch_kernels.make(name, LAYOUTS if group.program in ("random", "rows") else LAYOUTS[:1])
         if isinstance(group.networks[parts[0]], Transformer):
             return pytorch_gpt.work(
                 group.networks[parts[0]],
