@@ -118,20 +118,22 @@ template <class A, class P, int Width, int Rows, int Vectors>
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sum[i][j] = V(A(0));
   }
-  long row[Rows];
+  // An address per row, so that a step is an index beside it and no addition per row.
+  const P* row[Rows];
 #pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i) row[i] = tile.row[i];
-  const P *const a = tile.a, *const b = tile.b;
+  for (int i = 0; i < Rows; ++i) row[i] = tile.a + tile.row[i];
+  const P* const b = tile.b;
   for (const Tap *tap = tile.taps, *end = tap + tile.count; tap != end; ++tap) {
-    const P *ak = a + tap->a, *bk = b + tap->b;
+    const long ak = tap->a;
+    const P* const bk = b + tap->b;
     Operand bv[Vectors];
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) {
       P value;
-      if constexpr (std::is_same_v<A, P>) value = ak[row[i]];
-      else __builtin_memcpy(&value, ak + row[i], sizeof(P));  // two elements of another type, if they are not packed
+      if constexpr (std::is_same_v<A, P>) value = row[i][ak];
+      else __builtin_memcpy(&value, row[i] + ak, sizeof(P));  // two elements of another type, if they are not packed
       const Operand av(value);
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
