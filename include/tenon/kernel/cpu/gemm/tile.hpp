@@ -98,8 +98,31 @@ constexpr long round_up(long a, long b) { return ceil_div(a, b) * b; }
 
 #if TENON_DEFINES
 namespace detail {
-template <class A, class P, int Width, int Rows, int Vectors>
-[[gnu::noinline]] inline void run_tile(const Tile<A, P>& tile) {
+// A tile that packs its columns of B on the way: step k is from[k * from_row] on, and goes to `to` where its tap says.
+// Then stores are all that packing costs, in a loop that waits for its multiplications.
+template <class A, class P>
+struct PackingTile : Tile<A, P> {
+  const P* from;
+  long from_row;
+  P* to;
+};
+// Steps that it fetches ahead, which no processor does by itself where each is a page of its own.
+inline constexpr long packing_ahead = 32;
+
+// Stores the vectors of a step, and fetches those of a later one.
+template <int Vectors, class P, int Width>
+[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* later) {
+#pragma GCC unroll 8
+  for (int j = 0; j < Vectors; ++j) step[j].store(to + j * Width);
+  constexpr int line = 64 / int(sizeof(P)), last = Vectors * Width - 1;
+#pragma GCC unroll 8
+  for (int j = 0; j < last; j += line) __builtin_prefetch(later + j);
+  __builtin_prefetch(later + last);
+}
+
+template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Tile<A, P>>
+[[gnu::noinline]] inline void run_tile(const OneTile& tile) {
+  constexpr bool packs = std::is_same_v<OneTile, PackingTile<A, P>>;
   static_assert(sizeof(A) == sizeof(P));
   using V = Simd<A, Width>;
   using Operand = Simd<P, Width>;
@@ -122,13 +145,18 @@ template <class A, class P, int Width, int Rows, int Vectors>
   const P* row[Rows];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i) row[i] = tile.a + tile.row[i];
-  const P* const b = tile.b;
+  const P* b = tile.b;
+  if constexpr (packs) b = tile.from;
   for (const Tap *tap = tile.taps, *end = tap + tile.count; tap != end; ++tap) {
     const long ak = tap->a;
-    const P* const bk = b + tap->b;
+    const P* const bk = packs ? b : b + tap->b;
     Operand bv[Vectors];
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
+    if constexpr (packs) {
+      pack_step<Vectors>(bv, tile.to + tap->b, b + packing_ahead * tile.from_row);
+      b += tile.from_row;
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) {
       P value;
