@@ -120,6 +120,21 @@ template <int Vectors, class P, int Width>
   __builtin_prefetch(later + last);
 }
 
+// Stores the sums of a tile, or adds them to what is there.
+template <class A, int Width, int Rows, int Vectors>
+[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add) {
+  if (add) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(out + i * out_row + j * Width) + sum[i][j];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * Width);
+}
+
 template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Tile<A, P>>
 [[gnu::noinline]] inline void run_tile(const OneTile& tile) {
   constexpr bool packs = std::is_same_v<OneTile, PackingTile<A, P>>;
@@ -167,16 +182,7 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
   }
-  if (tile.add) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = V::load(out + i * out_row + j * width) + sum[i][j];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
+  store_tile(sum, out, out_row, tile.add);
 }
 
 // Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3
