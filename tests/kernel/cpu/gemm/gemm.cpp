@@ -184,6 +184,15 @@ TEST_CASE("gemm: several blocks of columns, panels that overlap, sums that are r
   }
 }
 
+TEST_CASE("gemm: rows that compete for places of the nearest cache, 4 KB and 512 bytes apart") {
+  check<float>(20, 150, 1023, 0, 1, 26);
+  check<double>(20, 150, 511, 0, 1, 27);
+  for (long rows : {2L * kernel::tile_rows + 1, 3L * kernel::tile_rows, 45L}) {
+    check<float>(rows, 254, 300, 0, 2, 28);
+    check<float>(254, rows, 300, 3, 2, 29);
+  }
+}
+
 TEST_CASE("gemm: sums of 100,000 products err as little as those of PyTorch, within 4 times") {
   const long m = 7, n = 9, k = 100000;
   // The root of the mean square of errors, as a part of that of the sums; of one chain 8e-4, 3e-6, 6e-6, 4e-5.

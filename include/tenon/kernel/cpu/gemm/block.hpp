@@ -18,6 +18,8 @@ class GemmBlock {
   using A = ProductSum<T>;
   using P = Packed<T>;
   static constexpr bool widen = !std::is_same_v<A, T>;
+  // The first row of tiles packs whole panels of B while it computes, if they lie in rows of the same type.
+  static constexpr bool can_pack_by_tile = std::is_same_v<T, P> && std::is_floating_point_v<T>;
   static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of so many steps
 
  public:
@@ -42,18 +44,26 @@ class GemmBlock {
       if (plan.in_place()) sums_ = c_, sums_row_ = c_row_;
     row_blocks_ = ceil_div(part.rows, tile_rows);
     constexpr long far = 1l << 30;
-    pack_a_ = (widen && !a_is_units()) || (!widen && part.columns > 3 * gemm_panel<A> && row_blocks_ > 1) ||
+    pack_a_ = (widen && !a_is_units()) || (!widen && gemm_packs_a<A>(part.rows, part.columns) && a_is_scattered()) ||
               plan.a_row * tile_rows > far || plan.a_col * gemm_depth<A> > far;
     const bool near = plan.k * plan.b_row * long(sizeof(A)) <= gemm_near_bytes;
     pack_b_ = widen || plan.b_col != 1 || (row_blocks_ > 2 && !near) || part.columns < tile_step<A> ||
               plan.b_row * gemm_depth<A> > far;
     choose_panels();
+    if (can_pack_by_tile && pack_b_ && plan.b_col == 1 && row_blocks_ > 2)
+      while (by_tile_ < panels_ && panel_[by_tile_].is_whole(part.columns)) ++by_tile_;
   }
 
   // Are the units of A's rows there without packing?
   bool a_is_units() const {
     return unit > 1 && plan_.a_col == 1 && plan_.a_row % unit == 0 && plan_.k % unit == 0 &&
            reinterpret_cast<std::uintptr_t>(a_) % sizeof(P) == 0;
+  }
+
+  // Would a tile find its rows of A in the nearest cache only once? Steps that lie apart are a line each; rows that are
+  // a multiple of so many bytes apart compete for the same places, which narrow tiles, coming more often, notice.
+  bool a_is_scattered() const {
+    return plan_.a_col != 1 || (simd_bytes < 64 && plan_.a_row * long(sizeof(T)) % gemm_competing_bytes == 0);
   }
 
   void run(const Gemm<T>& g) {
@@ -82,6 +92,7 @@ class GemmBlock {
   // place.
   struct Panel {
     long at, from, width;
+    bool is_whole(long columns) const { return from == at && width == gemm_panel<A> && at + width <= columns; }
   };
   void choose_panels() {
     const long columns = part_.columns;
@@ -94,21 +105,27 @@ class GemmBlock {
     }
   }
 
+  // Rows of a block, where `left` are there of it and all after it: even blocks, but one that packs is a whole one.
+  long rows_of(long block, long left) const {
+    if (row_blocks_ == 1) return part_.rows;
+    return block == 0 && by_tile_ > 0 ? tile_rows : ceil_div(left, row_blocks_ - block);
+  }
+
   // Steps of k for panels begin .. end - 1.
   void steps(long first, long depth, long begin, long end) {
     const long taken = at_most(depth * unit, plan_.k - first * unit);
-    if (pack_b_) pack_b(b_ + first * unit * plan_.b_row, depth, taken, begin, end);
+    if (pack_b_) pack_b(b_ + first * unit * plan_.b_row, depth, taken, begin + by_tile_, end);
     std::int32_t row[tile_rows];
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(pack_a_ ? i : i * plan_.a_row / unit);
     const T* const a = a_ + first * unit * plan_.a_col;
     for (long block = 0, i = 0, rows; block < row_blocks_; ++block, i += rows) {
-      rows = row_blocks_ == 1 ? part_.rows : ceil_div(part_.rows - i, row_blocks_ - block);
+      rows = rows_of(block, part_.rows - i);
       if (pack_a_ && block % gemm_group == 0) pack_a(a, depth, taken, block, i);
       Tile<A, P> tile{taps_,     depth,     packed_a_ + block % gemm_group * packed_rows * depth,
                       row,       packed_b_, nullptr,
                       sums_row_, false,     first > 0};
       if (!pack_a_) tile.a = reinterpret_cast<const P*>(a + i * plan_.a_row);
-      tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), first, begin, end);
+      tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), block == 0, first, begin, end);
       if (block_by_block_) rows_done(i, rows);
     }
   }
@@ -129,9 +146,10 @@ class GemmBlock {
   void pack_a(const T* a, long depth, long taken, long block, long i) {
     Strip<T> strips[gemm_group];
     long count = 0;
+    // Whole strips are packed faster: behind the rows of a block come some of the next one.
     for (long rows; count < gemm_group && block + count < row_blocks_; ++count, i += rows) {
-      rows = ceil_div(part_.rows - i, row_blocks_ - block - count);
-      strips[count] = {a + i * plan_.a_row, rows, packed_rows};
+      rows = rows_of(block + count, part_.rows - i);
+      strips[count] = {a + i * plan_.a_row, at_most(packed_rows, part_.rows - i), packed_rows};
     }
     pack_strips(strips, count, plan_.a_col, plan_.a_row, taken, packed_a_, packed_rows, packed_rows * depth);
     next_a_ = a + i * plan_.a_row;
@@ -156,13 +174,15 @@ class GemmBlock {
       const Panel& p = panel_[s];
       strips[s - begin] = {b + p.from * plan_.b_col, at_most(p.width, part_.columns - p.from), p.width};
     }
-    pack_strips(strips, end - begin, plan_.b_row, plan_.b_col, taken, packed_b_, gemm_panel<A>, panel_pitch(depth));
+    if (begin < end)
+      pack_strips(strips, end - begin, plan_.b_row, plan_.b_col, taken, packed_b_ + by_tile_ * panel_pitch(depth),
+                  gemm_panel<A>, panel_pitch(depth));
   }
   // The odd cache line keeps panels from competing for the same places of a cache.
   static long panel_pitch(long depth) { return gemm_panel<A> * depth + gemm_gap<A>; }
 
   // All panels of one row of tiles.
-  void tile_row(Tile<A, P>& tile, A* out, int rows, long first, long begin, long end) {
+  void tile_row(Tile<A, P>& tile, A* out, int rows, bool packs, long first, long begin, long end) {
     for (long s = begin; s < end; ++s) {
       const Panel& p = panel_[s];
       tile.b = packed_b_ + (s - begin) * panel_pitch(tile.count);
@@ -170,6 +190,12 @@ class GemmBlock {
         if (!pack_b_) tile.b = b_ + first * plan_.b_row + p.from;
       tile.out = out + p.from;
       fetch_next_row(tile.count);
+      if constexpr (can_pack_by_tile)
+        if (packs && s < by_tile_) {
+          run_tile<A, P, simd_width<A>, tile_rows, tile_vectors>(PackingTile<A, P>{
+              tile, b_ + first * plan_.b_row + p.at, plan_.b_row, packed_b_ + s * panel_pitch(tile.count)});
+          continue;
+        }
       // What lies before `at` has its steps already, unless these are all.
       if (p.from + p.width > part_.columns || (p.from < p.at && tile.count < plan_.units())) aside(tile, rows, p);
       else visit(tile, rows, p.width);
@@ -202,7 +228,7 @@ class GemmBlock {
   T* c_;  // where an unswapped block goes
   long c_row_;
   const T *a_, *b_, *next_a_ = nullptr;
-  long row_blocks_, panels_ = 0, next_rows_ = 0, next_steps_ = 0;
+  long row_blocks_, panels_ = 0, by_tile_ = 0, next_rows_ = 0, next_steps_ = 0;
   Panel panel_[most_panels];
   Tap* taps_;
   P *packed_a_, *packed_b_;

@@ -98,8 +98,46 @@ constexpr long round_up(long a, long b) { return ceil_div(a, b) * b; }
 
 #if TENON_DEFINES
 namespace detail {
-template <class A, class P, int Width, int Rows, int Vectors>
-[[gnu::noinline]] inline void run_tile(const Tile<A, P>& tile) {
+// A tile that packs its columns of B on the way: step k is from[k * from_row] on, and goes to `to` where its tap says.
+// Then stores are all that packing costs, in a loop that waits for its multiplications.
+template <class A, class P>
+struct PackingTile : Tile<A, P> {
+  const P* from;
+  long from_row;
+  P* to;
+};
+// Steps that it fetches ahead, which no processor does by itself where each is a page of its own.
+inline constexpr long packing_ahead = 32;
+
+// Stores the vectors of a step, and fetches those of a later one.
+template <int Vectors, class P, int Width>
+[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* later) {
+#pragma GCC unroll 8
+  for (int j = 0; j < Vectors; ++j) step[j].store(to + j * Width);
+  constexpr int line = 64 / int(sizeof(P)), last = Vectors * Width - 1;
+#pragma GCC unroll 8
+  for (int j = 0; j < last; j += line) __builtin_prefetch(later + j);
+  __builtin_prefetch(later + last);
+}
+
+// Stores the sums of a tile, or adds them to what is there.
+template <class A, int Width, int Rows, int Vectors>
+[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add) {
+  if (add) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(out + i * out_row + j * Width) + sum[i][j];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * Width);
+}
+
+template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Tile<A, P>>
+[[gnu::noinline]] inline void run_tile(const OneTile& tile) {
+  constexpr bool packs = std::is_same_v<OneTile, PackingTile<A, P>>;
   static_assert(sizeof(A) == sizeof(P));
   using V = Simd<A, Width>;
   using Operand = Simd<P, Width>;
@@ -118,35 +156,33 @@ template <class A, class P, int Width, int Rows, int Vectors>
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sum[i][j] = V(A(0));
   }
-  long row[Rows];
+  // An address per row, so that a step is an index beside it and no addition per row.
+  const P* row[Rows];
 #pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i) row[i] = tile.row[i];
-  const P *const a = tile.a, *const b = tile.b;
+  for (int i = 0; i < Rows; ++i) row[i] = tile.a + tile.row[i];
+  const P* b = tile.b;
+  if constexpr (packs) b = tile.from;
   for (const Tap *tap = tile.taps, *end = tap + tile.count; tap != end; ++tap) {
-    const P *ak = a + tap->a, *bk = b + tap->b;
+    const long ak = tap->a;
+    const P* const bk = packs ? b : b + tap->b;
     Operand bv[Vectors];
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
+    if constexpr (packs) {
+      pack_step<Vectors>(bv, tile.to + tap->b, b + packing_ahead * tile.from_row);
+      b += tile.from_row;
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i) {
       P value;
-      if constexpr (std::is_same_v<A, P>) value = ak[row[i]];
-      else __builtin_memcpy(&value, ak + row[i], sizeof(P));  // two elements of another type, if they are not packed
+      if constexpr (std::is_same_v<A, P>) value = row[i][ak];
+      else __builtin_memcpy(&value, row[i] + ak, sizeof(P));  // two elements of another type, if they are not packed
       const Operand av(value);
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
   }
-  if (tile.add) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = V::load(out + i * out_row + j * width) + sum[i][j];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * width);
+  store_tile(sum, out, out_row, tile.add);
 }
 
 // Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3
