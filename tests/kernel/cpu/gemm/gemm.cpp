@@ -172,6 +172,24 @@ TEST_CASE("gemm: one row or one column, steps of the other operand next to each 
   check<float>(50, 1, 1024, 0, 0, 20);
   check<bfloat16>(1, 77, 1022, 2, 2, 18);
   check<bfloat16>(1, 77, 2045, 2, 3, 19);
+  for (long columns : {11L, 45L}) {  // segments side by side, and what is left of them
+    check<float>(1, columns, 1024 + 300, 2, 724, 26);
+    check<float>(1, columns, 2047, 2, 1, 27);
+    check<bfloat16>(1, columns, 2049, 2, 2047, 28);
+  }
+}
+
+TEST_CASE("gemm: one row or one column, the other operand read row by row") {
+  for (long columns : {7L, 8L, 11L, 16L, 29L, 45L, 100L})
+    for (long k : {0L, 1L, 3L, 8L, 37L, 70L}) {
+      check<float>(1, columns, k, 0, columns % 3, 31);
+      check<float>(columns, 1, k, 1, columns % 3, 32);
+      check<double>(1, columns, k, 0, 0, 33);
+      check<std::int32_t>(1, columns, k, 0, 0, 34);
+    }
+  check<float>(1, 2500, 517, 0, 1, 35);  // several strips and segments
+  check<float>(2111, 1, 300, 1, 2, 36);
+  check<double>(1, 1100, 260, 0, 1, 37);
 }
 
 TEST_CASE("gemm: several blocks of columns, panels that overlap, sums that are resumed") {

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/kernel/cpu/gemm/amx_block.hpp>
 #include <tenon/kernel/cpu/gemm/row.hpp>
+#include <tenon/kernel/cpu/gemm/row_stream.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
@@ -249,6 +250,12 @@ template <class T>
       const long step = plan.swapped ? g.c_row : 1;
       return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns,
                          g.c + part.column0 * step, step);
+    }
+  if constexpr (std::is_floating_point_v<T>)
+    if (plan.streams()) {
+      const long step = plan.swapped ? g.c_row : 1;
+      return streamed_row(plan.a, plan.a_col, plan.b + part.column0, plan.b_row, plan.k, part.columns,
+                          g.c + part.column0 * step, step);
     }
   GemmBlock<T>(plan, g, workspace, part, done).run(g);
 }

@@ -119,6 +119,12 @@ struct GemmPlan {
   constexpr bool at_once() const { return units() <= depth(); }
   // Steps of k as they are packed.
   constexpr long units() const { return ceil_div(k, steps_per_unit<T>); }
+  // One row, and b with its columns next to each other, at least a vector of them in each part: b is read once, row by
+  // row (row_stream.hpp).
+  constexpr bool streams() const {
+    return std::is_floating_point_v<T> && rows == 1 && !by_rows && b_col == 1 &&
+           columns - (column_chunks - 1) * chunk_columns >= simd_width<T>;
+  }
   // Sums of a row of tiles are complete, and stored or handed out, before those of the next one begin.
   constexpr bool row_by_row() const { return !in_place() && !swapped && at_once(); }
   constexpr long most_rows() const {
@@ -178,6 +184,10 @@ struct GemmPart {
 template <class T>
 [[gnu::noinline]] constexpr GemmPart gemm_part(const GemmPlan<T>& p, long item, long end) {
   if (p.row_chunks == 1 && p.column_chunks == 1) return {0, p.rows, 0, p.columns, 1};
+  if (p.streams()) {  // the longer its rows, the faster they are read
+    const long first = item * p.chunk_columns;
+    return {0, 1, first, at_most((end - item) * p.chunk_columns, p.columns - first), end - item};
+  }
   const long chunk = item % p.row_chunks, column0 = item / p.row_chunks * p.chunk_columns,
              row0 = chunk * gemm_row_chunk;
   const long most = p.most_rows() / gemm_row_chunk, left = at_most(end - item, p.row_chunks - chunk);
