@@ -16,8 +16,8 @@ template <class Geometry, class Body>
     item += run;
   }
 }
-// The first row of an item where weights are packed. Rows that are lanes come in whole vectors: half a vector would take
-// as long as a whole one. So some items have no rows.
+// The first row of an item where weights are packed. Rows that are lanes come in whole vectors: half a vector would
+// take as long as a whole one. So some items have no rows.
 template <class T>
 constexpr long packed_border(const ConvPlan& c, long block) {
   const long row = border(c.rows, c.row_blocks, block);

@@ -20,7 +20,7 @@ class GemmBlock {
   using P = Packed<T>;
   static constexpr bool widen = !std::is_same_v<A, T>;
   // The first row of tiles packs whole panels of B while it computes, if they lie in rows of the same type.
-  static constexpr bool can_pack_by_tile = std::is_same_v<T, P> && std::is_floating_point_v<T>;
+  static constexpr bool can_pack_by_tile = simd_bytes < 64 && std::is_same_v<T, P> && std::is_floating_point_v<T>;
   static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of so many steps
 
  public:
@@ -51,8 +51,9 @@ class GemmBlock {
     pack_b_ = widen || plan.b_col != 1 || (row_blocks_ > 2 && !near) || part.columns < tile_step<A> ||
               plan.b_row * gemm_depth<A> > far;
     choose_panels();
-    if (can_pack_by_tile && pack_b_ && plan.b_col == 1 && row_blocks_ > 2)
-      while (by_tile_ < panels_ && panel_[by_tile_].is_whole(part.columns)) ++by_tile_;
+    if constexpr (can_pack_by_tile)
+      if (pack_b_ && plan.b_col == 1 && row_blocks_ > 2)
+        while (by_tile_ < panels_ && panel_[by_tile_].is_whole(part.columns)) ++by_tile_;
   }
 
   // Are the units of A's rows there without packing?
@@ -64,7 +65,7 @@ class GemmBlock {
   // Would a tile find its rows of A in the nearest cache only once? Steps that lie apart are a line each; rows that are
   // a multiple of so many bytes apart compete for the same places, which narrow tiles, coming more often, notice.
   bool a_is_scattered() const {
-    return plan_.a_col != 1 || (simd_bytes < 64 && plan_.a_row * long(sizeof(T)) % gemm_competing_bytes == 0);
+    return simd_bytes == 64 || plan_.a_col != 1 || plan_.a_row * long(sizeof(T)) % gemm_competing_bytes == 0;
   }
 
   void run(const Gemm<T>& g) {
@@ -106,16 +107,17 @@ class GemmBlock {
     }
   }
 
+  long by_tile() const { return can_pack_by_tile ? by_tile_ : 0; }
   // Rows of a block, where `left` are there of it and all after it: even blocks, but one that packs is a whole one.
   long rows_of(long block, long left) const {
     if (row_blocks_ == 1) return part_.rows;
-    return block == 0 && by_tile_ > 0 ? tile_rows : ceil_div(left, row_blocks_ - block);
+    return block == 0 && by_tile() > 0 ? tile_rows : ceil_div(left, row_blocks_ - block);
   }
 
   // Steps of k for panels begin .. end - 1.
   void steps(long first, long depth, long begin, long end) {
     const long taken = at_most(depth * unit, plan_.k - first * unit);
-    if (pack_b_) pack_b(b_ + first * unit * plan_.b_row, depth, taken, begin + by_tile_, end);
+    if (pack_b_) pack_b(b_ + first * unit * plan_.b_row, depth, taken, begin + by_tile(), end);
     std::int32_t row[tile_rows];
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(pack_a_ ? i : i * plan_.a_row / unit);
     const T* const a = a_ + first * unit * plan_.a_col;
@@ -176,14 +178,14 @@ class GemmBlock {
       strips[s - begin] = {b + p.from * plan_.b_col, at_most(p.width, part_.columns - p.from), p.width};
     }
     if (begin < end)
-      pack_strips(strips, end - begin, plan_.b_row, plan_.b_col, taken, packed_b_ + by_tile_ * panel_pitch(depth),
+      pack_strips(strips, end - begin, plan_.b_row, plan_.b_col, taken, packed_b_ + by_tile() * panel_pitch(depth),
                   gemm_panel<A>, panel_pitch(depth));
   }
   // The odd cache line keeps panels from competing for the same places of a cache.
   static long panel_pitch(long depth) { return gemm_panel<A> * depth + gemm_gap<A>; }
 
   // All panels of one row of tiles.
-  void tile_row(Tile<A, P>& tile, A* out, int rows, bool packs, long first, long begin, long end) {
+  [[gnu::noinline]] void tile_row(Tile<A, P>& tile, A* out, int rows, bool packs, long first, long begin, long end) {
     for (long s = begin; s < end; ++s) {
       const Panel& p = panel_[s];
       tile.b = packed_b_ + (s - begin) * panel_pitch(tile.count);
@@ -251,7 +253,7 @@ template <class T>
       return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns,
                          g.c + part.column0 * step, step);
     }
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (GemmPlan<T>::may_stream)
     if (plan.streams()) {
       const long step = plan.swapped ? g.c_row : 1;
       return streamed_row(plan.a, plan.a_col, plan.b + part.column0, plan.b_row, plan.k, part.columns,

@@ -119,10 +119,12 @@ struct GemmPlan {
   constexpr bool at_once() const { return units() <= depth(); }
   // Steps of k as they are packed.
   constexpr long units() const { return ceil_div(k, steps_per_unit<T>); }
+  // Vectors of 64 bytes are as fast in tiles of one row, and a program carries less code without the other way.
+  static constexpr bool may_stream = std::is_floating_point_v<T> && simd_bytes < 64;
   // One row, and b with its columns next to each other, at least a vector of them in each part: b is read once, row by
   // row (row_stream.hpp).
   constexpr bool streams() const {
-    return std::is_floating_point_v<T> && rows == 1 && !by_rows && b_col == 1 &&
+    return may_stream && rows == 1 && !by_rows && b_col == 1 &&
            columns - (column_chunks - 1) * chunk_columns >= simd_width<T>;
   }
   // Sums of a row of tiles are complete, and stored or handed out, before those of the next one begin.
@@ -154,8 +156,8 @@ template <class A>
 constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_rows) {
   constexpr long width = simd_width<A>;
   const long packed = b_is_rows ? columns * k / width * 2 : columns * k / 3;
-  const bool apart =
-      a_col != 1 && (gemm_packs_a<A>(rows, columns) || a_col * long(sizeof(A)) % gemm_crowded_bytes == 0);
+  const bool apart = simd_bytes < 64 && a_col != 1 &&
+                     (gemm_packs_a<A>(rows, columns) || a_col * long(sizeof(A)) % gemm_crowded_bytes == 0);
   return rows * (ceil_div(columns, width) * k + ceil_div(columns, width)) +
          (b_is_rows && rows <= gemm_row_chunk ? 0 : packed) + (apart ? rows * k / 2 : 0);
 }

@@ -17,7 +17,7 @@ inline constexpr long streamed_columns = 8192 / sizeof(A);
 #if TENON_DEFINES
 // sums[j] = the chain that continues sums[j] over Rows steps, for at least a vector of columns.
 template <int Rows, class T>
-[[gnu::noinline]] void add_rows(const T* a, long a_step, const T* b, long b_row, long columns, T* sums) {
+[[gnu::noinline]] void add_streamed_rows(const T* a, long a_step, const T* b, long b_row, long columns, T* sums) {
   using V = Simd<T>;
   V factor[Rows];
 #pragma GCC unroll 8
@@ -50,8 +50,8 @@ template <class T>
       clear(to, width);
       long q = p;
       for (; q + streamed_rows <= end; q += streamed_rows)
-        add_rows<streamed_rows>(a + q * a_step, a_step, b + q * b_row + first, b_row, width, to);
-      for (; q < end; ++q) add_rows<1>(a + q * a_step, a_step, b + q * b_row + first, b_row, width, to);
+        add_streamed_rows<streamed_rows>(a + q * a_step, a_step, b + q * b_row + first, b_row, width, to);
+      for (; q < end; ++q) add_streamed_rows<1>(a + q * a_step, a_step, b + q * b_row + first, b_row, width, to);
       for (long j = 0; p > 0 && j < width; ++j) all[j] += segment[j];
     }
     for (long j = 0; c_step != 1 && j < width; ++j) c[(first + j) * c_step] = sums[j];

@@ -80,7 +80,11 @@ template <int Rows, int Taps>
 // are still there for the others.
 template <int Rows, int Taps>
 [[gnu::noinline]] void run_nchw16n_weight_tile(const Nchw16nWeightTile& t) {
-  constexpr long pass = block_vectors == 1 ? 1L << 60 : nchw16n_weight_pixels;
+  constexpr long pass = nchw16n_weight_pixels;
+  if constexpr (block_vectors == 1) {
+    run_weight_chains<Rows, Taps>(t, 0, t.pixels, t.end, t.begun, t.added, t.lanes, t.lanes);
+    return;
+  }
   alignas(64) float chains[Rows * Taps * block_samples];  // until the end of the list
   bool begun = t.begun;
   const float* from = t.lanes;
