@@ -23,7 +23,8 @@ std::size_t stream_bytes(const std::string& name) {
 
 benchmark::Work make(const std::string& name) {
   if (name == "fma")
-    return {[] { return std::vector<double>{2.0 * 12 * probe::PeakVector::width * fma_rounds}; }, seconds_of_fma};
+    return {[] { return std::vector<double>{2.0 * probe::peak_sums * probe::PeakVector::width * fma_rounds}; },
+            seconds_of_fma};
   if (name != "l2" && name != "l3" && name != "memory") throw tenon::ValueError("no probe " + name);
   struct alignas(64) Line {
     float number[16];

@@ -67,15 +67,15 @@ double best_rate(double events, F f) {
   return events * double(rounds) / (double(least) * 1e-9);
 }
 
-/// Twelve sums that depend on themselves alone cover the latency of two multiply-add units.
+/// So many sums that depend on themselves alone cover the latency of two multiply-add units.
+inline constexpr int peak_sums = 12;
 [[gnu::noinline]] inline void add_products(long rounds) {
-  constexpr int sums = 12;
-  PeakVector sum[sums], a(0.999f), b(0.001f);
+  PeakVector sum[peak_sums], a(0.999f), b(0.001f);
   for (PeakVector& s : sum) s = PeakVector(1.0f);
   for (long i = 0; i < rounds; ++i) {
     keep_in_register(a);
 #pragma GCC unroll 12
-    for (int j = 0; j < sums; ++j) sum[j] = fmadd(sum[j], a, b);
+    for (int j = 0; j < peak_sums; ++j) sum[j] = fmadd(sum[j], a, b);
   }
   for (PeakVector& s : sum) keep_in_register(s);
 }
@@ -131,7 +131,7 @@ constexpr const char* instruction_set() {
 inline PeakRates measure_peak() {
   PeakRates peak;
   peak.instruction_set = instruction_set();
-  peak.flops = best_rate(2. * 12 * PeakVector::width, [](long rounds) { add_products(rounds); });
+  peak.flops = best_rate(2. * peak_sums * PeakVector::width, [](long rounds) { add_products(rounds); });
   constexpr double kib = 1024, mib = kib * kib, most = 128 * mib;
   peak.level[0] = {"L1", cache_bytes(0, 32 * kib), 0};
   peak.level[1] = {"L2", std::max(cache_bytes(1, mib), 2 * peak.level[0].bytes), 0};

@@ -194,10 +194,9 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
   WeightPlanes p{};
   p.used = 100 * computed * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
   p.tile_lanes = nchw16n_weight_rows * nchw16n_weight_taps * s.taps() * block_samples;
-  p.band = has_pixel_segments(s)          ? weight_segment(s) / s.ow
-           : s.ow < nchw16n_weight_pixels ? nchw16n_weight_pixels / s.ow
-                                          : 1;
   p.segments = has_pixel_segments(s);
+  const long rows = nchw16n_weight_pixels / s.ow;
+  p.band = p.segments ? weight_segment(s) / s.ow : rows > 0 ? rows : 1;
   p.tiles = p.row_blocks = 1;
   if (p.band < s.oh) {
     const long fitting = held_bytes / (p.tile_lanes * long(sizeof(float)));

@@ -19,7 +19,8 @@ class GemmBlock {
   using A = ProductSum<T>;
   using P = Packed<T>;
   static constexpr bool widen = !std::is_same_v<A, T>;
-  // The first row of tiles packs whole panels of B while it computes, if they lie in rows of the same type.
+  // The first row of tiles packs whole panels of B while it computes, if they lie in rows of the same type. Not
+  // with wide vectors: their programs stay smaller without a second kind of tile.
   static constexpr bool can_pack_by_tile = simd_bytes < 64 && std::is_same_v<T, P> && std::is_floating_point_v<T>;
   static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of so many steps
 
@@ -63,7 +64,7 @@ class GemmBlock {
   }
 
   // Would a tile find its rows of A in the nearest cache only once? Steps that lie apart are a line each; rows that are
-  // a multiple of so many bytes apart compete for the same places, which narrow tiles, coming more often, notice.
+  // a multiple of so many bytes apart compete for the same places. With wide vectors A is packed in any case.
   bool a_is_scattered() const {
     return simd_bytes == 64 || plan_.a_col != 1 || plan_.a_row * long(sizeof(T)) % gemm_competing_bytes == 0;
   }
@@ -107,6 +108,7 @@ class GemmBlock {
     }
   }
 
+  // Panels that the first row of tiles packs.
   long by_tile() const { return can_pack_by_tile ? by_tile_ : 0; }
   // Rows of a block, where `left` are there of it and all after it: even blocks, but one that packs is a whole one.
   long rows_of(long block, long left) const {

@@ -80,7 +80,6 @@ template <int Rows, int Taps>
 // are still there for the others.
 template <int Rows, int Taps>
 [[gnu::noinline]] void run_nchw16n_weight_tile(const Nchw16nWeightTile& t) {
-  constexpr long pass = nchw16n_weight_pixels;
   if constexpr (block_vectors == 1) {
     run_weight_chains<Rows, Taps>(t, 0, t.pixels, t.end, t.begun, t.added, t.lanes, t.lanes);
     return;
@@ -89,8 +88,8 @@ template <int Rows, int Taps>
   bool begun = t.begun;
   const float* from = t.lanes;
   for (const WeightPixel *at = t.pixels, *stop;; at = stop) {
-    const bool last = t.end - at <= pass;
-    stop = last ? t.end : at + pass;
+    const bool last = t.end - at <= nchw16n_weight_pixels;
+    stop = last ? t.end : at + nchw16n_weight_pixels;
     float* const to = last ? t.lanes : chains;
     for (int lane = 0; lane < block_samples; lane += block_width)
       run_weight_chains<Rows, Taps>(t, lane, at, stop, begun, last && t.added, from, to);
