@@ -143,7 +143,7 @@ class Nchw16nConv {
              0,
              planes.count,
              c_.packed ? rows * c_.taps() : c_.plane_step,
-             c_.image_rows * c_.pitch * block_samples,
+             c_.image_plane,
              weight,
              c_.row_step,
              image,
@@ -207,7 +207,7 @@ class Nchw16nConv {
     for (long q = 0; q < Pixels; ++q) {
       const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1,
                  x = x0 + right < x1 ? x0 + right : x1;
-      p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * block_samples;
+      p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * c_.image_pixel;
       p.tile.out_pixel[q] =
           (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
@@ -250,7 +250,7 @@ class Nchw16nConv {
     tile.count = 0;
     for (const Nchw16nTap *tap = taps_ + starts_[phase], *end = taps_ + starts_[phase + 1]; tap != end; ++tap)
       if (is_in(*tap, rows, columns))
-        list_[tile.count++] = {tap->weight, std::int32_t((tap->row * c_.pitch + tap->column) * block_samples)};
+        list_[tile.count++] = {tap->weight, std::int32_t((tap->row * c_.pitch + tap->column) * c_.image_pixel)};
   }
 
   const Nchw16nPlan& c_;

@@ -16,6 +16,7 @@ struct Nchw16nPlan : ConvGeometry {
   long row_blocks = 0;                       // items per block and group
   bool copied = false;                       // with zeros around it, or since it is larger than the cache
   long band = 0, image_rows = 0, pitch = 0;  // rows of the grid per pass; of the copy
+  long image_pixel = 0, image_plane = 0;     // elements from a pixel of the image to the next, and from plane to plane
   long pass = 0;                             // planes at a time; the chains of small results go on from pass to pass
   bool packed = false;                       // weights are copied: those of one row block lie far apart in each plane
   // only two rows of the result are kept, one channel behind the other: those that are complete
@@ -33,6 +34,18 @@ inline constexpr long worth_listing = 4;
 inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: fewer would wait for each other
 // pixels up to which it costs less to load and store the result again than to cut the image in bands
 inline constexpr long small_result = 64;
+
+// The image one plane behind the other, as it lies in memory.
+constexpr Nchw16nPlan by_planes(Nchw16nPlan c) {
+  c.image_pixel = block_samples, c.image_plane = c.image_rows * c.pitch * block_samples;
+  return c;
+}
+// All planes of a pixel side by side: a tile goes through them plane by plane, in a few pages of memory instead of one
+// or more per plane. An odd number of cache lines per pixel keeps neighbours from competing for the same places.
+constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
+  c.image_pixel = (c.pass + (c.pass > 1 && c.pass % 2 == 0)) * block_samples, c.image_plane = block_samples;
+  return c;
+}
 
 [[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, bool pooled = false) {
   Nchw16nPlan c{g};
@@ -53,7 +66,7 @@ inline constexpr long small_result = 64;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
   }
   c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
-  return c;
+  return c.copied ? by_pixels(c) : by_planes(c);
 }
 
 // Without the copy that only padding asks for.
@@ -63,7 +76,7 @@ constexpr Nchw16nPlan without_copy(Nchw16nPlan c) {
     return c;
   c.cut = true, c.copied = false;
   c.pitch = c.w, c.image_rows = c.h, c.band = c.grid_h, c.pass = c.planes;
-  return c;
+  return by_planes(c);
 }
 
 struct Nchw16nScratch {
@@ -75,7 +88,7 @@ struct Nchw16nScratch {
   s.starts = bytes(c.taps(), sizeof(Nchw16nTap));
   s.list = s.starts + bytes(c.phases() + 1, sizeof(long));
   s.image = s.list + bytes(c.taps(), sizeof(Tap));
-  s.weights = s.image + (c.copied ? std::size_t(c.pass * c.image_rows * c.pitch * block_pixel) : 0);
+  s.weights = s.image + (c.copied ? std::size_t(c.image_rows * c.pitch * c.image_pixel) * sizeof(float) : 0);
   s.total = s.weights + (c.packed ? bytes(block_rows * c.pass * c.taps(), sizeof(float)) : 0);
   return s;
 }
@@ -83,17 +96,15 @@ struct Nchw16nScratch {
 // The rows of some planes from `first` on, with zeros around, as the convolution wants them.
 [[gnu::noinline]] inline void fill_nchw16n(const Nchw16nPlan& c, long planes, const float* from, long first,
                                            float* to) {
-  const long row = c.pitch * block_samples, right = c.pitch - c.left, left = c.left * block_samples;
-  const long copied = (right < c.w ? right : c.w) * block_samples;
-  for (long p = 0; p < planes; ++p)
-    for (long y = first; y < first + c.image_rows; ++y, to += row) {
-      if (y < 0 || y >= c.h) {
-        clear(to, row);
-        continue;
-      }
-      clear(to, left);
-      kernel::copy_row(from + (p * c.h + y) * c.w * block_samples, to + left, copied);
-      clear(to + left + copied, row - left - copied);
+  const long right = c.left + c.w < c.pitch ? c.left + c.w : c.pitch;
+  for (long y = first; y < first + c.image_rows; ++y, to += c.pitch * c.image_pixel)
+    for (long p = 0; p < planes; ++p) {
+      const bool inside = y >= 0 && y < c.h;
+      float* pixel = to + p * c.image_plane;
+      const float* source = from + ((p * c.h + y) * c.w - c.left) * block_samples;
+      for (long x = 0; x < c.pitch; ++x, pixel += c.image_pixel, source += block_samples)
+        if (inside && x >= c.left && x < right) kernel::copy_row(source, pixel, block_samples);
+        else clear(pixel, block_samples);
     }
 }
 

@@ -127,7 +127,7 @@ constexpr Nchw16nPlan nchw16n_weight_image(const Conv2dSizes& s) {
   c.band = c.grid_h;
   if (c.copied) c.image_rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1;
   c.row_blocks = ceil_div(c.rows, nchw16n_weight_rows);
-  return c;
+  return by_planes(c);
 }
 
 // The pixels of dy, and where the first tap meets the image.
