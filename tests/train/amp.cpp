@@ -6,6 +6,7 @@
 #include <tenon/tenon.hpp>
 
 #include "../nn/support.hpp"
+#include "../support/logged.hpp"
 #include "../support/models.hpp"
 #include "../support/sanitized.hpp"
 
@@ -61,6 +62,24 @@ void check_level(const Data& data, long epochs) {
 }
 
 }  // namespace
+
+// The first case of this program: a child of it has not said anything yet.
+TEST_CASE("a program says once that an instruction is missing for a 16-bit type") {
+  const auto lines = []<class... Parts>(Parts... parts) {
+    return support::lines_of(support::logged({}, [&] {
+      for (int i = 0; i < 2; ++i) {
+        Language net;
+        Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.1f}, parts...};
+      }
+    }));
+  };
+  CHECK(lines().empty());
+  CHECK(lines(amp<AmpLevel::O0>).empty());
+  const auto float16_lines = lines(amp<AmpLevel::O2, float16>);
+  REQUIRE(float16_lines.size() == 1);
+  CHECK(float16_lines[0].find("products of float16 are computed in float32") != std::string::npos);
+  CHECK(lines(amp<AmpLevel::O2>).size() == (multiplies_pairs<simd_width<float>> ? 0 : 1));
+}
 
 TEST_CASE("amp: O0 has the bits of a Model without a level") {
   for (const Mode mode : cells::modes)

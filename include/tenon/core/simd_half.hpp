@@ -129,6 +129,22 @@ template <int Width>
 /// Two bfloat16 that follow each other along the sum of a product: the first in the lower half.
 using Bfloat16Pair = std::uint32_t;
 
+/// The first (0) or second (1) element of each pair.
+template <int which, int Width>
+[[gnu::always_inline]] inline Simd<float, Width> pair_element(Simd<Bfloat16Pair, Width> pairs) {
+  using Pairs = Simd<Bfloat16Pair, Width>;
+  if constexpr (which == 0) return detail::same_lanes<Simd<float, Width>>(Pairs(pairs.lanes << 16));
+  else return detail::same_lanes<Simd<float, Width>>(Pairs(pairs.lanes & 0xffff0000u));
+}
+
+/// Whether one instruction multiplies and adds pairs.
+template <int Width>
+#if defined(__AVX512BF16__) && defined(__AVX512VL__)
+inline constexpr bool multiplies_pairs = Width >= 4;
+#else
+inline constexpr bool multiplies_pairs = false;
+#endif
+
 /// In each lane sum + the products of a's and b's second elements, then + those of the first, rounded after each. A
 /// product of two bfloat16 is exact in float32, so that vdpbf16ps, a fused and a separate multiply-add agree; denormals
 /// count as zero.
@@ -136,18 +152,33 @@ template <int Width>
 [[gnu::always_inline]] inline Simd<float, Width> fmadd(Simd<Bfloat16Pair, Width> a, Simd<Bfloat16Pair, Width> b,
                                                        Simd<float, Width> sum) {
 #if defined(__AVX512BF16__) && defined(__AVX512VL__)
-  if constexpr (Width >= 4) {  // by its name: the builtin is called differently by every version of every compiler
+  if constexpr (multiplies_pairs<Width>) {  // by its name: the builtin differs with every version of every compiler
     asm("vdpbf16ps {%2, %1, %0|%0, %1, %2}" : "+v"(sum.lanes) : "v"(a.lanes), "v"(b.lanes));
     return sum;
   } else
 #endif
-  {
-    using Value = Simd<float, Width>;
-    using Pairs = Simd<Bfloat16Pair, Width>;
-    const auto first = [](Pairs p) { return detail::same_lanes<Value>(Pairs(p.lanes << 16)); };
-    const auto second = [](Pairs p) { return detail::same_lanes<Value>(Pairs(p.lanes & 0xffff0000u)); };
-    return fmadd(first(a), first(b), fmadd(second(a), second(b), sum));
-  }
+    return fmadd(pair_element<0>(a), pair_element<0>(b), fmadd(pair_element<1>(a), pair_element<1>(b), sum));
+}
+
+/// A pair in every lane. The compiler would take it apart before it broadcasts its elements, in general registers.
+template <int Width>
+[[gnu::always_inline]] inline Simd<Bfloat16Pair, Width> broadcast_pair(Bfloat16Pair pair) {
+  Simd<Bfloat16Pair, Width> pairs(pair);
+#if defined(__FMA__)
+  if constexpr (Width >= 4) asm volatile("" : "+v"(pairs.lanes));
+#endif
+  return pairs;
+}
+/// sum += a * b as fmadd has it, but in its place between other statements and in the register of sum: a compiler that
+/// moves the steps of a tile about needs more registers than there are.
+template <int Width>
+[[gnu::always_inline]] inline void fmadd_in_place(Simd<float, Width> a, Simd<float, Width> b, Simd<float, Width>& sum) {
+#if defined(__FMA__)
+  if constexpr (Width >= 4)
+    asm volatile("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+v"(sum.lanes) : "v"(a.lanes), "v"(b.lanes));
+  else
+#endif
+    sum = fmadd(a, b, sum);
 }
 
 }  // namespace tenon

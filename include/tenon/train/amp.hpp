@@ -1,5 +1,7 @@
 // Mixed precision: which 16-bit type a Model computes in, and how its loss is scaled.
 #pragma once
+#include <tenon/core/log.hpp>
+#include <tenon/core/simd_half.hpp>
 #include <tenon/ops/cast.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -101,6 +103,22 @@ constexpr MixedPrecision precision_of(bool trains = true) {
   if (!trains) p.scales_loss = p.drops_overflow = false;
   return p;
 }
+
+/// Says once in a program that mixed precision saves memory but no time.
+[[gnu::cold]] inline void tell_of_slow_products(Dtype values) {
+  static const bool told = [values] {
+    logging::warning(values == Dtype::bfloat16
+                         ? "amp: this program is built for processors without products of bfloat16 (AVX-512 BF16), "
+                           "which are computed in float32: that saves memory, but no time"
+                         : "amp: products of float16 are computed in float32: that saves memory, but no time");
+    return true;
+  }();
+  static_cast<void>(told);
+}
+/// Whether an instruction multiplies values of a network of this precision.
+template <MixedPrecision precision>
+inline constexpr bool has_products =
+    !is_half_dtype(precision.values) || (precision.values == Dtype::bfloat16 && multiplies_pairs<simd_width<float>>);
 
 /// An input as a network of this precision sees it: floating-point values in the 16-bit dtype, integers in a shape that
 /// remembers it.

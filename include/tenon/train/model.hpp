@@ -80,6 +80,7 @@ class Model {
         runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...)),
         metrics_(detail::metrics_among<Parts...>(std::move(parts)...)) {
     detail::check_loss(loss);
+    if constexpr (!detail::has_products<precision>) detail::tell_of_slow_products(precision.values);
   }
   template <ModelOptions o, class... More>
   Model(WithOptions<o>, Net& net, More... parts) : Model(net, std::move(parts)...) {}

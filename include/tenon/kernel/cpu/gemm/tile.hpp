@@ -135,6 +135,27 @@ template <class A, int Width, int Rows, int Vectors>
     for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * Width);
 }
 
+// A step of pairs where no instruction multiplies them: products of their first (0) or second (1) elements. One half
+// after the other needs the registers of one half only.
+template <int which, int Width, int Rows, int Vectors>
+[[gnu::always_inline]] inline void add_products(Simd<float, Width> (&sum)[Rows][Vectors],
+                                                const Bfloat16Pair* const (&row)[Rows], long ak,
+                                                const Bfloat16Pair* bk) {
+  using Pairs = Simd<Bfloat16Pair, Width>;
+  asm volatile("" : "+r"(bk), "+r"(ak));  // or the compiler keeps the operands of both halves
+  Simd<float, Width> bv[Vectors];
+#pragma GCC unroll 8
+  for (int j = 0; j < Vectors; ++j) bv[j] = pair_element<which>(Pairs::load(bk + j * Width));
+#pragma GCC unroll 8
+  for (int i = 0; i < Rows; ++i) {
+    Bfloat16Pair pair;
+    __builtin_memcpy(&pair, row[i] + ak, sizeof pair);  // two elements of another type, if they are not packed
+    const auto av = pair_element<which>(broadcast_pair<Width>(pair));
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) fmadd_in_place(av, bv[j], sum[i][j]);
+  }
+}
+
 template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Tile<A, P>>
 [[gnu::noinline]] inline void run_tile(const OneTile& tile) {
   constexpr bool packs = std::is_same_v<OneTile, PackingTile<A, P>>;
@@ -165,6 +186,11 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
   for (const Tap *tap = tile.taps, *end = tap + tile.count; tap != end; ++tap) {
     const long ak = tap->a;
     const P* const bk = packs ? b : b + tap->b;
+    if constexpr (std::is_same_v<P, Bfloat16Pair> && !multiplies_pairs<Width>) {
+      add_products<1>(sum, row, ak, bk);
+      add_products<0>(sum, row, ak, bk);
+      continue;
+    }
     Operand bv[Vectors];
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
