@@ -31,7 +31,7 @@ template <class A, class T, class R, class F, class Finish>
                whole = (count + block_length - 1) / block_length * block_length;
     A total[reduce_block];
     SumTree<A, is_long_sum<F> ? reduce_block : 1> tree;
-    for (long i = 0; i < whole; ++i) total[i] = initial;
+    for_each_unrolled(whole, [&](long i) { total[i] = initial; });
     long r = 0;
     // Blocks are filled up with neighbours, which are there but in the last rows.
     for (; r + 4 <= w.runs; r += 4) {
@@ -55,7 +55,7 @@ template <class A, class T, class R, class F, class Finish>
     }
     if constexpr (is_long_sum<F>)
       if (!tree.empty()) tree.finish_here(total, whole);
-    for (long i = 0; i < count; ++i) y[kept + i] = finish(total[i]);
+    store_unrolled(y + kept, count, [&](long i) { return finish(total[i]); });
     kept += count;
   }
 }
