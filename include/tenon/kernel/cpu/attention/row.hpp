@@ -32,7 +32,7 @@ template <class A>
   const A total = seen > lane_piece ? long_exponentials<true>(x, x, seen, most, end)
                                     : vector_exponentials<Keep::row>(x, x, seen, most, end);
   for (long i = seen; i < padded; ++i) x[i] = 0;
-  map_row(x, x, seen, [total](auto v) { return v / decltype(v)(total); });
+  map_overlapping(x, x, seen, [total](auto v) { return v / decltype(v)(total); });
 }
 
 /// g = scale y (g - sum of y g) for a row y of weights and the gradient g of it, over `seen` elements, zeros up to

@@ -108,7 +108,7 @@ template <int width, class T, class F>
   last.store(y + count - width);
 }
 template <class T, class F>
-[[gnu::always_inline]] inline void map_row(const T* x, T* y, long count, F f) {
+[[gnu::always_inline]] inline void map_overlapping(const T* x, T* y, long count, F f) {
   constexpr int width = simd_width<T>;
   if (count >= width) return map_vectors<width>(x, y, count, f);
   if constexpr (width > 8)
@@ -140,12 +140,13 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
         if (count <= lane_piece) {
           C kept[lane_piece];
           const C total = detail::vector_exponentials<detail::Keep::vectors>(row, kept, count, largest[r], limit);
-          detail::map_row(kept, to, count, [total](auto v) { return v / decltype(v)(total); });
+          detail::map_overlapping(kept, to, count, [total](auto v) { return v / decltype(v)(total); });
           continue;
         }
       sum[r] = count > lane_piece ? detail::long_exponentials<keep>(row, to, count, largest[r], limit)
                                   : detail::vector_exponentials<detail::Keep::none>(row, to, count, largest[r], limit);
-      if constexpr (keep) detail::map_row(to, to, count, [total = sum[r]](auto v) { return v / decltype(v)(total); });
+      if constexpr (keep)
+        detail::map_overlapping(to, to, count, [total = sum[r]](auto v) { return v / decltype(v)(total); });
     }
     if constexpr (keep) continue;
     if constexpr (logarithm)
@@ -158,7 +159,8 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
         map_unrolled<true>(
             to, count, [most, total](auto value) { return exp(static_cast<C>(value) - most) / total; }, row);
       else if constexpr (std::is_same_v<T, C>)
-        detail::map_row(row, to, count, [most, total](auto v) { return v - decltype(v)(most) - decltype(v)(total); });
+        detail::map_overlapping(row, to, count,
+                                [most, total](auto v) { return v - decltype(v)(most) - decltype(v)(total); });
       else
         map_unrolled<true>(to, count, [most, total](auto value) { return static_cast<C>(value) - most - total; }, row);
     }
