@@ -169,3 +169,22 @@ TEST_CASE("simd: halves") {
     CHECK(upper_half(v)[i] == float(i + simd_width<float> / 2));
   }
 }
+
+#if defined(__AVX2__)
+TEST_CASE("pack_greater: for each choice of lanes what a loop finds") {
+  constexpr int width = simd_width<float>;
+  for (unsigned mask = 0; mask < 1u << width; mask += width == 8 ? 1 : 37) {
+    float a[width], x[width], y[width], packed_x[width], packed_y[width];
+    for (int lane = 0; lane < width; ++lane)
+      a[lane] = mask >> lane & 1 ? 1.0f : std::nanf(""), x[lane] = float(lane), y[lane] = float(-lane);
+    auto v = Simd<float>::load(x), w = Simd<float>::load(y);
+    const int count = pack_greater(Simd<float>::load(a), Simd<float>(0.0f), v, w);
+    v.store(packed_x), w.store(packed_y);
+    int expected = 0, wrong = 0;
+    for (int lane = 0; lane < width; ++lane)
+      if (mask >> lane & 1) wrong += packed_x[expected] != x[lane] || packed_y[expected] != y[lane], ++expected;
+    CHECK(count == expected);
+    CHECK(wrong == 0);
+  }
+}
+#endif

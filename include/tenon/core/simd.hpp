@@ -208,8 +208,8 @@ template <class T, int Width>
 }
 
 #if defined(__AVX512F__)
-/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes
-/// behind become 0.
+/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. What the
+/// lanes behind become is not said.
 [[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
                                                Simd<float, 16>& y) {
   constexpr int greater = 30, current_rounding = 4;
@@ -218,6 +218,33 @@ template <class T, int Width>
       static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, all_lanes, current_rounding));
   x.lanes = __builtin_ia32_compresssf512_mask(x.lanes, Simd<float, 16>::Vector{}, mask);
   y.lanes = __builtin_ia32_compresssf512_mask(y.lanes, Simd<float, 16>::Vector{}, mask);
+  return __builtin_popcount(mask);
+}
+#elif defined(__AVX2__)
+namespace detail {
+// Which lanes of 8 a mask names, from the first on, 3 bits each.
+struct LanesOfMask {
+  unsigned lanes[256];
+  constexpr LanesOfMask() : lanes() {
+    for (unsigned mask = 0; mask < 256; ++mask)
+      for (unsigned lane = 0, count = 0; lane < 8; ++lane)
+        if (mask >> lane & 1) lanes[mask] |= lane << 3 * count++;
+  }
+};
+inline constexpr LanesOfMask lanes_of_mask;
+}  // namespace detail
+/// The same with 8 lanes.
+[[gnu::always_inline]] inline int pack_greater(Simd<float, 8> a, Simd<float, 8> b, Simd<float, 8>& x,
+                                               Simd<float, 8>& y) {
+  using Bits = Simd<unsigned, 8>;
+  using Places = Simd<int, 8>::Vector;
+  const unsigned mask =
+      unsigned(__builtin_ia32_movmskps256(reinterpret_cast<Simd<float, 8>::Vector>(a.lanes > b.lanes)));
+  constexpr Bits::Vector shifts{0, 3, 6, 9, 12, 15, 18, 21};
+  // of each lane of an order the instruction reads three bits
+  const auto order = reinterpret_cast<Places>(Bits(detail::lanes_of_mask.lanes[mask]).lanes >> shifts);
+  x.lanes = __builtin_ia32_permvarsf256(x.lanes, order);
+  y.lanes = __builtin_ia32_permvarsf256(y.lanes, order);
   return __builtin_popcount(mask);
 }
 #endif

@@ -2,7 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -48,28 +50,98 @@ TEST_CASE("maximum and sum of exponentials of 1 to 18 numbers: in the lanes that
   check_all<double>(std::make_integer_sequence<int, 18>());
 }
 
-TEST_CASE("rows that are computed together have the bits of single ones, however long they are and wherever they end") {
-  for (long count : {1L, 2L, 3L, 9L, 15L, 16L, 17L, 31L, 44L})
-    for (long rows : {1L, 2L, 16L, 17L, 40L}) {
-      const auto all = support::random_tensor<float, Shape<40 * 44>>(std::uint64_t(count), -3, 3, 1);
-      const std::vector<float> x(all.data(), all.data() + rows * count);  // memory that ends with the last row
-      for (const bool logarithm : {false, true}) {
-        std::vector<float> y(x.size());
-        const kernel::AxisSplit split{rows, count, 1};
-        const long half = rows / 2;
-        for (const auto& [begin, end] : {std::pair{0L, half}, std::pair{half, rows}}) {
-          if (logarithm) kernel::softmax<float, true>(split, x.data(), y.data(), begin, end);
-          else kernel::softmax<float, false>(split, x.data(), y.data(), begin, end);
-        }
-        for (long r = 0; r < rows; ++r) {
-          const float* const row = x.data() + r * count;
-          const float most = kernel::row_maximum<float>(row, count),
-                      sum = kernel::exponentials<false>(row, static_cast<float*>(nullptr), count, most),
-                      log_sum = kernel::log(sum);
-          for (long i = 0; i < count; ++i)
-            CHECK(same(y[std::size_t(r * count + i)],
-                       logarithm ? row[i] - most - log_sum : kernel::exp(row[i] - most) / sum));
-        }
-      }
-    }
+namespace {
+/// The sum over i of term(i), in the documented order: 16 lanes and their tree, pieces of 1024 terms and theirs.
+template <class C, class Term>
+C sum_in_order(long count, Term term) {
+  std::vector<C> pieces;
+  for (long first = 0; first < count; first += 1024) {
+    C lane[16]{};
+    for (long i = first; i < count && i < first + 1024; ++i) lane[i % 16] += term(i);
+    for (int half = 8; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
+    pieces.push_back(lane[0]);
+  }
+  for (std::size_t step = 1; step < pieces.size(); step *= 2)
+    for (std::size_t i = 0; i + step < pieces.size(); i += 2 * step) pieces[i] += pieces[i + step];
+  return pieces[0];
+}
+
+/// One row by plain loops.
+template <class T>
+std::vector<T> expected_row(const T* x, long count, bool logarithm) {
+  using C = Compute<T>;
+  C most = -std::numeric_limits<C>::infinity();
+  for (long i = 0; i < count; ++i) most = C(x[i]) > most ? C(x[i]) : most;
+  const C sum = sum_in_order<C>(count, [=](long i) { return kernel::exp(C(x[i]) - most); });
+  std::vector<T> y;
+  for (long i = 0; i < count; ++i) {
+    const C shifted = C(x[i]) - most;
+    y.push_back(T(logarithm ? shifted - kernel::log(sum) : kernel::exp(shifted) / sum));
+  }
+  return y;
+}
+
+/// Numbers of some rows, of which a few hold infinities, NaN, and zeros of either sign, in memory that ends with them.
+template <class T>
+std::vector<T> rows_of_numbers(long rows, long count) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(),
+                  special[]{-infinity, infinity, std::numeric_limits<float>::quiet_NaN(), 0.0f, -0.0f};
+  Random random(std::uint64_t(rows * 100000 + count));
+  std::vector<T> x(std::size_t(rows * count));
+  for (T& number : x) number = T(random.uniform(-20, 20));
+  for (long row = 0; row < rows; ++row)
+    if (row % 3 == 1) x[std::size_t(row * count) + random.below(std::uint64_t(count))] = T(special[random.below(5)]);
+    else if (row % 7 == 2)
+      for (long i = 0; i < count; ++i) x[std::size_t(row * count + i)] = T(special[row % 2 ? 0 : 2]);
+  return x;
+}
+
+template <class T, bool logarithm>
+void check_rows(long rows, long count) {
+  const std::vector<T> x = rows_of_numbers<T>(rows, count);
+  const kernel::AxisSplit split{rows, count, 1};
+  std::vector<T> apart(x.size()), in_place = x, expected;
+  for (const auto& [begin, end] : {std::pair{0L, rows / 2}, std::pair{rows / 2, rows}}) {
+    kernel::softmax<Compute<T>, logarithm>(split, x.data(), apart.data(), begin, end);
+    kernel::softmax<Compute<T>, logarithm>(split, in_place.data(), in_place.data(), begin, end);
+  }
+  for (long r = 0; r < rows; ++r)
+    for (const T y : expected_row(x.data() + r * count, count, logarithm)) expected.push_back(y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool nan = std::isnan(Compute<T>(expected[i]));
+    if (nan ? std::isnan(Compute<T>(apart[i])) && std::isnan(Compute<T>(in_place[i]))
+            : same(apart[i], expected[i]) && same(in_place[i], expected[i]))
+      continue;
+    FAIL(rows, " rows of ", count, ", logarithm ", logarithm, ": element ", i, " is ", Compute<T>(apart[i]), " and ",
+         Compute<T>(in_place[i]), ", expected ", Compute<T>(expected[i]));
+  }
+}
+template <class T>
+void check_lengths(std::initializer_list<long> more) {
+  const auto both = [](long rows, long count) {
+    check_rows<T, false>(rows, count);
+    check_rows<T, true>(rows, count);
+  };
+  for (long count = 1; count <= 70; ++count)
+    for (long rows : {1L, 2L, 16L, 17L, 40L}) both(rows, count);
+  for (long count : more)
+    for (long rows : {1L, 5L}) both(rows, count);
+}
+}  // namespace
+
+TEST_CASE(
+    "rows of any length, computed together, in parts, in place: the bits of plain loops in the documented order") {
+  check_lengths<float>({100, 1000, 1023, 1024, 1025, 2048, 2049, 5000});
+  check_lengths<double>({1023, 1025, 3000});
+  check_lengths<float16>({1000, 1025});
+  check_lengths<bfloat16>({1000, 1025});
+}
+
+TEST_CASE("no rows, and rows of nothing") {
+  float none = 7;
+  kernel::softmax<float, false>({0, 5, 1}, &none, &none, 0, 0);
+  kernel::softmax<float, true>({3, 0, 1}, &none, &none, 0, 3);
+  kernel::softmax<float, false>({3, 0, 1}, &none, &none, 0, 3);
+  CHECK(none == 7);
 }

@@ -195,6 +195,7 @@ TEST_CASE("argmax_conv2d: the layers of networks") {
   Case(plain(16, 3, 32, 8, 3, 1), 3).check();
   Case(plain(17, 32, 16, 12, 3, 1), 4).check();
   Case(plain(3, 5, 9, 3, 2, 0), 5, 100).check();  // most windows are dead
+  Case(plain(5, 3, 70, 2, 3, 1), 6).check();      // rows of many vectors
 }
 
 TEST_CASE("argmax_conv2d: what is not finite meets every zero, those of the padding, too") {

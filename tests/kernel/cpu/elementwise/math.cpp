@@ -58,6 +58,31 @@ TEST_CASE("exp") {
   CHECK(f(88.72f) < infinity);
 }
 
+namespace {
+template <int width>
+void check_lanes() {
+  for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32; bits += 4099 * width) {
+    float x[width], y[width];
+    for (int lane = 0; lane < width; ++lane) x[lane] = std::bit_cast<float>(std::uint32_t(bits + 4099u * lane));
+    kernel::exp(Simd<float, width>::load(x)).store(y);
+    for (int lane = 0; lane < width; ++lane) {
+      const float expected = kernel::exp(x[lane]);
+      if (std::isnan(expected) ? !std::isnan(y[lane]) : std::memcmp(&expected, &y[lane], sizeof expected) != 0)
+        FAIL("exp(", x[lane], ") is ", expected, ", in lanes ", y[lane]);
+    }
+  }
+}
+}  // namespace
+
+TEST_CASE("exp: in lanes the bits of single numbers, NaN and denormal ones among them") {
+  check_lanes<2>();
+  check_lanes<4>();
+  check_lanes<8>();
+  check_lanes<16>();
+  const double x[]{-1, 2.5};
+  CHECK(kernel::exp(Simd<double, 2>::load(x))[1] == std::exp(2.5));
+}
+
 TEST_CASE("log") {
   const auto f = [](float x) { return kernel::log(x); };
   const auto exact = [](double x) { return std::log(x); };

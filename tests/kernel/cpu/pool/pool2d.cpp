@@ -160,6 +160,18 @@ TEST_CASE("pool2d: random shapes, every element type") {
   random_shapes<std::uint8_t>(50, 6);
 }
 
+TEST_CASE("avg_pool2d_backward: a stride of 2 with every parity of widths and paddings") {
+  for (int w = 14; w <= 40; ++w)
+    for (int kw = 1; kw <= 5; ++kw)
+      for (int left = 0; left <= kw / 2; ++left) {
+        const long ow = (w + left - kw) / 2 + 1;
+        check<float>({3, 7, w, 3, ow, 3, kw, 2, 2, 0, left}, w % 3 == 0, std::uint64_t(w));
+        if (w % 5 == 0) check<double>({2, 7, w, 3, ow, 3, kw, 2, 2, 0, left}, false, std::uint64_t(w));
+        if (w % 7 == 0) check<bfloat16>({2, 7, w, 3, ow, 3, kw, 2, 2, 0, left}, true, std::uint64_t(w));
+        if (w % 7 == 1) check<float16>({2, 7, w, 3, ow, 3, kw, 2, 2, 0, left}, true, std::uint64_t(w));
+      }
+}
+
 TEST_CASE("max_pool2d: many planes, numbers that are not finite") {
   random_maxima<float>(120, 7);
   random_maxima<double>(40, 8);

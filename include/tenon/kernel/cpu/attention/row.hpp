@@ -24,18 +24,15 @@ template <class A, class Term>
 /// bits are those of mul and softmax: a term that is zero changes no sum.
 template <class A>
 [[gnu::noinline]] void attention_weights(A* x, long seen, long padded, A scale) {
-  constexpr A lowest = -std::numeric_limits<A>::infinity();
+  const A* const end = x + padded;
   for (long i = 0; i < padded; i += reduce_lanes)
     for (long l = 0; l < reduce_lanes; ++l) x[i + l] *= scale;
-  for (long i = seen; i < padded; ++i) x[i] = lowest;
-  A largest[reduce_lanes];
-  for (A& l : largest) l = lowest;
-  for (long i = 0; i < padded; i += reduce_lanes)
-    for (long l = 0; l < reduce_lanes; ++l) largest[l] = Larger()(largest[l], x[i + l]);
-  const A most = fold_lanes(largest, Larger());
-  const A total = padded_sum<A>(padded, [=](long i) { return x[i] = exp(x[i] - most); });
-  for (long i = 0; i < padded; i += reduce_lanes)
-    for (long l = 0; l < reduce_lanes; ++l) x[i + l] /= total;
+  const A most =
+      reduce_vectors(x, 1, seen, [](long) { return 0l; }, -std::numeric_limits<A>::infinity(), Larger(), end);
+  const A total = seen > lane_piece ? long_exponentials<true>(x, x, seen, most, end)
+                                    : vector_exponentials<Keep::row>(x, x, seen, most, end);
+  for (long i = seen; i < padded; ++i) x[i] = 0;
+  map_overlapping(x, x, seen, [total](auto v) { return v / decltype(v)(total); });
 }
 
 /// g = scale y (g - sum of y g) for a row y of weights and the gradient g of it, over `seen` elements, zeros up to

@@ -11,19 +11,6 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-namespace detail {
-// The first `live` elements of a block that may be read as a whole; minus infinity for the others.
-template <class T, class C>
-[[gnu::always_inline]] inline void first_of_block(const T* from, long live, C (&values)[reduce_lanes]) {
-  using V = ReduceVector<C>;
-#pragma GCC unroll 8
-  for (int l = 0; l < reduce_lanes; l += V::width)
-    first_lanes(load_lanes<V::width, C>(from + l), live - l, V(-std::numeric_limits<C>::infinity())).store(values + l);
-}
-template <bool keep, bool reads_on, class C, class T>
-[[gnu::noinline]] C long_exponentials(const T* x, T* y, long count, C largest, const T* limit);
-}  // namespace detail
-
 /// The largest of a row; a NaN is passed over, and spoils the row later through its exponential.
 template <class C, int lanes = reduce_lanes, class T>
 inline C row_maximum(const T* x, long count) {
@@ -41,57 +28,94 @@ inline C row_maximum(const T* x, long count) {
   return fold_lanes(lane, Larger());
 }
 
-/// The sum of exp(x - largest) over a row, in 16 lanes as by lane_sum; with `keep` y[i] = exp(x[i] - largest), too. The
-/// last block is filled up with exponentials of minus infinity, which are 0: one vector is faster than a few numbers
-/// one by one. If it `reads_on`, memory may be read up to `limit`.
-template <bool keep, int lanes = reduce_lanes, bool reads_on = false, class C, class T>
-inline C exponentials(const T* x, T* y, long count, C largest, [[maybe_unused]] const T* limit = nullptr) {
-  if constexpr (lanes == reduce_lanes)
-    if (count > lane_piece) return detail::long_exponentials<keep, reads_on>(x, y, count, largest, limit);
-  C lane[lanes]{}, value[lanes];
-  detail::Operand<lanes == reduce_lanes, T> operand{x, {}};
-  for (long i = 0; i < count; i += lanes) {
-    const long live = count - i < lanes ? count - i : lanes;
-    if (reads_on && live < lanes && limit - (x + i) >= lanes) {
-      if constexpr (reads_on) detail::first_of_block(x + i, live, value);
-    } else if (live == lanes) {
-      operand.load(i);
-      for (int l = 0; l < lanes; ++l)
-        value[l] = lanes == reduce_lanes ? static_cast<C>(operand.in_block(i, l)) : static_cast<C>(x[i + l]);
-    } else
-      for (int l = 0; l < lanes; ++l)
-        value[l] = l < live ? static_cast<C>(x[i + l]) : -std::numeric_limits<C>::infinity();
-    for (int l = 0; l < lanes; ++l) lane[l] += value[l] = exp(value[l] - largest);
-    if constexpr (keep) {
-      if (live == lanes)
-        for (int l = 0; l < lanes; ++l) y[i + l] = value[l];
-      else
-        for (int l = 0; l < live; ++l) y[i + l] = value[l];
-    }
-  }
-  return fold_lanes(lane, Plus());
-}
-
 namespace detail {
-template <bool keep, bool reads_on, class C, class T>
-C long_exponentials(const T* x, T* y, long count, C largest, const T* limit) {
+// Where exponentials go: nowhere, to a row, or to whole vectors from the row's beginning on.
+enum class Keep { none, row, vectors };
+
+// The sum of exp(x - largest) over up to lane_piece elements. The last vector is filled up with zeros: one vector is
+// faster than a few numbers one by one. Memory may be read up to `limit`.
+template <Keep keep, class C, class T>
+[[gnu::always_inline]] inline C vector_exponentials(const T* x, T* y, long count, C largest, const T* limit) {
+  using V = ReduceVector<C>;
+  constexpr int width = V::width, vectors = reduce_lanes / width;
+  V part[vectors];
+#pragma GCC unroll 8
+  for (V& p : part) p = V(C(0));
+  const long left = count % reduce_lanes;
+  for (const T* const end = x + (count - left); x != end; x += reduce_lanes) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      const V value = exp(load_lanes<width, C>(x + v * width) - V(largest));
+      part[v] = part[v] + value;
+      if constexpr (keep != Keep::none) value.store(y + v * width);
+    }
+    if constexpr (keep != Keep::none) y += reduce_lanes;
+  }
+  C rest[reduce_lanes];
+  const bool beyond = limit != nullptr && limit - x >= reduce_lanes;
+  if (!beyond)
+    for (int l = 0; l < reduce_lanes; ++l) rest[l] = l < left ? static_cast<C>(x[l]) : largest;
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) {
+    const long live = left - v * width;
+    if (live <= 0) break;
+    const V own = beyond ? load_lanes<width, C>(x + v * width) : V::load(rest + v * width);
+    // not exponentials of minus infinity, which underflow: that takes a processor many cycles
+    const V value = first_lanes(exp(first_lanes(own, live, V(largest)) - V(largest)), live, V(C(0)));
+    part[v] = part[v] + value;
+    if constexpr (keep == Keep::vectors) value.store(y + v * width);
+    if constexpr (keep == Keep::row) value.store(rest + v * width);
+  }
+  if constexpr (keep == Keep::row)
+    for (int l = 0; l < left; ++l) y[l] = rest[l];
+  return fold_parts<C>(part, Plus());
+}
+template <bool keep, class C, class T>
+[[gnu::noinline]] C long_exponentials(const T* x, T* y, long count, C largest, const T* limit) {
+  constexpr Keep kept = keep ? Keep::row : Keep::none;
   C sum[1];
   add_pieces(count, sum, [&](long i, long own, C* to) {
-    *to = exponentials<keep, reduce_lanes, reads_on>(x + i, keep ? y + i : y, own, largest, limit);
+    *to = vector_exponentials<kept>(x + i, keep ? y + i : y, own, largest, limit);
   });
   return *sum;
 }
-// y[i] = f(x[i]): vectors, half vectors, quarters, and what is left.
+}  // namespace detail
+
+/// The sum of exp(x - largest) over a row, in 16 lanes as by lane_sum; with `keep` y[i] = exp(x[i] - largest), too.
+/// Memory may be read up to `limit`. Where `count` is a constant, the rest of this is left out.
+template <bool keep, int lanes = reduce_lanes, class C, class T>
+[[gnu::always_inline]] inline C exponentials(const T* x, T* y, long count, C largest, const T* limit = nullptr) {
+  if constexpr (lanes == reduce_lanes) {
+    if (count > lane_piece) return detail::long_exponentials<keep>(x, y, count, largest, limit);
+    return detail::vector_exponentials<keep ? detail::Keep::row : detail::Keep::none>(x, y, count, largest, limit);
+  } else {
+    C lane[lanes], value[lanes];
+    for (int l = 0; l < lanes; ++l) value[l] = l < count ? static_cast<C>(x[l]) : -std::numeric_limits<C>::infinity();
+    for (int l = 0; l < lanes; ++l) lane[l] = value[l] = exp(value[l] - largest);
+    if constexpr (keep)
+      for (int l = 0; l < count; ++l) y[l] = value[l];
+    return fold_lanes(lane, Plus());
+  }
+}
+
+namespace detail {
+// y[i] = f(x[i]) in vectors, of which the last overlaps the one before; x may be y.
+template <int width, class T, class F>
+[[gnu::always_inline]] inline void map_vectors(const T* x, T* y, long count, F f) {
+  using V = Simd<T, width>;
+  const V last = f(V::load(x + count - width));
+  for (long i = 0; i + width < count; i += width) f(V::load(x + i)).store(y + i);
+  last.store(y + count - width);
+}
 template <class T, class F>
-[[gnu::always_inline]] inline void map_pieces(const T* x, T* y, long count, F f) {
-  long i = 0;
-  const auto pieces = [&]<int width>(std::integral_constant<int, width>) __attribute__((always_inline)) {
-    for (; i + width <= count; i += width) f(Simd<T, width>::load(x + i)).store(y + i);
-  };
-  pieces(std::integral_constant<int, simd_width<T>>());
-  if constexpr (simd_width<T> > 8) pieces(std::integral_constant<int, 8>());
-  if constexpr (simd_width<T> > 4) pieces(std::integral_constant<int, 4>());
-  for (; i < count; ++i) y[i] = f(x[i]);
+[[gnu::always_inline]] inline void map_overlapping(const T* x, T* y, long count, F f) {
+  constexpr int width = simd_width<T>;
+  if (count >= width) return map_vectors<width>(x, y, count, f);
+  if constexpr (width > 8)
+    if (count >= 8) return map_vectors<8>(x, y, count, f);
+  if constexpr (width > 4)
+    if (count >= 4) return map_vectors<4>(x, y, count, f);
+  for (long i = 0; i < count; ++i) y[i] = f(x[i]);
 }
 }  // namespace detail
 
@@ -100,7 +124,7 @@ template <class T, class F>
 template <class C, bool logarithm, class T>
 inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit) {
   // the exponentials would lose digits in y
-  constexpr bool vectors = detail::reduces_vectors<C, T, Plus>, keep = !logarithm && std::is_same_v<T, C>;
+  constexpr bool keep = !logarithm && std::is_same_v<T, C>;
   // whose logarithms are one vector
   constexpr long together = 16;
   for (; rows > 0; rows -= together, x += together * count, y += together * count) {
@@ -109,29 +133,36 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
     for (C& total : sum) total = 1;
     for (long r = 0; r < own; ++r) {
       const T* const row = x + r * count;
-      if constexpr (vectors)
-        largest[r] = detail::reduce_vectors(
-            row, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), Larger(), limit);
-      else largest[r] = row_maximum<C>(row, count);
-      sum[r] = exponentials<keep, reduce_lanes, vectors>(row, y + r * count, count, largest[r], limit);
+      T* const to = y + r * count;
+      largest[r] = detail::reduce_vectors(
+          row, 1, count, [](long) { return 0l; }, -std::numeric_limits<C>::infinity(), Larger(), limit);
+      if constexpr (keep)
+        if (count <= lane_piece) {
+          C kept[lane_piece];
+          const C total = detail::vector_exponentials<detail::Keep::vectors>(row, kept, count, largest[r], limit);
+          detail::map_overlapping(kept, to, count, [total](auto v) { return v / decltype(v)(total); });
+          continue;
+        }
+      sum[r] = count > lane_piece ? detail::long_exponentials<keep>(row, to, count, largest[r], limit)
+                                  : detail::vector_exponentials<detail::Keep::none>(row, to, count, largest[r], limit);
+      if constexpr (keep)
+        detail::map_overlapping(to, to, count, [total = sum[r]](auto v) { return v / decltype(v)(total); });
     }
+    if constexpr (keep) continue;
     if constexpr (logarithm)
       for (C& total : sum) total = log(total);
     for (long r = 0; r < own; ++r) {
       const T* const row = x + r * count;
       T* const to = y + r * count;
       const C most = largest[r], total = sum[r];
-      if constexpr (std::is_same_v<T, C>)
-        detail::map_pieces(keep ? to : row, to, count, [=](auto v) __attribute__((always_inline)) {
-          using V = decltype(v);
-          if constexpr (logarithm) return v - V(most) - V(total);
-          else return v / V(total);
-        });
-      else if constexpr (logarithm)
-        map_unrolled<true>(to, count, [most, total](auto value) { return static_cast<C>(value) - most - total; }, row);
-      else
+      if constexpr (!logarithm)
         map_unrolled<true>(
             to, count, [most, total](auto value) { return exp(static_cast<C>(value) - most) / total; }, row);
+      else if constexpr (std::is_same_v<T, C>)
+        detail::map_overlapping(row, to, count,
+                                [most, total](auto v) { return v - decltype(v)(most) - decltype(v)(total); });
+      else
+        map_unrolled<true>(to, count, [most, total](auto value) { return static_cast<C>(value) - most - total; }, row);
     }
   }
 }

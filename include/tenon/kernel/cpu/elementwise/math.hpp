@@ -52,16 +52,21 @@ template <int N>
 }
 }  // namespace detail
 
+namespace detail::exponential {
+inline constexpr float lowest = -104, highest = 89;  // beyond: 0 and infinity
+inline constexpr float to_integer = 0x1.8p23f;       // added to a small number it leaves no room for a fraction
+inline constexpr float c[]{0.5000000013f,   0.1666666668f,   0.04166646471f,
+                           0.008333310902f, 0.001393367373f, 0.0001989101718f};
+}  // namespace detail::exponential
+
 /// eˣ, within 1 ulp. x = n ln 2 + r with |r| <= ln 2 / 2; (eʳ - 1 - r) / r² is a polynomial (interpolated at Chebyshev
 /// points, error 1e-9).
 TENON_DEVICE inline float exp(float x) {
-  constexpr float lowest = -104, highest = 89;  // beyond: 0 and infinity
-  constexpr float to_integer = 0x1.8p23f;       // added to a small number it leaves no room for a fraction
+  using namespace detail::exponential;
   x = x < lowest ? lowest : x;
   x = x > highest ? highest : x;
   const float shifted = fmadd(x, 1.44269504f, to_integer), n = shifted - to_integer;
   const float r = fmadd(n, -detail::ln2_low, fmadd(n, -detail::ln2_high, x));
-  constexpr float c[]{0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f};
   const float power = 1.0f + fmadd(r * r, detail::polynomial(c, r), r);
   // 2ⁿ in two factors, since results near the limits of float need an n that has no float of its own.
   const std::uint32_t whole = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(to_integer);
@@ -69,6 +74,33 @@ TENON_DEVICE inline float exp(float x) {
   return power * detail::power_of_two(half) * detail::power_of_two(whole - half);
 }
 TENON_DEVICE inline double exp(double x) { return ::exp(x); }
+/// The same steps in each lane. g++ makes no minima and maxima of the comparisons above, and a loop over an array of
+/// lanes goes through memory.
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> exp(Simd<float, Width> x) {
+  using namespace detail::exponential;
+  using V = Simd<float, Width>;
+  using Signed = typename Simd<std::int32_t, Width>::Vector;
+  using Bits = typename Simd<std::uint32_t, Width>::Vector;
+  x = min(V(highest), max(V(lowest), x));  // NaN stays
+  const V shifted = fmadd(x, V(1.44269504f), V(to_integer)), n = shifted - V(to_integer);
+  const V r = fmadd(n, V(-detail::ln2_low), fmadd(n, V(-detail::ln2_high), x));
+  V sum(c[5]);
+#pragma GCC unroll 8
+  for (int i = 4; i >= 0; --i) sum = fmadd(sum, r, V(c[i]));
+  const V power = V(1.0f) + fmadd(r * r, sum, r);
+  const Bits whole = reinterpret_cast<Bits>(shifted.lanes) - std::bit_cast<std::uint32_t>(to_integer),
+             half = reinterpret_cast<Bits>(reinterpret_cast<Signed>(whole) >> 1);
+  const auto power_of_two = [](Bits exponent) __attribute__((always_inline)) {
+    return V(reinterpret_cast<typename V::Vector>((exponent + 127u) << 23));
+  };
+  return power * power_of_two(half) * power_of_two(whole - half);
+}
+template <int Width>
+[[gnu::always_inline]] inline Simd<double, Width> exp(Simd<double, Width> x) {
+  for (int lane = 0; lane < Width; ++lane) x.lanes[lane] = exp(x[lane]);
+  return x;
+}
 
 /// ln x, within 1 ulp. x = 2ⁿ (1 + f) with 1 + f between √½ and √2; (ln(1 + f) - f + f²/2) / f³ is a polynomial (error
 /// 5e-9).
