@@ -77,8 +77,8 @@ struct Tap {
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from
-/// out; to add, out + this chain. All columns of a tile are read and written. Packed operands P have the size of the
-/// sums' type A.
+/// out; to add, out + this chain; else zeros + this chain, if there are zeros, so that no sum is -0. All columns of a
+/// tile are read and written. Packed operands P have the size of the sums' type A.
 template <class A, class P = A>
 struct Tile {
   const Tap* taps;
@@ -89,7 +89,12 @@ struct Tile {
   A* out;
   long out_row;
   bool resume, add = false;
+  const A* zeros = nullptr;  // tile_columns<A>(1) of them
 };
+
+/// Such zeros.
+template <class A>
+alignas(64) inline constexpr A zero_sums[tile_columns<A>(1)]{};
 
 /// Border number i of `parts` equal parts of 0 .. total.
 constexpr long border(long total, long parts, long i) { return total * i / parts; }
@@ -120,14 +125,17 @@ template <int Vectors, class P, int Width>
   __builtin_prefetch(later + last);
 }
 
-// Stores the sums of a tile, or adds them to what is there.
+// Stores the sums of a tile, added to what is there, or to zeros.
 template <class A, int Width, int Rows, int Vectors>
-[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add) {
-  if (add) {
+[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add,
+                                              const A* zeros) {
+  const A* const from = add ? out : zeros;
+  if (from) {
+    const long from_row = add ? out_row : 0;
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(out + i * out_row + j * Width) + sum[i][j];
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(from + i * from_row + j * Width) + sum[i][j];
   }
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -182,7 +190,7 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
   }
-  store_tile(sum, out, out_row, tile.add);
+  store_tile(sum, out, out_row, tile.add, tile.zeros);
 }
 
 // Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3
