@@ -111,18 +111,15 @@ struct PackingTile : Tile<A, P> {
   long from_row;
   P* to;
 };
-// Steps that it fetches ahead, which no processor does by itself where each is a page of its own.
-inline constexpr long packing_ahead = 32;
-
-// Stores the vectors of a step, and fetches those of a later one.
+// Stores the vectors of a step, and fetches the columns of the panel after the next one to the second level, which no
+// processor does by itself where each step is a page of its own.
 template <int Vectors, class P, int Width>
-[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* later) {
+[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* from) {
 #pragma GCC unroll 8
   for (int j = 0; j < Vectors; ++j) step[j].store(to + j * Width);
-  constexpr int line = 64 / int(sizeof(P)), last = Vectors * Width - 1;
-#pragma GCC unroll 8
-  for (int j = 0; j < last; j += line) __builtin_prefetch(later + j);
-  __builtin_prefetch(later + last);
+  constexpr int panel = Vectors * Width;
+  static_assert(panel * sizeof(P) <= 64);  // then its last element is in the only line that is new
+  __builtin_prefetch(from + 3 * panel - 1, 0, 2);
 }
 
 // Stores the sums of a tile, added to what is there, or to zeros.
@@ -177,7 +174,7 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
     if constexpr (packs) {
-      pack_step<Vectors>(bv, tile.to + tap->b, b + packing_ahead * tile.from_row);
+      pack_step<Vectors>(bv, tile.to + tap->b, b);
       b += tile.from_row;
     }
 #pragma GCC unroll 8
