@@ -109,7 +109,7 @@ template <class T, ConvWay way>
 [[gnu::always_inline]] inline void convolve_by(const ConvPlan& c, const ConvOperands<T>& o, int groups, long begin,
                                                long end, void* workspace) {
   constexpr bool any = way == ConvWay::any;
-  if constexpr ((way == ConvWay::product || any) && gemm_adds_zero<T>)
+  if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
     if (c.product) {
       PointwiseConv<T> conv(c, workspace);
       return convolve(c, conv, o, groups, begin, end);

@@ -198,7 +198,7 @@ constexpr Padded padded_image(const ConvGeometry& g) {
 // of the peak against 85 to 105 (of Zen 4), as few chains meet many planes that are pages apart.
 template <class T>
 constexpr bool is_product(const Conv2dSizes& s) {
-  return gemm_adds_zero<T> && s.pointwise() && s.stride_h == 1 && s.stride_w == 1;
+  return may_add_zeros<T> && s.pointwise() && s.stride_h == 1 && s.stride_w == 1;
 }
 // The product for one sample and group, without addresses.
 template <class T>
@@ -318,7 +318,7 @@ template <class T>
 // Bytes of workspace, with and without channels as lanes, which depends on the number of samples.
 template <class T>
 constexpr std::size_t conv_bytes(const ConvPlan& without, const ConvPlan& with) {
-  if constexpr (gemm_adds_zero<T>)
+  if constexpr (may_add_zeros<T>)
     if (with.product) return gemm_workspace<T>(with.rows, with.height * with.width, with.planes);
   const std::size_t pixels = conv_scratch<T>(without).total,
                     lanes = with.channels_last ? channels_last_scratch<T>(with).total : 0;

@@ -26,7 +26,7 @@ struct Gemm {
   long b_row, b_col;
   T* c;
   long c_row;
-  bool plus_zero = false;  // + 0 at last, so that no element is -0: where gemm_adds_zero<T>, of two rows and columns
+  bool plus_zero = false;  // + 0 at last, so that no element is -0: where may_add_zeros<T>, of two rows and columns
 };
 /// The product of row-major matrices a [m, k] and b [k, n], each of them stored transposed if it says so; their
 /// addresses are still missing.
@@ -48,10 +48,6 @@ constexpr Gemm<T> gemm_of(long m, long n, long k, bool a_transposed, bool b_tran
 /// Steps of k in one segment: 256, of double 128, of bfloat16 512.
 template <class T>
 inline constexpr long gemm_segment = segment_units<ProductSum<T>> * steps_per_unit<T>;
-
-/// Products that convolutions are computed as. Programs with wide vectors stay smaller without.
-template <class T>
-inline constexpr bool gemm_adds_zero = std::is_same_v<T, float> && simd_bytes < 64;
 
 namespace detail {
 // Products that AMX computes if the system permits it.

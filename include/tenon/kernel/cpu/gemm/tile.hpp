@@ -77,8 +77,8 @@ struct Tap {
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from
-/// out; to add, out + this chain; else zeros + this chain, if there are zeros, so that no sum is -0. All columns of a
-/// tile are read and written. Packed operands P have the size of the sums' type A.
+/// out; to add, out + this chain, or 0 + this chain (where may_add_zeros<A>), which is not -0. All columns of a tile are
+/// read and written. Packed operands P have the size of the sums' type A.
 template <class A, class P = A>
 struct Tile {
   const Tap* taps;
@@ -88,13 +88,12 @@ struct Tile {
   const P* b;
   A* out;
   long out_row;
-  bool resume, add = false;
-  const A* zeros = nullptr;  // tile_columns<A>(1) of them
+  bool resume, add = false, plus_zero = false;
 };
 
-/// Such zeros.
+/// For convolutions as products, which programs with wide vectors do without.
 template <class A>
-alignas(64) inline constexpr A zero_sums[tile_columns<A>(1)]{};
+inline constexpr bool may_add_zeros = std::is_same_v<A, float> && simd_bytes < 64;
 
 /// Border number i of `parts` equal parts of 0 .. total.
 constexpr long border(long total, long parts, long i) { return total * i / parts; }
@@ -122,13 +121,17 @@ template <int Vectors, class P, int Width>
   __builtin_prefetch(from + 3 * panel - 1, 0, 2);
 }
 
-// Stores the sums of a tile, added to what is there, or to zeros.
+template <class A, int Columns>
+alignas(64) inline constexpr A zero_sums[Columns]{};
+// Stores the sums of a tile, or adds them to what is there, or to zeros.
 template <class A, int Width, int Rows, int Vectors>
 [[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add,
-                                              const A* zeros) {
-  const A* const from = add ? out : zeros;
-  if (from) {
-    const long from_row = add ? out_row : 0;
+                                              [[maybe_unused]] bool plus_zero) {
+  const A* from = out;
+  long from_row = out_row;
+  if constexpr (may_add_zeros<A>)
+    if (!add) from = zero_sums<A, tile_columns<A>(1)>, from_row = 0, add = plus_zero;
+  if (add) {
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
@@ -187,7 +190,7 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
   }
-  store_tile(sum, out, out_row, tile.add, tile.zeros);
+  store_tile(sum, out, out_row, tile.add, tile.plus_zero);
 }
 
 // Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3
