@@ -4,7 +4,7 @@
 #include "conv2d_check.hpp"
 
 using namespace tenon;
-using kernel::Conv2dSizes;
+using kernel::Conv2dSizes, kernel::ConvWay;
 using reference::Case, reference::check, reference::random_shapes, reference::sizes;
 
 TEST_CASE("conv2d: random shapes, every element type") {
@@ -32,7 +32,7 @@ TEST_CASE("conv2d: images that lie there once for each column of taps") {
   const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
     CHECK((kernel::detail::forward<float>(s, false).image.copy_step > 0 ||
            kernel::detail::backward_input<float>(s, false).image.copy_step > 0));
-    check<float, false>(s, seed);
+    check<float, ConvWay::pixels>(s, seed);
   };
   copied(sizes(2, 33, 4, 4, 34, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 80);
   copied(sizes(3, 40, 8, 8, 41, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1), 81);
@@ -44,7 +44,8 @@ TEST_CASE("conv2d: images that lie there once for each column of taps") {
 
 TEST_CASE("conv2d: images that are read where they are") {
   const auto in_place = [](const Conv2dSizes& s, std::uint64_t seed) {
-    CHECK(kernel::detail::forward<float>(s).in_place);
+    CHECK(kernel::detail::forward<float>(s, false).in_place);
+    check<float, ConvWay::pixels>(s, seed);
     check<float>(s, seed);
   };
   in_place(sizes(2, 9, 7, 9, 19, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 90);
@@ -61,6 +62,47 @@ TEST_CASE("conv2d: images that are read where they are") {
   check<float>(sizes(1, 290, 4, 4, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0), 87);  // a chain: taps that meet padding
   in_place(sizes(2, 5, 9, 10, 9, 3, 1, 1, 1, 2, 1, 1, 0, 0, 0, 0), 93);
   check<double>(sizes(2, 5, 9, 10, 9, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 94);
+}
+
+// With narrow vectors these are matrix products.
+TEST_CASE("conv2d: every pixel meets one tap") {
+  const auto pointwise = [](long n, long c, long h, long w, long o, int groups) {
+    return sizes(n, c, h, w, o, 1, 1, 1, 1, 1, 1, groups, 0, 0, 0, 0);
+  };
+  CHECK(kernel::detail::forward<float>(pointwise(2, 9, 7, 9, 19, 1)).product == (simd_bytes < 64));
+  check<float>(pointwise(2, 40, 1, 1, 33, 1), 120);  // one pixel: a row of the product, of all channels or a few
+  check<float>(pointwise(3, 300, 1, 1, 12, 2), 121);
+  check<float>(pointwise(2, 1, 5, 5, 1, 1), 122);
+  check<float>(pointwise(2, 14, 6, 7, 14, 14), 123);
+  check<float>(pointwise(1, 70, 7, 7, 300, 1), 124);    // channels are the columns of the product
+  check<float>(pointwise(1, 30, 40, 61, 140, 1), 125);  // columns, and rows, in several parts
+  reference::Random random(7);
+  const auto pick = [&](long most) { return 1 + long(random.below(std::uint64_t(most))); };
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const int groups = int(pick(3));
+    check<float>(pointwise(pick(3), groups * pick(60), pick(12), pick(24), groups * pick(60), groups), 130 + i);
+  }
+}
+
+TEST_CASE("conv2d: no sum is -0, though products are less than any number") {
+  const auto has_no_sign = [](const Conv2dSizes& s) {
+    CAPTURE(s);
+    std::vector<float> x(size_t(s.n * s.c * s.h * s.w), -1e-30f),
+        weight(size_t(s.o * s.group_inputs() * s.taps()), 1e-30f), y(size_t(s.n * s.o * s.oh * s.ow), 5.0f),
+        dy(y.size(), -1e-30f), dx(x.size(), 5.0f);
+    reference::Workspace forward(kernel::conv2d_workspace<float>(s)),
+        input(kernel::conv2d_backward_input_workspace<float>(s));
+    kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), {});
+    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
+                                  input.data(), {});
+    CHECK(reference::same_bits(y, std::vector<float>(y.size(), 0.0f)));
+    CHECK(reference::same_bits(dx, std::vector<float>(dx.size(), 0.0f)));
+  };
+  for (const long channels : {1, 5, 16, 70, 300})
+    for (const long side : {1, 2, 3, 7, 14, 23})
+      for (const int kernel : {1, 3})
+        has_no_sign(sizes(2, channels, side, side, 40, kernel, kernel, 1, 1, 1, 1, 1, kernel / 2, kernel / 2,
+                          kernel / 2, kernel / 2));
 }
 
 TEST_CASE("conv2d: layers of bfloat16") {

@@ -133,7 +133,7 @@ struct Case {
   };
 };
 
-template <class T, bool lanes = true>
+template <class T, kernel::ConvWay way = kernel::ConvWay::any>
 void check(const Conv2dSizes& s, std::uint64_t seed) {
   CAPTURE(s);
   Case<T> data(s, seed);
@@ -147,14 +147,14 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
     std::vector<T> y(y_expected.size(), T(77)), dx(dx_expected.size(), T(77)), dw(dw_expected.size(), T(77));
     std::vector<int> finished(size_t(s.n * s.o));
     in_parts(kernel::conv2d_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d<T, lanes>(s, data.x.data(), data.weight.data(), y.data(), begin, end, forward.data(),
-                               [&](long sample, long o0, long count) {
-                                 for (long o = o0; o < o0 + count; ++o) ++finished[size_t(sample * s.o + o)];
-                               });
+      kernel::conv2d<T, way>(s, data.x.data(), data.weight.data(), y.data(), begin, end, forward.data(),
+                             [&](long sample, long o0, long count) {
+                               for (long o = o0; o < o0 + count; ++o) ++finished[size_t(sample * s.o + o)];
+                             });
     });
     in_parts(kernel::conv2d_backward_input_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d_backward_input<T, lanes>(s, data.weight.data(), data.dy.data(), dx.data(), begin, end,
-                                              input.data(), [](long, long, long) {});
+      kernel::conv2d_backward_input<T, way>(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data(),
+                                            [](long, long, long) {});
     });
     in_parts(kernel::conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
       kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data());

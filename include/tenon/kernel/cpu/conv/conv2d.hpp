@@ -9,6 +9,7 @@
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/conv/channels_last.hpp>
 #include <tenon/kernel/cpu/conv/direct.hpp>
+#include <tenon/kernel/cpu/conv/pointwise.hpp>
 #endif
 
 TENON_EXACT_BEGIN
@@ -32,15 +33,21 @@ constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
                                detail::backward_input<T>(s.of(detail::many_samples)));
 }
 
-/// Whether a convolution, or its gradient for the input, has channels as the lanes of vectors, if samples are many
-/// enough.
+/// The kernels that a convolution may need: pixels as the lanes of vectors, if samples are many enough channels, a
+/// matrix product; `any` of them.
+enum class ConvWay : char { pixels, channels, product, any };
+namespace detail {
+constexpr ConvWay way(const ConvPlan& of_many) {
+  return of_many.product ? ConvWay::product : of_many.channels_last ? ConvWay::channels : ConvWay::pixels;
+}
+}  // namespace detail
 template <class T>
-constexpr bool conv2d_is_channels_last(const Conv2dSizes& s) {
-  return detail::forward<T>(s.of(detail::many_samples)).channels_last;
+constexpr ConvWay conv2d_way(const Conv2dSizes& s) {
+  return detail::way(detail::forward<T>(s.of(detail::many_samples)));
 }
 template <class T>
-constexpr bool conv2d_backward_input_is_channels_last(const Conv2dSizes& s) {
-  return detail::backward_input<T>(s.of(detail::many_samples)).channels_last;
+constexpr ConvWay conv2d_backward_input_way(const Conv2dSizes& s) {
+  return detail::way(detail::backward_input<T>(s.of(detail::many_samples)));
 }
 
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
@@ -48,9 +55,8 @@ constexpr bool conv2d_backward_input_is_channels_last(const Conv2dSizes& s) {
 /// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
 /// zero where an odd last one has no partner. Computes the parts [begin, end) of conv2d_items; after the channels o0 ..
 /// o0 + count - 1 of a sample are complete, finish(sample, o0, count).
-/// `channels_last`: false where conv2d_is_channels_last is, so that a program has no code for it; the compiled part has
-/// `true` only.
-template <class T, bool channels_last = true>
+/// `way`: conv2d_way or `any`, so that a program has no code for the others; the compiled part has `any` only.
+template <class T, ConvWay way = ConvWay::any>
 [[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
                               void* workspace, FunctionRef<long, long, long> finish);
 
@@ -58,7 +64,7 @@ template <class T, bool channels_last = true>
 /// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
 /// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
 /// outside dy is included with a zero; float32 + 0 at last. Segments (of o), parts, finish, and lanes as for conv2d.
-template <class T, bool channels_last = true>
+template <class T, ConvWay way = ConvWay::any>
 [[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
                                              long end, void* workspace, FunctionRef<long, long, long> finish);
 
@@ -90,47 +96,54 @@ template <class T, class Worker>
                  sample + 1 < o.n ? from + from_step : nullptr);
     for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
   };
-  const auto pack = [&](long group, long row0, long rows) {
-    worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows);
-  };
-  if constexpr (Worker::packs) each_packed_run<T>(c, groups, begin, end, pack, run);
-  else each_run(c, groups, begin, end, run);
+  if constexpr (Worker::packs) {
+    const auto pack = [&](long group, long row0, long rows) {
+      worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows);
+    };
+    each_packed_run<T>(c, groups, begin, end, pack, run);
+  } else {
+    each_run(c, groups, begin, end, run);
+  }
+}
+template <class T, ConvWay way>
+[[gnu::always_inline]] inline void convolve_by(const ConvPlan& c, const ConvOperands<T>& o, int groups, long begin,
+                                               long end, void* workspace) {
+  constexpr bool any = way == ConvWay::any;
+  if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
+    if (c.product) {
+      PointwiseConv<T> conv(c, workspace);
+      return convolve(c, conv, o, groups, begin, end);
+    }
+  if constexpr ((way == ConvWay::channels || any) && may_be_channels_last<T>)
+    if (c.channels_last) {
+      ChannelsLastConv<T> conv(c, workspace);
+      add_taps(conv, c);
+      return convolve(c, conv, o, groups, begin, end);
+    }
+  if constexpr (way != ConvWay::product) {
+    DirectConv<T> conv(c, workspace);
+    add_taps(conv, c);
+    if (c.by_rows && all_finite(o.weight, groups * o.group_weights)) conv.leave_out_padding();
+    convolve(c, conv, o, groups, begin, end);
+  }
 }
 }  // namespace detail
 
-template <class T, bool channels_last>
+template <class T, ConvWay way>
 void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace,
             FunctionRef<long, long, long> finish) {
-  const detail::ConvPlan c = detail::forward<T>(s, channels_last);
+  const detail::ConvPlan c = detail::forward<T>(s, way != ConvWay::pixels);
   const detail::ConvOperands<T> operands{x, weight, y, s.n, s.group_inputs(), s.h * s.w, c.rows * c.row_step, finish};
-  if constexpr (channels_last && detail::may_be_channels_last<T>)
-    if (c.channels_last) {
-      detail::ChannelsLastConv<T> conv(c, workspace);
-      detail::add_taps(conv, c);
-      return detail::convolve(c, conv, operands, s.groups, begin, end);
-    }
-  detail::DirectConv<T> conv(c, workspace);
-  detail::add_taps(conv, c);
-  if (c.by_rows && all_finite(weight, s.o * c.row_step)) conv.leave_out_padding();
-  detail::convolve(c, conv, operands, s.groups, begin, end);
+  detail::convolve_by<T, way>(c, operands, s.groups, begin, end, workspace);
 }
 
-template <class T, bool channels_last>
+template <class T, ConvWay way>
 void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end,
                            void* workspace, FunctionRef<long, long, long> finish) {
-  const detail::ConvPlan c = detail::backward_input<T>(s, channels_last);
+  const detail::ConvPlan c = detail::backward_input<T>(s, way != ConvWay::pixels);
   const detail::ConvOperands<T> operands{
       dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
-  if constexpr (channels_last && detail::may_be_channels_last<T>)
-    if (c.channels_last) {
-      detail::ChannelsLastConv<T> conv(c, workspace);
-      detail::add_taps(conv, c);
-      return detail::convolve(c, conv, operands, s.groups, begin, end);
-    }
-  detail::DirectConv<T> conv(c, workspace);
-  detail::add_taps(conv, c);
-  if (c.by_rows && all_finite(weight, s.o * c.plane_step)) conv.leave_out_padding();
-  detail::convolve(c, conv, operands, s.groups, begin, end);
+  detail::convolve_by<T, way>(c, operands, s.groups, begin, end, workspace);
 }
 #endif  // TENON_DEFINES
 

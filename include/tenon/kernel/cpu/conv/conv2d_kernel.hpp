@@ -152,7 +152,7 @@ template <class Call>
 void Kernel<Cpu, ops::Conv2d>::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const kernel::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d<T, !TENON_DEFINES || kernel::conv2d_is_channels_last<T>(sizes<Call>(1))>(
+  kernel::conv2d<T, TENON_DEFINES ? kernel::conv2d_way<T>(sizes<Call>(1)) : kernel::ConvWay::any>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
       kernel::epilogue_of<Call>(finish));
 }
@@ -166,7 +166,8 @@ template <class Call>
 void Kernel<Cpu, ops::Conv2dBackwardInput>::run(const Arguments& a, long begin, long end) {
   using T = typename Call::Result;
   const kernel::PlaneEpilogue<Call> finish{a};
-  kernel::conv2d_backward_input<T, !TENON_DEFINES || kernel::conv2d_backward_input_is_channels_last<T>(sizes<Call>(1))>(
+  kernel::conv2d_backward_input<T, TENON_DEFINES ? kernel::conv2d_backward_input_way<T>(sizes<Call>(1))
+                                                 : kernel::ConvWay::any>(
       sizes<Call>(a.n), a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace,
       kernel::epilogue_of<Call>(finish));
 }

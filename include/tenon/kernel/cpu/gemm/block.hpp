@@ -42,6 +42,7 @@ class GemmBlock {
     packed_b_ = reinterpret_cast<P*>(base + scratch.b);
     sums_ = reinterpret_cast<A*>(base + scratch.sums);
     sums_row_ = part.columns;
+    plus_zero_ = may_add_zeros<T> && g.plus_zero;
     if constexpr (!widen)
       if (plan.in_place()) sums_ = c_, sums_row_ = c_row_;
     row_blocks_ = ceil_div(part.rows, tile_rows);
@@ -128,7 +129,8 @@ class GemmBlock {
       if (pack_a_ && block % gemm_group == 0) pack_a(a, depth, taken, block, i);
       Tile<A, P> tile{taps_,     depth,     packed_a_ + block % gemm_group * packed_rows * depth,
                       row,       packed_b_, nullptr,
-                      sums_row_, false,     first > 0};
+                      sums_row_, false,     first > 0,
+                      plus_zero_};
       if (!pack_a_) tile.a = reinterpret_cast<const P*>(a + i * plan_.a_row);
       tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), block == 0, first, begin, end);
       if (block_by_block_) rows_done(i, rows);
@@ -239,7 +241,7 @@ class GemmBlock {
   P *packed_a_, *packed_b_;
   A* sums_;
   long sums_row_;
-  bool pack_a_, pack_b_, block_by_block_ = false;
+  bool pack_a_, pack_b_, plus_zero_, block_by_block_ = false;
 };
 
 template <class T>

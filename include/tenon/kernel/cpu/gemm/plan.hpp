@@ -26,6 +26,7 @@ struct Gemm {
   long b_row, b_col;
   T* c;
   long c_row;
+  bool plus_zero = false;  // + 0 at last, so that no element is -0: where may_add_zeros<T>, of two rows and columns
 };
 /// The product of row-major matrices a [m, k] and b [k, n], each of them stored transposed if it says so; their
 /// addresses are still missing.
@@ -79,6 +80,8 @@ inline constexpr long gemm_near_bytes = 64 << 10;
 inline constexpr long gemm_competing_bytes = 4096;
 // Lines that are a multiple of this apart have an eighth of a way for them.
 inline constexpr long gemm_crowded_bytes = gemm_competing_bytes / 8;
+// Addresses of pages that are near, of 4 KB: 64 entries.
+inline constexpr long gemm_near_pages_bytes = 64 * 4096;
 // Rows of one item, and of one block. Sums that do not fit into C, because it has another type or order, take scratch.
 inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_most_rows = 64 * gemm_row_chunk;
 template <class T>
@@ -151,13 +154,15 @@ constexpr bool gemm_packs_a(long rows, long columns) {
 
 // Costs in vector steps: lanes that hold no column are computed too, packing B across its rows costs a third per
 // element. A whose steps are lines of their own costs half a step per element if it is packed, or if these lines
-// compete for so few places that the next rows do not find them again (measured on Zen 4: 0.1 to 0.8 steps).
+// compete for so few places, or lie on so many pages, that the next rows do not find them again (measured on Zen 4: 0.1
+// to 0.8 steps).
 template <class A>
 constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_rows) {
   constexpr long width = simd_width<A>;
   const long packed = b_is_rows ? columns * k / width * 2 : columns * k / 3;
   const bool apart = simd_bytes < 64 && a_col != 1 &&
-                     (gemm_packs_a<A>(rows, columns) || a_col * long(sizeof(A)) % gemm_crowded_bytes == 0);
+                     (gemm_packs_a<A>(rows, columns) || a_col * long(sizeof(A)) % gemm_crowded_bytes == 0 ||
+                      at_most(k, gemm_depth<A>) * a_col * long(sizeof(A)) > gemm_near_pages_bytes);
   return rows * (ceil_div(columns, width) * k + ceil_div(columns, width)) +
          (b_is_rows && rows <= gemm_row_chunk ? 0 : packed) + (apart ? rows * k / 2 : 0);
 }

@@ -77,8 +77,8 @@ struct Tap {
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from
-/// out; to add, out + this chain. All columns of a tile are read and written. Packed operands P have the size of the
-/// sums' type A.
+/// out; to add, out + this chain, or 0 + this chain (where may_add_zeros<A>), which is not -0. All columns of a tile are
+/// read and written. Packed operands P have the size of the sums' type A.
 template <class A, class P = A>
 struct Tile {
   const Tap* taps;
@@ -88,8 +88,12 @@ struct Tile {
   const P* b;
   A* out;
   long out_row;
-  bool resume, add = false;
+  bool resume, add = false, plus_zero = false;
 };
+
+/// For convolutions as products, which programs with wide vectors do without.
+template <class A>
+inline constexpr bool may_add_zeros = std::is_same_v<A, float> && simd_bytes < 64;
 
 /// Border number i of `parts` equal parts of 0 .. total.
 constexpr long border(long total, long parts, long i) { return total * i / parts; }
@@ -106,28 +110,32 @@ struct PackingTile : Tile<A, P> {
   long from_row;
   P* to;
 };
-// Steps that it fetches ahead, which no processor does by itself where each is a page of its own.
-inline constexpr long packing_ahead = 32;
-
-// Stores the vectors of a step, and fetches those of a later one.
+// Stores the vectors of a step, and fetches the columns of the panel after the next one to the second level, which no
+// processor does by itself where each step is a page of its own.
 template <int Vectors, class P, int Width>
-[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* later) {
+[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* from) {
 #pragma GCC unroll 8
   for (int j = 0; j < Vectors; ++j) step[j].store(to + j * Width);
-  constexpr int line = 64 / int(sizeof(P)), last = Vectors * Width - 1;
-#pragma GCC unroll 8
-  for (int j = 0; j < last; j += line) __builtin_prefetch(later + j);
-  __builtin_prefetch(later + last);
+  constexpr int panel = Vectors * Width;
+  static_assert(panel * sizeof(P) <= 64);  // then its last element is in the only line that is new
+  __builtin_prefetch(from + 3 * panel - 1, 0, 2);
 }
 
-// Stores the sums of a tile, or adds them to what is there.
+template <class A, int Columns>
+alignas(64) inline constexpr A zero_sums[Columns]{};
+// Stores the sums of a tile, or adds them to what is there, or to zeros.
 template <class A, int Width, int Rows, int Vectors>
-[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add) {
+[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add,
+                                              [[maybe_unused]] bool plus_zero) {
+  const A* from = out;
+  long from_row = out_row;
+  if constexpr (may_add_zeros<A>)
+    if (!add) from = zero_sums<A, tile_columns<A>(1)>, from_row = 0, add = plus_zero;
   if (add) {
 #pragma GCC unroll 8
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(out + i * out_row + j * Width) + sum[i][j];
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(from + i * from_row + j * Width) + sum[i][j];
   }
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -195,7 +203,7 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
     if constexpr (packs) {
-      pack_step<Vectors>(bv, tile.to + tap->b, b + packing_ahead * tile.from_row);
+      pack_step<Vectors>(bv, tile.to + tap->b, b);
       b += tile.from_row;
     }
 #pragma GCC unroll 8
@@ -208,7 +216,7 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
       for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
     }
   }
-  store_tile(sum, out, out_row, tile.add);
+  store_tile(sum, out, out_row, tile.add, tile.plus_zero);
 }
 
 // Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3
