@@ -28,16 +28,20 @@ struct TileShares {
 struct Instruction {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
-  bool nchw16n = false;  // images are NCHW16n if the batch fills the blocks
+  bool nchw16n = false;  // images are NCHW16n if the samples fill the blocks: in_blocks()
+  bool by_tile = false;  // of a program whose NCHW16n images live within a tile
   bool guarded = false;  // left out if the training state's overflow flag is set
   bool sums = false;     // what it makes of each tile of a group is added up
   int group = 0;         // instructions of a group run together for one tile after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
   BufferPlace buffer[max_operands + 1]{};
 
-  /// The work for `samples` of a batch of n.
+  /// True if images are NCHW16n for `samples` of a batch of n: each tile chooses for itself where none of its images
+  /// leaves it.
+  constexpr bool in_blocks(long samples, long n) const { return nchw16n && in_nchw16n(by_tile ? samples : n); }
+  /// The work for them.
   [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const {
-    return nchw16n && in_nchw16n(n) ? kernel->nchw16n_work(samples) : kernel->work(samples);
+    return in_blocks(samples, n) ? kernel->nchw16n_work(samples) : kernel->work(samples);
   }
 };
 

@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI {
   for (std::size_t i = begin; i < end; ++i) {
     Resolved& r = resolved_[i];
     r.runs = ready(r);
-    if (r.runs) cost += r.items * r.cost;
+    if (r.runs) cost += r.whole.items * r.whole.cost;
   }
   const TileShares shares(n_, threads_);
   return cost * shares.tiles >= 2 * cost_per_thread ? shares : TileShares(n_, 1);
@@ -55,10 +55,10 @@ template <class Times>
       if (!r.runs) continue;
       Arguments own = arguments_of(r, tile, part);
       if (r.sum_bytes && tile) own.buffer[0] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
-      const long items = (tile + 1) * block_samples < n_ ? r.items : r.last_items;
+      const Run& all = (tile + 1) * block_samples < n_ ? r.whole : r.last;
       const auto moment = times->now();
-      if (together) run_items(r, own, items);
-      else r.kernel(own, 0, items);
+      if (together) run_items(all, own);
+      else all.kernel(own, 0, all.items);
       if (r.sum_bytes && tile && !part) add(r, own.buffer[0], tile);
       times->ran(tile, i - begin, moment);
     }
