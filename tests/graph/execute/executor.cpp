@@ -242,7 +242,8 @@ std::string trained(Executor& executor, long n, int threads, int steps = 3, cons
 
 TEST_CASE("tile: any batch on any number of threads gives the bits of rows for the whole batch") {
   Executor tiled(InTiles::program), whole(Untiled::program);
-  for (long n : {1, 2, 9, 10, 16, 17, 19, 20, 24, 25, 26, 31, 32, 33, 48, 50, 64, 79, 80, 100, 129, 1000}) {
+  for (long n :
+       {1, 2, 9, 10, 16, 17, 19, 20, 24, 25, 26, 31, 32, 33, 48, 50, 64, 79, 80, 100, 129, 136, 144, 272, 1000}) {
     CAPTURE(n);
     const std::string expected = trained(whole, n, 1);
     for (int threads : {1, 2, 3, 5, 16}) {

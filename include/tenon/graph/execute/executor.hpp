@@ -92,6 +92,7 @@ class Executor {
     const Instruction* instruction = nullptr;
     Arguments arguments;
     Run whole, last;  // of the batch; in a group of a tile, and of the last tile
+    Run half[3];      // of a tile, then the two of the last tile
     bool active = true, conditional = false;
     bool runs = true;           // in a group
     std::size_t group_end = 0;  // of the first instruction of a group: the instruction behind its last one
@@ -168,10 +169,12 @@ class Executor {
     if (parts > 1) run_parts(all.kernel, arguments, all.items, parts);
     else if (all.items) all.kernel(arguments, 0, all.items);
   }
+  static Run run_of(const KernelEntry& kernel, bool in_blocks, long samples) {
+    const KernelWork work = in_blocks ? kernel.nchw16n_work(samples) : kernel.work(samples);
+    return {in_blocks ? kernel.run_nchw16n : kernel.run, work.items, work.cost};
+  }
   Run run_of(const Instruction& instruction, long samples) const {
-    const KernelWork work = instruction.work(samples, n_);
-    return {instruction.in_blocks(samples, n_) ? instruction.kernel->run_nchw16n : instruction.kernel->run, work.items,
-            work.cost};
+    return run_of(*instruction.kernel, instruction.in_blocks(samples, n_), samples);
   }
   void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
 
@@ -200,6 +203,14 @@ class Executor {
   void run_timed(std::size_t begin, std::size_t end, const TileShares& shares, const detail::GraphObserver& observer);
   template <class Times>
   void take_shares(std::size_t begin, std::size_t end, const TileShares& shares, Times times);
+  // The part of one thread.
+  template <class Times>
+  void take_part(std::size_t begin, std::size_t end, const TileShares& shares, int part, Times times) const;
+  // Half `half` of those that threads take.
+  template <class Times>
+  void take_half(std::size_t begin, std::size_t end, const TileShares& shares, long half, int part, Times times) const;
+  // Adds up what threads have left.
+  void add_sums(const Resolved& r, const TileShares& shares) const;
   // Some tiles: by thread `part`, or by all threads together.
   void run_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together) const;
   template <class Times>
@@ -207,11 +218,7 @@ class Executor {
   // What an instruction is called with for a tile, by thread `part`.
   Arguments arguments_of(const Resolved& r, long tile, int part) const;
   // Adds the sum of a tile to that of the tiles before it.
-  void add(const Resolved& r, const void* from, long tile) const {
-    const Node& node = program_->node[r.instruction->node];
-    sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->tile_chains, r.partial, tile,
-              (tile + 1) * block_samples >= n_);
-  }
+  void add(const Resolved& r, const void* from, long tile) const;
 
   const Program* program_;
   std::vector<Resolved> resolved_;
@@ -219,6 +226,7 @@ class Executor {
   std::byte* base_[regions]{};
   const void* const* input_ = nullptr;
   long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_of_group_ = 0;
+  TileShares shares_;
   TileSums sums_;
   int threads_ = 0;
   unsigned freeze_version_ = 0;
@@ -261,10 +269,10 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   n_ = n;
   threads_ = threads;
   kept_.forget();
+  shares_ = program_->shares(n, threads);
   thread_bytes_ = program_->thread_bytes(n);
   std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
-  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0,
-           Program::chain_levels(TileShares(n_, threads_).tiles)};
+  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0, Program::chain_levels(shares_.tiles)};
   for (std::size_t i = resolved_.size(); i-- > 0;) {
     Resolved& r = resolved_[i];
     const Instruction& instruction = program_->instruction[i];
@@ -311,6 +319,11 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   if (!i || !in_group(i - 1))
     for (r.group_end = i; in_group(r.group_end);) ++r.group_end;
   r.last = n > block_samples && n % block_samples ? run_of(instruction, n % block_samples) : r.whole;
+  if constexpr (blocks_have_halves) {
+    const long rest = n % block_samples, first = TileShares::first_half(rest);
+    r.half[0] = run_of(*instruction.kernel, instruction.nchw16n, block_samples / 2);
+    r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
+  }
   const Node& node = program_->node[instruction.node];
   for (int k = 0; k < instruction.buffers; ++k) {
     const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;
