@@ -297,7 +297,7 @@ struct Tiles {
 
 TEST_CASE("an observer of runs: threads share the tiles, it hears of each operation once, and of all its tiles") {
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  for (const long n : {64L, 71L}) {
+  for (const long n : {48L, 64L, 71L}) {
     const auto data = images(n);
     Tiles serial;
     const std::string weights = run<support::LeNet, Loss>(Mode::graph, serial, data);
