@@ -50,14 +50,14 @@ constexpr ModelOptions both{};
 constexpr ModelOptions graph_with(Passes passes) { return {true, false, passes}; }
 
 template <class Net, class Image, ModelOptions options = both>
-Outcome trained(Mode mode, int threads = 1) {
+Outcome trained(Mode mode, int threads = 1, long samples = 50, long batch = 16, long epochs = 5) {
   const ContextScope scope({.mode = mode, .num_threads = threads, .seed = 11});
   Net net;
   Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{},
               nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
   Outcome outcome;
   Losses losses{outcome.losses};
-  model.train(5, bands<Image>(50) | dataset::batch(16), losses);
+  model.train(epochs, bands<Image>(samples) | dataset::batch(batch), losses);
   const ParameterList list(net);
   outcome.parameters.assign(reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes()));
   return outcome;
@@ -102,6 +102,18 @@ struct Counting : nn::Cell<Counting> {
 }  // namespace
 
 TEST_CASE("LeNet: equal bits in every way to run 20 steps") { check_all_ways<LeNet, Shape<1, 28, 28>>(); }
+
+TEST_CASE("LeNet: equal bits for any batch, on any number of threads, in both modes") {
+  for (const long n : {1, 7, 8, 9, 15, 16, 17, 24, 33, 48, 72, 137}) {
+    CAPTURE(n);
+    const Outcome one = trained<LeNet, Shape<1, 28, 28>>(Mode::pynative, 1, n, n, 2);
+    for (const int threads : {1, 2, 3, 4, 16}) {
+      CAPTURE(threads);
+      CHECK(trained<LeNet, Shape<1, 28, 28>>(Mode::graph, threads, n, n, 2) == one);
+      CHECK(trained<LeNet, Shape<1, 28, 28>>(Mode::pynative, threads, n, n, 2) == one);
+    }
+  }
+}
 
 TEST_CASE("LeNet: a pixel that is NaN reaches the loss, wherever it stands, in both modes") {
   for (const Mode mode : {Mode::graph, Mode::pynative})
@@ -155,18 +167,20 @@ TEST_CASE("construct runs once per step in PyNative mode, never in graph mode") 
 
 TEST_CASE("predictions of a batch are those of its samples, in both modes") {
   LeNet net;
-  Tensor<float, Shape<dyn, 1, 28, 28>> images = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(13),
-                                       one = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(1);
-  Random random(5);
-  for (float& v : images.values()) v = random.uniform(-1, 1);
-  for (Mode mode : {Mode::graph, Mode::pynative}) {
-    const ContextScope scope({.mode = mode, .num_threads = 2});
-    Model model{net};
-    const auto all = model.predict(images);
-    for (long i = 0; i < 13; ++i) {
-      std::memcpy(one.data(), images.data() + i * 784, 784 * sizeof(float));
-      const auto single = model.predict(one);
-      CHECK(std::memcmp(single.data(), all.data() + i * 10, 10 * sizeof(float)) == 0);
+  for (const long n : {13, 16, 24, 25})
+    for (Mode mode : {Mode::graph, Mode::pynative}) {
+      CAPTURE(n);
+      Tensor<float, Shape<dyn, 1, 28, 28>> images = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(n),
+                                           one = Tensor<float, Shape<dyn, 1, 28, 28>>::empty(1);
+      Random random(5);
+      for (float& v : images.values()) v = random.uniform(-1, 1);
+      const ContextScope scope({.mode = mode, .num_threads = 2});
+      Model model{net};
+      const auto all = model.predict(images);
+      for (long i = 0; i < n; ++i) {
+        std::memcpy(one.data(), images.data() + i * 784, 784 * sizeof(float));
+        const auto single = model.predict(one);
+        CHECK(std::memcmp(single.data(), all.data() + i * 10, 10 * sizeof(float)) == 0);
+      }
     }
-  }
 }

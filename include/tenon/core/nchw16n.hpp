@@ -18,7 +18,8 @@ constexpr long whole_blocks(long n) { return (n + block_samples - 1) / block_sam
 /// Samples of the largest block of a batch of n.
 constexpr long tile_of(long n) { return n < block_samples ? n : block_samples; }
 
-/// True if a batch of n is computed in NCHW16n: if not too many of their samples are missing. No bit depends on it.
+/// True if n samples, a batch or a tile, are computed in NCHW16n: if not too many of their blocks' samples are missing.
+/// No bit depends on it.
 constexpr bool in_nchw16n(long n) { return 5 * n >= 3 * whole_blocks(n); }
 
 /// The place of element `feature` of a sample.

@@ -4,40 +4,68 @@
 
 #include <tenon/core/memory/arena.hpp>
 #include <tenon/core/nchw16n.hpp>
+#include <tenon/core/simd.hpp>
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/observe/pass_graph.hpp>
 #include <tenon/graph/plan.hpp>
 
 namespace tenon::inline TENON_ABI {
 
+/// Half a block is a vector of samples, so that it takes half the time.
+inline constexpr bool blocks_have_halves = 2 * simd_width<float> == block_samples;
+
 /// How threads share the tiles of samples of a group: `parts` of them take the first `shared` tiles, each so many
-/// neighbours as the others if that leaves few; for a tile that is left they share the work of each instruction.
+/// neighbours as the others if that leaves few. A tile that is left is `halved`, each half for a thread of its own, or
+/// they share the work of each instruction for it.
 struct TileShares {
-  long tiles = 1, shared = 0, parts = 1;
-  constexpr TileShares(long n, int threads) {
-    if (n > block_samples) tiles = whole_blocks(n) / block_samples;
-    const long rest = tiles % threads;
-    const bool together = threads > 1 && 2 * rest <= threads && (tiles > threads || tiles == 1);
-    shared = together ? tiles - rest : tiles;
-    parts = shared < threads ? (shared ? shared : 1) : threads;
-  }
+  long tiles = 1, shared = 1, parts = 1, halved = 0;
+
   constexpr long begin(long part) const { return shared * part / parts; }
+  /// Tiles of which the halves are taken at one time.
+  constexpr long pairs() const { return 2 * halved < parts ? halved : parts / 2; }
+  /// Sums of tiles and of halves that are added up when all threads are done: all but those of the first one's tiles.
+  constexpr long sums() const { return parts == 1 ? 0 : shared - begin(1) + 2 * halved; }
+  /// Samples of the first half of so many: the largest subtree of theirs (kernel/cpu/nchw16n/layout.hpp).
+  static constexpr long first_half(long samples) {
+    return samples > 1 ? long(std::bit_floor(std::size_t(samples - 1))) : samples;
+  }
 };
+/// For a batch of n. `halves`: tiles may be halved, if a last one that is not whole is row-major.
+[[gnu::noinline, gnu::cold]] constexpr TileShares tile_shares(long n, int threads, bool halves) {
+  TileShares s;
+  if (n > block_samples) s.tiles = whole_blocks(n) / block_samples;
+  long whole = s.tiles;
+  if constexpr (blocks_have_halves) {
+    halves = halves && threads > 1 && n >= block_samples && (n % block_samples == 0 || !in_nchw16n(n % block_samples));
+    if (halves) whole = n / block_samples;
+  }
+  const long rest = whole % threads;
+  const bool together = threads > 1 && 2 * rest <= threads && (halves || s.tiles > threads || s.tiles == 1);
+  s.shared = together ? whole - rest : s.tiles;
+  s.halved = halves ? s.tiles - s.shared : 0;
+  s.parts = s.shared > 2 * s.halved ? s.shared : 2 * s.halved;
+  s.parts = s.parts > threads ? threads : s.parts > 1 ? s.parts : 1;
+  return s;
+}
 
 /// One kernel call of a compiled graph: where its result and operands are.
 struct Instruction {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
-  bool nchw16n = false;  // images are NCHW16n if the batch fills the blocks
+  bool nchw16n = false;  // images are NCHW16n if the samples fill the blocks: in_blocks()
+  bool by_tile = false;  // of a program whose NCHW16n images live within a tile
   bool guarded = false;  // left out if the training state's overflow flag is set
   bool sums = false;     // what it makes of each tile of a group is added up
   int group = 0;         // instructions of a group run together for one tile after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
   BufferPlace buffer[max_operands + 1]{};
 
-  /// The work for `samples` of a batch of n.
+  /// True if images are NCHW16n for `samples` of a batch of n: each tile chooses for itself where none of its images
+  /// leaves it.
+  constexpr bool in_blocks(long samples, long n) const { return nchw16n && in_nchw16n(by_tile ? samples : n); }
+  /// The work for them.
   [[gnu::noinline, gnu::cold]] constexpr KernelWork work(long samples, long n) const {
-    return nchw16n && in_nchw16n(n) ? kernel->nchw16n_work(samples) : kernel->work(samples);
+    return in_blocks(samples, n) ? kernel->nchw16n_work(samples) : kernel->work(samples);
   }
 };
 
@@ -69,6 +97,9 @@ struct Program {
   struct NoPasses {};
   [[no_unique_address]] std::conditional_t<observable, const PassGraphs*, NoPasses> passes{};
 
+  constexpr TileShares shares(long n, int threads) const {
+    return tile_shares(n, threads, blocks_have_halves && nchw16n && instruction->by_tile);
+  }
   /// Samples for which there is memory.
   constexpr long samples(long n) const { return nchw16n && in_nchw16n(n) ? whole_blocks(n) : n; }
   /// Bytes of scratch that a call with a batch of n on `threads` threads takes.
@@ -107,8 +138,8 @@ struct Program {
   }
   /// The sums that threads make of each tile, until they are added up in order; before them those of chains of tiles.
   [[gnu::noinline, gnu::cold]] constexpr long parts_of_sums(long n, int threads) const {
-    const TileShares shares(n, threads);
-    const long parts = (shares.parts == 1 ? 0 : shares.shared - shares.begin(1)) + chain_levels(shares.tiles);
+    const TileShares all = shares(n, threads);
+    const long parts = all.sums() + chain_levels(all.tiles);
     if (parts == 0) return 0;
     long most = 0, here = 0;
     for (int i = 0; i < instructions; ++i) {

@@ -187,6 +187,11 @@ struct Compiled {
     for (int id = 0; id < graph.count; ++id) count += kernels.of[id] >= 0;
     return count;
   }();
+  static constexpr bool by_tile = [] {
+    for (int id = 0; id < graph.count; ++id)
+      if (laid_out.layouts.value[id] && plan.at[id].region != Region::tile) return false;
+    return true;
+  }();
   static constexpr auto make_tables() {
     detail::Tables<graph.count, graph.outputs, instructions> made;
     for (int k = 0; k < graph.outputs; ++k) made.output[k] = graph.output[k];
@@ -198,6 +203,7 @@ struct Compiled {
       instruction.node = id;
       instruction.buffers = node.operands + 1;
       instruction.nchw16n = laid_out.layouts.kernel[id];
+      instruction.by_tile = by_tile;
       instruction.guarded = guarded(graph, node);
       instruction.group = groups.of[id];
       instruction.sums = groups.sums[id];

@@ -207,6 +207,7 @@ using ConvSource = tenon::detail::TrainStep<SmallConv, nn::SoftmaxCrossEntropyWi
 using InTiles = Compiled<ConvSource>;
 using Untiled = Compiled<ConvSource, Passes{.tile = false}>;
 static_assert(InTiles::groups.count == 1 && Untiled::groups.count == 0);
+static_assert(InTiles::by_tile && !Untiled::by_tile);
 using ConvLayout = StateLayout<SmallConv, nn::Momentum>;
 
 /// What `steps` steps leave: the parameters, and the losses of all steps.
@@ -241,10 +242,11 @@ std::string trained(Executor& executor, long n, int threads, int steps = 3, cons
 
 TEST_CASE("tile: any batch on any number of threads gives the bits of rows for the whole batch") {
   Executor tiled(InTiles::program), whole(Untiled::program);
-  for (long n : {1, 2, 9, 10, 16, 17, 19, 20, 31, 32, 33, 48, 50, 64, 79, 80, 100, 129, 1000}) {
+  for (long n :
+       {1, 2, 9, 10, 16, 17, 19, 20, 24, 25, 26, 31, 32, 33, 48, 50, 64, 79, 80, 100, 129, 136, 144, 272, 1000}) {
     CAPTURE(n);
     const std::string expected = trained(whole, n, 1);
-    for (int threads : {1, 2, 3, 5}) {
+    for (int threads : {1, 2, 3, 5, 16}) {
       CAPTURE(threads);
       CHECK(trained(tiled, n, threads) == expected);
       CHECK(tiled.bytes() >= InTiles::program.bytes(n, threads));

@@ -7,6 +7,7 @@
 
 #include "../../../benchmarks/models/gpt.hpp"
 #include "../../support/models.hpp"
+#include "../../support/tensors.hpp"
 #include "support.hpp"
 
 using namespace tenon;
@@ -98,6 +99,29 @@ const auto images = [](long n) {
 
 TEST_CASE("LeNet: equal names, places, and values in both modes") {
   compare_modes<support::LeNet, nn::SoftmaxCrossEntropyWithLogits<>>(images(4));
+}
+TEST_CASE("an observer sees each tile of a batch as a batch of its own, whatever the layout of its images") {
+  const auto x = support::random_tensor<float, Shape<dyn, 1, 28, 28>>(4, -1, 1, 41);
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 3});
+  support::LeNet net;
+  Model model{net};
+  const auto seen = [&](long first, long count) {
+    support::ValuesAsTheyAre values;
+    const auto part = Tensor<float, Shape<dyn, 1, 28, 28>>::from(
+        std::vector<float>(x.data() + first * 784, x.data() + (first + count) * 784));
+    const Observing observing(values);
+    model.predict(part);
+    return values.seen;
+  };
+  for (const long n : {16, 17, 24, 25, 26, 33, 41}) {
+    CAPTURE(n);
+    auto tiles = seen(0, 16);
+    for (long first = 16; first < n; first += 16) {
+      const auto next = seen(first, std::min(16L, n - first));
+      tiles.insert(tiles.end(), next.begin(), next.end());
+    }
+    CHECK(seen(0, n) == tiles);
+  }
 }
 TEST_CASE("batch norm, dropout, a sum of two ways") {
   compare_modes<support::SmallResNet, nn::SoftmaxCrossEntropyWithLogits<>>(
@@ -273,7 +297,7 @@ struct Tiles {
 
 TEST_CASE("an observer of runs: threads share the tiles, it hears of each operation once, and of all its tiles") {
   using Loss = nn::SoftmaxCrossEntropyWithLogits<>;
-  for (const long n : {64L, 71L}) {
+  for (const long n : {48L, 64L, 71L}) {
     const auto data = images(n);
     Tiles serial;
     const std::string weights = run<support::LeNet, Loss>(Mode::graph, serial, data);

@@ -83,16 +83,19 @@ class Executor {
 
  private:
   using Kernel = void(const Arguments&, long begin, long end);
+  // How an instruction runs for some samples.
+  struct Run {
+    Kernel* kernel = nullptr;
+    long items = 0, cost = 1;
+  };
   struct Resolved {
     const Instruction* instruction = nullptr;
-    Kernel* kernel = nullptr;
     Arguments arguments;
-    long items = 0, cost = 1;
+    Run whole, last;  // of the batch; in a group of a tile, and of the last tile
+    Run half[3];      // of a tile, then the two of the last tile
     bool active = true, conditional = false;
-    // In a group, items are those of a tile.
-    bool runs = true;
+    bool runs = true;           // in a group
     std::size_t group_end = 0;  // of the first instruction of a group: the instruction behind its last one
-    long last_items = 0;        // of the last tile
     long step[max_operands + 1]{}, own[max_operands + 1]{};  // bytes from tile to tile, from thread to thread
     // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
     long sum_bytes = 0, partial = 0, sum_part = 0;
@@ -111,7 +114,7 @@ class Executor {
       ++i;
       if (!ready(r)) continue;
       policy.before(program_->node[r.instruction->node], r.arguments);
-      run_items(r, r.arguments, r.items);
+      run_items(r.whole, r.arguments);
       policy.after(program_->node[r.instruction->node], r.arguments);
     }
   }
@@ -159,12 +162,19 @@ class Executor {
   [[gnu::cold]] void resolve_in_group(std::size_t i, long n);
 
   // Calls the kernel for all its items, on more threads if that pays.
-  void run_items(const Resolved& r, const Arguments& arguments, long items) const {
+  void run_items(const Run& all, const Arguments& arguments) const {
     const long parts = threads_ == 1 ? 1
-                                     : std::clamp<long>(items * r.cost / cost_per_thread, 1,
-                                                        std::min<long>(threads_, std::max<long>(items, 1)));
-    if (parts > 1) run_parts(r.kernel, arguments, items, parts);
-    else if (items) r.kernel(arguments, 0, items);
+                                     : std::clamp<long>(all.items * all.cost / cost_per_thread, 1,
+                                                        std::min<long>(threads_, std::max<long>(all.items, 1)));
+    if (parts > 1) run_parts(all.kernel, arguments, all.items, parts);
+    else if (all.items) all.kernel(arguments, 0, all.items);
+  }
+  static Run run_of(const KernelEntry& kernel, bool in_blocks, long samples) {
+    const KernelWork work = in_blocks ? kernel.nchw16n_work(samples) : kernel.work(samples);
+    return {in_blocks ? kernel.run_nchw16n : kernel.run, work.items, work.cost};
+  }
+  Run run_of(const Instruction& instruction, long samples) const {
+    return run_of(*instruction.kernel, instruction.in_blocks(samples, n_), samples);
   }
   void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
 
@@ -193,6 +203,14 @@ class Executor {
   void run_timed(std::size_t begin, std::size_t end, const TileShares& shares, const detail::GraphObserver& observer);
   template <class Times>
   void take_shares(std::size_t begin, std::size_t end, const TileShares& shares, Times times);
+  // The part of one thread.
+  template <class Times>
+  void take_part(std::size_t begin, std::size_t end, const TileShares& shares, int part, Times times) const;
+  // Half `half` of those that threads take.
+  template <class Times>
+  void take_half(std::size_t begin, std::size_t end, const TileShares& shares, long half, int part, Times times) const;
+  // Adds up what threads have left.
+  void add_sums(const Resolved& r, const TileShares& shares) const;
   // Some tiles: by thread `part`, or by all threads together.
   void run_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together) const;
   template <class Times>
@@ -200,11 +218,7 @@ class Executor {
   // What an instruction is called with for a tile, by thread `part`.
   Arguments arguments_of(const Resolved& r, long tile, int part) const;
   // Adds the sum of a tile to that of the tiles before it.
-  void add(const Resolved& r, const void* from, long tile) const {
-    const Node& node = program_->node[r.instruction->node];
-    sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->tile_chains, r.partial, tile,
-              (tile + 1) * block_samples >= n_);
-  }
+  void add(const Resolved& r, const void* from, long tile) const;
 
   const Program* program_;
   std::vector<Resolved> resolved_;
@@ -212,6 +226,7 @@ class Executor {
   std::byte* base_[regions]{};
   const void* const* input_ = nullptr;
   long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_of_group_ = 0;
+  TileShares shares_;
   TileSums sums_;
   int threads_ = 0;
   unsigned freeze_version_ = 0;
@@ -254,10 +269,10 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   n_ = n;
   threads_ = threads;
   kept_.forget();
+  shares_ = program_->shares(n, threads);
   thread_bytes_ = program_->thread_bytes(n);
   std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
-  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0,
-           Program::chain_levels(TileShares(n_, threads_).tiles)};
+  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0, Program::chain_levels(shares_.tiles)};
   for (std::size_t i = resolved_.size(); i-- > 0;) {
     Resolved& r = resolved_[i];
     const Instruction& instruction = program_->instruction[i];
@@ -271,9 +286,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     for (int k = 0; k < instruction.buffers; ++k)
       if (instruction.buffer[k].region == Region::input) r.conditional = true;
       else r.arguments.buffer[k] = address(instruction.buffer[k], program_->samples(n));
-    const KernelWork work = instruction.work(instruction.group ? tile_of(n) : n, n);
-    r.kernel = instruction.nchw16n && in_nchw16n(n) ? instruction.kernel->run_nchw16n : instruction.kernel->run;
-    r.items = work.items, r.cost = work.cost;
+    r.whole = run_of(instruction, instruction.group ? tile_of(n) : n);
     if (instruction.group) resolve_in_group(i, n);
   }
 }
@@ -292,8 +305,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     operand = address(instruction.buffer[kept.entry->operand + 1], n_);
     if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
     const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
-    r.kernel = to ? kept.entry->run : instruction.kernel->run;
-    r.items = r.last_items = work.items, r.cost = work.cost;
+    r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost};
   }
 }
 [[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {
@@ -306,7 +318,12 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   r.group_end = 0;
   if (!i || !in_group(i - 1))
     for (r.group_end = i; in_group(r.group_end);) ++r.group_end;
-  r.last_items = n > block_samples && n % block_samples ? instruction.work(n % block_samples, n).items : r.items;
+  r.last = n > block_samples && n % block_samples ? run_of(instruction, n % block_samples) : r.whole;
+  if constexpr (blocks_have_halves) {
+    const long rest = n % block_samples, first = TileShares::first_half(rest);
+    r.half[0] = run_of(*instruction.kernel, instruction.nchw16n, block_samples / 2);
+    r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
+  }
   const Node& node = program_->node[instruction.node];
   for (int k = 0; k < instruction.buffers; ++k) {
     const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;

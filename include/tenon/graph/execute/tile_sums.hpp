@@ -23,9 +23,7 @@ struct TileSums {
   std::byte* part(long offset, long number) const { return chain(offset, levels + number); }
   /// to += from, the sum of tile `tile`: of `count` floats. `chains`: a chain of tiles ends after every block_chain.
   void add(void* to, const void* from, long count, bool chains, long offset, long tile, bool last) const;
-
- private:
-  // to += from
+  /// to += from
   static void join(const void* from_floats, void* to_floats, long count);
 };
 
@@ -46,7 +44,7 @@ struct TileSums {
     if (complete >> level & 1) join(chain(offset, level), to, count);
   for (long i = 0; i < count; ++i) static_cast<float*>(to)[i] += 0;  // no -0, as LongSum
 }
-TENON_INLINE void TileSums::join(const void* from_floats, void* to_floats, long count) {
+[[gnu::noinline]] TENON_INLINE void TileSums::join(const void* from_floats, void* to_floats, long count) {
   float* const to = static_cast<float*>(to_floats);
   const float* const from = static_cast<const float*>(from_floats);
   using V = Simd<float>;

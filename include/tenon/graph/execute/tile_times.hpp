@@ -49,7 +49,11 @@ class TileTimes {
   /// Behind the last run: which part of the time from fork to join a unit of time of a run is.
   void finish() {
     std::int64_t busy = 0;
-    for (std::size_t i = 0; i < std::size_t(shares_.shared) * instructions_; ++i) busy += span_[i].end - span_[i].begin;
+    for (long tile = 0; tile < shares_.shared + shares_.halved; ++tile)
+      for (std::size_t i = 0; i < instructions_; ++i) {
+        const Span& at = span_[std::size_t(tile) * instructions_ + i];
+        busy += (at.end - at.begin) * halves(tile);
+      }
     if (shares_.parts > 1 && busy > 0) share_ = double(joined_ - forked_) / double(busy);
   }
   /// All runs of an instruction for a batch of n, in the order of tiles; valid until the next call.
@@ -57,7 +61,12 @@ class TileTimes {
     for (int part = 0; part < int(shares_.parts); ++part)
       for (long tile = shares_.begin(part); tile < shares_.begin(part + 1); ++tile)
         set(tile, instruction, n, by_worker_[std::size_t(part)] ? part : 0, true);
-    for (long tile = shares_.shared; tile < shares_.tiles; ++tile) set(tile, instruction, n, 0, false);
+    long tile = shares_.shared;
+    for (; tile < shares_.shared + shares_.halved; ++tile) {
+      const int part = int((tile - shares_.shared) % shares_.pairs() * 2);
+      set(tile, instruction, n, by_worker_[std::size_t(part)] ? part : 0, true);
+    }
+    for (; tile < shares_.tiles; ++tile) set(tile, instruction, n, 0, false);
     return runs_;
   }
 
@@ -65,13 +74,15 @@ class TileTimes {
   struct Span {
     std::int64_t begin = 0, end = 0;
   };
+  // Of a tile that is halved the first half is timed; the other one takes as long.
+  int halves(long tile) const { return tile < shares_.shared ? 1 : 2; }
   void set(long tile, std::size_t instruction, long n, int worker, bool alone) {
     const Span& at = span_[std::size_t(tile) * instructions_ + instruction];
     const std::int64_t took = at.end - at.begin;
     OperationRun& run = runs_[std::size_t(tile)];
     run.begin = at.begin;
     run.end = at.end;
-    run.share = alone ? std::int64_t(double(took) * share_ + 0.5) : took;
+    run.share = alone ? std::int64_t(double(took * halves(tile)) * share_ + 0.5) : took;
     run.n = std::min<long>(block_samples, n - tile * block_samples);
     run.worker = worker;
     run.alone = alone;

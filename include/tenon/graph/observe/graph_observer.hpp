@@ -100,7 +100,8 @@ TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n,
   const BufferPlace& place = program_.place[&node - program_.node];
   if (place.region == Region::parameters) data = parameters_ + place.offset;
   auto* const here = home(static_cast<std::byte*>(data));
-  if (!in_nchw16n(n_) || !program_.in_blocks[&node - program_.node]) return AnyTensor(node.type, n, here);
+  if (!in_nchw16n(program_.instruction->by_tile ? n : n_) || !program_.in_blocks[&node - program_.node])
+    return AnyTensor(node.type, n, here);
   copy = copy_as_rows(reinterpret_cast<const float*>(here), n, node.type.count(1));
   return AnyTensor(node.type, n, copy.data());
 }

@@ -10,8 +10,8 @@ struct ToNchw16n;
 struct FromNchw16n;
 }
 
-/// What the layout pass decides. It holds for batches that fill blocks (in_nchw16n(n)); others are computed row-major
-/// by the same instructions.
+/// What the layout pass decides. It holds for samples that fill blocks (in_nchw16n(n)), those of a batch or, where all
+/// these values live within a tile, of a tile; others are computed row-major by the same instructions.
 template <int N>
 struct Layouts {
   bool kernel[N + 1]{};  // the node's kernel is the one for NCHW16n

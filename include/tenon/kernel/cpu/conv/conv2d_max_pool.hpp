@@ -139,11 +139,12 @@ constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s) {
   const long image = s.h * s.w * block_samples, across = c.width / 2, row = c.width * block_samples,
              plane = c.height / 2 * across * block_samples;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
-    const long o = group * c.rows + row0;
+    const long o = group * c.rows + row0, lanes = block_lanes(s.n - block * block_samples);
+    conv.take_samples(s.n - block * block_samples);
     const auto take = [&](long first, long count, long pixel, long) {
       for (long r = 0; r < count; ++r) {
         const long at = (block * s.o + o + first + r) * plane + pixel / 4 * block_samples;
-        pool({PoolLanes::samples, sums + r * 2 * row, row, block_samples, across, block_samples, y + at,
+        pool({PoolLanes::samples, sums + r * 2 * row, row, block_samples, across, lanes, y + at,
               argmaxes ? argmaxes + at : nullptr, block_samples, o + first + r});
       }
     };

@@ -53,6 +53,8 @@ class Nchw16nConv {
     taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)};
   }
   void end_phase() { starts_[++phase_] = count_; }
+  /// Of the blocks that are computed next, so many samples are there.
+  void take_samples(long count) { lanes_ = block_lanes(count); }
 
   /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps
   /// that meet only padding are left out if `finite`: with finite weights they change nothing but the sign of a zero,
@@ -151,7 +153,9 @@ class Nchw16nConv {
              out_plane(),
              {},
              {},
-             planes.begun},
+             planes.begun,
+             false,
+             lanes_},
             rows,
             phase,
             phase_h,
@@ -254,7 +258,7 @@ class Nchw16nConv {
   }
 
   const Nchw16nPlan& c_;
-  long count_ = 0;
+  long count_ = 0, lanes_ = block_samples;
   int phase_ = 0;
   Nchw16nTap* taps_;
   long* starts_;
@@ -300,6 +304,7 @@ struct EachChannel {
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long o = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.o + o) * plane, o};
+    conv.take_samples(s.n - block * block_samples);
     conv.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows,
              finite, done ? detail::RowsDone(channels) : detail::RowsDone());
   });
@@ -317,6 +322,7 @@ struct EachChannel {
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long first = group * c.rows + row0;
     const detail::EachChannel channels{done, plane, (block * s.c + first) * plane, first};
+    conv.take_samples(s.n - block * block_samples);
     conv.run(weight + group * group_weights + row0 * c.row_step,
              dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
              done && by_rows ? detail::RowsDone(channels) : detail::RowsDone());

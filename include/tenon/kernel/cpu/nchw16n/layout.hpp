@@ -22,6 +22,12 @@ void unpack_samples(const float* x, float* y, long n, long features, long begin,
 /// Vectors that hold the 16 samples of a feature.
 inline constexpr int block_width = simd_width<float> < block_samples ? simd_width<float> : block_samples;
 inline constexpr int block_vectors = block_samples / block_width;
+/// The lanes of a block of which `samples` are there that are computed: those of whole vectors.
+constexpr long block_lanes(long samples) {
+  return block_vectors == 1 || samples > block_samples - block_width
+             ? block_samples
+             : (samples + block_width - 1) / block_width * block_width;
+}
 
 #if TENON_DEFINES
 TENON_INLINE void pack_samples(const float* x, float* y, long n, long features, long begin, long end) {

@@ -23,13 +23,15 @@ struct Nchw16nTile {
   long pixel[block_pixels], out_pixel[block_pixels];
   bool begun;
   bool added = false;  // a chain from +0 is added to what stands there
+  long lanes = block_samples;
 };
 
 namespace detail {
 template <int Rows, int Pixels>
 [[gnu::noinline]] void run_nchw16n_tile(const Nchw16nTile& t) {
   using V = Simd<float, block_width>;
-  for (int lane = 0; lane < block_samples; lane += block_width) {
+  const long lanes = block_vectors == 1 ? block_width : t.lanes;
+  for (long lane = 0; lane < lanes; lane += block_width) {
     V sum[Rows][Pixels];
     const float* row[Rows];
     const float* image = t.image + lane;

@@ -37,6 +37,7 @@ struct Nchw16nWeightTile {
   bool begun;  // the chains go on from what stands in lanes
   bool added;  // they are added to it
   float* lanes;
+  long computed;  // of the lanes of a block
 };
 
 // The chains of some lanes go on over the pixels [at, end): from +0, or from what stands at `from` if they have begun.
@@ -91,7 +92,7 @@ template <int Rows, int Taps>
     const bool last = t.end - at <= nchw16n_weight_pixels;
     stop = last ? t.end : at + nchw16n_weight_pixels;
     float* const to = last ? t.lanes : chains;
-    for (int lane = 0; lane < block_samples; lane += block_width)
+    for (int lane = 0; lane < t.computed; lane += block_width)
       run_weight_chains<Rows, Taps>(t, lane, at, stop, begun, last && t.added, from, to);
     if (last) return;
     begun = true, from = chains;
@@ -155,7 +156,8 @@ inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* i
   constexpr int tiles = 4, most = (tiles * nchw16n_weight_rows * nchw16n_weight_taps + block_width - 1) / block_width *
                                   block_width;
   alignas(64) float lanes[most * block_samples]{}, sums[most];
-  Nchw16nWeightTile tile{dy, s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false, lanes};
+  Nchw16nWeightTile tile{dy,    s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false,
+                         lanes, block_lanes(count)};
   const WeightPixel* const last = pixels + s.oh * s.ow;
   const long pass = has_pixel_segments(s) ? weight_segment(s) : nchw16n_weight_pixels;
   const long taps = planes * s.taps(), width = taps < nchw16n_weight_taps ? 1 : nchw16n_weight_taps,
@@ -260,7 +262,7 @@ class WeightByPlanes {
                  long count) {
     const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
     const bool whole = p_.band >= s_.oh;
-    Nchw16nWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, false, nullptr};
+    Nchw16nWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, false, nullptr, block_lanes(count)};
     for (long band = 0; band < s_.oh; band += p_.band) {
       if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
         const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;

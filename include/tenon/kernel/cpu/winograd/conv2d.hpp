@@ -101,13 +101,15 @@ class WinogradConv {
       tile += s.tiles;
     }
   }
-  long columns() const { return c_.blocks ? tiles_ * block_samples : round_up(channels_, simd_width<float>); }
+  // Samples of a tile that are computed: where there is but one block of them, vectors without samples are left out.
+  long samples() const { return c_.n < block_samples ? block_lanes(c_.n) : block_samples; }
+  long columns() const { return c_.blocks ? tiles_ * samples() : round_up(channels_, simd_width<float>); }
 
   [[gnu::noinline]] void transform_blocks() {
     each_panel(columns(), [&](long first, long width) {
       for (long column = first; column < first + width; column += block_width) {
-        const Segment s = segment_at(tile0_ + column / block_samples);
-        transform_tile(s, column % block_samples, image_ + first * c_.c + column - first, width);
+        const Segment s = segment_at(tile0_ + column / samples());
+        transform_tile(s, column % samples(), image_ + first * c_.c + column - first, width);
       }
     });
   }
@@ -242,10 +244,10 @@ class WinogradConv {
   void store_blocks(long row, long count, long first, long width) {
     const long plane = c_.oh * c_.ow * block_samples, points = winograd_rows * width;
     for (long column = 0; column < width; column += block_width) {
-      const Segment s = segment_at(tile0_ + (first + column) / block_samples);
+      const Segment s = segment_at(tile0_ + (first + column) / samples());
       const long height = c_.oh - s.y, across = c_.ow - s.x, pitch = c_.ow * block_samples;
       float* to = y_ + (s.image * c_.o + channel0_ + row) * plane + (s.y * c_.ow + s.x) * block_samples +
-                  (first + column) % block_samples;
+                  (first + column) % samples();
       for (long r = 0; r < count; ++r, to += plane)
         winograd::both_ways<winograd::ToTile, Samples>(sums_ + r * width + column, winograd::points * points, points,
                                                        [=](int i, int j, Samples v) __attribute__((always_inline)) {
