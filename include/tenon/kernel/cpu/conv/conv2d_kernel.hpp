@@ -5,6 +5,7 @@
 //                  filled to three fifths: core/nchw16n.hpp, in_nchw16n. The layout
 //                  pass (PyNative: eager/layout.hpp) gives it to all that want it:
 //                  vectors over samples are full at any stride and need no shuffle
+//   product        float32 of one tap at every pixel, where vectors are narrow          conv/pointwise.hpp
 //   channels last  few pixels to fill vectors with, and 32 or more result channels:     conv/channels_last.hpp
 //                  conv/plan.hpp, channels_pay, compares the multiplications
 //   direct         else: pixels are the lanes of a tile; conv/plan.hpp, choose_tiles    conv/direct.hpp

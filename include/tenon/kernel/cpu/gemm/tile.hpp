@@ -77,8 +77,8 @@ struct Tap {
 };
 
 /// One tile: out[i][j] = chain of fmadd over the taps of a[row[i] + tap.a] * b[j + tap.b], from +0 or, to resume, from
-/// out; to add, out + this chain, or 0 + this chain (where may_add_zeros<A>), which is not -0. All columns of a tile
-/// are read and written. Packed operands P have the size of the sums' type A.
+/// out; to add, out + this chain; with plus_zero, where may_add_zeros<A>, 0 + this chain, which is not -0. All columns
+/// of a tile are read and written. Packed operands P have the size of the sums' type A.
 template <class A, class P = A>
 struct Tile {
   const Tap* taps;
