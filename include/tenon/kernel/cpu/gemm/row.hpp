@@ -10,9 +10,13 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 // Lanes are columns, as everywhere: a sum over lanes would be another order. Small blocks of b are transposed in
 // registers; several groups of columns take turns, which hides the latency of a chain.
 inline constexpr int row_groups = 4;
-// Rows of b a power of two apart compete for the same places of the nearest cache: so many steps of them are copied
-// first.
+// Rows of b a power of two apart compete for the same places of the nearest cache: with wide vectors so many steps of
+// them are copied first, with others several segments are read side by side, which take 0.6 of the time.
+inline constexpr bool row_by_segments = simd_bytes < 64;
 inline constexpr long row_copied_steps = 64, row_gap = 16;
+// So many steps ahead of its use b is fetched: two cache lines.
+template <class T>
+inline constexpr long row_ahead = 32 * steps_per_unit<T>;
 
 // Units of four bytes, elements or pairs, are transposed in pieces of 16 bytes: a piece goes to its place while it is
 // loaded, and what is left to do inside of pieces needs the cheapest shuffles only.
@@ -68,12 +72,13 @@ constexpr bool is_row_product(const GemmPlan<T>& p) {
 
 #if TENON_DEFINES
 // Adds k steps to Groups * piece_lanes sums: those of group g continue the chains of the columns from g * group on, a
-// chain being over a[p * a_step] * b[column * b_column + p].
-template <class T, int Groups>
+// chain being over a[p * a_step] * b[column * b_column + p]. By segments, groups are segments of the same columns.
+// `after`: what will be read after those, else null.
+template <class T, int Groups, bool by_segments = false>
 [[gnu::noinline]] void add_row_product(const T* a, long a_step, const T* b, long b_column, long k, long group,
-                                       ProductSum<T>* sums) {
-  constexpr int side = piece_lanes<ProductSum<T>>, unit = steps_per_unit<T>, fetched = Groups * side / 4;
-  constexpr long ahead = 32 * unit;
+                                       const T* after, ProductSum<T>* sums) {
+  constexpr int side = piece_lanes<ProductSum<T>>, unit = steps_per_unit<T>, quarter = side / 4;
+  constexpr long ahead = row_ahead<T>, segment = gemm_segment<T>;
   using V = Simd<ProductSum<T>, side>;
   using Operand = Simd<Packed<T>, side>;
   const auto factor = [&](long p) __attribute__((always_inline)) {
@@ -88,18 +93,26 @@ template <class T, int Groups>
   for (int g = 0; g < Groups; ++g) sum[g] = V::load(sums + g * side);
   long p = 0;
   for (; p + 4 * unit <= k; p += 4 * unit) {
-    const Operand f0 = factor(p), f1 = factor(p + unit), f2 = factor(p + 2 * unit), f3 = factor(p + 3 * unit);
+    Operand f0 = factor(p), f1 = factor(p + unit), f2 = factor(p + 2 * unit), f3 = factor(p + 3 * unit);
     const T* from = b + p;
     // So many rows are more streams than a processor follows by itself. A quarter of them is fetched in each quarter of
     // a cache line.
-    const T* next = from + ahead + p / unit % 16 / 4 * fetched * row;
+    const T* next = !by_segments || p + ahead < k ? from + ahead : after + (p + ahead - k);
+    next += p / unit % 16 / 4 * (by_segments ? quarter : Groups * quarter) * row;
 #pragma GCC unroll 8
-    for (int s = 0; s < fetched; ++s, next += row) __builtin_prefetch(next);
+    for (int s = 0; s < Groups * quarter; ++s) {
+      __builtin_prefetch(by_segments ? next + s % Groups * segment : next);
+      if (!by_segments || s % Groups == Groups - 1) next += row;
+    }
 #pragma GCC unroll 4
-    for (int g = 0; g < Groups; ++g, from += group * b_column) {
+    for (int g = 0; g < Groups; ++g, from += by_segments ? segment : group * b_column) {
       const T* other = from + 4 * row;
       // else the compiler keeps an address per row, which are more than it has registers
       asm("" : "+r"(from), "+r"(other));
+      if (by_segments && g > 0) {
+        const long q = p + g * segment;
+        f0 = factor(q), f1 = factor(q + unit), f2 = factor(q + 2 * unit), f3 = factor(q + 3 * unit);
+      }
       Operand square[4];
       load_pieces_transposed(from, other, row, row_3, square);
       sum[g] = fmadd(f3, square[3], fmadd(f2, square[2], fmadd(f1, square[1], fmadd(f0, square[0], sum[g]))));
@@ -107,7 +120,7 @@ template <class T, int Groups>
   }
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g) sum[g].store(sums + g * side);
-  for (; p < k; p += unit)
+  for (; !by_segments && p < k; p += unit)
     for (long s = 0; s < long{Groups} * side; ++s)
       for (int q = unit - 1; q >= 0; --q)
         if (p + q < k)
@@ -131,7 +144,34 @@ void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, 
       if constexpr (is_half<T>) __builtin_memcpy(copied + s * copied_row, from, std::size_t(steps) * sizeof(T));
       else copy_row(from, copied + s * copied_row, steps);
     }
-    add_row_product<T, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<ProductSum<T>>, sums);
+    add_row_product<T, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<ProductSum<T>>,
+                                   nullptr, sums);
+  }
+}
+
+// Columns of one visit: `groups` groups of them, those of a group side by side, the first ones `group` columns apart.
+struct RowVisit {
+  int groups;
+  long group;
+};
+
+// Adds row_groups whole segments to the sums of each group, one segment after the other. A group's rows take the places
+// of the nearest cache that are theirs, those of segments are others even if rows are 4 KB apart.
+template <class T>
+void add_row_segments(const T* a, long a_step, const T* b, long b_column, const RowVisit& visit, const T* after,
+                      ProductSum<T>* sums, bool first) {
+  constexpr int side = piece_lanes<ProductSum<T>>;
+  for (int g = 0; g < visit.groups; ++g, sums += side) {
+    const T* const own = b + g * visit.group * b_column;
+    ProductSum<T> segments[row_groups * side];
+    clear(segments, row_groups * side);
+    add_row_product<T, row_groups, true>(a, a_step, own, b_column, gemm_segment<T>, 0,
+                                         g + 1 < visit.groups ? own + visit.group * b_column : after, segments);
+    for (int s = 0; s < side; ++s) {
+      if (first) sums[s] = segments[s];
+      else sums[s] += segments[s];
+      for (int next = 1; next < row_groups; ++next) sums[s] += segments[next * side + s];
+    }
   }
 }
 
@@ -141,27 +181,39 @@ template <class T>
                                    long c_step) {
   using A = ProductSum<T>;
   constexpr int side = piece_lanes<A>, wide = row_groups * side;
-  // 32 rows find no place if they are 4 KB apart, 16 do if they are 2 KB apart.
-  const bool compete = b_column * long(sizeof(T)) % 4096 == 0,
-             half = !compete && b_column * long(sizeof(T)) % 2048 == 0;
+  constexpr long block = row_groups * gemm_segment<T>;
+  const long bytes = b_column * long(sizeof(T));
+  const bool compete = bytes % 4096 == 0, by_segments = row_by_segments && compete;
+  // 32 rows find no place if they are 4 KB apart, 16 do if they are 2 KB apart; of segments, 16 rows are enough.
+  const bool few = bytes % 2048 == 0 && (by_segments || !compete);
   for (long j = 0, width; j < columns; j += width) {
-    const long left = columns - j, groups = left > 2L * side && columns >= wide && !half ? row_groups : 2;
+    const long left = columns - j;
+    const int groups = left > 2L * side && columns >= wide && !few ? row_groups : 2;
     // of fewer columns some are computed twice: the same bits
-    const long group = columns < 2L * side ? columns - side : side;
-    width = (groups - 1) * group + side;
+    const RowVisit visit{groups, columns < 2L * side ? columns - side : side};
+    width = (groups - 1) * visit.group + side;
     const long from = at_most(j, columns - width);
     const T* const own = b + from * b_column;
     A sums[wide], segment[wide];
-    for (long p = 0; p == 0 || p < k; p += gemm_segment<T>) {
-      const long steps = at_most(gemm_segment<T>, k - p);
+    for (long p = 0, steps; p == 0 || p < k; p += steps) {
+      const bool many = by_segments && p + block <= k;
+      steps = many ? block : at_most(gemm_segment<T>, k - p);
+      const T* const at = a + p * a_step;
+      if constexpr (row_by_segments)
+        if (many) {
+          const T* const after = p + steps < k ? own + p + steps : own + width * b_column;
+          add_row_segments(at, a_step, own + p, b_column, visit, after, sums, p == 0);
+          continue;
+        }
       A* const to = p == 0 ? sums : segment;
       clear(to, wide);
-      if (groups == 2) add_row_product<T, 2>(a + p * a_step, a_step, own + p, b_column, steps, group, to);
-      else if (compete) add_row_product_copied(a + p * a_step, a_step, own + p, b_column, steps, to);
-      else add_row_product<T, row_groups>(a + p * a_step, a_step, own + p, b_column, steps, group, to);
+      if (groups == 2) add_row_product<T, 2>(at, a_step, own + p, b_column, steps, visit.group, nullptr, to);
+      else if (!row_by_segments && compete) add_row_product_copied(at, a_step, own + p, b_column, steps, to);
+      else add_row_product<T, row_groups>(at, a_step, own + p, b_column, steps, visit.group, nullptr, to);
       for (int s = 0; p > 0 && s < wide; ++s) sums[s] += segment[s];
     }
-    for (long s = 0; s < groups * side; ++s) c[(from + s / side * group + s % side) * c_step] = narrowed<T>(sums[s]);
+    for (long s = 0; s < groups * side; ++s)
+      c[(from + s / side * visit.group + s % side) * c_step] = narrowed<T>(sums[s]);
   }
 }
 #endif  // TENON_DEFINES

@@ -84,6 +84,7 @@ template <bool past_caches, class A>
     cell.store(c + u);
     out.store(h + u);
     const V part[]{i, f, g, o, cell, out};
+#pragma GCC unroll 6
     for (long k = 0; k < 6; ++k) store_part<past_caches>(part[k], state + k * hidden + u, count, next + k * hidden + u);
   }
 }
