@@ -218,9 +218,9 @@ template <class T, int Width>
   return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, lower>());
 }
 
+/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes
+/// behind hold anything.
 #if defined(__AVX512F__)
-/// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. What the
-/// lanes behind become is not said.
 [[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
                                                Simd<float, 16>& y) {
   constexpr int greater = 30, current_rounding = 4;
@@ -233,30 +233,31 @@ template <class T, int Width>
 }
 #elif defined(__AVX2__)
 namespace detail {
-// Which lanes of 8 a mask names, from the first on, 3 bits each.
-struct LanesOfMask {
-  unsigned lanes[256];
-  constexpr LanesOfMask() : lanes() {
-    for (unsigned mask = 0; mask < 256; ++mask)
-      for (unsigned lane = 0, count = 0; lane < 8; ++lane)
-        if (mask >> lane & 1) lanes[mask] |= lane << 3 * count++;
+// The set bits of each number of 8 bits, in ascending order, 4 bits each. A template: only who packs lanes has it.
+template <int Width>
+struct SetBits {
+  unsigned bits[1 << Width]{};
+  constexpr SetBits() {
+    for (int mask = 0; mask < 1 << Width; ++mask)
+      for (int lane = 0, next = 0; lane < Width; ++lane)
+        if (mask >> lane & 1) bits[mask] |= unsigned(lane) << 4 * next++;
   }
 };
-inline constexpr LanesOfMask lanes_of_mask;
+template <int Width>
+inline constexpr SetBits<Width> set_bits{};
 }  // namespace detail
-/// The same with 8 lanes.
-[[gnu::always_inline]] inline int pack_greater(Simd<float, 8> a, Simd<float, 8> b, Simd<float, 8>& x,
-                                               Simd<float, 8>& y) {
-  using Bits = Simd<unsigned, 8>;
-  using Places = Simd<int, 8>::Vector;
-  const unsigned mask =
-      unsigned(__builtin_ia32_movmskps256(reinterpret_cast<Simd<float, 8>::Vector>(a.lanes > b.lanes)));
-  constexpr Bits::Vector shifts{0, 3, 6, 9, 12, 15, 18, 21};
-  // of each lane of an order the instruction reads three bits
-  const auto order = reinterpret_cast<Places>(Bits(detail::lanes_of_mask.lanes[mask]).lanes >> shifts);
-  x.lanes = __builtin_ia32_permvarsf256(x.lanes, order);
-  y.lanes = __builtin_ia32_permvarsf256(y.lanes, order);
-  return __builtin_popcount(mask);
+template <int Width>
+[[gnu::always_inline]] inline int pack_greater(Simd<float, Width> a, Simd<float, Width> b, Simd<float, Width>& x,
+                                               Simd<float, Width>& y) {
+  static_assert(Width == 8);
+  using Vector = typename Simd<float, Width>::Vector;
+  const int mask = __builtin_ia32_movmskps256(reinterpret_cast<Vector>(a.lanes > b.lanes));
+  // of an index vpermps reads 3 bits
+  const auto order = Simd<unsigned, Width>(detail::set_bits<Width>.bits[mask]).lanes >>
+                     typename Simd<unsigned, Width>::Vector{0, 4, 8, 12, 16, 20, 24, 28};
+  const auto lanes = reinterpret_cast<typename Simd<int, Width>::Vector>(order);
+  x.lanes = __builtin_ia32_permvarsf256(x.lanes, lanes), y.lanes = __builtin_ia32_permvarsf256(y.lanes, lanes);
+  return __builtin_popcount(unsigned(mask));
 }
 #endif
 

@@ -89,86 +89,94 @@ inline void list_windows(ArgmaxPlanes p, const float* argmax, const float* dy, l
     }
   to.advance(listed);
 }
-#if defined(__AVX2__) || defined(__AVX512F__)
-inline constexpr int listed_lanes = simd_width<float>;
-using ListedVector = Simd<float, listed_lanes>;
-using ListedPlaces = Simd<std::int32_t, listed_lanes>;
-// Lists the lanes whose number is 0 or 1; they are `most` at most, and as many are written.
+#if defined(__AVX2__)
+inline constexpr int listed_lanes = 16;  // of a row of windows, in one vector or in two
+using ListedVector = Simd<float, simd_width<float>>;
+using ListedPlaces = Simd<std::int32_t, simd_width<float>>;
+// Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
 template <int most>
-[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedPlaces place, const ListedPlaces& column,
+[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place,
                                               ListedVector gradients, ArgmaxEnd& to) {
-  using V = ListedVector;
-  number = choose_greater(number, V(1.5f), V(-1.0f), number);
-  const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
-  place = place + odd * column;
-  V places(__builtin_bit_cast(V::Vector, place.lanes));
-  const int count = pack_greater(number, V(-0.5f), places, gradients);
+  ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
+  const int count = pack_greater(number, least, places, gradients);
   place.lanes = __builtin_bit_cast(ListedPlaces::Vector, places.lanes);
-  if constexpr (most == listed_lanes) place.store(to.place), gradients.store(to.gradient);
+  if constexpr (most == ListedVector::width) place.store(to.place), gradients.store(to.gradient);
   else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
   to.advance(count);
 }
-// Where lane i stands in the row of windows: its place and its number in the row.
+// Where lanes stand in the row of windows, the first of them at window `first`: place and number in the row.
 struct ListedLanes {
   ListedPlaces place;
   ListedVector number;
-  ListedLanes(const ArgmaxPlanes& p, int mask) {
-    for (int i = 0; i < listed_lanes; ++i)
-      place.lanes[i] = p.place(0, 2 * (i & mask)), number.lanes[i] = float(i & mask);
+  ListedLanes(const ArgmaxPlanes& p, int first, int mask = listed_lanes - 1) {
+    static constexpr std::int32_t window[listed_lanes]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const auto at = ListedPlaces::load(window + first).lanes & mask;
+    number.lanes = __builtin_convertvector(at, ListedVector::Vector);
+    place.lanes = 2 * at * p.column;
+    if constexpr (splits_lines) place.lanes += 2 * at & p.split;
   }
 };
-// The same for `rows` rows of windows, of which it reads whole vectors. Of 16 lanes, one has room for most rows.
-inline constexpr bool one_listed_vector = listed_lanes == 16;
-[[gnu::noinline]] inline ArgmaxEnd list_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy, long rows,
-                                             ArgmaxEnd to) {
+// The same for `rows` rows of windows, of which it reads whole vectors.
+template <int vectors>
+[[gnu::noinline]] ArgmaxEnd list_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy, long rows,
+                                      ArgmaxEnd to) {
   using V = ListedVector;
-  const long windows = p.width / 2, end = one_listed_vector ? 1 : windows;
-  const ListedPlaces column(p.column), row(p.row), next(p.place(0, 2 * listed_lanes));
-  ListedLanes lane(p, listed_lanes - 1);
-  const V none(-1.0f);
-  for (; rows > 0; --rows, argmax += windows, dy += windows)
+  const long windows = p.width / 2;
+  const ListedPlaces column(p.column), row(p.row);
+  ListedLanes first(p, 0), last(p, (vectors - 1) * V::width);
+  const V behind{float(windows)}, none(-1.0f), before(-0.5f), last_upper(1.5f);
+  for (; rows > 0; --rows, argmax += windows, dy += windows) {
+    V number[vectors], gradients[vectors];
+    ListedPlaces upper[vectors];
 #pragma GCC unroll 2
-    for (int lower = 0; lower < 2; ++lower, lane.place = lane.place + row) {
-      ListedPlaces place = lane.place;
-      for (long j = 0; j < end; j += listed_lanes, place = place + next) {
-        const V number = choose_greater(V(float(windows - j)), lane.number, V::load(argmax + j), none);
-        list_lanes<listed_lanes>(number - V(float(2 * lower)), place, column, V::load(dy + j), to);
-      }
+    for (int v = 0; v < vectors; ++v) {
+      ListedLanes& lane = v == 0 ? first : last;
+      number[v] = choose_greater(behind, lane.number, V::load(argmax + v * V::width), none);
+      gradients[v] = V::load(dy + v * V::width);
+      upper[v] = lane.place + ListedPlaces(__builtin_convertvector(number[v].lanes, ListedPlaces::Vector) & 1) * column;
+      lane.place = lane.place + row + row;
     }
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v)
+      list_lanes<V::width>(choose_greater(number[v], last_upper, none, number[v]), before, upper[v], gradients[v], to);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) list_lanes<V::width>(number[v], last_upper, upper[v] + row, gradients[v], to);
+  }
   return to;
 }
-// The same for rows of up to half a vector of windows, of which it reads as much: the other half is for the lower
-// pixels.
+#if defined(__AVX512F__)
+// The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
 [[gnu::noinline]] inline ArgmaxEnd list_short_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy,
                                                    long rows, ArgmaxEnd to) {
   using V = ListedVector;
-  constexpr int half = listed_lanes / 2;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(2 * p.row);
-  ListedLanes lane(p, half - 1);
+  ListedLanes lane(p, 0, listed_lanes / 2 - 1);
   V upper;
   for (int i = 0; i < listed_lanes; ++i)
-    upper.lanes[i] = i < half ? 0.0f : 2.0f, lane.place.lanes[i] += i < half ? 0 : p.row;
-  const V behind{float(windows)}, none(-1.0f);
+    upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.row;
+  const V behind{float(windows)}, none(-1.0f), before(-0.5f), after(1.5f);
   const auto twice = [](const float* from) __attribute__((always_inline)) {
-    const auto own = Simd<float, half>::load(from);
-    return joined(own, own);
+    const auto half = Simd<float, listed_lanes / 2>::load(from);
+    return joined(half, half);
   };
   for (; rows > 0; --rows, argmax += windows, dy += windows) {
-    list_lanes<half>(choose_greater(behind, lane.number, twice(argmax), none) - upper, lane.place, column, twice(dy),
-                     to);
+    V number = choose_greater(behind, lane.number, twice(argmax), none) - upper;  // 0 or 1: it won
+    number = choose_greater(number, after, none, number);
+    const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
+    list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
     lane.place = lane.place + row;
   }
   return to;
 }
+#endif
 // How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of argmaxes and of
 // dy.
 constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
-  const long across = p.width / 2, half = listed_lanes / 2,
-             lanes = across <= half ? half : round_up(across, listed_lanes),
+  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes,
              writable = p.pixels() / 2 - ArgmaxList::head - listed_lanes;
   const long read = (readable - lanes) / across + 1, room = writable / across, rows = read < room ? read : room;
-  if ((one_listed_vector && across > listed_lanes) || readable < lanes || writable < 0) return 0;
+  if (across > listed_lanes || readable < lanes || writable < 0) return 0;
   return rows < p.height / 2 ? rows : p.height / 2;
 }
 #endif
@@ -180,9 +188,13 @@ constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
   ArgmaxEnd to{number + ArgmaxList::head, plane + p.pixels() / 2};
   const long across = p.width / 2, rows = p.height / 2;
   long i = 0;
-#if defined(__AVX2__) || defined(__AVX512F__)
+#if defined(__AVX2__)
   i = rows_in_vectors(p, readable);
-  to = across <= listed_lanes / 2 ? list_short_rows(p, argmaxes, dy, i, to) : list_rows(p, argmaxes, dy, i, to);
+#if defined(__AVX512F__)
+  to = across <= listed_lanes / 2 ? list_short_rows(p, argmaxes, dy, i, to) : list_rows<1>(p, argmaxes, dy, i, to);
+#else
+  to = (across <= listed_lanes / 2 ? list_rows<1> : list_rows<2>)(p, argmaxes, dy, i, to);
+#endif
 #endif
   for (; i < rows; ++i)
     list_windows(p, argmaxes + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);

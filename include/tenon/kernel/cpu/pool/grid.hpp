@@ -172,16 +172,14 @@ template <class From, class To>
     long j = begin;
     if constexpr (std::is_same_v<From, To> && std::is_same_v<To, A>) {
       using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
-      for (; j + V::width <= end; j += V::width) {
+      while (end - begin >= V::width && j < end) {
+        if (j + V::width > end) j = end - V::width;  // overlaps the one before
         const V share = V::load(from + j) / V(whole);
         if (step == 1) share.store(to + j);
         else
 #pragma GCC unroll 8
           for (int lane = 0; lane < V::width; ++lane) to[(j + lane) * step] = share[lane];
-      }
-      if (step == 1 && begin < j && j < end) {  // the last one overlaps the one before
-        (V::load(from + end - V::width) / V(whole)).store(to + end - V::width);
-        j = end;
+        j += V::width;
       }
     }
     for (; j < end; ++j) to[j * step] = static_cast<To>(static_cast<A>(from[j]) / whole);
@@ -189,82 +187,76 @@ template <class From, class To>
   for (long j = end; j < s.ow; ++j) edge(j);
 }
 
-// At least 2 * Width elements; the last vectors overlap those before.
-template <int Width, class A, class T>
-[[gnu::always_inline]] inline void interleave_vectors(const A* even, const A* odd, T* to, long count) {
-  using V = Simd<A, Width>;
-  constexpr int step = 2 * Width;
-  for (long c = 0;; c = c + 2 * step <= count ? c + step : count - step) {
-    const V a = V::load((c % 2 ? odd : even) + c / 2), b = V::load(c % 2 ? even + c / 2 + 1 : odd + c / 2);
-    store_lanes(interleaved(a, b, false), to + c), store_lanes(interleaved(a, b, true), to + c + Width);
-    if (c + step == count) return;
-  }
-}
-/// to[2 l] = even[l], to[2 l + 1] = odd[l], for `count` elements.
+/// to = even[0], odd[0], even[1], odd[1], ..., from number `first` on, `count` of them.
 template <class A, class T>
-[[gnu::noinline]] void interleave_row(const A* even, const A* odd, T* to, long count) {
-  constexpr int width = simd_width<A>;
-  if (count >= 2 * width) return interleave_vectors<width>(even, odd, to, count);
-  if constexpr (width > 8)
-    if (count >= 16) return interleave_vectors<8>(even, odd, to, count);
-  if constexpr (width > 4)
-    if (count >= 8) return interleave_vectors<4>(even, odd, to, count);
-  for (long c = 0; c < count; ++c) to[c] = static_cast<T>((c % 2 ? odd : even)[c / 2]);
+[[gnu::always_inline]] inline void interleave_row(const A* even, const A* odd, long first, T* to, long count) {
+  const bool swapped = first % 2 != 0;
+  const A* const of_even = (swapped ? odd : even) + first / 2;
+  const A* const of_odd = (swapped ? even + 1 : odd) + first / 2;
+  long c = 0;
+  if constexpr (std::is_same_v<A, T>) {
+    using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
+    while (count >= 2 * V::width && c + 1 < count) {
+      if (c + 2 * V::width > count) c = count / 2 * 2 - 2 * V::width;  // overlaps the one before
+      for (int half = 0; half < 2; ++half, c += V::width)
+        interleaved(V::load(of_even + c / 2 - half * V::width / 2), V::load(of_odd + c / 2 - half * V::width / 2), half)
+            .store(to + c);
+    }
+  }
+  for (; c + 1 < count; c += 2) to[c] = static_cast<T>(of_even[c / 2]), to[c + 1] = static_cast<T>(of_odd[c / 2]);
+  if (c < count) to[c] = static_cast<T>(of_even[c / 2]);
 }
 
 /// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
 /// are the windows from the first that holds it, each with its share where it begins, zeros between and around them.
-/// With a horizontal stride of 2 there are no zeros between unless rows are short: columns have phases, too, which are
-/// interleaved at last.
+/// With a horizontal stride of 2 no zeros are between: even and odd columns of the padded dx are sums of their own.
 /// Returns false if they do not fit.
 template <class T>
 [[gnu::noinline]] bool gather_averages(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
                                        long end) {
   using A = PoolValue<T>;
-  const int sorts = s.stride_w == 2 && s.w >= 16 ? 2 : 1;  // phases of columns
-  const long above = (s.kh - 1) / s.stride_h, left = (s.kw - 1) / sorts,
-             grid_h = (s.pad_top + s.h - 1) / s.stride_h + 1, first_share = sorts == 2 ? left : left - s.pad_left,
-             pitch = (sorts == 2 ? (s.pad_left + s.w + 1) / 2 : s.w) + left;
-  const long most = (grid_cells<A> - 4 * grid_step<A>) / sorts, fitting = most / pitch - above,
-             rows = fitting < grid_h ? fitting : grid_h;
+  const bool split = s.stride_w == 2;
+  const int parts = split ? 2 : 1;
+  const long above = (s.kh - 1) / s.stride_h, left = (s.kw - 1) / parts,
+             grid_h = (s.pad_top + s.h - 1) / s.stride_h + 1, pitch = (split ? (s.pad_left + s.w + 1) / 2 : s.w) + left,
+             room = grid_cells<A> - 2 * grid_step<A>;
+  const long fitting = room / (parts * pitch) - above, rows = fitting < grid_h ? fitting : grid_h;
   if (rows < 1 || (above + 1) * s.kw > grid_taps) return false;
-  const long cells = (rows + above) * pitch, together = rows < grid_h ? 1 : most / cells;
+  const long cells = (rows + above) * pitch, together = rows < grid_h ? 1 : room / (parts * cells);
   GridCells<A> share, sums;
   for (long plane = begin; plane < end; plane += together)
     for (long a0 = 0; a0 < grid_h; a0 += rows) {
       const long band = rows < grid_h - a0 ? rows : grid_h - a0,
-                 planes = together < end - plane ? together : end - plane, sorted = planes * band * pitch;
+                 planes = together < end - plane ? together : end - plane, part = band * pitch;
       if (plane == begin || rows < grid_h) clear(share.cell, together * cells + grid_step<A>);
       for (long p = 0; p < planes; ++p)
         for (long i = a0 > above ? a0 - above : 0; i < a0 + band && i < s.oh; ++i)
           divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow,
-                     share.cell + p * cells + (i - a0 + above) * pitch + first_share, s.stride_w / sorts,
-                     count_include_pad);
-      const A *even = sums.cell + s.pad_left / 2, *odd = sums.cell + sorted + (s.pad_left + 1) / 2;  // of dx
-      if (s.pad_left % 2) even += sorted, odd -= sorted;
+                     share.cell + p * cells + (i - a0 + above) * pitch + left - (split ? 0 : s.pad_left),
+                     split ? 1 : s.stride_w, count_include_pad);
       long summed = -2;
       for (int phase = 0; phase < s.stride_h; ++phase) {
         const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
-        for (int sort = 0; sort < sorts && first != summed; ++sort) {  // else the windows are those of the row above
+        for (int of = 0; of < parts && first != summed;
+             ++of) {  // else the same windows hold this row and the one above
           long tap[grid_taps];
           long taps = 0;
           for (long d = first; d >= 0; --d)
-            for (long k = s.kw - 1 - (s.kw - 1 + sort) % sorts; k >= 0; k -= sorts)
-              tap[taps++] = (above - d) * pitch + left - k / sorts;
-          for (long p = 0; p < planes; ++p) {
-            A* const to = sums.cell + sort * sorted + p * band * pitch;
-            if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, to, band * pitch - left);
-            else clear(to, band * pitch);
-          }
+            for (long k = s.kw - 1; k >= 0; --k)
+              if (k % parts == of) tap[taps++] = (above - d) * pitch + left - k / parts;
+          for (long p = 0; p < planes; ++p)
+            if (A* const to = sums.cell + (of * planes + p) * part; taps > 0)
+              fold_grid<Sum>(tap, taps, share.cell + p * cells, to, part - left);
+            else clear(to, part);
         }
         summed = first;
         for (long p = 0; p < planes; ++p)
           for (long a = a0; a < a0 + band; ++a)
             if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h) {
-              const long from = (p * band + a - a0) * pitch;
+              const A* const from = sums.cell + p * part + (a - a0) * pitch;
               T* const to = dx + ((plane + p) * s.h + y) * s.w;
-              if (sorts == 1) copy_row(sums.cell + from, to, s.w);
-              else interleave_row(even + from, odd + from, to, s.w);
+              if (split) interleave_row(from, from + planes * part, s.pad_left, to, s.w);
+              else copy_row(from, to, s.w);
             }
       }
     }
