@@ -212,11 +212,19 @@ template <class A, class T>
   for (long c = 0; c < count; ++c) to[c] = static_cast<T>((c % 2 ? odd : even)[c / 2]);
 }
 
+/// Where the windows that hold a pixel begin, from `first` rows above on: those of columns of one of `sorts` phases.
+inline long gathered_taps(const Pool2dSizes& s, long first, int sort, int sorts, long last, long pitch,
+                          long (&tap)[grid_taps]) {
+  long taps = 0;
+  for (long d = first; d >= 0; --d)
+    for (long k = s.kw - 1 - (s.kw - 1 + sort) % sorts; k >= 0; k -= sorts) tap[taps++] = last - d * pitch - k / sorts;
+  return taps;
+}
+
 /// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
 /// are the windows from the first that holds it, each with its share where it begins, zeros between and around them.
 /// With a horizontal stride of 2 there are no zeros between unless rows are short: columns have phases, too, which are
-/// interleaved at last.
-/// Returns false if they do not fit.
+/// interleaved at last. Returns false if they do not fit.
 template <class T>
 [[gnu::noinline]] bool gather_averages(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
                                        long end) {
@@ -247,10 +255,7 @@ template <class T>
         const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
         for (int sort = 0; sort < sorts && first != summed; ++sort) {  // else the windows are those of the row above
           long tap[grid_taps];
-          long taps = 0;
-          for (long d = first; d >= 0; --d)
-            for (long k = s.kw - 1 - (s.kw - 1 + sort) % sorts; k >= 0; k -= sorts)
-              tap[taps++] = (above - d) * pitch + left - k / sorts;
+          const long taps = gathered_taps(s, first, sort, sorts, above * pitch + left, pitch, tap);
           for (long p = 0; p < planes; ++p) {
             A* const to = sums.cell + sort * sorted + p * band * pitch;
             if (taps > 0) fold_grid<Sum>(tap, taps, share.cell + p * cells, to, band * pitch - left);
@@ -261,10 +266,9 @@ template <class T>
         for (long p = 0; p < planes; ++p)
           for (long a = a0; a < a0 + band; ++a)
             if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h) {
-              const long from = (p * band + a - a0) * pitch;
-              T* const to = dx + ((plane + p) * s.h + y) * s.w;
-              if (sorts == 1) copy_row(sums.cell + from, to, s.w);
-              else interleave_row(even + from, odd + from, to, s.w);
+              const long from = (p * band + a - a0) * pitch, to_row = ((plane + p) * s.h + y) * s.w;
+              if (sorts == 1) copy_row(sums.cell + from, dx + to_row, s.w);
+              else interleave_row(even + from, odd + from, dx + to_row, s.w);
             }
       }
     }
