@@ -169,3 +169,30 @@ TEST_CASE("simd: halves") {
     CHECK(upper_half(v)[i] == float(i + simd_width<float> / 2));
   }
 }
+
+#if defined(__AVX2__)
+TEST_CASE("packed lanes: those that are greater, in their order, for every set of them") {
+  constexpr int width = simd_width<float>;
+  Random random(7);
+  for (int mask = 0; mask < 1 << width; mask += width > 8 ? 7 : 1) {
+    float least[width], number[width], first[width], second[width], out[2][width];
+    for (int i = 0; i < width; ++i) {
+      number[i] = random.uniform(-1, 1), least[i] = mask >> i & 1 ? number[i] - 0.5f : number[i] + float(i % 2);
+      if (i % 5 == 4 && !(mask >> i & 1)) least[i] = NAN;
+      first[i] = random.uniform(-1, 1), second[i] = i % 3 == 0 ? NAN : random.uniform(-1, 1);
+    }
+    Simd<float, width> x = Simd<float, width>::load(first), y = Simd<float, width>::load(second);
+    const int count = pack_greater(Simd<float, width>::load(number), Simd<float, width>::load(least), x, y);
+    x.store(out[0]), y.store(out[1]);
+    int expected = 0;
+    bool right = true;
+    for (int i = 0; i < width; ++i)
+      if (mask >> i & 1) {
+        right &= same(out[0][expected], first[i]) && same(out[1][expected], second[i]);
+        ++expected;
+      }
+    CHECK(right);
+    CHECK(count == expected);
+  }
+}
+#endif

@@ -207,9 +207,9 @@ template <class T, int Width>
   return detail::shuffled<Simd<T, Width>>(a, b, detail::Order<Width, lower>());
 }
 
-#if defined(__AVX512F__)
 /// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes
-/// behind become 0.
+/// behind hold anything.
+#if defined(__AVX512F__)
 [[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
                                                Simd<float, 16>& y) {
   constexpr int greater = 30, current_rounding = 4;
@@ -219,6 +219,34 @@ template <class T, int Width>
   x.lanes = __builtin_ia32_compresssf512_mask(x.lanes, Simd<float, 16>::Vector{}, mask);
   y.lanes = __builtin_ia32_compresssf512_mask(y.lanes, Simd<float, 16>::Vector{}, mask);
   return __builtin_popcount(mask);
+}
+#elif defined(__AVX2__)
+namespace detail {
+// The set bits of each number of 8 bits, in ascending order, 4 bits each. A template: only who packs lanes has it.
+template <int Width>
+struct SetBits {
+  unsigned bits[1 << Width]{};
+  constexpr SetBits() {
+    for (int mask = 0; mask < 1 << Width; ++mask)
+      for (int lane = 0, next = 0; lane < Width; ++lane)
+        if (mask >> lane & 1) bits[mask] |= unsigned(lane) << 4 * next++;
+  }
+};
+template <int Width>
+inline constexpr SetBits<Width> set_bits{};
+}  // namespace detail
+template <int Width>
+[[gnu::always_inline]] inline int pack_greater(Simd<float, Width> a, Simd<float, Width> b, Simd<float, Width>& x,
+                                               Simd<float, Width>& y) {
+  static_assert(Width == 8);
+  using Vector = typename Simd<float, Width>::Vector;
+  const int mask = __builtin_ia32_movmskps256(reinterpret_cast<Vector>(a.lanes > b.lanes));
+  // of an index vpermps reads 3 bits
+  const auto order = Simd<unsigned, Width>(detail::set_bits<Width>.bits[mask]).lanes >>
+                     typename Simd<unsigned, Width>::Vector{0, 4, 8, 12, 16, 20, 24, 28};
+  const auto lanes = reinterpret_cast<typename Simd<int, Width>::Vector>(order);
+  x.lanes = __builtin_ia32_permvarsf256(x.lanes, lanes), y.lanes = __builtin_ia32_permvarsf256(y.lanes, lanes);
+  return __builtin_popcount(unsigned(mask));
 }
 #endif
 

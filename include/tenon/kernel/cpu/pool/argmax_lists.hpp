@@ -89,10 +89,10 @@ inline void list_windows(ArgmaxPlanes p, const float* argmax, const float* dy, l
     }
   to.advance(listed);
 }
-#if defined(__AVX512F__)
-inline constexpr int listed_lanes = 16;
-using ListedVector = Simd<float, listed_lanes>;
-using ListedPlaces = Simd<std::int32_t, listed_lanes>;
+#if defined(__AVX2__)
+inline constexpr int listed_lanes = 16;  // of a row of windows, in one vector or in two
+using ListedVector = Simd<float, simd_width<float>>;
+using ListedPlaces = Simd<std::int32_t, simd_width<float>>;
 // Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
 template <int most>
 [[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place,
@@ -100,44 +100,60 @@ template <int most>
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
   place.lanes = __builtin_bit_cast(ListedPlaces::Vector, places.lanes);
-  if constexpr (most == listed_lanes) place.store(to.place), gradients.store(to.gradient);
+  if constexpr (most == ListedVector::width) place.store(to.place), gradients.store(to.gradient);
   else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
   to.advance(count);
 }
-// Where lane i stands in the row of windows: its place and its number in the row.
+// Where lanes stand in the row of windows, the first of them at window `first`: place and number in the row.
 struct ListedLanes {
   ListedPlaces place;
   ListedVector number;
-  ListedLanes(const ArgmaxPlanes& p, int mask) {
-    for (int i = 0; i < listed_lanes; ++i)
-      place.lanes[i] = p.place(0, 2 * (i & mask)), number.lanes[i] = float(i & mask);
+  ListedLanes(const ArgmaxPlanes& p, int first, int mask = listed_lanes - 1) {
+    static constexpr std::int32_t window[listed_lanes]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const auto at = ListedPlaces::load(window + first).lanes & mask;
+    number.lanes = __builtin_convertvector(at, ListedVector::Vector);
+    place.lanes = 2 * at * p.column;
+    if constexpr (splits_lines) place.lanes += 2 * at & p.split;
   }
 };
-// The same for `rows` rows of up to 16 windows, of which it reads 16.
-[[gnu::noinline]] inline ArgmaxEnd list_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy, long rows,
-                                             ArgmaxEnd to) {
+// The same for `rows` rows of windows, of which it reads whole vectors.
+template <int vectors>
+[[gnu::noinline]] ArgmaxEnd list_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy, long rows,
+                                      ArgmaxEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(p.row);
-  ListedLanes lane(p, listed_lanes - 1);
+  ListedLanes first(p, 0), last(p, (vectors - 1) * V::width);
   const V behind{float(windows)}, none(-1.0f), before(-0.5f), last_upper(1.5f);
   for (; rows > 0; --rows, argmax += windows, dy += windows) {
-    const V number = choose_greater(behind, lane.number, V::load(argmax), none), gradients = V::load(dy);
-    const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1),
-        upper = lane.place + odd * column;
-    list_lanes<16>(choose_greater(number, last_upper, none, number), before, upper, gradients, to);
-    list_lanes<16>(number, last_upper, upper + row, gradients, to);
-    lane.place = lane.place + row + row;
+    V number[vectors], gradients[vectors];
+    ListedPlaces upper[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      ListedLanes& lane = v == 0 ? first : last;
+      number[v] = choose_greater(behind, lane.number, V::load(argmax + v * V::width), none);
+      gradients[v] = V::load(dy + v * V::width);
+      upper[v] = lane.place +
+                 ListedPlaces(__builtin_convertvector(number[v].lanes, ListedPlaces::Vector) & 1) * column;
+      lane.place = lane.place + row + row;
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v)
+      list_lanes<V::width>(choose_greater(number[v], last_upper, none, number[v]), before, upper[v], gradients[v], to);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v)
+      list_lanes<V::width>(number[v], last_upper, upper[v] + row, gradients[v], to);
   }
   return to;
 }
+#if defined(__AVX512F__)
 // The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
 [[gnu::noinline]] inline ArgmaxEnd list_short_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy,
                                                    long rows, ArgmaxEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
   const ListedPlaces column(p.column), row(2 * p.row);
-  ListedLanes lane(p, listed_lanes / 2 - 1);
+  ListedLanes lane(p, 0, listed_lanes / 2 - 1);
   V upper;
   for (int i = 0; i < listed_lanes; ++i)
     upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.row;
@@ -155,6 +171,7 @@ struct ListedLanes {
   }
   return to;
 }
+#endif
 // How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of argmaxes and of
 // dy.
 constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
@@ -173,9 +190,13 @@ constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
   ArgmaxEnd to{number + ArgmaxList::head, plane + p.pixels() / 2};
   const long across = p.width / 2, rows = p.height / 2;
   long i = 0;
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
   i = rows_in_vectors(p, readable);
-  to = across <= listed_lanes / 2 ? list_short_rows(p, argmaxes, dy, i, to) : list_rows(p, argmaxes, dy, i, to);
+#if defined(__AVX512F__)
+  to = across <= listed_lanes / 2 ? list_short_rows(p, argmaxes, dy, i, to) : list_rows<1>(p, argmaxes, dy, i, to);
+#else
+  to = (across <= listed_lanes / 2 ? list_rows<1> : list_rows<2>)(p, argmaxes, dy, i, to);
+#endif
 #endif
   for (; i < rows; ++i)
     list_windows(p, argmaxes + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
