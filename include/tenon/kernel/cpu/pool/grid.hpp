@@ -172,14 +172,14 @@ template <class From, class To>
     long j = begin;
     if constexpr (std::is_same_v<From, To> && std::is_same_v<To, A>) {
       using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
-      for (; j + V::width <= end; j += V::width) {
+      while (end - begin >= V::width && j < end) {
+        if (j + V::width > end) j = end - V::width;  // overlaps the one before
         const V share = V::load(from + j) / V(whole);
         if (step == 1) share.store(to + j);
-        else if (step == 2)  // the zero behind the last one comes before the next row
-          for (int half = 0; half < 2; ++half) interleaved(share, V(A(0)), half).store(to + 2 * j + half * V::width);
         else
 #pragma GCC unroll 8
           for (int lane = 0; lane < V::width; ++lane) to[(j + lane) * step] = share[lane];
+        j += V::width;
       }
     }
     for (; j < end; ++j) to[j * step] = static_cast<To>(static_cast<A>(from[j]) / whole);
@@ -187,47 +187,75 @@ template <class From, class To>
   for (long j = end; j < s.ow; ++j) edge(j);
 }
 
+/// to = even[0], odd[0], even[1], odd[1], ..., `count` of them.
+template <class A, class T>
+[[gnu::always_inline]] inline void interleave_row(const A* even, const A* odd, T* to, long count) {
+  long c = 0;
+  if constexpr (std::is_same_v<A, T>) {
+    using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
+    while (count >= 2 * V::width && c + 1 < count) {
+      if (c + 2 * V::width > count) c = count / 2 * 2 - 2 * V::width;  // overlaps the one before
+      for (int half = 0; half < 2; ++half, c += V::width)
+        interleaved(V::load(even + c / 2 - half * V::width / 2), V::load(odd + c / 2 - half * V::width / 2), half)
+            .store(to + c);
+    }
+  }
+  for (; c < count; ++c) to[c] = static_cast<T>((c & 1 ? odd : even)[c / 2]);
+}
+
 /// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
 /// are the windows from the first that holds it, each with its share where it begins, zeros between and around them.
+/// With a horizontal stride of 2 no zeros are between: even and odd columns of the padded dx are sums of their own.
 /// Returns false if they do not fit.
 template <class T>
 [[gnu::noinline]] bool gather_averages(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
                                        long end) {
   using A = PoolValue<T>;
-  const long above = (s.kh - 1) / s.stride_h, left = s.kw - 1, grid_h = (s.pad_top + s.h - 1) / s.stride_h + 1,
-             pitch = s.w + left;
-  const long fitting = (grid_cells<A> - 2 * grid_step<A>) / pitch - above, rows = fitting < grid_h ? fitting : grid_h;
+  const bool split = s.stride_w == 2;
+  const int parts = split ? 2 : 1;
+  const long above = (s.kh - 1) / s.stride_h, left = (s.kw - 1) / parts,
+             grid_h = (s.pad_top + s.h - 1) / s.stride_h + 1, pitch = (split ? (s.pad_left + s.w + 1) / 2 : s.w) + left,
+             room = grid_cells<A> - 2 * grid_step<A>;
+  const long fitting = room / (parts * pitch) - above, rows = fitting < grid_h ? fitting : grid_h;
   if (rows < 1 || (above + 1) * s.kw > grid_taps) return false;
-  const long cells = (rows + above) * pitch, together = rows < grid_h ? 1 : (grid_cells<A> - 2 * grid_step<A>) / cells;
+  const long cells = (rows + above) * pitch, together = rows < grid_h ? 1 : room / (parts * cells);
   GridCells<A> share, sums;
   for (long plane = begin; plane < end; plane += together)
     for (long a0 = 0; a0 < grid_h; a0 += rows) {
       const long band = rows < grid_h - a0 ? rows : grid_h - a0,
-                 planes = together < end - plane ? together : end - plane;
+                 planes = together < end - plane ? together : end - plane, part = band * pitch;
       if (plane == begin || rows < grid_h) clear(share.cell, together * cells + grid_step<A>);
       for (long p = 0; p < planes; ++p)
         for (long i = a0 > above ? a0 - above : 0; i < a0 + band && i < s.oh; ++i)
           divide_row(s, i, dy + ((plane + p) * s.oh + i) * s.ow,
-                     share.cell + p * cells + (i - a0 + above) * pitch + left - s.pad_left, s.stride_w,
-                     count_include_pad);
+                     share.cell + p * cells + (i - a0 + above) * pitch + left - (split ? 0 : s.pad_left),
+                     split ? 1 : s.stride_w, count_include_pad);
       long summed = -2;
       for (int phase = 0; phase < s.stride_h; ++phase) {
         const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
-        if (first != summed) {  // else the same windows hold this row and the one above
+        for (int of = 0; of < parts && first != summed;
+             ++of) {  // else the same windows hold this row and the one above
           long tap[grid_taps];
           long taps = 0;
           for (long d = first; d >= 0; --d)
-            for (long k = 0; k < s.kw; ++k) tap[taps++] = (above - d) * pitch + k;
+            for (long k = s.kw - 1; k >= 0; --k)
+              if (k % parts == of) tap[taps++] = (above - d) * pitch + left - k / parts;
           for (long p = 0; p < planes; ++p)
-            if (taps > 0)
-              fold_grid<Sum>(tap, taps, share.cell + p * cells, sums.cell + p * band * pitch, band * pitch - left);
-            else clear(sums.cell + p * band * pitch, band * pitch);
-          summed = first;
+            if (A* const to = sums.cell + (of * planes + p) * part; taps > 0)
+              fold_grid<Sum>(tap, taps, share.cell + p * cells, to, part - left);
+            else clear(to, part);
         }
+        summed = first;
         for (long p = 0; p < planes; ++p)
           for (long a = a0; a < a0 + band; ++a)
-            if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h)
-              copy_row(sums.cell + (p * band + a - a0) * pitch, dx + ((plane + p) * s.h + y) * s.w, s.w);
+            if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h) {
+              const A* const from = sums.cell + p * part + (a - a0) * pitch;
+              T* const to = dx + ((plane + p) * s.h + y) * s.w;
+              const long of_odd = planes * part, first_column = s.pad_left / 2;
+              if (!split) copy_row(from, to, s.w);
+              else if (s.pad_left % 2 == 0) interleave_row(from + first_column, from + of_odd + first_column, to, s.w);
+              else interleave_row(from + of_odd + first_column, from + first_column + 1, to, s.w);
+            }
       }
     }
   return true;
