@@ -179,6 +179,10 @@ TEST_CASE("pool2d: the layers of networks") {
   check<float>({3, 29, 97, 29, 33, 1, 3, 1, 3, 0, 1}, true, 16);
   check<float>({2, 40, 101, 10, 34, 2, 2, 4, 3, 0, 0}, false, 17);  // with gaps
   check<double>({2, 40, 101, 19, 25, 3, 4, 2, 4, 0, 0}, false, 18);
+  check<float>({19, 31, 31, 14, 14, 5, 5, 2, 2, 0, 0}, true, 19);  // even and odd columns apart, some of no window
+  check<float>({7, 56, 56, 28, 28, 3, 3, 2, 2, 1, 1}, false, 20);
+  check<float>({2, 9, 701, 5, 351, 3, 3, 2, 2, 1, 1}, false, 21);   // planes that no band holds
+  check<bfloat16>({3, 17, 33, 9, 17, 4, 1, 2, 2, 2, 0}, true, 22);  // windows of one column
 }
 
 TEST_CASE("max_pool2d: the first maximum of a window gets the gradient") {

@@ -133,16 +133,14 @@ template <int vectors>
       ListedLanes& lane = v == 0 ? first : last;
       number[v] = choose_greater(behind, lane.number, V::load(argmax + v * V::width), none);
       gradients[v] = V::load(dy + v * V::width);
-      upper[v] = lane.place +
-                 ListedPlaces(__builtin_convertvector(number[v].lanes, ListedPlaces::Vector) & 1) * column;
+      upper[v] = lane.place + ListedPlaces(__builtin_convertvector(number[v].lanes, ListedPlaces::Vector) & 1) * column;
       lane.place = lane.place + row + row;
     }
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v)
       list_lanes<V::width>(choose_greater(number[v], last_upper, none, number[v]), before, upper[v], gradients[v], to);
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v)
-      list_lanes<V::width>(number[v], last_upper, upper[v] + row, gradients[v], to);
+    for (int v = 0; v < vectors; ++v) list_lanes<V::width>(number[v], last_upper, upper[v] + row, gradients[v], to);
   }
   return to;
 }
