@@ -3,6 +3,7 @@
 // windows between are computed for nothing: sorting columns costs more. Floating point only.
 #pragma once
 #include <limits>
+#include <utility>
 
 #include <tenon/kernel/cpu/conv/padded.hpp>
 #include <tenon/kernel/cpu/pool/window.hpp>
@@ -187,9 +188,11 @@ template <class From, class To>
   for (long j = end; j < s.ow; ++j) edge(j);
 }
 
-/// to = even[0], odd[0], even[1], odd[1], ..., `count` of them.
+/// to = even[0], odd[0], even[1], odd[1], ..., from number `first` on, `count` of them.
 template <class A, class T>
-[[gnu::always_inline]] inline void interleave_row(const A* even, const A* odd, T* to, long count) {
+[[gnu::always_inline]] inline void interleave_row(const A* even, const A* odd, long first, T* to, long count) {
+  even += first / 2, odd += first / 2;
+  if (first % 2 != 0) std::swap(++even, odd);
   long c = 0;
   if constexpr (std::is_same_v<A, T>) {
     using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
@@ -251,10 +254,8 @@ template <class T>
             if (const long y = a * s.stride_h + phase - s.pad_top; y >= 0 && y < s.h) {
               const A* const from = sums.cell + p * part + (a - a0) * pitch;
               T* const to = dx + ((plane + p) * s.h + y) * s.w;
-              const long of_odd = planes * part, first_column = s.pad_left / 2;
-              if (!split) copy_row(from, to, s.w);
-              else if (s.pad_left % 2 == 0) interleave_row(from + first_column, from + of_odd + first_column, to, s.w);
-              else interleave_row(from + of_odd + first_column, from + first_column + 1, to, s.w);
+              if (split) interleave_row(from, from + planes * part, s.pad_left, to, s.w);
+              else copy_row(from, to, s.w);
             }
       }
     }
