@@ -3,7 +3,6 @@
 // windows between are computed for nothing: sorting columns costs more. Floating point only.
 #pragma once
 #include <limits>
-#include <utility>
 
 #include <tenon/kernel/cpu/conv/padded.hpp>
 #include <tenon/kernel/cpu/pool/window.hpp>
@@ -191,19 +190,21 @@ template <class From, class To>
 /// to = even[0], odd[0], even[1], odd[1], ..., from number `first` on, `count` of them.
 template <class A, class T>
 [[gnu::always_inline]] inline void interleave_row(const A* even, const A* odd, long first, T* to, long count) {
-  even += first / 2, odd += first / 2;
-  if (first % 2 != 0) std::swap(++even, odd);
+  const bool swapped = first % 2 != 0;
+  const A* const of_even = (swapped ? odd : even) + first / 2;
+  const A* const of_odd = (swapped ? even + 1 : odd) + first / 2;
   long c = 0;
   if constexpr (std::is_same_v<A, T>) {
     using V = Simd<A, (simd_width<A> < 8 ? simd_width<A> : 8)>;
     while (count >= 2 * V::width && c + 1 < count) {
       if (c + 2 * V::width > count) c = count / 2 * 2 - 2 * V::width;  // overlaps the one before
       for (int half = 0; half < 2; ++half, c += V::width)
-        interleaved(V::load(even + c / 2 - half * V::width / 2), V::load(odd + c / 2 - half * V::width / 2), half)
+        interleaved(V::load(of_even + c / 2 - half * V::width / 2), V::load(of_odd + c / 2 - half * V::width / 2), half)
             .store(to + c);
     }
   }
-  for (; c < count; ++c) to[c] = static_cast<T>((c & 1 ? odd : even)[c / 2]);
+  for (; c + 1 < count; c += 2) to[c] = static_cast<T>(of_even[c / 2]), to[c + 1] = static_cast<T>(of_odd[c / 2]);
+  if (c < count) to[c] = static_cast<T>(of_even[c / 2]);
 }
 
 /// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
