@@ -73,8 +73,8 @@ struct Simd {
   [[gnu::always_inline]] friend Simd operator-(Simd a) { return Simd(-a.lanes); }
   /// a > b ? a : b in each lane, hence b where either is NaN.
   [[gnu::always_inline]] friend Simd max(Simd a, Simd b) {
-#if defined(__AVX__) && \
-    !defined(__clang__)  // g++ would compare and select: two instructions for the one that does both
+#if defined(__AVX__) && !defined(__clang__)
+    // g++ would compare and select: two instructions for the one that does both
     if constexpr (std::is_same_v<Simd, Simd<float, 8>>) return Simd(__builtin_ia32_maxps256(a.lanes, b.lanes));
 #endif
     return Simd(a.lanes > b.lanes ? a.lanes : b.lanes);
