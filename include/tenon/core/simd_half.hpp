@@ -160,14 +160,22 @@ template <int Width>
     return fmadd(pair_element<0>(a), pair_element<0>(b), fmadd(pair_element<1>(a), pair_element<1>(b), sum));
 }
 
-/// A pair in every lane. The compiler would take it apart before it broadcasts its elements, in general registers.
-template <int Width>
-[[gnu::always_inline]] inline Simd<Bfloat16Pair, Width> broadcast_pair(Bfloat16Pair pair) {
+/// pair_element of a pair in every lane. A compiler would take the pair apart in general registers before it broadcasts
+/// it, and would keep the mask in a register that a tile needs for its sums.
+template <int which, int Width>
+[[gnu::always_inline]] inline Simd<float, Width> broadcast_element(Bfloat16Pair pair) {
   Simd<Bfloat16Pair, Width> pairs(pair);
 #if defined(__FMA__)
-  if constexpr (Width >= 4) asm volatile("" : "+v"(pairs.lanes));
+  if constexpr (Width == 8 && which == 1) {
+    alignas(32) static constexpr Bfloat16Pair second[8]{0xffff0000u, 0xffff0000u, 0xffff0000u, 0xffff0000u,
+                                                        0xffff0000u, 0xffff0000u, 0xffff0000u, 0xffff0000u};
+    asm volatile("vandps {%1, %0, %0|%0, %0, %1}" : "+v"(pairs.lanes) : "m"(second));
+    return detail::same_lanes<Simd<float, Width>>(pairs);
+  } else if constexpr (Width >= 4) {
+    asm volatile("" : "+v"(pairs.lanes));
+  }
 #endif
-  return pairs;
+  return pair_element<which>(pairs);
 }
 /// sum += a * b as fmadd has it, but in its place between other statements and in the register of sum: a compiler that
 /// moves the steps of a tile about needs more registers than there are.

@@ -158,7 +158,7 @@ template <int which, int Width, int Rows, int Vectors>
   for (int i = 0; i < Rows; ++i) {
     Bfloat16Pair pair;
     __builtin_memcpy(&pair, row[i] + ak, sizeof pair);  // two elements of another type, if they are not packed
-    const auto av = pair_element<which>(broadcast_pair<Width>(pair));
+    const auto av = broadcast_element<which, Width>(pair);
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) fmadd_in_place(av, bv[j], sum[i][j]);
   }
