@@ -176,6 +176,8 @@ template <class From, class To>
         if (j + V::width > end) j = end - V::width;  // overlaps the one before
         const V share = V::load(from + j) / V(whole);
         if (step == 1) share.store(to + j);
+        else if (step == 2)  // the zero behind the last one comes before the next row
+          for (int half = 0; half < 2; ++half) interleaved(share, V(A(0)), half).store(to + 2 * j + half * V::width);
         else
 #pragma GCC unroll 8
           for (int lane = 0; lane < V::width; ++lane) to[(j + lane) * step] = share[lane];
@@ -207,15 +209,19 @@ template <class A, class T>
   if (c < count) to[c] = static_cast<T>(of_even[c / 2]);
 }
 
+/// Columns from which on they are: two vectors, which are interleaved faster than zeros are added.
+inline constexpr long least_split = 16;
+
 /// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
 /// are the windows from the first that holds it, each with its share where it begins, zeros between and around them.
-/// With a horizontal stride of 2 no zeros are between: even and odd columns of the padded dx are sums of their own.
+/// With a horizontal stride of 2 no zeros are between, but where rows are short: even and odd columns of the padded dx
+/// are sums of their own.
 /// Returns false if they do not fit.
 template <class T>
 [[gnu::noinline]] bool gather_averages(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
                                        long end) {
   using A = PoolValue<T>;
-  const bool split = s.stride_w == 2;
+  const bool split = s.stride_w == 2 && s.w >= least_split;
   const int parts = split ? 2 : 1;
   const long above = (s.kh - 1) / s.stride_h, left = (s.kw - 1) / parts,
              grid_h = (s.pad_top + s.h - 1) / s.stride_h + 1, pitch = (split ? (s.pad_left + s.w + 1) / 2 : s.w) + left,
