@@ -209,14 +209,25 @@ template <class A, class T>
   if (c < count) to[c] = static_cast<T>(of_even[c / 2]);
 }
 
-/// Columns from which on they are: two vectors, which are interleaved faster than zeros are added.
+/// Columns from which on even and odd ones are summed apart: two vectors, which are interleaved faster than zeros are
+/// added.
 inline constexpr long least_split = 16;
+
+/// Where the windows that hold a pixel have their shares, from `first` rows above on: of columns number `of` of
+/// `parts`. `last`: the place of the window that begins at the pixel. Returns how many they are.
+inline long list_shares(const Pool2dSizes& s, long first, long last, long pitch, int of, int parts,
+                        long (&tap)[grid_taps]) {
+  long taps = 0;
+  for (long d = first; d >= 0; --d)
+    for (long k = s.kw - 1; k >= 0; --k)
+      if (k % parts == of) tap[taps++] = last - d * pitch - k / parts;
+  return taps;
+}
 
 /// The gradient of the average: dx as a sum over the windows that hold it. A row of dx is a phase of stride_h; its taps
 /// are the windows from the first that holds it, each with its share where it begins, zeros between and around them.
 /// With a horizontal stride of 2 no zeros are between, but where rows are short: even and odd columns of the padded dx
-/// are sums of their own.
-/// Returns false if they do not fit.
+/// are sums of their own. Returns false if they do not fit.
 template <class T>
 [[gnu::noinline]] bool gather_averages(const Pool2dSizes& s, const T* dy, T* dx, bool count_include_pad, long begin,
                                        long end) {
@@ -243,13 +254,10 @@ template <class T>
       long summed = -2;
       for (int phase = 0; phase < s.stride_h; ++phase) {
         const long first = phase < s.kh ? (s.kh - 1 - phase) / s.stride_h : -1;
-        for (int of = 0; of < parts && first != summed;
-             ++of) {  // else the same windows hold this row and the one above
+        // else the same windows hold this row and the one above
+        for (int of = 0; of < parts && first != summed; ++of) {
           long tap[grid_taps];
-          long taps = 0;
-          for (long d = first; d >= 0; --d)
-            for (long k = s.kw - 1; k >= 0; --k)
-              if (k % parts == of) tap[taps++] = (above - d) * pitch + left - k / parts;
+          const long taps = list_shares(s, first, above * pitch + left, pitch, of, parts, tap);
           for (long p = 0; p < planes; ++p)
             if (A* const to = sums.cell + (of * planes + p) * part; taps > 0)
               fold_grid<Sum>(tap, taps, share.cell + p * cells, to, part - left);
