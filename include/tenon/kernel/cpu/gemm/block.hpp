@@ -254,7 +254,7 @@ template <class T>
   if constexpr (by_pieces<T>)
     if (!plan.by_rows && is_row_product(plan) && part.columns >= piece_lanes<ProductSum<T>>) {
       const long step = plan.swapped ? g.c_row : 1;
-      return row_product(plan.a, plan.a_col, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns,
+      return row_product(plan.a, plan.b + part.column0 * plan.b_col, plan.b_col, plan.k, part.columns,
                          g.c + part.column0 * step, step);
     }
   if constexpr (GemmPlan<T>::may_stream)

@@ -67,24 +67,24 @@ template <class T>
 /// Is this a product of one row, b with its steps next to each other, and at least one group of columns?
 template <class T>
 constexpr bool is_row_product(const GemmPlan<T>& p) {
-  return p.rows == 1 && p.b_row == 1 && p.b_col != 1 && by_pieces<T> && p.columns >= piece_lanes<ProductSum<T>>;
+  return p.rows == 1 && p.a_col == 1 && p.b_row == 1 && p.b_col != 1 && by_pieces<T> &&
+         p.columns >= piece_lanes<ProductSum<T>>;
 }
 
 #if TENON_DEFINES
 // Adds k steps to Groups * piece_lanes sums: those of group g continue the chains of the columns from g * group on, a
-// chain being over a[p * a_step] * b[column * b_column + p]. By segments, groups are segments of the same columns.
+// chain being over a[p] * b[column * b_column + p]. By segments, groups are segments of the same columns.
 // `after`: what will be read after those, else null.
 template <class T, int Groups, bool by_segments = false>
-[[gnu::noinline]] void add_row_product(const T* a, long a_step, const T* b, long b_column, long k, long group,
-                                       const T* after, ProductSum<T>* sums) {
+[[gnu::noinline]] void add_row_product(const T* a, const T* b, long b_column, long k, long group, const T* after,
+                                       ProductSum<T>* sums) {
   constexpr int side = piece_lanes<ProductSum<T>>, unit = steps_per_unit<T>, quarter = side / 4;
   constexpr long ahead = row_ahead<T>, segment = gemm_segment<T>;
   using V = Simd<ProductSum<T>, side>;
   using Operand = Simd<Packed<T>, side>;
   const auto factor = [&](long p) __attribute__((always_inline)) {
-    if constexpr (unit == 2)
-      return Operand(Bfloat16Pair(a[p * a_step].bits) | Bfloat16Pair(a[(p + 1) * a_step].bits) << 16);
-    else return Operand(a[p * a_step]);
+    if constexpr (unit == 2) return Operand(Bfloat16Pair(a[p].bits) | Bfloat16Pair(a[p + 1].bits) << 16);
+    else return Operand(a[p]);
   };
   long row = b_column, row_3 = 3 * b_column;
   asm("" : "+r"(row), "+r"(row_3));
@@ -124,13 +124,12 @@ template <class T, int Groups, bool by_segments = false>
     for (long s = 0; s < long{Groups} * side; ++s)
       for (int q = unit - 1; q >= 0; --q)
         if (p + q < k)
-          sums[s] = fmadd(widened(a[(p + q) * a_step]), widened(b[(s / side * group + s % side) * b_column + p + q]),
-                          sums[s]);
+          sums[s] = fmadd(widened(a[p + q]), widened(b[(s / side * group + s % side) * b_column + p + q]), sums[s]);
 }
 
 // The same for row_groups groups side by side whose rows compete.
 template <class T>
-void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, long k, ProductSum<T>* sums) {
+void add_row_product_copied(const T* a, const T* b, long b_column, long k, ProductSum<T>* sums) {
   constexpr int rows = row_groups * piece_lanes<ProductSum<T>>;
   constexpr long copied_steps = row_copied_steps * steps_per_unit<T>,
                  copied_row = copied_steps + row_gap * steps_per_unit<T>;
@@ -144,8 +143,7 @@ void add_row_product_copied(const T* a, long a_step, const T* b, long b_column, 
       if constexpr (is_half<T>) __builtin_memcpy(copied + s * copied_row, from, std::size_t(steps) * sizeof(T));
       else copy_row(from, copied + s * copied_row, steps);
     }
-    add_row_product<T, row_groups>(a + p * a_step, a_step, copied, copied_row, steps, piece_lanes<ProductSum<T>>,
-                                   nullptr, sums);
+    add_row_product<T, row_groups>(a + p, copied, copied_row, steps, piece_lanes<ProductSum<T>>, nullptr, sums);
   }
 }
 
@@ -158,14 +156,14 @@ struct RowVisit {
 // Adds row_groups whole segments to the sums of each group, one segment after the other. A group's rows take the places
 // of the nearest cache that are theirs, those of segments are others even if rows are 4 KB apart.
 template <class T>
-void add_row_segments(const T* a, long a_step, const T* b, long b_column, const RowVisit& visit, const T* after,
-                      ProductSum<T>* sums, bool first) {
+void add_row_segments(const T* a, const T* b, long b_column, const RowVisit& visit, const T* after, ProductSum<T>* sums,
+                      bool first) {
   constexpr int side = piece_lanes<ProductSum<T>>;
   for (int g = 0; g < visit.groups; ++g, sums += side) {
     const T* const own = b + g * visit.group * b_column;
     ProductSum<T> segments[row_groups * side];
     clear(segments, row_groups * side);
-    add_row_product<T, row_groups, true>(a, a_step, own, b_column, gemm_segment<T>, 0,
+    add_row_product<T, row_groups, true>(a, own, b_column, gemm_segment<T>, 0,
                                          g + 1 < visit.groups ? own + visit.group * b_column : after, segments);
     for (int s = 0; s < side; ++s) {
       if (first) sums[s] = segments[s];
@@ -175,10 +173,9 @@ void add_row_segments(const T* a, long a_step, const T* b, long b_column, const 
   }
 }
 
-/// c[j * c_step] = sum of segments over a[p * a_step] * b[j * b_column + p], for at least piece_lanes columns.
+/// c[j * c_step] = sum of segments over a[p] * b[j * b_column + p], for at least piece_lanes columns.
 template <class T>
-[[gnu::noinline]] void row_product(const T* a, long a_step, const T* b, long b_column, long k, long columns, T* c,
-                                   long c_step) {
+[[gnu::noinline]] void row_product(const T* a, const T* b, long b_column, long k, long columns, T* c, long c_step) {
   using A = ProductSum<T>;
   constexpr int side = piece_lanes<A>, wide = row_groups * side;
   constexpr long block = row_groups * gemm_segment<T>;
@@ -198,18 +195,18 @@ template <class T>
     for (long p = 0, steps; p == 0 || p < k; p += steps) {
       const bool many = by_segments && p + block <= k;
       steps = many ? block : at_most(gemm_segment<T>, k - p);
-      const T* const at = a + p * a_step;
+      const T* const at = a + p;
       if constexpr (row_by_segments)
         if (many) {
           const T* const after = p + steps < k ? own + p + steps : own + width * b_column;
-          add_row_segments(at, a_step, own + p, b_column, visit, after, sums, p == 0);
+          add_row_segments(at, own + p, b_column, visit, after, sums, p == 0);
           continue;
         }
       A* const to = p == 0 ? sums : segment;
       clear(to, wide);
-      if (groups == 2) add_row_product<T, 2>(at, a_step, own + p, b_column, steps, visit.group, nullptr, to);
-      else if (!row_by_segments && compete) add_row_product_copied(at, a_step, own + p, b_column, steps, to);
-      else add_row_product<T, row_groups>(at, a_step, own + p, b_column, steps, visit.group, nullptr, to);
+      if (groups == 2) add_row_product<T, 2>(at, own + p, b_column, steps, visit.group, nullptr, to);
+      else if (!row_by_segments && compete) add_row_product_copied(at, own + p, b_column, steps, to);
+      else add_row_product<T, row_groups>(at, own + p, b_column, steps, visit.group, nullptr, to);
       for (int s = 0; p > 0 && s < wide; ++s) sums[s] += segment[s];
     }
     for (long s = 0; s < groups * side; ++s)
