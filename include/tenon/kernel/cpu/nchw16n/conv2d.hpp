@@ -155,7 +155,10 @@ class Nchw16nConv {
              {},
              planes.begun,
              false,
-             lanes_},
+             lanes_,
+             1,
+             tile_w * c_.pixel_w * c_.image_pixel,
+             tile_w * c_.step_w * block_samples},
             rows,
             phase,
             phase_h,
@@ -178,7 +181,11 @@ class Nchw16nConv {
         if (cuts) {
           run_tile(p, i, y1, x0, x1, tile_w);
         } else {
-          list_taps(p.tile, phase, rows_of(p, i, y1), columns_of(p, x0, x1), p.rows_before, p.columns_before);
+          const Range columns = columns_of(p, x0, x1);
+          list_taps(p.tile, phase, rows_of(p, i, y1), columns, p.rows_before, p.columns_before);
+          p.tile.tiles = 1;
+          for (; tiles_side_by_side && j + 2 * tile_w <= grid_w; j += tile_w, ++p.tile.tiles)
+            if (!same(columns, columns_of(p, j + tile_w, j + 2 * tile_w - 1), c_.reach_w)) break;
           run_pixels<block_pixels>(p, i, y1, x0, x1, tile_w);
         }
       }
