@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +77,70 @@ TEST_CASE("more than one thread takes part") {
   }
   CHECK(other);
 }
+
+#if defined(__linux__)
+namespace {
+cpu_set_t allowed() {
+  cpu_set_t set;
+  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
+  return set;
+}
+cpu_set_t only(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  return set;
+}
+void allow(const cpu_set_t& set) { REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0); }
+}  // namespace
+
+TEST_CASE("a worker leaves the caller's processor, and stays free to use all that it may use") {
+  const cpu_set_t before = allowed();
+  if (CPU_COUNT(&before) < 2) return;
+  const Threads scope(2);
+  CHECK(miscounted(2, 1) == 0);  // the worker may use what its creator might
+  const int here = sched_getcpu();
+  allow(only(here));
+  int elsewhere = 0, same = 0;
+  constexpr int tries = 200;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    parallel_for(2, 1, [&](long begin, long) {
+      if (begin == 0) return;
+      allow(only(here));
+      allow(before);
+    });
+    parallel_for(2, 1, [&](long begin, long) {
+      if (begin == 0) return;
+      const cpu_set_t now = allowed();
+      elsewhere += sched_getcpu() != here;
+      same += CPU_EQUAL(&now, &before);
+    });
+  }
+  allow(before);
+  CHECK(elsewhere > tries / 2);
+  CHECK(same == tries);
+}
+
+TEST_CASE("one processor for all threads: a worker stays there") {
+  const cpu_set_t before = allowed();
+  const Threads scope(2);
+  CHECK(miscounted(2, 1) == 0);
+  const cpu_set_t one = only(sched_getcpu());
+  allow(one);
+  bool stays = false;
+  parallel_for(2, 1, [&](long begin, long) {
+    if (begin) allow(one);
+  });
+  parallel_for(2, 1, [&](long begin, long) {
+    if (begin == 0) return;
+    const cpu_set_t now = allowed();
+    stays = CPU_EQUAL(&now, &one);
+    allow(before);
+  });
+  allow(before);
+  CHECK(stays);
+}
+#endif
 
 // The thread sanitizer stretches the pauses between jobs to milliseconds.
 #if defined(__SANITIZE_THREAD__)

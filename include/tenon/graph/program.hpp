@@ -21,8 +21,8 @@ struct TileShares {
   long tiles = 1, shared = 1, parts = 1, halved = 0;
 
   constexpr long begin(long part) const { return shared * part / parts; }
-  /// Tiles of which the halves are taken at one time.
-  constexpr long pairs() const { return 2 * halved < parts ? halved : parts / 2; }
+  /// Who takes a half: there are two for each part at most, and the first ones are the largest.
+  constexpr long part_of(long half) const { return half < parts ? half : 2 * parts - 1 - half; }
   /// Sums of tiles and of halves that are added up when all threads are done: all but those of the first one's tiles.
   constexpr long sums() const { return parts == 1 ? 0 : shared - begin(1) + 2 * halved; }
   /// Samples of the first half of so many: the largest subtree of theirs (kernel/cpu/nchw16n/layout.hpp).

@@ -47,9 +47,8 @@ template <class Times>
                                                        int part, Times times) const {
   take_tiles(begin, end, shares.begin(part), shares.begin(part + 1), part, false, times);
   if constexpr (blocks_have_halves)
-    if (const long pairs = shares.pairs(); part < 2 * pairs)
-      for (long half = part; half < 2 * shares.halved; half += 2 * pairs)
-        take_half(begin, end, shares, half, part, times);
+    for (long half = 0; half < 2 * shares.halved; ++half)
+      if (shares.part_of(half) == part) take_half(begin, end, shares, half, part, times);
 }
 template <class Times>
 [[gnu::noinline]] void Executor::take_half(std::size_t begin, std::size_t end, const TileShares& shares, long half,

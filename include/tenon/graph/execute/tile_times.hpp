@@ -63,7 +63,7 @@ class TileTimes {
         set(tile, instruction, n, by_worker_[std::size_t(part)] ? part : 0, true);
     long tile = shares_.shared;
     for (; tile < shares_.shared + shares_.halved; ++tile) {
-      const int part = int((tile - shares_.shared) % shares_.pairs() * 2);
+      const int part = int(shares_.part_of(2 * (tile - shares_.shared)));
       set(tile, instruction, n, by_worker_[std::size_t(part)] ? part : 0, true);
     }
     for (; tile < shares_.tiles; ++tile) set(tile, instruction, n, 0, false);
