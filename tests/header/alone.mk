@@ -1,4 +1,4 @@
-# One stamp per header, made anew when the header or anything that it includes has changed. Used by alone.sh.
+# One stamp per header, or chain of headers, made anew when anything that it includes has changed. Used by alone.sh.
 # Without zlib and without -march: the variants that no other test compiles.
 CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only $(if $(findstring clang,$(CXX)),-ferror-limit,-fmax-errors)=1
 headers := $(shell cd $(include) && find tenon -name '*.hpp' | sort)
@@ -11,14 +11,17 @@ target = $(foreach folder,$(second),$(if $(filter kernel/$(folder)/%,$*),-DTENON
 # This one is a part of programs that can be observed alone.
 observed = $(if $(filter debug/dump,$*),-DTENON_OBSERVE)
 
-all: $(stamps)
+# A chain (bases.mk): each of these headers includes those in front of it, and one unit shows them all.
+chain = $(chain.$*) $*
 
 # What a header includes may as well be there before it, parsed once for many: bases.mk (of alone.sh) says
 # `base.NAME := BASE` for those that include a base somewhere.
 -include bases.mk
 # debug/debug.hpp goes in front of all others, so its room has none of them.
 base = $(if $(target)$(filter debug/%,$*),,$(base.$*))
-with_base := $(filter-out debug/%,$(headers:tenon/%.hpp=%))
+stamps := $(filter-out $(behind:%=tenon/%.ok),$(stamps))
+all: $(stamps)
+with_base := $(filter-out debug/%,$(stamps:tenon/%.ok=%))
 $(foreach name,$(with_base),$(if $(base.$(name)),$(eval tenon/$(name).ok: base/$(base.$(name)).hpp.gch)))
 
 base/%.hpp.gch: $(include)/tenon/%.hpp
@@ -30,11 +33,11 @@ base/%.hpp.gch: $(include)/tenon/%.hpp
 # A pattern with a slash: without one, make would cut the folder off and look for the header elsewhere.
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
-	@printf '#include <tenon/%s>\n#include <tenon/%s>\n' $*.hpp $*.hpp >$(@:.ok=.cpp)
+	@printf '#include <tenon/%s.hpp>\n' $(chain) $(chain) >$(@:.ok=.cpp)
 	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(base:%=-include base/%.hpp) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
 	  $(@:.ok=.cpp) || \
-	  { echo "FAILED: include/tenon/$*.hpp alone"; exit 1; }
-	@touch $@
+	  { echo "FAILED, each behind those in front of it: $(chain)"; exit 1; }
+	@printf '%s\n' $(chain) >$@
 
 -include $(stamps:.ok=.d) $(wildcard base/*/*.d)
 .PHONY: all
