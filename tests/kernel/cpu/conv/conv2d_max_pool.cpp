@@ -125,6 +125,18 @@ struct Case {
     kernel::conv2d_max_pool(s, x.data(), weight.data(), y.data(), nullptr, 0, kernel::conv2d_max_pool_items(s),
                             workspace.data(), steps);
     CHECK(same(y, result.y));
+    check_kept(steps, result.y);
+  }
+  // With weights packed before, as graphs keep them.
+  void check_kept(const kernel::PoolSums& steps, const std::vector<float>& expected) const {
+    const long bytes = kernel::conv2d_max_pool_kept_bytes(s);
+    if (bytes == 0) return;
+    reference::Workspace workspace(kernel::conv2d_max_pool_workspace(s)), kept{std::size_t(bytes)};
+    kernel::keep_conv2d_max_pool(s, weight.data(), kept.data());
+    std::vector<float> y(expected.size(), 77.0f);
+    kernel::conv2d_max_pool_kept(s, x.data(), kept.data(), y.data(), nullptr, 0, kernel::conv2d_max_pool_items(s),
+                                 workspace.data(), steps);
+    CHECK(same(y, expected));
   }
   void check() const {
     CAPTURE(s);
@@ -170,6 +182,11 @@ TEST_CASE("conv2d_max_pool: the layers of networks, and what is cut in bands") {
   Case(sizes(1, 2, 2, 1300, 3, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 7).check();  // a row as long as a band
   // only the row that no window has meets padding: still one chain, not the segments of a 1 x 1 kernel without padding
   Case(sizes(2, 300, 8, 8, 16, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1), 8).check();
+}
+
+TEST_CASE("conv2d_max_pool: channels as lanes, whose weights are kept, where the image would be copied per column") {
+  CHECK(kernel::conv2d_max_pool_kept_bytes(plain(1, 6, 14, 16, 5, 0)) > 0);
+  CHECK(kernel::conv2d_max_pool_kept_bytes(plain(1, 1, 28, 6, 5, 2)) == 0);
 }
 
 TEST_CASE("conv2d_max_pool: a NaN is the maximum, weights that are not finite meet the padding") {

@@ -61,8 +61,11 @@ constexpr PooledPlan pooled_channels_last(const Conv2dSizes& s) {
   p.image = {p.planes, p.h, p.w, p.top, p.left, 1, 1, 1, 1, p.copied ? rows : p.h, p.copied ? columns : p.w};
   p.pixels = p.height * p.width, p.steps = p.planes * p.taps();
   p.row_blocks = p.rows / width;
+  // With pixels as lanes the image would lie there once for each column of taps: that costs more than it spares.
+  const bool copies = by_pixels.image.copy_step > 0;
   const long covered = round_up((by_pixels.grid_h - 1) * by_pixels.image.pitch + by_pixels.grid_w, width);
-  p.pays = p.rows % width == 0 && p.pixels >= 16 && p.pixels <= most_lane_pixels && p.pixels * 10 < covered * 9;
+  p.pays =
+      p.rows % width == 0 && p.pixels >= 16 && p.pixels <= most_lane_pixels && (copies || p.pixels * 10 < covered * 9);
   p.scratch = pooled_scratch(p);
   return p;
 }
