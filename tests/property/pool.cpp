@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/core/tensor/compare.hpp>
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/structural.hpp>
 
@@ -82,6 +83,26 @@ TEST_CASE("padding") {
   check_pools<Pool2dOptions{
                   .kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1, .count_include_pad = false},
               Shape<dyn, 2, 5, 4>>();
+}
+
+TEST_CASE("short rows, for which 16 planes go together: the bits of any number of threads and of one plane alone") {
+  static constexpr Pool2dOptions options{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = {1, 0, 1, 0}};
+  const auto check = [](auto f) {
+    const auto x = random_tensor<float, Shape<dyn, 40, 9, 7>>(3, -2, 2, 33);
+    const auto expected = both_modes(f, x);
+    // one channel alone has planes too few for a block
+    const auto plane = Tensor<float, Shape<1, 1, 9, 7>>::from(std::vector<float>(x.data(), x.data() + 63));
+    const auto alone = both_modes(f, plane);
+    for (long i = 0; i < alone.result.count(); ++i) CHECK(alone.result.data()[i] == expected.result.data()[i]);
+    for (const int threads : {1, 2, 3}) {
+      const ContextScope scope({.num_threads = threads});
+      const auto found = both_modes(f, x);
+      CHECK(bit_equal(found.result, expected.result));
+      CHECK(bit_equal(std::get<0>(found.gradient), std::get<0>(expected.gradient)));
+    }
+  };
+  check([](const auto& v) { return max_pool2d<options>(v); });
+  check([](const auto& v) { return avg_pool2d<options>(v); });
 }
 
 TEST_CASE("of equal elements the first in a window gets the gradient") {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include <tenon/core/error.hpp>
-#include <tenon/kernel/cpu/pool/pool2d.hpp>
+#include <tenon/kernel/cpu/pool/plane_blocks.hpp>
 
 #include "../reference.hpp"
 
@@ -62,6 +62,28 @@ std::string described(const Pool2dSizes& s) {
               s.stride_h, " ", s.stride_w, ", padding ", s.pad_top, " ", s.pad_left);
 }
 
+/// Maxima, averages, and gradients of averages by blocks of planes.
+void check_blocks(const Pool2dSizes& s, const std::vector<float>& x, const std::vector<float>& dy,
+                  bool count_include_pad, const Expected<float>& expected) {
+  for (long parts = 1; parts <= 3; ++parts) {
+    CAPTURE(parts);
+    std::vector<float> maxima(dy.size(), 7), averages(dy.size(), 7), dx(x.size(), 7);
+    reference::in_parts(s.planes, parts, [&](long begin, long end) {
+      reference::Workspace workspace(size_t(kernel::pool2d_block_bytes(s)));
+      void* const scratch = workspace.data();
+      long left = kernel::max_pool2d_in_blocks(s, x.data(), maxima.data(), begin, end, scratch);
+      kernel::max_pool2d(s, x.data(), maxima.data(), left, end);
+      left = kernel::avg_pool2d_in_blocks(s, x.data(), averages.data(), count_include_pad, begin, end, scratch);
+      kernel::avg_pool2d(s, x.data(), averages.data(), count_include_pad, left, end);
+      left = kernel::avg_pool2d_backward_in_blocks(s, dy.data(), dx.data(), count_include_pad, begin, end, scratch);
+      kernel::avg_pool2d_backward(s, dy.data(), dx.data(), count_include_pad, left, end, scratch);
+    });
+    CHECK(reference::same_bits(maxima, expected.maximum));
+    CHECK(reference::same_bits(averages, expected.average));
+    CHECK(reference::same_bits(dx, expected.from_average));
+  }
+}
+
 template <class T>
 void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
   CAPTURE(described(s));
@@ -72,6 +94,7 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
   for (T& v : x)  // ties, also between zeros of either sign
     if (random.below(3) == 0) v = T(random.below(2) ? -0.0f : 0.0f);
   const Expected<T> expected(s, x, dy, count_include_pad);
+  if constexpr (std::is_same_v<T, float>) check_blocks(s, x, dy, count_include_pad, expected);
   reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
@@ -115,6 +138,15 @@ void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
     reference::in_parts(s.planes, parts,
                         [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
     CHECK(reference::same_bits(y, expected.maximum));
+    if constexpr (std::is_same_v<T, float>) {
+      std::vector<T> in_blocks(dy.size(), T(7));
+      reference::in_parts(s.planes, parts, [&](long begin, long end) {
+        reference::Workspace block(size_t(kernel::pool2d_block_bytes(s)));
+        begin = kernel::max_pool2d_in_blocks(s, x.data(), in_blocks.data(), begin, end, block.data());
+        kernel::max_pool2d(s, x.data(), in_blocks.data(), begin, end);
+      });
+      CHECK(reference::same_bits(in_blocks, expected.maximum));
+    }
     reference::in_parts(s.planes, parts, [&](long begin, long end) {
       kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data());
     });
@@ -136,15 +168,15 @@ void random_maxima(int count, std::uint64_t seed) {
 }
 
 template <class T>
-void random_shapes(int count, std::uint64_t seed) {
+void random_shapes(int count, std::uint64_t seed, int most_planes = 5, int most_columns = 40) {
   Random random(seed);
   const auto pick = [&](int low, int high) { return low + int(random.below(std::uint64_t(high - low + 1))); };
   for (int i = 0; i < count; ++i) {
     const int kh = pick(1, 4), kw = pick(1, 4), sh = pick(1, 3), sw = pick(1, 3), top = pick(0, kh / 2),
               left = pick(0, kw / 2);
-    const long h = kh + pick(0, 12), w = kw + pick(0, 40);
+    const long h = kh + pick(0, 12), w = kw + pick(0, most_columns);
     const long oh = (h + top + pick(0, kh / 2) - kh) / sh + 1, ow = (w + left + pick(0, kw / 2) - kw) / sw + 1;
-    check<T>({pick(1, 5), h, w, oh, ow, kh, kw, sh, sw, top, left}, pick(0, 1) == 1, seed + std::uint64_t(i));
+    check<T>({pick(1, most_planes), h, w, oh, ow, kh, kw, sh, sw, top, left}, pick(0, 1) == 1, seed + std::uint64_t(i));
   }
 }
 
@@ -159,6 +191,8 @@ TEST_CASE("pool2d: random shapes, every element type") {
   random_shapes<std::int32_t>(50, 5);
   random_shapes<std::uint8_t>(50, 6);
 }
+
+TEST_CASE("pool2d: many planes with short rows") { random_shapes<float>(150, 6, 50, 8); }
 
 TEST_CASE("avg_pool2d_backward: a stride of 2 with every parity of widths and paddings") {
   for (int w = 14; w <= 40; ++w)

@@ -31,22 +31,57 @@ template <class Body>
       body(plane * s.h * s.w * block_samples + lane, plane * s.oh * s.ow * block_samples + lane);
 }
 
+// The same for each window: body(window, its first pixel in x, its place in y). All vectors of a pixel go together, as
+// chains that do not wait for each other.
+template <class X, class Y, class Body>
+[[gnu::always_inline]] inline void each_nchw16n_window(const Pool2dSizes& s, X* x, Y* y, long begin, long end,
+                                                       Body body) {
+  x += begin * s.h * s.w * block_samples, y += begin * s.oh * s.ow * block_samples;
+  for (long plane = begin; plane < end; ++plane, x += s.h * s.w * block_samples)
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j, y += block_samples) {
+        const PoolWindow at = window(s, i, j);
+        body(at, x + (at.top * s.w + at.left) * block_samples, y);
+      }
+}
+// body(vector, number of the vector) for the vectors of a window's pixels.
+template <class X, class Body>
+[[gnu::always_inline]] inline void each_sample_vector(const Pool2dSizes& s, const PoolWindow& at, X* x, Body body) {
+  for (long r = at.top; r < at.bottom; ++r, x += s.w * block_samples)
+    for (long k = 0; k < (at.right - at.left) * block_samples; k += block_samples)
+#pragma GCC unroll 4
+      for (int v = 0; v < block_vectors; ++v) body(x + k + v * block_width, v);
+}
+
+// The folds Maximum and Sum of vectors, from an element on, which add() then gets, too. The last NaN is kept apart from
+// the greatest number: one operation less for which the next element waits.
+struct SampleMaximum {
+  SampleVector best, nan;
+  [[gnu::always_inline]] void begin(SampleVector x) { best = nan = x; }
+  [[gnu::always_inline]] void add(SampleVector x) {
+    best = max(x, best);  // best where x is NaN
+    nan = SampleVector(x.lanes != x.lanes ? x.lanes : nan.lanes);
+  }
+  [[gnu::always_inline]] SampleVector result() const {
+    return SampleVector(nan.lanes != nan.lanes ? nan.lanes : best.lanes);
+  }
+};
+struct SampleSum {
+  SampleVector sum;
+  [[gnu::always_inline]] void begin(SampleVector) { sum = SampleVector(0.0f); }
+  [[gnu::always_inline]] void add(SampleVector x) { sum = sum + x; }
+  [[gnu::always_inline]] SampleVector result() const { return sum; }
+};
+
 // The fold of each window; last(value, window) makes the result of it.
 template <class Fold, class Last>
 [[gnu::always_inline]] inline void nchw16n_pool(const Pool2dSizes& s, const float* x, float* y, long begin, long end,
                                                 Last last) {
-  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long i = 0; i < s.oh; ++i)
-      for (long j = 0; j < s.ow; ++j) {
-        const PoolWindow at = window(s, i, j);
-        SampleVector sum(0.0f);
-        for (long r = at.top; r < at.bottom; ++r)
-          for (long k = at.left; k < at.right; ++k) {
-            const SampleVector value = SampleVector::load(x + from + (r * s.w + k) * block_samples);
-            sum = r == at.top && k == at.left ? Fold::first(value) : Fold::next(sum, value);
-          }
-        last(sum, at).store(y + to + (i * s.ow + j) * block_samples);
-      }
+  each_nchw16n_window(s, x, y, begin, end, [&](const PoolWindow& at, const float* from, float* to) {
+    Fold fold[block_vectors];
+    for (int v = 0; v < block_vectors; ++v) fold[v].begin(SampleVector::load(from + v * block_width));
+    each_sample_vector(s, at, from, [&](const float* x, int v) { fold[v].add(SampleVector::load(x)); });
+    for (int v = 0; v < block_vectors; ++v) last(fold[v].result(), at).store(to + v * block_width);
   });
 }
 
@@ -96,8 +131,8 @@ inline void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, 
 [[gnu::noinline]] TENON_INLINE void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin,
                                                        long end) {
   if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2(s, x, y, begin, end);
-  detail::nchw16n_pool<detail::Maximum>(s, x, y, begin, end,
-                                        [](auto value, const detail::PoolWindow&) { return value; });
+  detail::nchw16n_pool<detail::SampleMaximum>(s, x, y, begin, end,
+                                              [](auto value, const detail::PoolWindow&) { return value; });
 }
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy,
@@ -133,7 +168,7 @@ inline void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, 
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_avg_pool2d(const Pool2dSizes& s, const float* x, float* y,
                                                        bool count_include_pad, long begin, long end) {
-  detail::nchw16n_pool<detail::Sum>(
+  detail::nchw16n_pool<detail::SampleSum>(
       s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
         return value / detail::SampleVector(float(detail::divisor(s, at, count_include_pad)));
       });
@@ -142,19 +177,13 @@ inline void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, 
 [[gnu::noinline]] TENON_INLINE void nchw16n_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* dx,
                                                                 bool count_include_pad, long begin, long end) {
   using V = detail::SampleVector;
-  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
-    for (long i = 0; i < s.oh; ++i)
-      for (long j = 0; j < s.ow; ++j) {
-        const detail::PoolWindow at = detail::window(s, i, j);
-        const V share =
-            V::load(dy + to + (i * s.ow + j) * block_samples) / V(float(detail::divisor(s, at, count_include_pad)));
-        for (long r = at.top; r < at.bottom; ++r)
-          for (long k = at.left; k < at.right; ++k) {
-            float* const sum = dx + from + (r * s.w + k) * block_samples;
-            (V::load(sum) + share).store(sum);
-          }
-      }
+  const long pixels = s.h * s.w * block_samples;
+  clear(dx + begin * pixels, (end - begin) * pixels);
+  detail::each_nchw16n_window(s, dx, dy, begin, end, [&](const detail::PoolWindow& at, float* to, const float* from) {
+    const V divisor(float(detail::divisor(s, at, count_include_pad)));
+    V share[block_vectors];
+    for (int v = 0; v < block_vectors; ++v) share[v] = V::load(from + v * block_width) / divisor;
+    detail::each_sample_vector(s, at, to, [&](float* sum, int v) { (V::load(sum) + share[v]).store(sum); });
   });
 }
 #endif  // TENON_DEFINES

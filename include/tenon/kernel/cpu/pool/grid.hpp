@@ -11,13 +11,10 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 namespace detail {
 
-/// Bands live on the stack and in the first cache: elements of one, taps of a window, elements that vectors may read
-/// behind it.
+/// Bands live on the stack and in the first cache: elements of one, taps of a window.
 template <class A>
 inline constexpr long grid_cells = 16384 / long(sizeof(A));
 inline constexpr long grid_taps = 128;
-template <class A>
-inline constexpr long grid_step = 2 * simd_width<A>;
 template <class A>
 struct GridCells {
   alignas(64) A cell[grid_cells<A>];
@@ -116,13 +113,6 @@ template <class Fold, class A>
   }
 }
 
-/// True if all windows lie within their planes and a row of them fills vectors: then they need no copy with padding.
-template <class A>
-constexpr bool lie_open(const Pool2dSizes& s) {
-  const long columns = (s.ow - 1) * s.stride_w;
-  return s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h &&
-         columns >= grid_step<A>;
-}
 /// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i *
 /// from_row. Two vectors at a time, of which the last two overlap those before.
 template <class Fold, class A>

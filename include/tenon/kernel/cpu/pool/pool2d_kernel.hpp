@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/graph/conv_max_pool.hpp>
 #include <tenon/kernel/cpu/elementwise/fused.hpp>
-#include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
+#include <tenon/kernel/cpu/pool/plane_blocks.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -102,9 +102,16 @@ struct Kernel<Cpu, ops::MaxPool2d> {
     return Call::result.size(0, n) * Call::result[1];
   }
   template <class Call>
+  static constexpr long workspace(long) {
+    return in_blocks<Call> ? kernel::pool2d_block_bytes(kernel::detail::pooled_sample<Call, false>) : 0;
+  }
+  template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::max_pool2d(kernel::detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
+    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
+    if constexpr (in_blocks<Call>)
+      begin = kernel::max_pool2d_in_blocks(sizes, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
+    kernel::max_pool2d(sizes, a.operand<T>(0), a.result<T>(), begin, end);
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
@@ -115,6 +122,11 @@ struct Kernel<Cpu, ops::MaxPool2d> {
     kernel::nchw16n_max_pool2d(kernel::detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
                                begin, end);
   }
+
+ private:
+  template <class Call>
+  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> &&
+                                    kernel::detail::max_in_blocks(kernel::detail::pooled_sample<Call, false>);
 };
 
 template <>
@@ -126,13 +138,19 @@ struct Kernel<Cpu, ops::AvgPool2dGrad> {
   }
   template <class Call>
   static constexpr long workspace(long) {
-    return long(kernel::pool2d_backward_workspace<typename Call::Result>(kernel::detail::pooled_sample<Call, true>));
+    constexpr kernel::Pool2dSizes sizes = kernel::detail::pooled_sample<Call, true>;
+    return in_blocks<Call> ? kernel::pool2d_block_bytes(sizes)
+                           : long(kernel::pool2d_backward_workspace<typename Call::Result>(sizes));
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::avg_pool2d_backward(kernel::detail::pool_sizes<Call, true>(a.n), a.operand<T>(0), a.result<T>(),
-                                Call::config().count_include_pad != 0, begin, end, a.workspace);
+    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, true>(a.n);
+    constexpr bool with_padding = Call::config().count_include_pad != 0;
+    if constexpr (in_blocks<Call>)
+      begin = kernel::avg_pool2d_backward_in_blocks(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end,
+                                                    a.workspace);
+    kernel::avg_pool2d_backward(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end, a.workspace);
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
@@ -143,6 +161,11 @@ struct Kernel<Cpu, ops::AvgPool2dGrad> {
     kernel::nchw16n_avg_pool2d_backward(kernel::detail::pool_sizes<Call, true>(a.n), a.operand<float>(0),
                                         a.result<float>(), Call::config().count_include_pad != 0, begin, end);
   }
+
+ private:
+  template <class Call>
+  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> &&
+                                    kernel::detail::avg_backward_in_blocks(kernel::detail::pooled_sample<Call, true>);
 };
 
 template <>
@@ -153,10 +176,18 @@ struct Kernel<Cpu, ops::AvgPool2d> {
     return Call::result.size(0, n) * Call::result[1];
   }
   template <class Call>
+  static constexpr long workspace(long) {
+    return in_blocks<Call> ? kernel::pool2d_block_bytes(kernel::detail::pooled_sample<Call, false>) : 0;
+  }
+  template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    kernel::avg_pool2d(kernel::detail::pool_sizes<Call, false>(a.n), a.operand<T>(0), a.result<T>(),
-                       Call::config().count_include_pad != 0, begin, end);
+    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
+    constexpr bool with_padding = Call::config().count_include_pad != 0;
+    if constexpr (in_blocks<Call>)
+      begin =
+          kernel::avg_pool2d_in_blocks(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end, a.workspace);
+    kernel::avg_pool2d(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end);
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
@@ -167,6 +198,11 @@ struct Kernel<Cpu, ops::AvgPool2d> {
     kernel::nchw16n_avg_pool2d(kernel::detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
                                Call::config().count_include_pad != 0, begin, end);
   }
+
+ private:
+  template <class Call>
+  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> &&
+                                    kernel::detail::avg_in_blocks(kernel::detail::pooled_sample<Call, false>);
 };
 TENON_EXACT_END
 

@@ -82,6 +82,18 @@ constexpr long whole_end(const Pool2dSizes& s) {
   return end < s.ow ? end : s.ow;
 }
 
+/// Elements of a row that grid.hpp computes at a time.
+template <class A>
+inline constexpr long grid_step = 2 * simd_width<A>;
+
+/// True if all windows lie within their planes and a row of them fills vectors: then they need no copy with padding.
+template <class A>
+constexpr bool lie_open(const Pool2dSizes& s) {
+  const long columns = (s.ow - 1) * s.stride_w;
+  return s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h &&
+         columns >= grid_step<A>;
+}
+
 // What an average divides by: the window with the padding, or only the elements of x in it.
 constexpr long divisor(const Pool2dSizes& s, const PoolWindow& at, bool count_include_pad) {
   return count_include_pad ? long(s.kh) * s.kw : (at.bottom - at.top) * (at.right - at.left);
