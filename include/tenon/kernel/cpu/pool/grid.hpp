@@ -113,6 +113,30 @@ template <class Fold, class A>
   }
 }
 
+/// With a horizontal stride of 2 all even columns of a band stand in front of all odd ones, so that no window is
+/// computed for nothing; to bring them there takes as long as that saves where windows have 3 columns.
+template <class A>
+struct SplitGrid : PoolGrid<A> {
+  int parts = 1, step = 1;  // of columns; windows of a row are `step` elements apart
+  long pitch = 0, plane = 0, half = 0;
+
+  explicit SplitGrid(const Pool2dSizes& s) : PoolGrid<A>(s) {
+    if (s.stride_w == 2 && s.kw > 3) parts = 2;
+    step = s.stride_w / parts, pitch = this->image.pitch / parts, plane = this->image.elements() / parts;
+    half = round_up(this->planes * plane, simd_width<A>);
+    for (long t = 0; t < this->taps && parts == 2; ++t) this->tap[t] = this->tap[t] / 2 + this->tap[t] % 2 * half;
+  }
+  const A* split(const A* cells, GridCells<A>& room) const {
+    using V = Simd<A>;
+    if (parts == 1) return cells;
+    for (long q = 0; q < half; q += V::width, cells += 2 * V::width) {
+      const V a = V::load(cells), b = V::load(cells + V::width);
+      every_second(a, b, 0).store(room.cell + q), every_second(a, b, 1).store(room.cell + half + q);
+    }
+    return room.cell;
+  }
+};
+
 /// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i *
 /// from_row. Two vectors at a time, of which the last two overlap those before.
 template <class Fold, class A>

@@ -238,17 +238,23 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
                            : detail::maxima_2x2<half>(s, x, y, begin, end);
     }
   if constexpr (!std::is_integral_v<T>)
-    if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
-      detail::GridCells<A> best;
-      const long pitch = grid.image.pitch / s.stride_w;
+    if (const detail::SplitGrid<A> grid(s); grid.rows > 0) {
+      detail::GridCells<A> best, of_rows, room;
+      // First the maxima of windows' rows, then of these the maxima, so that the first of equal zeros wins.
+      const bool by_rows = grid.step == 1 && s.kw > 2;
+      long row[detail::grid_taps];
+      for (long r = 0; r < s.kh && by_rows; ++r) row[r] = grid.tap[r * s.kw];
+      const auto fold = &detail::fold_grid<detail::NumbersMaximum, A>;
       const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
         if (may_hold_nan(cells, round_up(planes * grid.image.elements(), simd_width<A>)))
           return detail::pool_maxima(s, x, y, plane, plane + planes, i0, i0 + rows);
-        grid.run(detail::fold_grid<detail::NumbersMaximum, A>, cells, best.cell, planes, rows);
-        detail::pick_windows(best.cell, planes * rows * pitch, s.stride_w);
-        for (long p = 0; p < planes; ++p)
-          copy_matrix(best.cell + p * rows * pitch, pitch, 1, y + ((plane + p) * s.oh + i0) * s.ow, s.ow, rows, s.ow,
-                      0);
+        cells = grid.split(cells, room);
+        if (by_rows) fold(grid.tap, s.kw, cells, of_rows.cell, planes * grid.plane), cells = of_rows.cell;
+        for (long p = plane; p < plane + planes; ++p, cells += grid.plane) {
+          fold(by_rows ? row : grid.tap, by_rows ? s.kh : grid.taps, cells, best.cell, rows * grid.pitch);
+          detail::pick_windows(best.cell, rows * grid.pitch / grid.step, grid.step);
+          copy_matrix(best.cell, grid.pitch / grid.step, 1, y + (p * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+        }
       };
       detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
       return;
