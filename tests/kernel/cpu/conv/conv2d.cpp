@@ -28,6 +28,25 @@ TEST_CASE("conv2d: the layers of networks") {
   check<float>(sizes(1, 1, 4, 4, 1, 2, 2, 3, 3, 1, 1, 1, 5, 0, 4, 0), 18);       // more padding than kernel
 }
 
+TEST_CASE_TEMPLATE("conv2d: pixels without taps, as stride and dilation have a common divisor", T, float, bfloat16) {
+  const auto with_gaps = [](const Conv2dSizes& s, std::uint64_t seed) {
+    check<T>(s, seed);
+    check<T, ConvWay::pixels>(s, seed);
+  };
+  const Conv2dSizes both = sizes(2, 40, 9, 70, 32, 2, 2, 2, 2, 2, 2, 1, 0, 0, 0, 0);
+  CHECK((kernel::detail::backward_input<float>(both).channels_last || simd_bytes == 64));
+  with_gaps(both, 240);
+  with_gaps(sizes(3, 48, 14, 15, 3, 1, 1, 2, 1, 2, 2, 1, 0, 0, 0, 0), 241);   // of rows only
+  with_gaps(sizes(2, 48, 13, 34, 32, 2, 2, 3, 3, 2, 2, 1, 0, 0, 0, 0), 242);  // a stride beyond the kernel
+  with_gaps(sizes(1, 17, 12, 41, 21, 3, 2, 4, 2, 2, 1, 1, 1, 2, 1, 0), 243);  // phases with and without
+}
+
+TEST_CASE("conv2d: vectors of few channels, the last one alone") {
+  const Conv2dSizes s = sizes(4, 64, 8, 9, 17, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1);
+  CHECK(kernel::detail::forward<float>(s).channels_last == (simd_bytes < 64));
+  check<float>(s, 250);
+}
+
 TEST_CASE("conv2d: images that lie there once for each column of taps") {
   const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
     CHECK((kernel::detail::forward<float>(s, false).image.copy_step > 0 ||

@@ -1,6 +1,7 @@
 // Direct convolution, channels last: the sums of conv/direct.hpp with vectors along the result's channels, and pixels
 // as the rows of a tile.
 #pragma once
+#include <tenon/kernel/cpu/conv/phases.hpp>
 #include <tenon/kernel/cpu/conv/shares.hpp>
 #include <tenon/kernel/cpu/movement/prefetch.hpp>
 
@@ -81,6 +82,7 @@ class ChannelsLastConv {
     if constexpr (std::is_same_v<T, P>)
       if (reads_directly(samples.count))
         source = {from, samples.from_step, c_.source.step, c_.image.step_h * c_.image.w, c_.image.step_w, true};
+    for (long k = 0; k < samples.count; ++k) clear_untouched(c_, starts_, to + k * samples.to_step, rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
       if constexpr (std::is_same_v<T, P>) {
         if (source.direct) source.pixels = from + i0 * source.row;
@@ -276,8 +278,8 @@ class ChannelsLastConv {
 
   void run_phase(const Source& source, T* to, long rows, long packed, long i0, int number, const Samples& samples) {
     const Phase phase = phase_of(number, i0, c_.band);
-    if (phase.grid_h <= 0 || phase.grid_w <= 0) return;
     const long taps = phase.taps();
+    if (phase.grid_h <= 0 || phase.grid_w <= 0 || taps == 0) return;
     Parts parts_h, parts_w;
     if (source.direct && !c_.in_place) find_parts(phase, parts_h, parts_w);
     else choose_parts(phase, samples.count, parts_h, parts_w);
@@ -335,14 +337,23 @@ class ChannelsLastConv {
     }
     T* const planes = reinterpret_cast<T*>(rows_);
     transpose_sums(sums_ + first, place, samples.count * own, lanes, planes, samples.count * own);
+    const T* from = planes;
     for (long l = 0; l < lanes; ++l)
-      for (long k = 0; k < samples.count; ++k)
-        for (long y = 0; y < phase.grid_h; ++y) {
-          const T* const from = planes + (l * samples.count + k) * own + y * phase.grid_w;
-          T* const out =
-              to + k * samples.to_step + l * plane + ((phase.i0 + y) * c_.step_h + phase.h) * c_.width + phase.w;
-          for (long x = 0; x < phase.grid_w; ++x) out[x * c_.step_w] = from[x];
-        }
+      for (long k = 0; k < samples.count; ++k) {
+        T* out = to + k * samples.to_step + l * plane + (phase.i0 * c_.step_h + phase.h) * c_.width + phase.w;
+        for (long y = 0; y < phase.grid_h; ++y, from += phase.grid_w, out += c_.step_h * c_.width)
+          if (std::is_same_v<T, A> && c_.step_w <= 2 && phase.grid_w > simd_width<A>)
+            write_row(from, out, phase.grid_w);
+          else
+            for (long x = 0; x < phase.grid_w; ++x) out[x * c_.step_w] = from[x];
+      }
+  }
+  // A row of vectors, with a stride of at most 2.
+  [[gnu::noinline]] void write_row(const T* from, T* to, long count) const {
+    if constexpr (std::is_same_v<T, A>) {
+      if (c_.step_w == 1) copy_row(from, to, count);
+      else spread_sums(from, to, count, c_.step_w);
+    }
   }
   // to[l * to_row + i] = sums[place[i] + l], rounded once; float32 + 0, as DirectConv does.
   static void transpose_sums(const A* sums, const std::int32_t* place, long pixels, long lanes, T* to, long to_row) {

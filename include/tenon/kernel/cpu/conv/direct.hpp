@@ -2,6 +2,7 @@
 // along pixels.
 #pragma once
 #include <tenon/core/function_ref.hpp>
+#include <tenon/kernel/cpu/conv/phases.hpp>
 #include <tenon/kernel/cpu/conv/shares.hpp>
 #include <tenon/kernel/cpu/movement/prefetch.hpp>
 
@@ -63,7 +64,7 @@ class DirectConv {
   /// plane of row0; next: the same planes of the next sample, if there is one.
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed,
                              const T* next) {
-    if (some_phase_is_empty()) clear_result(to, rows);
+    clear_untouched(c_, starts_, to, rows);
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
       pixels_ = image_;
@@ -93,15 +94,6 @@ class DirectConv {
     const long step = count_ - starts_[phase_];
     if (widen) source_[count_] = std::int32_t(weight);
     taps_[count_++] = {std::int32_t(widen ? step : weight), std::int32_t(pixel)};
-  }
-  // Pixels of a phase without taps are zero: a stride that is wider than the kernel leaves them out.
-  bool some_phase_is_empty() const {
-    for (int phase = 0; phase < phase_; ++phase)
-      if (starts_[phase] == starts_[phase + 1]) return true;
-    return false;
-  }
-  void clear_result(T* to, long rows) const {
-    for (long i = 0; i < rows * c_.height * c_.width; ++i) to[i] = T(0);
   }
   // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees
   // what comes next.
@@ -188,8 +180,7 @@ class DirectConv {
         const A* const sums = sums_ + i * pitch_ + y * c_.image.pitch;
         if (c_.step_w == 1) copy_sums(sums, out, grid_w);
         else if (unit == 2 && c_.step_w == 2) copy_every_second(sums, out - phase_w, grid_w, phase_w, c_.width);
-        else
-          for (long x = 0; x < grid_w; ++x) out[x * c_.step_w] = narrowed<T>(plus_zero(sums[x]));
+        else spread_sums(sums, out, grid_w, c_.step_w);
       }
   }
 

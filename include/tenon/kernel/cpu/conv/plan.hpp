@@ -25,7 +25,10 @@ struct TileCosts {
   long cached_weight_bytes = 1 << 20;  // what a second-level cache holds
   // Of a product with channels as lanes, sixteenths that come to 16: in tiles narrower than the registers allow; in
   // phases, which have few taps each; where a large kernel meets few planes, so that a tile has few steps.
-  long narrow = 1, phases = 4, few_steps = 2, few_steps_avx2 = 8;
+  long narrow = 1, phases = 4, few_steps = 2, few_steps_avx2 = 4;
+  // With narrow vectors: to write a sum that has channels as lanes; with pixels as lanes and a stride, to sort an
+  // element of the image by phases. A vector that has a tile for itself takes the time of so many halves of a vector.
+  long writing_avx2 = 12, sorting_avx2 = 64, lone_vector_avx2 = 3;
   // of a product with pixels as lanes: everywhere; where its weights lie apart
   long pixels_avx2 = 1, apart_avx2 = 4;
   long few_planes = 32, large_kernel = 9;
@@ -102,7 +105,7 @@ constexpr long pairs_met(long places, long kernel, long stride, long dilation, l
 // multiplications each, more if no cache holds them.
 template <class T>
 inline constexpr bool may_be_channels_last = std::is_same_v<T, float> || std::is_same_v<T, bfloat16>;
-inline constexpr long many_samples = 1 << 16, least_lanes = 32;
+inline constexpr long many_samples = 1 << 16;
 inline constexpr long most_parts = 8;  // of an axis
 // Of a tile: the weights stay in the nearest cache beside the pixels of hundreds of planes.
 inline constexpr long steps_at_once = simd_bytes < 64 ? 192 : 320;
@@ -116,18 +119,24 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
                        : apart                   ? tile_costs.packing_apart_avx2
                        : far                     ? tile_costs.packing_far
                                                  : tile_costs.packing;
+  constexpr long least_lanes = narrow_vectors ? 16 : 32, width = simd_width<ProductSum<T>>;
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
   const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
                    pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
-  const long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
+  long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
   const bool narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2), phases = c.phases() > 1,
              few_steps = s.kh * s.kw > tile_costs.large_kernel && c.image.planes < tile_costs.few_planes;
-  const long sixteenths = 16 + (narrow ? tile_costs.narrow : 0) + (phases ? tile_costs.phases : 0) +
+  const long sixteenths = 16 + (narrow ? tile_costs.narrow : 0) + (phases && !narrow_vectors ? tile_costs.phases : 0) +
                           (few_steps ? simd_bytes < 64 ? tile_costs.few_steps_avx2 : tile_costs.few_steps : 0);
   // beyond, as many_samples decide: conv_bytes asks for so many
   const long samples = s.n < many_samples ? s.n : many_samples;
-  const long direct =
-      work * (16 + (narrow_vectors ? tile_costs.pixels_avx2 : 0) + (apart ? tile_costs.apart_avx2 : 0)) / 16;
+  long direct = work * (16 + (narrow_vectors ? tile_costs.pixels_avx2 : 0) + (apart ? tile_costs.apart_avx2 : 0)) / 16;
+  if (narrow_vectors) {
+    const long places = c.height * c.width, pixel = c.pixel_h * c.pixel_w;
+    if (pixel > 1) direct += tile_costs.sorting_avx2 * places * (pixel < s.taps() ? pixel : s.taps());
+    direct -= tile_costs.writing_avx2 * places * c.rows / c.image.planes;
+    if (lanes / width % 2 == 1) lanes += (tile_costs.lone_vector_avx2 - 2) * width / 2;
+  }
   return (met * lanes * sixteenths / 16 - direct) * samples + packing * s.taps() * c.rows < 0;
 }
 
