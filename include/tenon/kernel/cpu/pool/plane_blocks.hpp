@@ -1,6 +1,7 @@
 // Pooling of planes whose rows are too short for vectors along them: 16 planes at a time are brought side by side, and
 // the kernels of NCHW16n run on them.
 #pragma once
+#include <tenon/core/nchw16n.hpp>
 #include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
 
 TENON_EXACT_BEGIN
