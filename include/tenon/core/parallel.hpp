@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <thread>
 
@@ -161,9 +162,10 @@ class Workers final : public ThreadPool {
   [[gnu::noinline, gnu::cold]] static void leave(int callers, int workers) {
     cpu_set_t allowed;
     if (callers < 0 || ::sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) <= workers) return;
-    CPU_CLR(callers, &allowed);
+    const auto number = static_cast<std::size_t>(callers);
+    CPU_CLR(number, &allowed);
     ::sched_setaffinity(0, sizeof allowed, &allowed);
-    CPU_SET(callers, &allowed);
+    CPU_SET(number, &allowed);
     ::sched_setaffinity(0, sizeof allowed, &allowed);
   }
 #else

@@ -80,7 +80,7 @@ template <class Fold, class Last>
   each_nchw16n_window(s, x, y, begin, end, [&](const PoolWindow& at, const float* from, float* to) {
     Fold fold[block_vectors];
     for (int v = 0; v < block_vectors; ++v) fold[v].begin(SampleVector::load(from + v * block_width));
-    each_sample_vector(s, at, from, [&](const float* x, int v) { fold[v].add(SampleVector::load(x)); });
+    each_sample_vector(s, at, from, [&](const float* own, int v) { fold[v].add(SampleVector::load(own)); });
     for (int v = 0; v < block_vectors; ++v) last(fold[v].result(), at).store(to + v * block_width);
   });
 }
