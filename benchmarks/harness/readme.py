@@ -2,6 +2,7 @@
 A run replaces the lines that it measured and leaves the others."""
 
 import math
+import textwrap
 
 from harness.report import number
 
@@ -77,5 +78,6 @@ def update(path, lines, machine, add=True):
         if line.startswith("| ") and line != HEAD[0]
     }
     table |= {what: line for what, line in lines.items() if add or what in table}
+    sentence = textwrap.fill(machine, 120, break_long_words=False, break_on_hyphens=False)
     with open(path, "w") as file:
-        file.write("\n".join([before + BEGIN, machine, "", *HEAD, *table.values(), END]) + after)
+        file.write("\n".join([before + BEGIN, sentence, "", *HEAD, *table.values(), END]) + after)
