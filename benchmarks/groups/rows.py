@@ -17,11 +17,10 @@ ROWS = tuple(
     for what in ("softmax", "log_softmax")
     for size in ("32x10", "512x65", "64x1000", "3000x33", "8x5000")
 )
-POOLS = tuple(
-    f"pool/{what}/{size}"
-    for what in ("max_backward", "avg_backward")
-    for size in ("8x64x56x56-k3x3-s2x2-p1x1", "8x32x28x28-k3x3-s1x1-p1x1", "16x16x31x31-k5x5-s2x2-p0x0")
-)
+POOL_SIZES = ("8x64x56x56-k3x3-s2x2-p1x1", "8x32x28x28-k3x3-s1x1-p1x1", "16x16x31x31-k5x5-s2x2-p0x0")
+POOLS = tuple(f"pool/{what}/{size}" for what in ("max_backward", "avg_backward") for size in POOL_SIZES)
+# Forward and backward: PyTorch's forward pass keeps the places of the maxima, ours finds them again when it is asked.
+MAX_POOLS = tuple(f"pool/max_train/{size}" for size in POOL_SIZES)
 
 
 def operator(name, flops=0):
@@ -44,13 +43,14 @@ GROUP = Group(
     (
         *(operator(name, shape.flops) for name, shape in zip(GRADIENT_NAMES, GRADIENTS)),
         *map(row, WIDTHS),
-        *map(operator, (*ROWS, *POOLS)),
+        *map(operator, (*ROWS, *POOLS, *MAX_POOLS)),
     ),
     (
         mean("gradients of weights of 3 to 64 channels, N = 32", GRADIENT_NAMES),
         mean("products of one row", (f"row{width}/forward/1" for width in WIDTHS), "onnxruntime", "graph"),
         mean("softmax and log-softmax", ROWS),
         mean("gradients of pools whose windows overlap", POOLS),
+        mean("maximum pools whose windows overlap, forward and backward", MAX_POOLS),
     ),
     networks={f"row{width}": Network((width,), OUTPUTS, (Dense("fc", width, OUTPUTS),)) for width in WIDTHS},
 )

@@ -51,7 +51,7 @@ template <int N, int C, int Size, int K, int Step, int Padding>
 void add_pools(Makers& makers) {
   const auto size =
       text(N, "x", C, "x", Size, "x", Size, "-k", K, "x", K, "-s", Step, "x", Step, "-p", Padding, "x", Padding);
-  for (const std::string what : {"max_backward", "avg_backward"})
+  for (const std::string what : {"max_backward", "avg_backward", "max_train"})
     makers["pool/" + what + "/" + size] = [=](const std::string&) {
       return benchmark::Pool<C, Size, Size, K, K, Step, Step, Padding, Padding>::make(what, N);
     };

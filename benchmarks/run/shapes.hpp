@@ -43,8 +43,15 @@ struct Pool {
     if (what == "avg_backward")
       return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>(Location{}, dy); },
                        operand<Result>(n, third_operand));
+    const auto backward = [](const auto& x, const auto& dy) {
+      return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy);
+    };
+    if (what == "max_backward") return operation(backward, operand<Image>(n, 0), operand<Result>(n, third_operand));
     return operation(
-        [](const auto& x, const auto& dy) { return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy); },
+        [=](const auto& x, const auto& dy) {
+          max_pool2d<options>(x);
+          return backward(x, dy);
+        },
         operand<Image>(n, 0), operand<Result>(n, third_operand));
   }
 };

@@ -72,6 +72,8 @@ def pool(name):
         return lambda: backward(dy, x, *window, False, True, None)
     y, argmaxes = F.max_pool2d(x, *window, return_indices=True)
     dy, backward = operand(tuple(y.shape), THIRD), torch.ops.aten.max_pool2d_with_indices_backward
+    if what == "max_train":
+        return lambda: backward(dy, x, *window, (1, 1), False, F.max_pool2d(x, *window, return_indices=True)[1])
     return lambda: backward(dy, x, *window, (1, 1), False, argmaxes)
 
 
