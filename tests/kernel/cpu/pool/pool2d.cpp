@@ -231,6 +231,15 @@ TEST_CASE("pool2d: the layers of networks") {
   check<bfloat16>({3, 17, 33, 9, 17, 4, 1, 2, 2, 2, 0}, true, 22);  // windows of one column
 }
 
+TEST_CASE("pool2d: wide windows, in bands that are full (with a sanitizer: nothing is read behind them)") {
+  for (int stride = 1; stride <= 2; ++stride)
+    for (long h = 4; h <= 30; h += 3)
+      for (long w = 41 + h % 2; w <= 130; w += 11) {
+        const Pool2dSizes s{8, h, w, (h - 3) / stride + 1, (w - 40) / stride + 1, 3, 40, stride, stride, 0, 0};
+        check<float>(s, true, std::uint64_t(h * w));
+      }
+}
+
 TEST_CASE("max_pool2d: the first maximum of a window gets the gradient") {
   const Pool2dSizes s{1, 2, 4, 1, 2, 2, 2, 2, 2, 0, 0};
   const float x[]{1, 3, 5, 5, 3, 3, 5, 5}, dy[]{10, 20};

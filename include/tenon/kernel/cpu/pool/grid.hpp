@@ -1,6 +1,7 @@
 // Pooling with vectors along a plane: a band is copied with padding, its rows sorted by stride (conv/padded.hpp), so
-// that each tap of all windows lies in neighbouring elements, across the ends of rows. With a horizontal stride the
-// windows between are computed for nothing: sorting columns costs more. Floating point only.
+// that each tap of all windows lies in neighbouring elements, across the ends of rows. With a horizontal stride of 2
+// even and odd columns are copied apart; with a larger one the windows between are computed for nothing. Floating point
+// only.
 #pragma once
 #include <limits>
 
@@ -20,44 +21,74 @@ struct GridCells {
   alignas(64) A cell[grid_cells<A>];
 };
 
+/// Columns from which on even and odd ones stand apart: two vectors, which are sorted faster than windows or zeros
+/// between them are computed.
+inline constexpr long least_split = 16;
+
 /// A band of rows of windows, of several planes if they are small: what was stored is read again later, not at once,
 /// which would stall. rows = 0: not even one row of windows fits.
 template <class A>
 struct PoolGrid {
-  Padded image;
-  long rows = 0, taps = 0, planes = 1;
+  Padded image;             // of one part of the columns
+  int parts = 1, step = 1;  // windows of a row are `step` elements apart
+  long rows = 0, taps = 0, planes = 1, columns = 0, half = 0;
   long tap[grid_taps];  // where tap (r, k) of the windows stands in a band
 
-  explicit PoolGrid(const Pool2dSizes& s) {
+  explicit PoolGrid(const Pool2dSizes& s, bool sorted = true) {
     const int phases = s.kh < s.stride_h ? s.kh : s.stride_h;
-    image = {1,
-             s.h,
-             s.w,
-             s.pad_top,
-             s.pad_left,
-             s.stride_h,
-             1,
-             phases,
-             1,
-             0,
-             round_up((s.ow - 1) * s.stride_w + s.kw, s.stride_w)};
-    const long more = (s.kh - 1) / s.stride_h,
-               fitting = (grid_cells<A> - 3 * grid_step<A>) / (phases * image.pitch) - more;
+    const long covered = (s.ow - 1) * s.stride_w + s.kw;
+    columns = covered - s.pad_left < s.w ? covered - s.pad_left : s.w;
+    if (sorted && s.stride_w == 2 && columns >= least_split) parts = 2;
+    step = s.stride_w / parts;
+    image = {1, s.h, s.w, s.pad_top, s.pad_left, s.stride_h, 1, phases, 1, 0, round_up(covered, s.stride_w) / parts};
+    // a window that begins at the last element of a band, rounded up to whole vectors, reads s.kw elements behind it
+    const long more = (s.kh - 1) / s.stride_h, room = grid_cells<A> / parts - 3 * grid_step<A> - s.kw,
+               fitting = room / (phases * image.pitch) - more;
     if (long(s.kh) * s.kw > grid_taps || fitting < 1) return;
     rows = fitting < s.oh ? fitting : s.oh;
     image.rows = rows + more;
-    if (rows == s.oh) planes = (grid_cells<A> - 2 * grid_step<A>) / image.elements();
+    if (rows == s.oh) planes = (room + grid_step<A>) / image.elements();
+    half = round_up(planes * image.plane(), simd_width<A>);
     for (long r = 0; r < s.kh; ++r)
-      for (long k = 0; k < s.kw; ++k) tap[taps++] = image.offset(0, r, k);
+      for (long k = 0; k < s.kw; ++k) tap[taps++] = image.offset(0, r, k / parts) + k % parts * half;
   }
 
-  /// Runs fold_grid on each plane of a band; the results stand side by side.
-  template <class Kernel>
-  void run(Kernel kernel, const A* cells, A* to, long count, long band) const {
-    for (long p = 0; p < count; ++p)
-      kernel(tap, taps, cells + p * image.plane(), to + p * band * image.pitch, band * image.pitch);
+  /// Copies what `count` planes have from row `first` of their padded images on.
+  template <class T>
+  [[gnu::noinline]] void fill(const T* x, long count, long first, A* to) const {
+    if (parts == 1) {
+      Padded band = image;
+      band.planes = count;
+      return fill_padded(band, {image.h * image.w}, x, first, to);
+    }
+    const long lead = image.left, even = lead / 2 + lead % 2 * half, odd = (lead + 1) / 2 + (1 - lead % 2) * half;
+    for (; count > 0; --count, x += image.h * image.w)
+      for (int phase = 0; phase < image.phases_h; ++phase)
+        for (long i = 0; i < image.rows; ++i, to += image.pitch)
+          if (const long y = first + i * image.step_h + phase - image.top; y >= 0 && y < image.h)
+            split_row(x + y * image.w, to + even, to + odd);
+  }
+
+ private:
+  template <class T>
+  [[gnu::always_inline]] void split_row(const T* x, A* even, A* odd) const {
+    constexpr int width = simd_width<A> < 8 ? simd_width<A> : 8;
+    const long pairs = columns / 2;
+    for (long c = 0;; c += width) {
+      if (c + width > pairs) c = pairs - width;  // overlaps the one before
+      const auto a = load_lanes<width, A>(x + 2 * c), b = load_lanes<width, A>(x + 2 * c + width);
+      every_second(a, b, 0).store(even + c), every_second(a, b, 1).store(odd + c);
+      if (c + width >= pairs) break;
+    }
+    if (columns % 2) even[pairs] = static_cast<A>(x[columns - 1]);
   }
 };
+
+/// True if it is less work to fold the rows of windows first, which windows share, then the columns of these.
+template <class A>
+bool folds_by_rows(const Pool2dSizes& s, const PoolGrid<A>& grid) {
+  return grid.step == 1 && grid.image.phases_h * s.kw + s.kh + 1 < s.kh * s.kw;
+}
 
 /// cells[q] = cells[q * stride]: of the results of a band those that are windows.
 template <class A>
@@ -86,15 +117,14 @@ template <class A, class T, class Body>
 [[gnu::always_inline]] inline void each_band(const Pool2dSizes& s, const PoolGrid<A>& grid, const T* x, A padding,
                                              long begin, long end, Body body) {
   GridCells<A> band;
-  const long used = grid.planes * grid.image.elements() + grid_step<A>;
-  Padded image = grid.image;
+  const long used = grid.parts * grid.half + grid_step<A>;
   for (long plane = begin; plane < end; plane += grid.planes) {
-    image.planes = grid.planes < end - plane ? grid.planes : end - plane;
+    const long planes = grid.planes < end - plane ? grid.planes : end - plane;
     for (long i = 0; i < s.oh; i += grid.rows) {
       if (grid.rows < s.oh || plane == begin)
         for (long c = 0; c < used; c += simd_width<A>) Simd<A>(padding).store(band.cell + c);
-      fill_padded(image, {s.h * s.w}, x + plane * s.h * s.w, i * s.stride_h, band.cell);
-      body(plane, image.planes, i, grid.rows < s.oh - i ? grid.rows : s.oh - i, static_cast<const A*>(band.cell));
+      grid.fill(x + plane * s.h * s.w, planes, i * s.stride_h, band.cell);
+      body(plane, planes, i, grid.rows < s.oh - i ? grid.rows : s.oh - i, static_cast<const A*>(band.cell));
     }
   }
 }
@@ -112,30 +142,6 @@ template <class Fold, class A>
     a.store(to + q), b.store(to + q + V::width);
   }
 }
-
-/// With a horizontal stride of 2 all even columns of a band stand in front of all odd ones, so that no window is
-/// computed for nothing; to bring them there takes as long as that saves where windows have 3 columns.
-template <class A>
-struct SplitGrid : PoolGrid<A> {
-  int parts = 1, step = 1;  // of columns; windows of a row are `step` elements apart
-  long pitch = 0, plane = 0, half = 0;
-
-  explicit SplitGrid(const Pool2dSizes& s) : PoolGrid<A>(s) {
-    if (s.stride_w == 2 && s.kw > 3) parts = 2;
-    step = s.stride_w / parts, pitch = this->image.pitch / parts, plane = this->image.elements() / parts;
-    half = round_up(this->planes * plane, simd_width<A>);
-    for (long t = 0; t < this->taps && parts == 2; ++t) this->tap[t] = this->tap[t] / 2 + this->tap[t] % 2 * half;
-  }
-  const A* split(const A* cells, GridCells<A>& room) const {
-    using V = Simd<A>;
-    if (parts == 1) return cells;
-    for (long q = 0; q < half; q += V::width, cells += 2 * V::width) {
-      const V a = V::load(cells), b = V::load(cells + V::width);
-      every_second(a, b, 0).store(room.cell + q), every_second(a, b, 1).store(room.cell + half + q);
-    }
-    return room.cell;
-  }
-};
 
 /// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i *
 /// from_row. Two vectors at a time, of which the last two overlap those before.
@@ -222,10 +228,6 @@ template <class A, class T>
   for (; c + 1 < count; c += 2) to[c] = static_cast<T>(of_even[c / 2]), to[c + 1] = static_cast<T>(of_odd[c / 2]);
   if (c < count) to[c] = static_cast<T>(of_even[c / 2]);
 }
-
-/// Columns from which on even and odd ones are summed apart: two vectors, which are interleaved faster than zeros are
-/// added.
-inline constexpr long least_split = 16;
 
 /// Where the windows that hold a pixel have their shares, from `first` rows above on: of columns number `of` of
 /// `parts`. `last`: the place of the window that begins at the pixel. Returns how many they are.

@@ -238,22 +238,22 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
                            : detail::maxima_2x2<half>(s, x, y, begin, end);
     }
   if constexpr (!std::is_integral_v<T>)
-    if (const detail::SplitGrid<A> grid(s); grid.rows > 0) {
-      detail::GridCells<A> best, of_rows, room;
+    if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+      detail::GridCells<A> best, of_rows;
       // First the maxima of windows' rows, then of these the maxima, so that the first of equal zeros wins.
-      const bool by_rows = grid.step == 1 && s.kw > 2;
+      const bool by_rows = detail::folds_by_rows(s, grid);
+      const long plane_cells = grid.image.plane(), pitch = grid.image.pitch;
       long row[detail::grid_taps];
       for (long r = 0; r < s.kh && by_rows; ++r) row[r] = grid.tap[r * s.kw];
       const auto fold = &detail::fold_grid<detail::NumbersMaximum, A>;
       const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
-        if (may_hold_nan(cells, round_up(planes * grid.image.elements(), simd_width<A>)))
+        if (may_hold_nan(cells, grid.parts * grid.half))
           return detail::pool_maxima(s, x, y, plane, plane + planes, i0, i0 + rows);
-        cells = grid.split(cells, room);
-        if (by_rows) fold(grid.tap, s.kw, cells, of_rows.cell, planes * grid.plane), cells = of_rows.cell;
-        for (long p = plane; p < plane + planes; ++p, cells += grid.plane) {
-          fold(by_rows ? row : grid.tap, by_rows ? s.kh : grid.taps, cells, best.cell, rows * grid.pitch);
-          detail::pick_windows(best.cell, rows * grid.pitch / grid.step, grid.step);
-          copy_matrix(best.cell, grid.pitch / grid.step, 1, y + (p * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+        if (by_rows) fold(grid.tap, s.kw, cells, of_rows.cell, planes * plane_cells), cells = of_rows.cell;
+        for (long p = plane; p < plane + planes; ++p, cells += plane_cells) {
+          fold(by_rows ? row : grid.tap, by_rows ? s.kh : grid.taps, cells, best.cell, rows * pitch);
+          detail::pick_windows(best.cell, rows * pitch / grid.step, grid.step);
+          copy_matrix(best.cell, pitch / grid.step, 1, y + (p * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
         }
       };
       detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
@@ -292,11 +292,11 @@ template <class T>
 void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end) {
   static_assert(!std::is_integral_v<T>);
   using A = detail::PoolValue<T>;
-  if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+  if (const detail::PoolGrid<A> grid(s, !detail::lie_open<A>(s)); grid.rows > 0) {
     detail::GridCells<A> sums;
-    const long pitch = grid.image.pitch / s.stride_w;
+    const long pitch = grid.image.pitch / grid.step;
     const auto divide = [&](long plane, long planes, long i0, long rows) {
-      detail::pick_windows(sums.cell, planes * rows * pitch, s.stride_w);
+      detail::pick_windows(sums.cell, planes * rows * pitch, grid.step);
       if (detail::one_divisor(s, count_include_pad)) {
         detail::divide_cells(sums.cell, planes * rows * pitch, static_cast<A>(long(s.kh) * s.kw));
         for (long p = 0; p < planes; ++p)
@@ -320,10 +320,13 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
           }
         return;
       }
-    detail::each_band(s, grid, x, A(0), begin, end, [&](long plane, long planes, long i0, long rows, const A* cells) {
-      grid.run(detail::fold_grid<detail::Sum, A>, cells, sums.cell, planes, rows);
+    const auto fold = [&](long plane, long planes, long i0, long rows, const A* cells) {
+      for (long p = 0; p < planes; ++p, cells += grid.image.plane())
+        detail::fold_grid<detail::Sum>(grid.tap, grid.taps, cells, sums.cell + p * rows * grid.image.pitch,
+                                       rows * grid.image.pitch);
       divide(plane, planes, i0, rows);
-    });
+    };
+    detail::each_band(s, grid, x, A(0), begin, end, fold);
     return;
   }
   detail::pool<detail::Sum>(s, x, y, begin, end, 0, s.oh,

@@ -87,11 +87,12 @@ template <class A>
 inline constexpr long grid_step = 2 * simd_width<A>;
 
 /// True if all windows lie within their planes and a row of them fills vectors: then they need no copy with padding.
+/// With a stride of 2 and more than four taps the copy, which sorts columns, pays nevertheless.
 template <class A>
 constexpr bool lie_open(const Pool2dSizes& s) {
   const long columns = (s.ow - 1) * s.stride_w;
-  return s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w && (s.oh - 1) * s.stride_h + s.kh <= s.h &&
-         columns >= grid_step<A>;
+  return (s.stride_w != 2 || s.kh * s.kw <= 4) && s.pad_top == 0 && s.pad_left == 0 && columns + s.kw <= s.w &&
+         (s.oh - 1) * s.stride_h + s.kh <= s.h && columns >= grid_step<A>;
 }
 
 // What an average divides by: the window with the padding, or only the elements of x in it.
