@@ -151,14 +151,14 @@ class Storage {
     return std::exchange(shelf.first, shelf.first->next);
   }
   static Block* allocate(int c);
-  static void free(Block* block) {
+  [[gnu::noinline]] static void free(Block* block) {
     detail::delete_block(reinterpret_cast<std::byte*>(block), sizeof(Block), class_bytes(block->size_class));
   }
   [[gnu::cold]] static void empty_shelves();
   // Not inlined: a program has a destructor at every other line.
   static void release(Block* block) noexcept;
   static void give(Block* block);
-  static void forget_nchw16n(Block* block);
+  static void clear(Block* block);
 
   Block* block_ = nullptr;
   std::byte* data_ = nullptr;
@@ -218,17 +218,20 @@ struct Storage::Emptier {
   if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
 }
 TENON_INLINE void Storage::give(Block* block) {
-  if (block->destroy) std::exchange(block->destroy, nullptr)(detail::home(begin_of(block)));
-  if (block->in_nchw16n) forget_nchw16n(block);
+  if (block->destroy || block->in_nchw16n) return clear(block);
   Shelf& shelf = shelves_[block->size_class];
   if (shelf.taken == 0) return free(block);
   --shelf.taken;
   block->next = shelf.first;
   shelf.first = block;
 }
-TENON_INLINE void Storage::forget_nchw16n(Block* block) {
+// Makes the block as a new one, and gives it again. A call of its own, as most blocks need none of it: the way of those
+// then has no call that comes back, and so no registers to save.
+[[gnu::noinline]] TENON_INLINE void Storage::clear(Block* block) {
+  if (block->destroy) std::exchange(block->destroy, nullptr)(detail::home(begin_of(block)));
   block->in_nchw16n = false;
   if (Block* const rows = block->rows.exchange(nullptr, std::memory_order_acquire)) release(rows);
+  release(block);
 }
 #endif  // TENON_DEFINES
 

@@ -174,14 +174,17 @@ class DirectConv {
                      rows == 1 ? columns - q : next_columns<A>(columns - q));
       }
     if (take_) return take_(sums_, pitch_, r, rows, i0, band);
-    for (int i = 0; i < rows; ++i)
-      for (long y = 0; y < band; ++y) {
-        T* const out = to + (i * c_.height + (i0 + y) * c_.step_h + phase_h) * c_.width + phase_w;
-        const A* const sums = sums_ + i * pitch_ + y * c_.image.pitch;
-        if (c_.step_w == 1) copy_sums(sums, out, grid_w);
-        else if (unit == 2 && c_.step_w == 2) copy_every_second(sums, out - phase_w, grid_w, phase_w, c_.width);
-        else spread_sums(sums, out, grid_w, c_.step_w);
-      }
+    // Read before the stores, which may change them for all that a compiler knows.
+    const long out_step = c_.step_h * c_.width, sums_step = c_.image.pitch;
+    const int step_w = c_.step_w;
+    for (int i = 0; i < rows; ++i) {
+      T* out = to + (i * c_.height + i0 * c_.step_h + phase_h) * c_.width + phase_w;
+      const A* sums = sums_ + i * pitch_;
+      for (long y = 0; y < band; ++y, out += out_step, sums += sums_step)
+        if (step_w == 1) copy_sums(sums, out, grid_w);
+        else if (unit == 2 && step_w == 2) copy_every_second(sums, out - phase_w, grid_w, phase_w, c_.width);
+        else spread_sums(sums, out, grid_w, step_w);
+    }
   }
 
   // Processors do not see the stores coming that go to the next rows. (A call would be left out as one without effect.)
