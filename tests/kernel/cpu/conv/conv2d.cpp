@@ -173,6 +173,16 @@ TEST_CASE_TEMPLATE("conv2d: the weight's gradient leaves out pixels in the paddi
   leaving_out(sizes(35, 70, 4, 4, 19, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 221);   // several passes, groups of samples
   leaving_out(sizes(6, 50, 9, 8, 70, 3, 5, 2, 1, 1, 2, 2, 1, 1, 4, 3), 222);
   leaving_out(sizes(2, 16, 5, 5, 9, 3, 3, 1, 1, 1, 1, 1, 6, 1, 5, 2), 223);  // results that meet nothing but padding
+  // planes whole pages apart, which float32 copies without a stride only
+  leaving_out(sizes(2, 40, 64, 64, 10, 3, 3, 3, 3, 1, 1, 2, 1, 1, 1, 1), 224);
+  leaving_out(sizes(2, 20, 32, 32, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 225);
+  leaving_out(sizes(3, 20, 23, 31, 17, 2, 2, 3, 3, 2, 2, 1, 0, 0, 1, 1), 226);  // stride and dilation
+}
+
+TEST_CASE("conv2d: the weight's gradient copies no columns of a wide stride, though little padding is met") {
+  const Conv2dSizes s = sizes(2, 20, 17, 97, 9, 3, 3, 3, 3, 1, 1, 1, 0, 0, 1, 1);
+  CHECK(kernel::detail::weight_plan<float>(s).leaves_out);
+  check<float>(s, 227);
 }
 
 TEST_CASE_TEMPLATE("conv2d: an infinite gradient meets the padding, too", T, float, bfloat16) {

@@ -77,6 +77,7 @@ class WeightGradient {
       : s_(s),
         plan_(plan),
         leaves_out_(plan.leaves_out && all_finite(dy, s.n * s.o * s.oh * s.ow)),
+        in_place_(plan.in_place || (leaves_out_ && better_in_place<T>(s))),
         lists_(leaves_out_ ? s.taps() : 1) {
     const WeightScratch scratch = weight_scratch<A>(plan, s);
     char* const base = static_cast<char*>(workspace);
@@ -95,18 +96,19 @@ class WeightGradient {
   [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns,
                              bool swapped) {
     const long first_plane = row0 / s_.taps(), planes = (row0 + rows - 1) / s_.taps() - first_plane + 1;
-    Padded image = plan_.image;
+    Padded image = in_place_ ? unpadded(s_) : plan_.image;
     image.planes = planes;
+    const long corner = in_place_ ? s_.pad_top * image.pitch + s_.pad_left : 0;  // of the padding, before the image
     for (long i = 0; i < rows; ++i) {
       if (i >= s_.taps()) {  // the same tap one plane later: divisions are slow
         row_[i] = row_[i - s_.taps()] + std::int32_t(image.plane());
         continue;
       }
       const long plane = (row0 + i) / s_.taps() - first_plane, tap = (row0 + i) % s_.taps();
-      row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w));
+      row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w) - corner);
     }
     const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
-    const long pixels = plan_.band * s_.ow, pixel_h = (plan_.in_place ? s_.stride_h : 1) * image.pitch;
+    const long pixels = plan_.band * s_.ow, pixel_h = (in_place_ ? s_.stride_h : 1) * image.pitch;
     sort_rows(row0, rows);
     if (s_.n == 0) clear(level_[0], rows * pitch);
     listed_ = 0;
@@ -115,7 +117,7 @@ class WeightGradient {
     for (long sample = 0; sample < s_.n; sample += visited) {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
-        if (!plan_.in_place && ((sample == 0 && y == 0) || plan_.band < s_.oh))
+        if (!in_place_ && ((sample == 0 && y == 0) || plan_.band < s_.oh))
           clear(image_, images_at_once(plan_, s_.n) * image.elements());
         if (band != listed_ || (leaves_out_ && plan_.band < s_.oh))
           list_pixels(image.elements(), y, band, pixel_h, pitch);
@@ -124,14 +126,14 @@ class WeightGradient {
           const bool second = own + 1 < s_.n;
           const T* const from = images + own * s_.c * s_.h * s_.w;
           if constexpr (std::is_same_v<T, P>)
-            if (count == 0) pixels_ = plan_.in_place ? from + y * pixel_h : image_;
-          if (!plan_.in_place)
+            if (count == 0) pixels_ = in_place_ ? from + y * pixel_h : image_;
+          if (!in_place_)
             fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, from, y * image.step_h,
                         image_ + count * image.elements());
           fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch,
                      band * s_.ow, columns);
         }
-        if (plan_.group > 1) add_group(count, rows, pitch, plan_.in_place ? s_.c * s_.h * s_.w : image.elements());
+        if (plan_.group > 1) add_group(count, rows, pitch, in_place_ ? s_.c * s_.h * s_.w : image.elements());
         else add(count, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
       if constexpr (std::is_same_v<T, float>) join_group(sample, sample + visited >= s_.n, rows * pitch);
@@ -190,7 +192,7 @@ class WeightGradient {
   // each tap those for which it meets no padding.
   [[gnu::noinline]] void list_pixels(long image, long y0, long band, long pixel_h, long pitch) {
     listed_ = band;
-    const long pixels = band * s_.ow, pixel_w = plan_.in_place ? s_.stride_w : 1;
+    const long pixels = band * s_.ow, pixel_w = in_place_ ? s_.stride_w : 1;
     for (long list = 0; list < lists_; ++list) {
       Tap *const begin = taps_ + list * plan_.images * plan_.band * s_.ow, *to = begin;
       const long row = list / s_.kw * s_.dilation_h - s_.pad_top, column = list % s_.kw * s_.dilation_w - s_.pad_left;
@@ -263,6 +265,7 @@ class WeightGradient {
   const Conv2dSizes& s_;
   const WeightPlan& plan_;
   bool leaves_out_;  // with finite dy pixels in the padding change nothing but the sign of a zero
+  bool in_place_;    // no tap meets padding, or pixels for which it does are left out
   long lists_, row0_ = 0, each_[most_lists]{};  // lists of pixels: one, or one per tap; their steps per image
   long listed_ = 0;                             // rows that they are for: where they begin matters to padding only
   Tap* taps_;
