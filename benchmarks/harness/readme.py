@@ -2,6 +2,7 @@
 A run replaces the lines that it measured and leaves the others."""
 
 import math
+import re
 import textwrap
 
 from harness.report import number
@@ -78,6 +79,7 @@ def update(path, lines, machine, add=True):
         if line.startswith("| ") and line != HEAD[0]
     }
     table |= {what: line for what, line in lines.items() if add or what in table}
-    sentence = textwrap.fill(machine, 120, break_long_words=False, break_on_hyphens=False)
+    whole = re.sub("`[^`]*`", lambda code: code[0].replace(" ", "\0"), machine)  # no line ends within code
+    sentence = textwrap.fill(whole, 120, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
     with open(path, "w") as file:
         file.write("\n".join([before + BEGIN, sentence, "", *HEAD, *table.values(), END]) + after)

@@ -99,6 +99,11 @@ constexpr long pairs_met(long places, long kernel, long stride, long dilation, l
   }
   return met;
 }
+// The same along both axes.
+constexpr long pairs_met(const Conv2dSizes& s) {
+  return pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
+         pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+}
 
 // Small images fill vectors badly, their padding taken along. The result channels become the lanes then, and the pixels
 // the rows of a tile: the same chains. Weights are packed for that, which takes about as long as `packing`
@@ -121,8 +126,7 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
                                                  : tile_costs.packing;
   constexpr long least_lanes = narrow_vectors ? 16 : 32, width = simd_width<ProductSum<T>>;
   if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
-  const long met = pairs_met(s.oh, s.kh, s.stride_h, s.dilation_h, s.pad_top, s.h) *
-                   pairs_met(s.ow, s.kw, s.stride_w, s.dilation_w, s.pad_left, s.w);
+  const long met = pairs_met(s);
   long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
   const bool narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2), phases = c.phases() > 1,
              few_steps = s.kh * s.kw > tile_costs.large_kernel && c.image.planes < tile_costs.few_planes;
