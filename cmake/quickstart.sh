@@ -8,15 +8,15 @@ usage() {
   cat <<'END'
 sh cmake/quickstart.sh [--data DIR] [options of the example]
 
-Builds examples/06_mnist in build/release of this project and runs it: LeNet on handwritten digits, once as a graph,
-once eagerly; it is evaluated, predicts, is saved to build/release/lenet.safetensors of this project (or --save FILE),
-and loaded again.
+Builds examples/06_mnist in build/release of this project and runs it: LeNet-5 learns handwritten digits, once in graph
+mode and once in PyNative mode. The program evaluates the network, shows a few digits with their predictions, saves the
+weights to build/release/lenet.safetensors of this project (or --save FILE), and loads them again.
   --data DIR    folder of MNIST (train-images-idx3-ubyte[.gz] and so on). Without it: $TENON_DATA, or
                 ../shared/data/mnist beside this project, or else 70,000 digits that the example draws itself
                 (60,000 to train, 10,000 to evaluate)
-Names of files and folders count from where you are. Anything else goes to the example;
-build/release/examples/06_mnist --help lists it.
-On Debian it first installs what is missing (compiler, cmake, ninja, zlib), as root or with sudo.
+Relative names of files and folders start from the current folder. All other options go to the example;
+build/release/examples/06_mnist --help lists them.
+On Debian and Ubuntu the script first installs what is missing (compiler, cmake, ninja, zlib), as root or with sudo.
 END
 }
 
@@ -41,8 +41,10 @@ if [ -z "$data" ] && [ -d "$root/../shared/data/mnist" ]; then data=$root/../sha
 
 need g++ cmake make ninja-build zlib1g-dev
 configure release -DTENON_BUILD_EXAMPLES=ON
-say "Building examples/06_mnist (about 1 min the first time) ..."
-build 06_mnist || stop "The build failed (the text above says where)."
+if ! is_built 06_mnist; then
+  say "Building examples/06_mnist (about 30 s) ..."
+  alive build 06_mnist || stop "The build failed (the text above says where)."
+fi
 
 [ -z "$data" ] || set -- --data "$data" "$@"
 set -- --save "$root/build/release/lenet.safetensors" "$@"  # the last --save counts

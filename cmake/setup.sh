@@ -20,33 +20,91 @@ has() {
     nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libcli11-dev) echo '#include <CLI/CLI.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null ;;
+    libxtensor-dev) echo '#if !__has_include(<xtensor/xadapt.hpp>) && !__has_include(<xtensor/containers/xadapt.hpp>)
+#error
+#endif' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    clang-19) command -v clang++-19 >/dev/null ;;
+    libclang-rt-19-dev) ls /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-* >/dev/null 2>&1 ;;
+    lldb-19) command -v lldb >/dev/null || command -v lldb-19 >/dev/null ;;
+    g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
+    qemu-user) command -v qemu-aarch64 >/dev/null ;;
+    pkgconf) command -v pkg-config >/dev/null ;;
+    time) [ -x /usr/bin/time ] ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
 
-# need PACKAGE...: installs those Debian packages that are not here.
+# alive COMMAND...: runs a silent command and shows that it is still at work: the seconds so far on a terminal, a line
+# every 20 seconds elsewhere. Returns the command's exit status.
+alive() {
+  tick() {
+    trap 'exit 0' TERM
+    passed=0
+    while :; do
+      sleep 1
+      passed=$((passed + 1))
+      if [ -t 2 ]; then printf '\r  %d s ' $passed >&2
+      elif [ $((passed % 20)) -eq 0 ]; then printf '  %d s ...\n' $passed >&2; fi
+    done
+  }
+  tick &
+  clock=$!
+  "$@"
+  alive_status=$?
+  kill $clock 2>/dev/null
+  wait $clock 2>/dev/null
+  [ ! -t 2 ] || printf '\r          \r' >&2
+  return $alive_status
+}
+
+# can_install: whether packages can be installed here: apt-get, as root or with sudo.
+can_install() { command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; }
+
+# apt_install LOG PACKAGE...: by apt-get, after reading its lists once; what it prints goes into the file LOG.
+apt_install() {
+  log=$1
+  shift
+  as_root=
+  [ "$(id -u)" -eq 0 ] || as_root=sudo
+  {
+    [ -n "${lists_are_read:-}" ] || $as_root apt-get update
+    lists_are_read=yes
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+  } >"$log" 2>&1
+}
+
+# need PACKAGE...: installs those Debian packages that are missing, and stops if that fails.
 need() {
   missing=
   for package in "$@"; do has "$package" || missing="$missing $package"; done
   if [ -n "$missing" ]; then
-    root_command=
-    [ "$(id -u)" -eq 0 ] || root_command=sudo
     by_hand="Install these and start again:$missing. On Debian: apt-get install$missing"
     command -v apt-get >/dev/null || stop "$by_hand"
-    [ -z "$root_command" ] || command -v sudo >/dev/null || stop "$by_hand (as root; there is no sudo here)"
+    can_install || stop "$by_hand (as root; there is no sudo here)"
     say "Installing$missing (once, about 1 min) ..."
     log=$(mktemp)
-    { $root_command apt-get update &&
-      $root_command env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } \
-      >"$log" 2>&1 || {
-      tail -n 20 "$log"
-      stop "apt-get could not install$missing. $by_hand"
-    }
+    # shellcheck disable=SC2086  # several words
+    alive apt_install "$log" $missing || { tail -n 20 "$log"; stop "apt-get could not install$missing. $by_hand"; }
     rm -f "$log"
   fi
   version=$(g++ -dumpversion)
   [ "${version%%.*}" -ge 12 ] || [ -n "${CXX:-}" ] ||
     stop "Tenon needs g++ 12 or newer; g++ here is $version. Set CXX to another compiler."
+}
+
+# want PACKAGE...: installs those that are missing, where that can be done. A test that lacks one says SKIPPED.
+want() {
+  can_install || return 0
+  missing=
+  for package in "$@"; do has "$package" || missing="$missing $package"; done
+  [ -n "$missing" ] || return 0
+  say "Installing$missing (once, about 1 min) ..."
+  log=$(mktemp)
+  # shellcheck disable=SC2086  # several words
+  alive apt_install "$log" $missing || for package in $missing; do
+    alive apt_install "$log" "$package" || say "apt-get could not install $package; what needs it will be skipped."
+  done
+  rm -f "$log"
 }
 
 # configure PRESET [cmake arguments]: quietly, unless it fails. Ninja if it is here and the folder is new. For another
@@ -110,6 +168,9 @@ with_filter() {
   rm -f "$status_file"
   return "$status"
 }
+
+# is_built TARGET: whether the configured preset has nothing to do for it. Only ninja can tell without building.
+is_built() { [ -f "$build/build.ninja" ] && ninja -C "$build" -n "$1" 2>/dev/null | grep -q 'no work to do'; }
 
 # build [TARGET...]: of the configured preset, on all cores; goes on after an error, to show all of them.
 build() {

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 usage() {
   cat <<'END'
 sh cmake/test.sh                   build and run all tests but the long ones
-sh cmake/test.sh core/shape        build and run this test only; a part of its name is enough
+sh cmake/test.sh core/shape        install what this test uses, build it, run it; a part of its name is enough
 sh cmake/test.sh core/             build and run the tests of a folder
 sh cmake/test.sh --long            all tests, also the long ones
 sh cmake/test.sh --list            the names of the tests
@@ -15,9 +15,10 @@ sh cmake/test.sh --list            the names of the tests
                                    headers
      --march x86-64-v2             for another instruction set than this machine's
 
-On Debian it first installs what is missing (compiler, cmake, ninja, doctest, zlib, xtensor, protozero, OpenSSL, libpng,
-libjpeg, SQLite, LMDB, Redis, time, gdb), as root or with sudo. The build is in build/PRESET or build/PRESET-MARCH.
-CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the cores that are used.
+On Debian and Ubuntu it first installs what is missing, as root or with sudo: compiler, cmake, ninja, doctest, zlib; for
+one test the libraries and tools that it uses, for all tests xtensor, protozero, OpenSSL, libpng, libjpeg, SQLite, LMDB,
+Redis, nlohmann_json, CLI11, time, gdb. The build is in build/PRESET or build/PRESET-MARCH.
+CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the number of cores.
 END
 }
 
@@ -77,21 +78,53 @@ near() {
     sort -n | head -n 5 | sed 's/^[0-9]* /  /'
 }
 
-# What single tests skip without: installed where that can be done, and no reason to stop where it cannot.
-extra=
-if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; then
-  echo '#if !__has_include(<xtensor/xadapt.hpp>) && !__has_include(<xtensor/containers/xadapt.hpp>)
-#error
-#endif' | g++ -E -x c++ - >/dev/null 2>&1 || extra=libxtensor-dev
-  for package in libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
-    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server; do
-    has $package || extra="$extra $package"
+# libraries_of SOURCE: the Debian packages of the optional libraries that a test's source names.
+libraries_of() {
+  for word in $(sed -n 's|^// link: ||p' "$1") $(grep -oE 'protozero|xtensor' "$1" | sort -u); do
+    case $word in
+      xtensor) echo libxtensor-dev ;;
+      protozero) echo libprotozero-dev ;;
+      openssl) echo libssl-dev ;;
+      png) echo libpng-dev ;;
+      json) echo nlohmann-json3-dev ;;
+      jpeg) echo libjpeg-dev ;;
+      sqlite) echo libsqlite3-dev ;;
+      lmdb) echo liblmdb-dev ;;
+      redis) echo libhiredis-dev redis-server ;;
+      cli11) echo libcli11-dev ;;
+    esac
   done
-  [ -x /usr/bin/time ] || extra="$extra time"
-  command -v gdb >/dev/null || extra="$extra gdb"
+}
+
+# tools_of NAME: the packages of the tools that the script of a test calls.
+tools_of() {
+  case $1 in
+    fuzz/*) echo clang-19 libclang-rt-19-dev ;;
+    *clang* | core/forbidden | odr/flags*) echo clang-19 ;;
+    *aarch64*) echo g++-aarch64-linux-gnu qemu-user ;;
+    error/editor) echo clangd-19 ;;
+    layout/lines) echo clang-format-19 ;;
+    compile/tidy) echo clang-tidy-19 ;;
+    compile/cost*) echo time ;;
+    instructions) echo valgrind ;;
+    debugger/gdb) echo gdb ;;
+    debugger/lldb) echo lldb-19 ;;
+    debug/report_in_browser) echo libpng-dev chromium ;;
+    consumer/install | consumer/page_pkg-config*) echo pkgconf ;;
+    consumer/page_Meson*) echo meson ;;
+  esac
+}
+
+need g++ cmake make ninja-build doctest-dev zlib1g-dev
+# Without a name: what single tests would skip without. With the name of one test: what that one uses.
+# shellcheck disable=SC2046  # several words
+if [ $list = yes ]; then :
+elif [ -n "$name" ] && [ -f "$root/tests/$name.cpp" ]; then want $(libraries_of "$root/tests/$name.cpp")
+elif [ -n "$(tools_of "$name")" ]; then want $(tools_of "$name")
+else
+  want libxtensor-dev libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
+    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server time gdb
 fi
-# shellcheck disable=SC2086  # several words
-need g++ cmake make ninja-build doctest-dev zlib1g-dev $extra
 configure "$preset" -DTENON_BUILD_TESTS=ON
 
 chosen=$(choose)

@@ -3,8 +3,8 @@
 //   06_mnist --data DIR --mode graph|pynative|both --epochs N --batch N --threads N --seed S --save FILE --load FILE
 #include <getopt.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -118,21 +118,36 @@ std::uint64_t hash_of(const LeNet& net) {
   return hash;
 }
 
+// Draws the first images of the test set side by side, and below each the prediction and the label.
+void show_predictions(auto& model, const auto& test) {
+  for (const auto& [images, labels] : dataset::rows(test, 0)) {
+    const long shown = std::min(4L, images.n());
+    const auto predicted = model.predict(images).template argmax<-1>();
+    for (long y = 4; y < 24; y += 2) {  // a character is twice as high as wide; the border of 4 pixels is empty
+      for (long i = 0; i < shown; ++i)
+        for (long x = 4; x < 24; ++x)
+          std::putchar(" .:+#@"[long(2.5f * std::clamp(images(i, 0, y, x) + images(i, 0, y + 1, x), 0.0f, 2.0f))]);
+      std::putchar('\n');
+    }
+    for (long i = 0; i < shown; ++i) std::printf("  predicted %d, is %d ", int(predicted[i]), int(labels[i]));
+    std::puts("");
+    return;
+  }
+}
+
 // Trains and evaluates the network in one mode, and prints the line of results.
 void run(const Options& o, LeNet& net, const char* mode, const auto& train, const auto& test) {
   set_context("mode", mode);
   std::printf("\n%s\n", mode == std::string_view("graph")
-                            ? "Graph mode: the training step was compiled as a whole, with this program."
-                            : "PyNative mode: operator by operator, as a debugger wants it.");
+                            ? "Graph mode: the whole training step was compiled with this program."
+                            : "PyNative mode: operators run one by one, so a debugger can step through them.");
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f},
               nn::Accuracy{}, nn::Loss{}};
 
   EpochTime time;
   model.train(o.epochs, train, ProgressBar{}, time);
   const auto result = model.eval(test);
-  const auto blank = Tensor<float, Shape<dyn, 1, 28, 28>>::zeros(1);
-  if (!std::isfinite(model.predict(blank).values()[0]))
-    throw RuntimeError("The prediction for a blank picture is not a finite number.");
+  show_predictions(model, test);
   std::printf("mode=%s accuracy=%.4f loss=%.4f seconds_per_epoch=%.2f weights=%016llx\n", mode, result["accuracy"],
               result["loss"], time.seconds / double(o.epochs), static_cast<unsigned long long>(hash_of(net)));
 }
@@ -152,7 +167,7 @@ void save(const LeNet& net, const std::string& path) {
   load_checkpoint(path, loaded);
   if (hash_of(loaded) != hash_of(net))
     throw RuntimeError(text("'", path, "' does not hold the weights that were saved."));
-  std::printf("Saved as %s, and loaded again with the same weights; --load FILE goes on from there.\n", path.c_str());
+  std::printf("Saved as %s, and loaded again with the same weights; --load FILE continues from it.\n", path.c_str());
 }
 
 }  // namespace
@@ -172,7 +187,7 @@ int main(int argc, char** argv) try {
     if (o.mode != "graph") run(o, pynative, "pynative", train, test);
     if (o.mode == "both" && hash_of(graph) != hash_of(pynative))
       throw RuntimeError("The two modes ended with different weights; they must be equal.");
-    std::puts(o.mode == "both" ? "\nBoth modes ended with equal weights, bit by bit." : "");
+    std::puts(o.mode == "both" ? "\nBoth modes ended with weights that are equal bit for bit." : "");
     if (!o.save.empty()) save(o.mode == "graph" ? graph : pynative, o.save);
     std::puts("Next: --help, the lessons examples/01_tensor.cpp to 07_language_model.cpp, and README.md.");
   };

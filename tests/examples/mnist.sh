@@ -76,6 +76,8 @@ more() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 > b + 0) }'; }
 [ "$(grep -c '^mode=\(graph\|pynative\) ' out)" -eq 2 ] || fault "there is not one line of results per mode: $(cat out)"
 [ "$(sed -n 's/^mode=.* weights=//p' out | sort -u | wc -l)" -eq 1 ] ||
   fault "the modes end with different weights: $(cat out)"
+[ "$(grep -c '^  predicted [0-9], is [0-9]   predicted' out)" -eq 2 ] ||
+  fault "there are no digits with their predictions: $(cat out)"
 first=$(value accuracy)
 more "$first" 0.95 || fault "the accuracy is $first, not above 0.95"
 

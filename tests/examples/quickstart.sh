@@ -38,5 +38,12 @@ if sh ../tree/cmake/quickstart.sh --data none >out 2>&1 || ! grep -q 'There is n
   echo "FAILED: --data none: $(cat out)"
   faults=1
 fi
+# With nothing to build it does not say that it builds.
+grep -q Building out || sh ../tree/cmake/quickstart.sh >out 2>&1
+grep -q Building out || { echo "FAILED: a first run does not say that it builds: $(cat out)"; faults=1; }
+touch "$work/tree/build/release/build.ninja"
+printf '#!/bin/sh\necho "ninja: no work to do."\n' >"$work/bin/ninja"
+sh ../tree/cmake/quickstart.sh >out 2>&1
+! grep -q Building out || { echo "FAILED: says that it builds, where nothing is to do: $(cat out)"; faults=1; }
 [ $faults -eq 0 ] && echo "quickstart.sh hands its arguments on, and stays in the caller's folder."
 exit $faults
