@@ -33,11 +33,11 @@ TENON_INLINE AnyTensor eager_rows(const TensorType& type, long n, const Storage*
 /// How often the operator was called in this cell before, since the network was entered; outside of one always 0.
 TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const OperatorInfo& op) {
   if (!frame.root) return 0;
-  struct Counts {
+  struct CallsOfRoot {
     unsigned long root = 0;
     WordMap of;  // network, cell, in its loss, operator
   };
-  static thread_local Counts counts;
+  static thread_local CallsOfRoot counts;
   if (counts.root != frame.roots) counts.of.clear(), counts.root = frame.roots;
   return int(counts.of[{{address_word(frame.entries), std::uint64_t(scope), frame.in_loss, std::uint64_t(op.id)}}]++);
 }

@@ -67,7 +67,7 @@ namespace detail {
 class PrintParser {
  public:
   PrintParser(std::string_view file, const std::string& path)
-      : file_(file), path_(path), fields_(file, path, throw_bad_print_file) {}
+      : file_(file), fields_(file, path, throw_bad_print_file) {}
 
   std::vector<TextOrTensor> values() const {
     std::vector<TextOrTensor> result;
@@ -127,7 +127,6 @@ class PrintParser {
   }
 
   std::string_view file_;
-  const std::string& path_;
   ProtobufFields fields_;
 };
 

@@ -58,51 +58,51 @@ constexpr void find_members(ConfigMembers& found, const Config& config) {
   if constexpr (count == 1) {
     auto& [a] = config;
     const ConfigMembers::Member all[]{&a};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 2) {
     auto& [a, b] = config;
     const ConfigMembers::Member all[]{&a, &b};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 3) {
     auto& [a, b, c] = config;
     const ConfigMembers::Member all[]{&a, &b, &c};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 4) {
     auto& [a, b, c, d] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 5) {
     auto& [a, b, c, d, e] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 6) {
     auto& [a, b, c, d, e, f] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 7) {
     auto& [a, b, c, d, e, f, g] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f, &g};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 8) {
     auto& [a, b, c, d, e, f, g, h] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f, &g, &h};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 9) {
     auto& [a, b, c, d, e, f, g, h, i] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f, &g, &h, &i};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 10) {
     auto& [a, b, c, d, e, f, g, h, i, j] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f, &g, &h, &i, &j};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else if constexpr (count == 11) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   } else {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l] = config;
     const ConfigMembers::Member all[]{&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l};
-    for (int i = 0; i < count; ++i) members[i] = all[i];
+    for (int m = 0; m < count; ++m) members[m] = all[m];
   }
 }
 // As initializers() of core/reflect.hpp, from as many as there are words: for most Configs that is right at once.

@@ -56,7 +56,7 @@ constexpr bool reads_argmaxes(const Graph<N>& graph, const Node& gradient, int p
       gradient.steps != 1 || gradient.operand[2] != product)
     return false;
   const Step step = Step::unpack(graph.program[gradient.program], graph.program[gradient.program + 1]);
-  return step.op == operator_id<ops::ReluGrad> && step.source[0] == 1 && step.source[1] == 0;
+  return is<ops::ReluGrad>(step) && step.source[0] == 1 && step.source[1] == 0;
 }
 /// Windows in a row from which on the gradient is put in its place. In shorter ones it is added to 0, which can change
 /// the sign of a zero.
