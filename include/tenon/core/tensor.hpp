@@ -49,8 +49,8 @@ struct ShapeAsArgument {
 /// at run time. Where n is an argument, it is the batch size: the leading extent is n, or k * n for times<k>; a static
 /// shape takes none.
 ///
-/// Several threads may read a tensor and its copies at the same time, compute with them, and take data(); who writes
-/// elements, or assigns to the tensor, or lets a tape watch() it, wants it for himself.
+/// Several threads may read a tensor and its copies at the same time, compute with them, and call data(). A thread that
+/// writes elements, assigns to the tensor, or lets a tape watch() it needs exclusive access.
 ///
 /// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. One list is the
 /// whole tensor, several lists are its rows, one number is a tensor without axes.
@@ -139,11 +139,13 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     for (T& element : t.values()) element = value;
     return t;
   }
+  /// Says that the shape is a template argument.
   template <std::integral I, Element U>
   static auto full(std::initializer_list<I>, U) {
     using Wrong = Mistake<detail::ShapeAsArgument<T>>;
     return Wrong::corrected;
   }
+  /// All elements equal to 0, or to 1.
   static Tensor zeros(long n = 1) { return full(T(0), n); }
   static Tensor ones(long n = 1) { return full(T(1), n); }
   /// start, start + step, start + 2 step ... in row-major order: `Tensor<int, Shape<dyn>>::arange(5)` is 0 .. 4.
@@ -178,8 +180,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     return t;
   }
 
-  /// The elements in row-major order. Of a batch of 0 it is a valid address, too, with nothing behind it; only a tensor
-  /// that was never given elements has null, and values() without any.
+  /// The elements in row-major order. The address is valid for a batch of 0, too. Only a tensor that was never given
+  /// elements has a null pointer, and its values() are empty.
   T* data() { return reinterpret_cast<T*>(elements()); }
   const T* data() const { return reinterpret_cast<const T*>(elements()); }
   std::span<T> values() { return {data(), static_cast<std::size_t>(count())}; }
@@ -188,16 +190,18 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   long count() const { return storage_ ? dims.count(n_) : 0; }
   /// The batch size of a dynamic leading axis; 1 for a static shape.
   long n() const { return n_; }
+  /// The extent of an axis; of the leading one n, or k * n.
   long extent(int axis) const { return dims.size(axis, n_); }
   /// A view for code that works on any tensor. The elements belong to this tensor.
   AnyTensor view() const { return AnyTensor(dims, n_, elements()); }
+  /// A tensor with elements of its own; a plain copy shares them.
   Tensor copy() const {
     if (!storage_) return {};
     Tensor t = empty(n_);
     std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
     return t;
   }
-  /// The block as it is: an image that an operator made may be in NCHW16n. data() has it row-major.
+  /// For operators: the block as it is. An image that an operator made may be in NCHW16n; data() has it row-major.
   const Storage& storage() const { return storage_; }
   Storage& storage() { return storage_; }
 
@@ -272,7 +276,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     }
   }
 
-  /// The elements converted to U as by static_cast, with its limits: a float outside the range of an integer has none.
+  /// The elements converted to U by static_cast, with its limits: a float outside the range of an integer type is
+  /// undefined.
   template <Element U>
   Tensor<U, S> to() const {
     Tensor<U, S> t = Tensor<U, S>::empty(needed());

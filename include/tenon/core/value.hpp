@@ -278,7 +278,7 @@ struct Value : OperandTag {
   constexpr auto argmax(std::source_location at = std::source_location::current()) const {
     return detail::index_of_largest<axis>(self(), Place{at});
   }
-  // Element by element.
+  /// The operator of this name, element by element.
   constexpr auto abs(std::source_location at = std::source_location::current()) const {
     return detail::abs_of(self(), Place{at});
   }

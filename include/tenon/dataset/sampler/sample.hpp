@@ -8,8 +8,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// What a sampler says of a position: the row that stands there, and a number that tells it from the same row at
-/// another position; 0 where a row comes once at most.
+/// Used by samplers: the row at a position, and a number that tells it from the same row at another position; 0 where a
+/// row comes once at most.
 struct Drawn {
   long row = 0;
   std::uint64_t again = 0;

@@ -19,7 +19,8 @@ struct RandomPart {
   int max_attempts = 10;              ///< to find one that fits into the image; then the middle is taken
 };
 
-/// A part of an image of these extents. Source: torchvision's RandomResizedCrop, which MindSpore follows.
+/// Used by both transforms: a part of an image of these extents. Source: torchvision's RandomResizedCrop, which
+/// MindSpore follows.
 inline Rect random_part(int height, int width, const RandomPart& p, Random& random) {
   if (!(p.scale.low > 0 && p.scale.low <= p.scale.high && p.ratio.low > 0 && p.ratio.low <= p.ratio.high))
     throw_error<ValueError>("A random part needs ranges above 0, got scale ", p.scale.low, " .. ", p.scale.high,
