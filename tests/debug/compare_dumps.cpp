@@ -9,6 +9,8 @@
 #include <tenon/debug/dump/compare_dumps.hpp>
 #include <tenon/debug/dump/dumped_tensor.hpp>
 
+#include "../support/comma_locale.hpp"
+
 using namespace tenon;
 using namespace tenon::debug;
 namespace fs = std::filesystem;
@@ -72,6 +74,7 @@ TEST_CASE("errors by hand, and the first difference in the order of execution") 
   CHECK(found.different[3].different == 2);
   CHECK(found.different[3].max_abs == 0);
   CHECK(found.different[3].cosine == 1);
+  const support::CommaLocale german;  // its numbers have points all the same
   CHECK(found.text(1) == "5 tensors compared, 4 differ.\n"
                          "1 tensors are in the first dump only, such as rank_0/Net/0/9/Op.mine.output.0.\n"
                          "1 tensors are in the second dump only, such as rank_0/Net/0/9/Op.yours.output.0.\n"

@@ -11,6 +11,8 @@
 #include <tenon/debug/report.hpp>
 #include <tenon/tenon.hpp>
 
+#include "../support/comma_locale.hpp"
+
 using namespace tenon;
 
 namespace {
@@ -39,6 +41,28 @@ std::string train(Mode mode, float rate, Callbacks&... callbacks) {
   const ParameterList list(net);
   return {reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes())};
 }
+struct ImageNet : nn::Cell<ImageNet> {
+  nn::Dense<784, 10> fc;
+  constexpr auto construct(auto x) const { return fc(flatten(x)); }
+};
+/// Its name is a text with what numbers in other languages have.
+struct Commas {
+  static constexpr std::string_view name = "rows, not 1,5";
+  long rows = 0;
+  void clear() { rows = 0; }
+  void update(const AnyTensor& prediction, const AnyTensor&) { rows += prediction.extent[0]; }
+  double eval() const { return double(rows); }
+};
+/// A page of a training on images.
+std::string image_page(const std::string& file) {
+  const ContextScope context({.mode = Mode::graph, .seed = 5});
+  const auto digits = dataset::Digits{.size = 32} | dataset::batch(16);
+  ImageNet net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{}, Commas{}};
+  debug::Report report(file);
+  model.fit(2, digits, digits, report);
+  return io::read_file(file);
+}
 bool has(const std::string& page, std::string_view part) { return page.find(part) != page.npos; }
 
 /// Every element that is opened is closed again, in order: what a browser would silently mend.
@@ -50,7 +74,9 @@ std::string first_unbalanced(const std::string& page) {
     const bool closes = page[at + 1] == '/';
     const std::size_t begin = at + 1 + closes;
     const std::string name = page.substr(begin, page.find_first_of(" >/", begin) - begin);
-    if (name == "!DOCTYPE" || name == "meta" || name == "link" || name == "img" || page[end - 1] == '/') continue;
+    if (name == "!DOCTYPE" || name == "meta" || name == "link" || name == "img" || name == "wbr" ||
+        page[end - 1] == '/')
+      continue;
     if (!closes) open.push_back(name);
     else if (open.empty() || open.back() != name) return name;
     else open.pop_back();
@@ -63,20 +89,56 @@ TEST_CASE("the page has curves, parameters, times, memory, settings; the weights
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     const std::string without = train(mode, 0.05f);
     debug::Profiler profiler;
-    debug::Report report("page.html", profiler);
+    debug::Report report(mode == Mode::graph ? "page.html" : "pynative.html", profiler);
     CHECK(train(mode, 0.05f, report) == without);
-    const std::string page = io::read_file("page.html");
+    const std::string page = io::read_file(report.path());
     CHECK(first_unbalanced(page) == "");
-    for (const char* part : {"<h1>Net</h1>", "finished", "3 of 3", "loss of the training", "evaluation: loss",
-                             "fc1.weight", "[4, 3]", "Momentum", "MSELoss", "Where the time goes",
-                             "Default/network-Net/fc1-Dense/MatMul-op0", "report.cpp:", "num_threads", TENON_VERSION})
+    for (const char* part :
+         {"<h1>Net</h1>", "finished", "3 of 3", "loss of the training", "evaluation: loss", "fc1.weight", "[4, 3]",
+          "Momentum", "MSELoss", "Where the time goes", "Default/<wbr>network-Net/<wbr>fc1-Dense/<wbr>MatMul-op0",
+          "report.cpp:", "num_threads", TENON_VERSION})
       CHECK_MESSAGE(has(page, part), std::string(part));
-    CHECK(has(page, "Memory of a step") == (mode == Mode::graph));
+    CHECK(has(page, "<td>Optimizer</td><td><code>Momentum</code></td>"));
+    CHECK(has(page, "<h3>Net, training, 18 steps: "));
+    CHECK(has(page, "<h3>Net, evaluation, 18 steps: "));
+    CHECK(has(page, "<h3>Net, evaluation, batch of 4: ") == (mode == Mode::graph));
+    CHECK(has(page, "<ul class=legend>") == (mode == Mode::graph));
     CHECK(!has(page, "http"));  // nothing from outside
     CHECK(!has(page, "<script"));
     CHECK(!has(page, "evaluation: eval_loss"));
     CHECK(report.record().loss.count() == 18);
   }
+}
+
+TEST_CASE("the images of the first batch are an address that a browser reads") {
+  const std::string page = image_page("images.html");
+  CHECK(first_unbalanced(page) == "");
+  CHECK(has(page, "<td>Optimizer</td><td><code>Adam</code></td>"));
+  if (!io::has_png) {
+    CHECK(has(page, "need libpng"));
+    return;
+  }
+  constexpr std::string_view address = "src=\"data:image/png;base64,";
+  const std::size_t begin = page.find(address) + address.size(), end = page.find('"', begin);
+  REQUIRE(begin > address.size());
+  const std::string picture = page.substr(begin, end - begin);
+  CHECK(picture.size() % 4 == 0);
+  CHECK(picture.starts_with("iVBORw0KGgo"));     // a PNG's mark
+  CHECK(picture.ends_with("AAAASUVORK5CYII="));  // its last part, IEND
+  CHECK(picture.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == picture.npos);
+}
+
+TEST_CASE("where numbers have commas pages have points, and commas of texts stay") {
+  const support::CommaLocale german;
+  const std::string page = image_page("german.html");
+  CHECK(has(page, "evaluation: rows, not 1,5"));
+  CHECK((has(page, "data:image/png;base64,") || !io::has_png));
+  const std::size_t svg = page.find("d=\"M");
+  REQUIRE(svg != page.npos);
+  CHECK(!has(page.substr(svg, page.find("\"/>", svg) - svg), ","));
+  CHECK(debug::short_number(1.5) == "1.5");
+  CHECK(debug::short_time(1.5e-3) == "1.5 ms");
+  CHECK(has(debug::share_bar(0.125), "width:12.5%"));
 }
 
 TEST_CASE("a training that fails, and one that is stopped, say so on their page") {
@@ -149,5 +211,4 @@ TEST_CASE("texts are no HTML, bytes become text") {
   CHECK(debug::short_time(0.00123) == "1.23 ms");
   CHECK(debug::short_time(7260) == "2 h 01 min");
   CHECK(debug::short_number(1234567) == "1235 k");
-  CHECK(debug::with_points("M12,5 3,25") == "M12.5 3.25");
 }

@@ -59,7 +59,7 @@ class Report {
     record_.network = class_name<std::remove_cvref_t<decltype(run.network())>>();
     record_.epochs_asked = run.epoch_num;
     record_.training = {{"Loss", std::string(class_name<std::remove_cvref_t<decltype(run.loss_fn())>>())},
-                        {"Optimizer", std::string(class_name<std::remove_cvref_t<decltype(run.optimizer())>>())}};
+                        {"Optimizer", std::string(std::remove_cvref_t<decltype(run.optimizer())>::name)}};
     open(run, ParameterList(run.network()));
     if constexpr (requires { run.model.optimizer_state(); })
       for (const io::NamedTensor& one : run.model.optimizer_state())

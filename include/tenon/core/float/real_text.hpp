@@ -14,6 +14,8 @@ namespace tenon::inline TENON_ABI::detail {
 std::string in_fixed_digits(double x, int digits);
 /// x with so many digits, as printf's %.7g.
 std::string in_digits(double x, int digits);
+/// x with so many digits behind the point and an exponent, as printf's %.3e.
+std::string in_scientific(double x, int digits);
 
 #if TENON_DEFINES
 [[gnu::cold, gnu::noinline]] inline std::string rounded_text(double x, std::chars_format format, int digits) {
@@ -24,6 +26,9 @@ TENON_INLINE std::string in_fixed_digits(double x, int digits) {
   return rounded_text(x, std::chars_format::fixed, digits);
 }
 TENON_INLINE std::string in_digits(double x, int digits) { return rounded_text(x, std::chars_format::general, digits); }
+TENON_INLINE std::string in_scientific(double x, int digits) {
+  return rounded_text(x, std::chars_format::scientific, digits);
+}
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

@@ -1,12 +1,12 @@
 // compare_dumps: which tensors of two dumps differ, by how much, and which of them is the first.
 #pragma once
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <tenon/core/float/real_text.hpp>
 #include <tenon/debug/dump/dump_files.hpp>
 #include <tenon/debug/dump/tensor_difference.hpp>
 #include <tenon/io/npy.hpp>
@@ -60,10 +60,14 @@ struct ReadTensor {
 }
 [[gnu::cold]] inline std::string table_line(const TensorDifference& d) {
   if (!d.reason.empty()) return tenon::text("  ", d.tensor, ": ", d.reason, "\n");
-  char numbers[160];
-  std::snprintf(numbers, sizeof numbers, "%11.3e %11.3e %11.3e %10.7f %12zu/%zu  ", d.max_abs, d.max_rel, d.mean_abs,
-                d.cosine, d.different, d.count);
-  return numbers + d.tensor + "\n";
+  const auto column = [](std::string number, std::size_t width) {
+    return number.size() < width ? std::string(width - number.size(), ' ') + number : number;
+  };
+  std::string line;
+  for (const double error : {d.max_abs, d.max_rel, d.mean_abs})
+    line += column(tenon::detail::in_scientific(error, 3), 11) + " ";
+  line += column(tenon::detail::in_fixed_digits(d.cosine, 7), 10) + " " + column(std::to_string(d.different), 12);
+  return tenon::text(line, "/", d.count, "  ", d.tensor, "\n");
 }
 }  // namespace detail
 

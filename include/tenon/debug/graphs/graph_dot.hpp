@@ -6,7 +6,7 @@
 
 #include <tenon/debug/graphs/step_graph.hpp>
 #if TENON_DEFINES
-#include <cstdio>
+#include <tenon/core/float/real_text.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::debug {
@@ -55,16 +55,12 @@ namespace detail {
   constexpr const char* units[]{"B", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
   for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
-  char s[32];
-  std::snprintf(s, sizeof s, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-  return s;
+  return text(tenon::detail::in_fixed_digits(bytes, unit ? 1 : 0), " ", units[unit]);
 }
 [[gnu::cold]] inline std::string short_seconds(double seconds) {
-  char s[32];
-  if (seconds < 1e-3) std::snprintf(s, sizeof s, "%.1f us", 1e6 * seconds);
-  else if (seconds < 1) std::snprintf(s, sizeof s, "%.2f ms", 1e3 * seconds);
-  else std::snprintf(s, sizeof s, "%.2f s", seconds);
-  return s;
+  if (seconds < 1e-3) return tenon::detail::in_fixed_digits(1e6 * seconds, 1) + " us";
+  if (seconds < 1) return tenon::detail::in_fixed_digits(1e3 * seconds, 2) + " ms";
+  return tenon::detail::in_fixed_digits(seconds, 2) + " s";
 }
 
 class GraphDot {
@@ -196,9 +192,7 @@ class GraphDot {
     return at.line > 0 ? text(graph_.name(id), "  ", at.file, ":", at.line) : std::string(graph_.name(id));
   }
   std::string time_label(double seconds) const {
-    char share[32];
-    std::snprintf(share, sizeof share, " (%.0f %%)", 100 * seconds / all_seconds_);
-    return short_seconds(seconds) + share;
+    return text(short_seconds(seconds), " (", tenon::detail::in_fixed_digits(100 * seconds / all_seconds_, 0), " %)");
   }
   /// From white to orange by the share of the step.
   const char* heat(double seconds) const {

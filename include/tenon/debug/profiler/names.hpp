@@ -1,9 +1,9 @@
 // How operations and numbers are written where people read them.
 #pragma once
-#include <cstdio>
 #include <string>
 #include <string_view>
 
+#include <tenon/core/float/real_text.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/debug/profiler/peak.hpp>
 #include <tenon/debug/profiler/profile.hpp>
@@ -11,14 +11,7 @@
 namespace tenon::inline TENON_ABI::debug::detail {
 
 /// A number with some digits behind the point.
-inline std::string fixed(double value, int digits) {
-  char written[64];
-  const int length = std::snprintf(written, sizeof written, "%.*f", digits, value);
-  std::string text(written, std::size_t(std::clamp(length, 0, int(sizeof written) - 1)));
-  for (char& c : text)
-    if (c == ',') c = '.';  // in whatever language the program writes
-  return text;
-}
+inline std::string fixed(double value, int digits) { return tenon::detail::in_fixed_digits(value, digits); }
 /// 1234567 as "1,234,567".
 inline std::string grouped(double value) {
   const std::string digits = fixed(value, 0);

@@ -2,12 +2,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/error.hpp>
+#include <tenon/core/float/real_text.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -25,11 +26,12 @@ namespace tenon::inline TENON_ABI::debug {
   return escaped;
 }
 
-/// A text of numbers that printf wrote, with points also in a program whose language has commas (setlocale).
-[[gnu::cold]] inline std::string with_points(std::string text) {
-  for (char& c : text)
-    if (c == ',') c = '.';
-  return text;
+/// A path or a qualified name. A browser may break it behind its slashes, and nowhere else.
+[[gnu::cold]] inline std::string path_code(std::string_view path) {
+  std::string all = "<code>";
+  for (std::size_t slash; (slash = path.find('/')) != path.npos; path.remove_prefix(slash + 1))
+    all += html_escaped(path.substr(0, slash + 1)) + "<wbr>";
+  return all + html_escaped(path) + "</code>";
 }
 
 /// A number for people: four digits, and a unit of thousands where it is large.
@@ -37,34 +39,31 @@ namespace tenon::inline TENON_ABI::debug {
   static constexpr const char* units[]{"", " k", " M", " G", " T"};
   int unit = 0;
   for (; (x >= 99999.5 || x <= -99999.5) && unit < 4; ++unit) x /= 1000;
-  char digits[48];
-  std::snprintf(digits, sizeof digits, "%.4g%s", x, units[unit]);
-  return with_points(digits);
+  return tenon::detail::in_digits(x, 4) + units[unit];
 }
 /// 1.23 s, 45.6 ms, 7.89 us.
 [[gnu::cold]] inline std::string short_time(double seconds) {
-  char digits[48];
-  if (seconds >= 3600)
-    std::snprintf(digits, sizeof digits, "%d h %02d min", int(seconds / 3600), int(seconds / 60) % 60);
-  else if (seconds >= 60) std::snprintf(digits, sizeof digits, "%d min %02d s", int(seconds / 60), int(seconds) % 60);
-  else if (seconds >= 1) std::snprintf(digits, sizeof digits, "%.3g s", seconds);
-  else if (seconds >= 1e-3) std::snprintf(digits, sizeof digits, "%.3g ms", seconds * 1e3);
-  else std::snprintf(digits, sizeof digits, "%.3g us", seconds * 1e6);
-  return with_points(digits);
+  const auto two_digits = [](int x) { return (x < 10 ? "0" : "") + std::to_string(x); };
+  if (seconds >= 3600) return text(int(seconds / 3600), " h ", two_digits(int(seconds / 60) % 60), " min");
+  if (seconds >= 60) return text(int(seconds / 60), " min ", two_digits(int(seconds) % 60), " s");
+  if (seconds >= 1) return tenon::detail::in_digits(seconds, 3) + " s";
+  if (seconds >= 1e-3) return tenon::detail::in_digits(seconds * 1e3, 3) + " ms";
+  return tenon::detail::in_digits(seconds * 1e6, 3) + " us";
 }
 
 /// A table. Cells are HTML; a column of which all cells but the title are numbers stands to the right by its class.
 struct HtmlTable {
-  std::vector<std::string> titles;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> titles{};
+  std::vector<std::vector<std::string>> rows{};
   std::vector<bool> right{};  // columns of numbers
+  std::string_view style{};   // a class of the page
 
   [[gnu::cold]] std::string html() const {
     const auto cell = [&](const char* tag, std::size_t column, const std::string& content) {
       const bool is_right = column < right.size() && right[column];
       return "<" + std::string(tag) + (is_right ? " class=n>" : ">") + content + "</" + tag + ">";
     };
-    std::string all = "<table>";
+    std::string all = style.empty() ? "<table>" : text("<table class=", style, ">");
     if (!titles.empty()) {
       all += "<thead><tr>";
       for (std::size_t c = 0; c < titles.size(); ++c) all += cell("th", c, titles[c]);
@@ -82,12 +81,9 @@ struct HtmlTable {
 
 /// A bar of a share from 0 to 1, for cells.
 [[gnu::cold]] inline std::string share_bar(double share) {
-  char html[128];
   const double percent = share < 0 ? 0 : share > 1 ? 100 : 100 * share;
-  std::snprintf(html, sizeof html,
-                "<span class=share><span class=bar><i style=\"width:%.1f%%\"></i></span> %.1f %%</span>", percent,
-                100 * share);
-  return with_points(html);
+  return text("<span class=share><span class=bar><i style=\"width:", tenon::detail::in_fixed_digits(percent, 1),
+              "%\"></i></span> ", tenon::detail::in_fixed_digits(100 * share, 1), " %</span>");
 }
 
 /// Bytes as text of the alphabet that addresses in pages take (RFC 4648).
@@ -117,18 +113,20 @@ section{background:#fff;border:1px solid var(--line);border-radius:10px;padding:
 .card{background:#fff;border:1px solid var(--line);border-radius:10px;padding:12px 14px}
 .card b{display:block;font-size:21px;font-weight:600}.card span{color:var(--soft);font-size:13px}
 .ok{color:#15803d}.bad{color:#b91c1c}.run{color:#b45309}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(430px,1fr));gap:14px}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(430px,100%),1fr));gap:14px}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
 th{text-align:left;color:var(--soft);font-weight:600;border-bottom:1px solid var(--line);padding:5px 10px 5px 0}
 td{border-bottom:1px solid #eef1f5;padding:5px 10px 5px 0;vertical-align:top}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-code{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+code{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.facts code{overflow-wrap:anywhere}.line{white-space:nowrap}
 .bar{display:inline-block;width:90px;height:9px;background:#e8edf3;border-radius:5px;vertical-align:middle}
 .share{white-space:nowrap}
 .bar i{display:block;height:9px;background:var(--one);border-radius:5px}
 svg{width:100%;height:auto;display:block}svg text{font:11px system-ui,sans-serif;fill:#5d6b7a}
 img{image-rendering:pixelated;max-width:100%;border:1px solid var(--line);border-radius:6px}
-details summary{cursor:pointer;color:var(--soft)}
+.legend{list-style:none;margin:8px 0 0;padding:0;font-size:13px;color:var(--soft)}
+.legend li{display:flex;gap:8px}.legend i{flex:none;width:12px;height:12px;margin-top:4px;border-radius:3px;opacity:.75}
 )";
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"

@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@ namespace tenon::inline TENON_ABI::debug {
 namespace detail {
 
 inline constexpr const char* chart_colours[]{"#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2"};
+inline constexpr const char* other_colour = "#94a3b8";
 
 /// A range of numbers with round steps: 1, 2, or 5 times a power of ten.
 struct Axis {
@@ -46,26 +46,28 @@ struct ChartFrame {
   double at_y(double value) const { return bottom - (value - y.low) / (y.high - y.low) * (bottom - top); }
 };
 
-template <class... Numbers>
-[[gnu::cold]] std::string formatted(const char* format, Numbers... numbers) {
-  char text[320];
-  std::snprintf(text, sizeof text, format, numbers...);
-  return with_points(text);
+/// A place or a length in a picture.
+[[gnu::cold]] inline std::string svg_number(double x) { return tenon::detail::in_fixed_digits(x, 1); }
+
+/// A text of a picture; `anchor` is "start", "middle", or "end".
+[[gnu::cold]] inline std::string svg_text(double x, double y, const char* anchor, std::string_view content,
+                                          std::string_view style = {}) {
+  const std::string look = style.empty() ? "" : text(" style=\"", style, "\"");
+  return text("<text x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" text-anchor=\"", anchor, "\"", look, ">",
+              html_escaped(content), "</text>");
 }
 
 [[gnu::cold]] inline std::string chart_grid(const ChartFrame& f) {
   std::string svg;
   for (int i = 0; f.y.low + i * f.y.step <= f.y.high + f.y.step / 2; ++i) {
-    const double value = f.y.low + i * f.y.step, at = f.at_y(value);
-    svg += formatted("<line x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e5eaf0\"/>", f.left, f.right, at,
-                     at);
-    svg += formatted("<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">", f.left - 6, at + 4) +
-           short_number(std::fabs(value) < f.y.step / 1e6 ? 0 : value) + "</text>";
+    const double value = f.y.low + i * f.y.step, y = f.at_y(value);
+    svg += text("<line x1=\"", svg_number(f.left), "\" x2=\"", svg_number(f.right), "\" y1=\"", svg_number(y),
+                "\" y2=\"", svg_number(y), "\" stroke=\"#e5eaf0\"/>");
+    svg += svg_text(f.left - 6, y + 4, "end", short_number(std::fabs(value) < f.y.step / 1e6 ? 0 : value));
   }
   for (int i = 0; f.x.low + i * f.x.step <= f.x.high + f.x.step / 2; ++i) {
     const double value = f.x.low + i * f.x.step;
-    svg += formatted("<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">", f.at_x(value), f.bottom + 16) +
-           short_number(value) + "</text>";
+    svg += svg_text(f.at_x(value), f.bottom + 16, "middle", short_number(value));
   }
   return svg;
 }
@@ -75,17 +77,17 @@ template <class... Numbers>
   bool open = false;
   for (const Series::Point& p : series.points()) {
     const bool drawn = is_drawn(p.y);
-    if (drawn) path += formatted("%c%.1f %.1f", open ? 'L' : 'M', f.at_x(p.x), f.at_y(p.y));
+    if (drawn) path += text(open ? "L" : "M", svg_number(f.at_x(p.x)), " ", svg_number(f.at_y(p.y)));
     open = drawn;
   }
-  std::string svg =
-      formatted("<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.7\" stroke-linejoin=\"round\" d=\"", colour) +
-      path + "\"/>";
+  std::string svg = text("<path fill=\"none\" stroke=\"", colour,
+                         "\" stroke-width=\"1.7\" stroke-linejoin=\"round\" d=\"", path, "\"/>");
   if (series.points().size() <= 40)
     for (const Series::Point& p : series.points())
       if (is_drawn(p.y))
-        svg += formatted("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\"><title>%.6g: %.6g</title></circle>",
-                         f.at_x(p.x), f.at_y(p.y), colour, p.x, p.y);
+        svg += text("<circle cx=\"", svg_number(f.at_x(p.x)), "\" cy=\"", svg_number(f.at_y(p.y)),
+                    "\" r=\"2.6\" fill=\"", colour, "\"><title>", tenon::detail::in_digits(p.x, 6), ": ",
+                    tenon::detail::in_digits(p.y, 6), "</title></circle>");
   return svg;
 }
 
@@ -102,21 +104,17 @@ template <class... Numbers>
     }
   }
   const detail::ChartFrame frame{detail::Axis(least_x, largest_x, 6), detail::Axis(least, largest, 5)};
-  std::string svg =
-      detail::formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", frame.width, frame.height) +
-      html_escaped(title) + "</title>";
-  svg += detail::formatted("<text x=\"%.0f\" y=\"16\" style=\"font-weight:600;fill:#1c2733\">", 4.0) +
-         html_escaped(title) + "</text>";
+  std::string svg = text("<svg viewBox=\"0 0 ", detail::svg_number(frame.width), " ", detail::svg_number(frame.height),
+                         "\" role=\"img\"><title>", html_escaped(title), "</title>");
+  svg += detail::svg_text(4, 16, "start", title, "font-weight:600;fill:#1c2733");
   svg += detail::chart_grid(frame);
-  svg += detail::formatted("<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">", frame.right, frame.bottom + 31) +
-         html_escaped(x_name) + "</text>";
+  svg += detail::svg_text(frame.right, frame.bottom + 31, "end", x_name);
   double legend = frame.right;
   for (std::size_t i = series.size(); i-- > 0;) {
     const char* const colour = detail::chart_colours[i % std::size(detail::chart_colours)];
     svg += detail::chart_curve(frame, *series[i], colour);
     if (series.size() < 2) continue;
-    svg += detail::formatted("<text x=\"%.0f\" y=\"16\" text-anchor=\"end\" style=\"fill:%s\">", legend, colour) +
-           html_escaped(series[i]->name()) + "</text>";
+    svg += detail::svg_text(legend, 16, "end", series[i]->name(), text("fill:", colour));
     legend -= 7.0 * double(series[i]->name().size()) + 12;
   }
   return svg + "</svg>\n";

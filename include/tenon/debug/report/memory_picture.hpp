@@ -8,37 +8,51 @@
 
 namespace tenon::inline TENON_ABI::debug {
 
-/// Time goes to the right, an operation a column; addresses go up. Of more than `most` values the largest are shown.
+namespace detail {
+
+/// What a colour of the picture stands for, below it.
+[[gnu::cold]] inline std::string memory_legend(const std::vector<BufferLife>& largest, std::size_t coloured) {
+  std::string all = "<ul class=legend>";
+  const auto item = [&](std::string_view colour, const std::string& content) {
+    all += text("<li><i style=\"background:", colour, "\"></i><span>", content, "</span></li>\n");
+  };
+  for (std::size_t i = 0; i < coloured; ++i)
+    item(chart_colours[i], path_code(largest[i].name) + ", " + tenon::detail::memory_text(double(largest[i].bytes)));
+  if (largest.size() > coloured) item(other_colour, text(largest.size() - coloured, " smaller values"));
+  return all + "</ul>\n";
+}
+
+}  // namespace detail
+
+/// Time goes to the right, an operation a column; addresses go up. The largest values have a colour each and a line in
+/// the legend below. Of more than `most` values the largest are drawn.
 [[gnu::cold]] inline std::string memory_picture(const MemoryMap& map, std::size_t most = 400) {
+  using namespace detail;
   constexpr double width = 1000, height = 260, left = 8, right = 992, top = 22, bottom = 240;
-  std::vector<BufferLife> shown = map.buffers;
-  std::ranges::sort(shown, [](const BufferLife& a, const BufferLife& b) { return a.bytes > b.bytes; });
-  const std::size_t all = shown.size();
-  if (shown.size() > most) shown.resize(most);
+  std::vector<BufferLife> largest = map.buffers;
+  std::ranges::stable_sort(largest, [](const BufferLife& a, const BufferLife& b) { return a.bytes > b.bytes; });
+  const std::size_t drawn = std::min(largest.size(), most), coloured = std::min(drawn, std::size(chart_colours));
   long end = 1;
-  for (const BufferLife& life : map.buffers) end = std::max(end, life.offset + life.bytes);
+  for (const BufferLife& life : largest) end = std::max(end, life.offset + life.bytes);
   const double column = (right - left) / double(std::max<std::size_t>(map.moments.size(), 1));
-  std::string svg =
-      detail::formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>memory of a step</title>", width, height);
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    const BufferLife& life = shown[i];
+  std::string svg = text("<svg viewBox=\"0 0 ", svg_number(width), " ", svg_number(height),
+                         "\" role=\"img\"><title>memory of a step: time to the right, addresses up</title>");
+  for (std::size_t i = 0; i < drawn; ++i) {
+    const BufferLife& life = largest[i];
     const double y = bottom - double(life.offset + life.bytes) / double(end) * (bottom - top);
     const double tall = double(life.bytes) / double(end) * (bottom - top);
-    const char* const colour = detail::chart_colours[i % std::size(detail::chart_colours)];
-    svg +=
-        detail::formatted("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" fill-opacity=\".55\" "
-                          "stroke=\"#fff\" stroke-width=\".5\"><title>",
-                          left + column * life.first, y, std::max(column * (life.last - life.first + 1), 1.0),
-                          std::max(tall, 0.6), colour);
-    svg += html_escaped(life.name) + ", " + tenon::detail::memory_text(double(life.bytes)) + "</title></rect>";
+    svg += text("<rect x=\"", svg_number(left + column * life.first), "\" y=\"", svg_number(y), "\" width=\"",
+                svg_number(std::max(column * (life.last - life.first + 1), 1.0)), "\" height=\"",
+                svg_number(std::max(tall, 0.6)), "\" fill=\"", i < coloured ? chart_colours[i] : other_colour,
+                "\" fill-opacity=\".6\" stroke=\"#fff\" stroke-width=\".5\"><title>", html_escaped(life.name), ", ",
+                tenon::detail::memory_text(double(life.bytes)), "</title></rect>");
   }
-  svg += detail::formatted("<text x=\"%.0f\" y=\"14\">", left) + tenon::detail::memory_text(double(end)) +
-         detail::formatted("</text><text x=\"%.0f\" y=\"%.0f\">first operation</text>", left, bottom + 14) +
-         detail::formatted("<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">last operation</text>", right, bottom + 14);
-  if (all > shown.size())
-    svg += detail::formatted("<text x=\"%.0f\" y=\"14\" text-anchor=\"end\">the %zu largest of %zu values</text>",
-                             right, shown.size(), all);
-  return svg + "</svg>\n";
+  svg += svg_text(left, 14, "start", "address, up to " + tenon::detail::memory_text(double(end)));
+  svg += svg_text(left, bottom + 14, "start", "first operation");
+  svg += svg_text(right, bottom + 14, "end", "last operation");
+  if (largest.size() > drawn)
+    svg += svg_text(right, 14, "end", text("the ", drawn, " largest of ", largest.size(), " values"));
+  return svg + "</svg>\n" + memory_legend(largest, coloured);
 }
 
 }  // namespace tenon::debug

@@ -55,7 +55,7 @@ inline bool is_shown(const RunRecord& run, const Series& metric) {
   return all.empty() ? all : "<div class=charts>\n" + all + "</div>\n";
 }
 [[gnu::cold]] inline std::string facts_table(const Facts& facts) {
-  HtmlTable table;
+  HtmlTable table{.style = "facts"};
   for (const auto& [name, value] : facts) table.rows.push_back({html_escaped(name), code(value)});
   return facts.empty() ? "" : table.html();
 }
@@ -79,8 +79,8 @@ inline bool is_shown(const RunRecord& run, const Series& metric) {
   if constexpr (!io::has_png) return "<p class=sub>The program was built without libpng, which pictures need.</p>";
   else {
     const int width = run.images.width < 480 ? run.images.width * 2 : run.images.width;
-    return formatted("<img width=\"%d\" alt=\"images of the first batch\" src=\"data:image/png;base64,", width) +
-           base64(io::encode_png(run.images)) + "\">\n";
+    return text("<img width=\"", width, "\" alt=\"images of the first batch\" src=\"data:image/png;base64,",
+                base64(io::encode_png(run.images)), "\">\n");
   }
 }
 

@@ -238,9 +238,7 @@ class SummaryCollector {
   io::TrainLineage train_lineage(auto& run) const {
     io::TrainLineage lineage;
     lineage.network = class_name<std::remove_cvref_t<decltype(run.model.network())>>();
-    lineage.optimizer = class_name<std::remove_cvref_t<decltype(run.model.optimizer())>>();
-    // Momentum is MomentumWith<false>
-    if (lineage.optimizer.ends_with("With")) lineage.optimizer.resize(lineage.optimizer.size() - 4);
+    lineage.optimizer = std::remove_cvref_t<decltype(run.model.optimizer())>::name;
     lineage.loss_function = class_name<std::remove_cvref_t<decltype(run.loss_fn())>>();
     if (lineage.loss_function == "NoLoss") lineage.loss_function.clear();
     if constexpr (requires { run.learning_rate(); }) lineage.learning_rate = run.learning_rate();
