@@ -6,11 +6,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <tenon/io/lock_file.hpp>
 #include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 
+#include "../../support/sanitized.hpp"
+#include "../../support/skip.hpp"
 #include "../small.hpp"
 
 using namespace small;
@@ -144,4 +149,115 @@ TEST_CASE("what fails in the background is thrown by the next save, or at the en
     CHECK(checkpoint.latest_ckpt_file_name().empty());
     CHECK(model.global_step() == (steps == 1 ? 2 : 4));
   }
+}
+
+namespace {
+/// A process that does f, and ends there.
+template <class F>
+pid_t start(F f) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  int code = 0;
+  try {
+    f();
+  } catch (...) {
+    code = 1;
+  }
+  ::_exit(code);
+}
+bool ended_well(pid_t child) {
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+/// A process that has begun a run that saved a file, and was killed in it.
+void kill_a_run(const std::string& folder, const CheckpointConfig& config) {
+  const pid_t child = start([&] {
+    struct Die {
+      void on_train_step_begin(RunInfo& run) const {
+        if (run.cur_step_num == 4) ::raise(SIGKILL);
+      }
+    };
+    Net net;
+    Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+    model.train(1, four_steps(), ModelCheckpoint("m", folder, config), Die{});
+  });
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+}
+}  // namespace
+
+TEST_CASE("a run that lives has its prefix for itself before it has files, and gives it back") {
+  const Folder folder;
+  const std::string here = folder.path.string();
+  {
+    const ModelCheckpoint alive("m", here);
+    train(ModelCheckpoint("m", here, {.save_checkpoint_steps = 4}), 1);
+    CHECK(folder.files() == Names{".m.lock", "m_1-1_4.safetensors"});
+    // `m_1` is a name of its own, and that of the second run of `m`
+    train(ModelCheckpoint("m_1", here, {.save_checkpoint_steps = 4}), 1);
+    CHECK(folder.files() == Names{".m.lock", "m_1-1_4.safetensors", "m_1_1-1_4.safetensors"});
+  }
+  CHECK(folder.files() == Names{"m_1-1_4.safetensors", "m_1_1-1_4.safetensors"});
+}
+TEST_CASE("a run that was killed keeps no name from others, and its lock goes with the next run") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  const Folder folder;
+  const std::string here = folder.path.string();
+  kill_a_run(here, {.save_checkpoint_steps = 100});  // before it has saved anything
+  CHECK(folder.files() == Names{".m.lock"});
+  CHECK_FALSE(latest_checkpoint("m", here).has_value());
+  train(ModelCheckpoint("m", here, {.save_checkpoint_steps = 4}), 1);
+  CHECK(folder.files() == Names{"m-1_4.safetensors"});
+  kill_a_run(here, {.save_checkpoint_steps = 2});
+  CHECK(folder.files() == Names{".m_1.lock", "m-1_4.safetensors", "m_1-1_2.safetensors"});
+  CHECK(fs::path(*latest_checkpoint("m", here)).filename() == "m_1-1_2.safetensors");
+  train(ModelCheckpoint("m", here, {.save_checkpoint_steps = 4}), 1);
+  CHECK(folder.files() == Names{"m-1_4.safetensors", "m_1-1_2.safetensors", "m_2-1_4.safetensors"});
+}
+TEST_CASE("a child that goes on with its parent's callback has a prefix of its own") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  const Folder folder;
+  {
+    const ModelCheckpoint callback("m", folder.path.string(), {.save_checkpoint_steps = 4});
+    const pid_t child = start([&] { train(callback, 1); });
+    train(callback, 1);
+    CHECK(ended_well(child));
+  }
+  CHECK(folder.files() == Names{"m-1_4.safetensors", "m_1-1_4.safetensors"});
+}
+TEST_CASE("something else that has the name of a lock costs a number, not the run") {
+  const Folder folder;
+  fs::create_directories(folder.path / ".m.lock");
+  fs::create_symlink("elsewhere", folder.path / ".m_1.lock");
+  train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 4}), 1);
+  CHECK(folder.files() == Names{".m.lock", ".m_1.lock", "m_2-1_4.safetensors"});
+}
+TEST_CASE("save_total_limit: 24 runs that were killed and resumed leave as many files as it says") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  const Folder folder;
+  const std::string here = folder.path.string();
+  const CheckpointConfig config{.save_checkpoint_steps = 1, .keep_checkpoint_max = 3, .save_total_limit = 4};
+  for (int i = 0; i < 24; ++i) kill_a_run(here, config);
+  Names left = folder.files();
+  std::erase(left, ".m_23.lock");
+  CHECK(left == Names{"m_22-1_3.safetensors", "m_23-1_1.safetensors", "m_23-1_2.safetensors", "m_23-1_3.safetensors"});
+  train(ModelCheckpoint("m", here, {.keep_checkpoint_max = 9, .save_total_limit = 2}));
+  CHECK(folder.files() == Names{"m_24-2_3.safetensors", "m_24-2_4.safetensors"});
+  CHECK_THROWS_AS(ModelCheckpoint("m", here, {.save_total_limit = -1}), ValueError);
+}
+TEST_CASE("save_total_limit: files of a run that is alive, and of other prefixes, stay and do not count") {
+  const Folder folder;
+  const std::string here = folder.path.string();
+  const CheckpointConfig one_more{.save_checkpoint_steps = 4, .save_total_limit = 2};
+  ModelCheckpoint alive("m", here, {.save_checkpoint_steps = 2});
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+  model.train(2, four_steps(), alive);
+  for (int i = 0; i < 3; ++i) train(ModelCheckpoint("m", here, one_more), 1);
+  folder.put("mm-1_1.safetensors"), folder.put("m_1x-1_4.ckpt"), folder.put("m_1-1_4.txt");
+  train(ModelCheckpoint("m", here, {.save_checkpoint_steps = 4, .save_total_limit = 1}), 1);
+  CHECK(folder.files() == Names{".m.lock", "m-1_2.safetensors", "m-1_4.safetensors", "m-2_2.safetensors",
+                                "m-2_4.safetensors", "m_1-1_4.txt", "m_1x-1_4.ckpt", "m_4-1_4.safetensors",
+                                "mm-1_1.safetensors"});
 }

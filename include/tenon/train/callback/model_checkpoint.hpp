@@ -10,19 +10,20 @@
 #include <tenon/train/callback/run_info.hpp>
 #include <tenon/train/training_file.hpp>
 #if TENON_DEFINES
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
-#include <charconv>
-#include <compare>
 #include <cstring>
 
 #include <tenon/core/log.hpp>
+#include <tenon/train/callback/checkpoint_family.hpp>
 #include <tenon/train/clock.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
+namespace io {
+class LockFile;
+}
 
 /// The format of the files of a ModelCheckpoint.
 enum class CheckpointFormat { safetensors, ckpt };
@@ -31,8 +32,9 @@ enum class CheckpointFormat { safetensors, ckpt };
 struct CheckpointConfig {
   long save_checkpoint_steps = 1;          // after so many steps
   double save_checkpoint_seconds = 0;      // after so much time; only without a number of steps
-  long keep_checkpoint_max = 5;            // so many files stay, the last ones
+  long keep_checkpoint_max = 5;            // so many files of this run stay, the last ones
   long keep_checkpoint_per_n_minutes = 0;  // of each so many minutes the first file stays; only without a maximum
+  long save_total_limit = 0;               // so many files stay in all, of this run and of runs that have ended
   CheckpointFormat format = CheckpointFormat::safetensors;  // ckpt: MindSpore's, with <tenon/train/ckpt.hpp>
   bool async_save = false;                                  // written while the training goes on, from a copy in memory
   // saved beside the training; "epoch_num" and "step_num" grow from the number given here, `{{"epoch_num"}}` from 0
@@ -60,9 +62,13 @@ class CheckpointFiles {
   bool in_background() const { return config_.async_save; }
 
  private:
+  void reserve();
+  // Removes the oldest files of the family that are more than its limit.
+  void limit_family();
   void remove(const std::string& path) const;
 
-  std::string prefix_, directory_;
+  std::string family_, prefix_, directory_;  // the prefix that was asked for, and the one of this run
+  std::shared_ptr<io::LockFile> lock_;       // which keeps the run's prefix from others
   CheckpointConfig config_;
   std::vector<std::string> kept_;  // the oldest first
   std::string latest_;
@@ -78,11 +84,14 @@ class CheckpointFiles {
 ///     if (const auto file = latest_checkpoint("lenet", "ckpt")) load_training(*file, model);
 ///     model.train(10, data, ModelCheckpoint("lenet", "ckpt", {.save_checkpoint_steps = 500}));
 ///
-/// A directory that is not there is made. If it has files of that prefix, the prefix becomes `<prefix>_1`, or one more
-/// than the largest number there, so that no run writes over another's files or removes them. The path of the last file
-/// is in latest_ckpt_file_name(), and for other callbacks in run["latest_ckpt_file"]. With async_save a file is written
-/// by another thread, from a copy of the training, and counts as the last one when it is there; the next save and the
-/// end of the training wait for it, and say if it could not be written.
+/// A directory that is not there is made. If it has files of that prefix, or another run with it is alive, the prefix
+/// becomes `<prefix>_1`, or one more than the largest number there, so that no run writes over another's files or
+/// removes them, also if they start together: as long as a run lasts it holds the lock of `.<prefix>_1.lock`, an empty
+/// file in that directory. keep_checkpoint_max counts the files of this run, save_total_limit also those of runs that
+/// have ended, such as those before a restart: the oldest go first, and never those of another run that is alive. The
+/// path of the last file is in latest_ckpt_file_name(), and for other callbacks in run["latest_ckpt_file"]. With
+/// async_save a file is written by another thread, from a copy of the training, and counts as the last one when it is
+/// there; the next save and the end of the training wait for it, and say if it could not be written.
 ///
 /// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
 ///             if the directory cannot be made, read, or written
@@ -152,44 +161,8 @@ std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", st
   run["last_save_ckpt_step"] = step_;
 }
 namespace detail {
-/// Which run of a prefix, which epoch, and which step a file is of.
-struct CheckpointName {
-  long run = -1, epoch = -1, step = -1;
-  bool valid() const { return step >= 0; }
-  auto operator<=>(const CheckpointName&) const = default;
-};
-[[gnu::cold, gnu::noinline]] TENON_INLINE CheckpointName parse_checkpoint_name(std::string_view name,
-                                                                               std::string_view prefix) {
-  CheckpointName found;
-  const auto number = [&](long& into) {
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), into);
-    if (error != std::errc() || into < 0) return false;
-    name.remove_prefix(std::size_t(end - name.data()));
-    return true;
-  };
-  const auto skip = [&](std::string_view text) {
-    if (!name.starts_with(text)) return false;
-    name.remove_prefix(text.size());
-    return true;
-  };
-  if (!skip(prefix)) return {};
-  found.run = 0;
-  if (skip("_") && !number(found.run)) return {};
-  if (!skip("-") || !number(found.epoch) || !skip("_") || !number(found.step)) return {};
-  if (name != ".safetensors" && name != ".ckpt") return {};
-  return found;
-}
 constexpr std::string_view suffix(CheckpointFormat format) {
   return format == CheckpointFormat::ckpt ? ".ckpt" : ".safetensors";
-}
-/// Calls f(file name) for what is in a directory; false if it cannot be read.
-template <class F>
-bool each_file(const std::string& directory, F f) {
-  DIR* const open = ::opendir(directory.c_str());
-  if (!open) return false;
-  while (const dirent* const entry = ::readdir(open)) f(std::string_view(entry->d_name));
-  ::closedir(open);
-  return true;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void make_directory(const std::string& path) {
   if (io::directory_exists(path)) return;
@@ -200,16 +173,16 @@ bool each_file(const std::string& directory, F f) {
 [[gnu::cold, gnu::noinline]] TENON_INLINE_CONSTRUCTOR CheckpointFiles::CheckpointFiles(std::string_view prefix,
                                                                                        std::string_view directory,
                                                                                        const CheckpointConfig& config)
-    : prefix_(prefix), directory_(directory), config_(config) {
+    : family_(prefix), directory_(directory), config_(config) {
   const CheckpointConfig& c = config;
   if (prefix.empty() || prefix.find('/') != std::string_view::npos)
     throw_error<ValueError>("ModelCheckpoint: prefix must be the begin of a file name, without '/', got '", prefix,
                             "'; the folder is the next argument.");
   if (c.save_checkpoint_steps < 0 || !(c.save_checkpoint_seconds >= 0) || c.keep_checkpoint_max < 0 ||
-      c.keep_checkpoint_per_n_minutes < 0)
+      c.keep_checkpoint_per_n_minutes < 0 || c.save_total_limit < 0)
     throw_error<ValueError>("CheckpointConfig: its numbers must be 0 or more, got ", c.save_checkpoint_steps, ", ",
                             c.save_checkpoint_seconds, ", ", c.keep_checkpoint_max, ", ",
-                            c.keep_checkpoint_per_n_minutes, ".");
+                            c.keep_checkpoint_per_n_minutes, ", ", c.save_total_limit, ".");
   const bool saves = c.save_checkpoint_steps > 0 || c.save_checkpoint_seconds > 0;
   if (!saves && c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0)
     throw_error<ValueError>("CheckpointConfig: all rules are 0: say when to save, save_checkpoint_steps or "
@@ -219,15 +192,14 @@ bool each_file(const std::string& directory, F f) {
   if (c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0) config_.keep_checkpoint_max = 1;
   static_cast<void>(is_ckpt_path("save", text(prefix, suffix(c.format))));
   make_directory(directory_);
-  CheckpointName last;
-  if (!each_file(directory_, [&](std::string_view name) {
-        if (const CheckpointName one = parse_checkpoint_name(name, prefix); one.valid() && one.run > last.run)
-          last.run = one.run;
-      }))
-    io::throw_system_error("read the directory", directory_);
-  if (last.run >= 0) prefix_ += text("_", last.run + 1);
+  reserve();
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::reserve() {
+  ReservedPrefix mine = reserve_prefix(family_, directory_);
+  prefix_ = std::move(mine.prefix), lock_ = std::move(mine.lock);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begin(long step) {
+  if (!lock_->of_this_process()) kept_.clear(), latest_.clear(), reserve();  // what is there is the parent's
   last_step_ = step;
   last_time_ = window_ = now();
   in_window_ = 0;
@@ -267,6 +239,13 @@ bool each_file(const std::string& directory, F f) {
   }
   kept_.push_back(std::move(path));
   ++in_window_;
+  if (config_.save_total_limit > 0) limit_family();
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::limit_family() {
+  const std::size_t most = std::size_t(config_.save_total_limit);
+  for (; kept_.size() > most; kept_.erase(kept_.begin())) remove(kept_.front());
+  const std::vector<std::string> ended = checkpoints_of_ended_runs(family_, prefix_, directory_);
+  for (std::size_t i = most - kept_.size(); i < ended.size(); ++i) remove(ended[i]);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::remove(const std::string& path) const {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
