@@ -49,6 +49,13 @@ class DataInfo {
   template <class D>
   static void visit(const D& data, const Visitor& visitor) {
     StageInfo stage{class_name<D>()};
+    if constexpr (detail::OfTenon<D>) add_settings(data, stage);
+    if constexpr (!HasBefore<D>) stage.add("num_samples", data.size());
+    visitor(stage);
+    if constexpr (HasBefore<D>) visit(data.data, visitor);
+  }
+  template <class D>
+  static void add_settings(const D& data, StageInfo& stage) {
     if constexpr (requires { data.batch_size; }) stage.add("batch_size", data.batch_size);
     if constexpr (requires { data.drop_remainder; }) stage.add("drop_remainder", data.drop_remainder, true);
     if constexpr (requires { data.window; }) stage.add("buffer_size", data.window);
@@ -60,9 +67,6 @@ class DataInfo {
       stage.add("num_shards", data.sampler.num_shards);
       stage.add("shard_id", data.sampler.shard_id);
     }
-    if constexpr (!HasBefore<D>) stage.add("num_samples", data.size());
-    visitor(stage);
-    if constexpr (HasBefore<D>) visit(data.data, visitor);
   }
 
   const void* data_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <tenon/dataset/map/call.hpp>
+#include <tenon/dataset/repeat.hpp>
 #include <tenon/dataset/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -19,9 +20,10 @@ long get_dataset_size(const D& data) {
 /// The batch size as it was given, 1 before batch.
 template <Dataset D>
 long get_batch_size(const D& data) {
-  if constexpr (requires { data.batch_size; }) return data.batch_size;
-  else if constexpr (HasBefore<D>) return get_batch_size(data.data);
-  else return 1;
+  if constexpr (!HasBefore<D>) return 1;
+  else if constexpr (D::batched && !detail::BeforeOf<D>::batched && requires { long{data.batch_size}; })
+    return data.batch_size;
+  else return get_batch_size(data.data);
 }
 
 /// How often repeat has the rows come in one epoch, 1 without it.
@@ -29,7 +31,7 @@ template <Dataset D>
 long get_repeat_count(const D& data) {
   long count = 1;
   if constexpr (HasBefore<D>) count = get_repeat_count(data.data);
-  if constexpr (requires { data.passes; }) count *= data.passes;
+  if constexpr (detail::is_repeated<D>) count *= data.passes;
   return count;
 }
 

@@ -51,6 +51,13 @@ struct Repeated : Behind<Repeated<D>, D> {
   }
 };
 
+namespace detail {
+template <class D>
+inline constexpr bool is_repeated = false;
+template <class D>
+inline constexpr bool is_repeated<Repeated<D>> = true;
+}  // namespace detail
+
 struct RepeatMaker {
   using makes_stage = void;
   long count;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <tenon/core/memory/aligned_bytes.hpp>
@@ -14,19 +15,33 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
+template <class D, class Before>
+struct Behind;
+template <class D>
+struct Prefetched;
+namespace detail {
+template <class D, class Before>
+std::type_identity<Before> before_of(const Behind<D, Before>*);
+template <class Before>
+std::type_identity<Before> before_of(const Prefetched<Before>*);
+/// What stands before a stage.
+template <class D>
+using BeforeOf = typename decltype(before_of(static_cast<const D*>(nullptr)))::type;
+}  // namespace detail
+
 /// Whether a data set is a stage, with the one before it as `data`.
 template <class D>
-concept HasBefore = requires(const D& set) { typename std::remove_cvref_t<decltype(set.data)>::columns; };
+concept HasBefore = requires { typename detail::BeforeOf<D>; };
 
 namespace detail {
 
-template <HasBefore D>
-using BeforeOf = std::remove_cvref_t<decltype(std::declval<const D&>().data)>;
-
+/// Of a source or stage whose rows come one after the other, whatever stands before.
+template <class D>
+inline constexpr bool streams_rows = false;
 /// Whether a data set's rows can be read one after the other only.
 template <class D>
 constexpr bool in_order() {
-  if constexpr (requires { D::in_order; }) return D::in_order;
+  if constexpr (streams_rows<D>) return true;
   else if constexpr (HasBefore<D>) return in_order<BeforeOf<D>>();
   else return false;
 }

@@ -10,7 +10,6 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
 struct Shuffled : Behind<Shuffled<D>, D> {
-  static constexpr bool reorders = true;
   long window;
   std::uint64_t seed;
 
@@ -42,6 +41,11 @@ struct Shuffled : Behind<Shuffled<D>, D> {
     return {place.epoch, first + order(place.position - first)};
   }
 };
+
+namespace detail {
+template <class D>
+inline constexpr bool reorders_rows<Shuffled<D>> = true;
+}  // namespace detail
 
 struct ShuffleMaker {
   using makes_stage = void;

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include <tenon/core/text/report.hpp>
+#include <tenon/core/text/type_name.hpp>
 #include <tenon/dataset/column.hpp>
 #include <tenon/dataset/rows.hpp>
 
@@ -159,11 +160,17 @@ inline void fetch_ahead(const void* memory, long bytes) {
   for (long at = 0; at < bytes + line - 1; at += line) __builtin_prefetch(begin + at);
   asm volatile("");  // g++ drops calls of functions that do nothing but this
 }
+/// A class of Tenon's own, whose members mean what Tenon says.
+template <class T>
+concept OfTenon = type_name<T>().starts_with("tenon::");
+/// Of a cache, which changes no row.
+template <class D>
+inline constexpr bool passes_rows_on = false;
 /// How many stages stand before: it tells random operations of one pipeline apart.
 template <class D>
 constexpr std::uint64_t stages_before() {
   // a cache does not count: what is random behind it draws as without it
-  if constexpr (HasBefore<D>) return (requires { typename D::passes_rows_on; } ? 0 : 1) + stages_before<BeforeOf<D>>();
+  if constexpr (HasBefore<D>) return (passes_rows_on<D> ? 0 : 1) + stages_before<BeforeOf<D>>();
   else return 0;
 }
 /// read() of a data set that may be counted, with 0 behind its end.
@@ -174,10 +181,13 @@ long read_if_there(const D& data, Place place, void* const* out, Scratch& scratc
   }
   return data.read(place, out, scratch);
 }
+/// Of a stage that makes another order in each epoch.
+template <class D>
+inline constexpr bool reorders_rows = false;
 /// Whether row i is another sample in each epoch.
 template <class D>
 constexpr bool reorders() {
-  if constexpr (requires { D::reorders; }) return D::reorders;
+  if constexpr (reorders_rows<D>) return true;
   else if constexpr (HasBefore<D>) return reorders<BeforeOf<D>>();
   else return false;
 }

@@ -14,7 +14,7 @@ template <class List, class Make>
 struct Streamed : Stage<Streamed<List, Make>> {
   using columns = List;
   using Reader = std::invoke_result_t<const Make&>;
-  static constexpr bool batched = false, counted = false, in_order = true;
+  static constexpr bool batched = false, counted = false;
   Make make;
   long most;
 
@@ -53,6 +53,9 @@ struct Streamed : Stage<Streamed<List, Make>> {
 };
 
 namespace detail {
+template <class List, class Make>
+inline constexpr bool streams_rows<Streamed<List, Make>> = true;
+
 template <class Reader, class List>
 inline constexpr bool streams = false;
 template <class Reader, class... C>

@@ -11,14 +11,39 @@
 
 namespace tenon::inline TENON_ABI {
 
+namespace nn {
+template <class Self>
+struct Cell;
+}
+namespace detail {
+// What Tenon asks of a class of the user's is found by its type alone. A member may have any name: `bool frozen` is the
+// user's own.
+template <class Self>
+std::type_identity<Self> cell_of(const nn::Cell<Self>*);
+/// The argument of a cell's base.
 template <class T>
-concept AnyCell = requires { requires T::is_cell; };
+using CellOf = typename decltype(cell_of(static_cast<const T*>(nullptr)))::type;
+
+/// How the children of a cell are found: as its members, or through its each_child(), with names or numbers; or they
+/// are those of the one cell in it, to which it adds no name.
+enum class Children { members, named, numbered, of_inner };
+template <class C>
+inline constexpr Children children_of = Children::members;
+/// Whether training leaves the parameters of a cell alone.
+template <class C>
+inline constexpr bool is_frozen = false;
+/// How many results a cell has, so that `auto [a, b, c] = cell(x);` does not fail once more behind an error.
+template <class C>
+inline constexpr int result_count = 1;
+}  // namespace detail
+
+template <class T>
+concept AnyCell = requires { typename detail::CellOf<T>; };
 /// Whether a cell stands in the argument of its own base: `struct Net : nn::Cell<Net>`.
 template <class T>
 inline constexpr bool is_own_cell = true;
-template <class T>
-requires requires { typename T::cell_type; }
-inline constexpr bool is_own_cell<T> = std::is_same_v<typename T::cell_type, T>;
+template <AnyCell T>
+inline constexpr bool is_own_cell<T> = std::is_same_v<detail::CellOf<T>, T>;
 template <class T>
 concept AnyParameter = std::is_base_of_v<ParameterHandle, T>;
 
@@ -106,7 +131,8 @@ constexpr int wrong_member(MemberTypes<M...>) {
 /// The types of a cell's members. None for a cell that hands out its children itself.
 template <class Self>
 constexpr auto members_of() {
-  if constexpr (std::is_empty_v<Self> || requires { Self::named; } || requires { Self::numbered; })
+  if constexpr (std::is_empty_v<Self> || children_of<Self> == Children::named ||
+                children_of<Self> == Children::numbered)
     return MemberTypes<>{};
   else return decltype(for_each_member(std::declval<Self&>(), MemberTypesOf{})){};
 }
@@ -119,9 +145,8 @@ constexpr std::string_view kind_of_member() {
 /// "the base of Block is nn::Cell<Net>, write struct Block : nn::Cell<Block>"
 template <class Wrong>
 constexpr Sentence wrong_base_sentence() {
-  return Sentence{} << "the base of " << class_name<Wrong>() << " is nn::Cell<"
-                    << class_name<typename Wrong::cell_type>() << ">, write struct " << class_name<Wrong>()
-                    << " : nn::Cell<" << class_name<Wrong>() << ">";
+  return Sentence{} << "the base of " << class_name<Wrong>() << " is nn::Cell<" << class_name<CellOf<Wrong>>()
+                    << ">, write struct " << class_name<Wrong>() << " : nn::Cell<" << class_name<Wrong>() << ">";
 }
 /// "Net.layers is of type vector, which a graph would not see: ..."
 template <class Self, int position, class... M>

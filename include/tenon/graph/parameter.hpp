@@ -13,6 +13,9 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 [[noreturn, gnu::cold]] void refuse_unbound(const TensorType& dims);
+/// Whether an initializer is that of a number that only the user changes, such as a dropout rate: nn::Setting.
+template <class Init>
+inline constexpr bool is_setting = false;
 }  // namespace detail
 
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
@@ -22,16 +25,15 @@ namespace detail {
 ///            key) const`
 /// Trainable  false for state that training changes by other means, such as running statistics
 ///
-/// An initializer with `static constexpr bool is_setting = true` makes it a number that only the user changes, such as
-/// a dropout rate: nn::Setting (nn/setting.hpp). It lives in the arena, where a captured graph finds it, but
-/// checkpoints and parameter lists leave it out. Before it is bound the handle itself has its value.
+/// nn::Setting (nn/setting.hpp) is one that only the user changes. It lives in the arena, where a captured graph finds
+/// it, but checkpoints and parameter lists leave it out. Before it is bound the handle itself has its value.
 template <Element T, class S, auto Init, bool Trainable = true>
 struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>> {
   using type = T;
   using shape = S;
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr bool trainable = Trainable;
-  static constexpr bool setting = requires { requires Init.is_setting; };  // nvcc makes a reference of decltype(Init)
+  static constexpr bool setting = detail::is_setting<std::remove_cvref_t<decltype(Init)>>;
   static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
     if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();
     else Init.fill(static_cast<T*>(data), t, key);

@@ -53,17 +53,17 @@ struct Collector {
     } else if constexpr (AnyCell<X>) {
       const int self = add(Entry{&object, type_number<X>, name, tenon::class_name<X>(), index, parent});
       const bool before = frozen;
-      if constexpr (requires { X::frozen; }) frozen = true;
+      if constexpr (is_frozen<X>) frozen = true;
       children(object, self);
       frozen = before;
     }
   }
   template <class X>
   constexpr void children(const X& cell, int self) {
-    if constexpr (requires { X::transparent; }) children(cell.cell, self);  // a wrapper that adds no name
-    else if constexpr (requires { X::named; })
+    if constexpr (children_of<X> == Children::of_inner) children(cell.cell, self);  // a wrapper that adds no name
+    else if constexpr (children_of<X> == Children::named)
       cell.each_child([&](const auto& child, std::string_view name) { visit(child, name, -1, self); });
-    else if constexpr (requires { X::numbered; })
+    else if constexpr (children_of<X> == Children::numbered)
       cell.each_child([&](const auto& child, int i) { visit(child, "", i, self); });
     else if constexpr (!std::is_empty_v<X>) named_children(cell, self);
   }

@@ -47,9 +47,6 @@ namespace nn {
 /// for himself.
 template <class Self>
 struct Cell {
-  static constexpr bool is_cell = true;
-  using cell_type = Self;
-
   constexpr Cell() {
     if constexpr (!tenon::detail::CheckedCell<Self>::ok) {
       using Wrong = Mistake<tenon::detail::CheckedCell<Self>>;

@@ -16,7 +16,6 @@ struct CellList : Cell<CellList<Block, N>> {
   static constexpr bool is_cell_class = AnyCell<Block> && is_own_cell<Block>;
   static_assert(is_cell_class, "CellList<Block, N>: Block is no cell, write struct Block : nn::Cell<Block>");
   static_assert(N > 0, "CellList<Block, N> takes a positive number of cells");
-  static constexpr bool numbered = true;
   Block block[N];
 
   /// Throws ValueError for an index that is none; in a graph it is a compile error.
@@ -46,4 +45,8 @@ struct CellList : Cell<CellList<Block, N>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI::detail {
+template <class Block, int N>
+inline constexpr Children children_of<nn::CellList<Block, N>> = Children::numbered;
+}  // namespace tenon::detail
 TENON_INT_SIZES_END

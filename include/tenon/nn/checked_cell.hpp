@@ -120,14 +120,13 @@ constexpr Sentence nothing_returned() {
   return Sentence{} << class_name<Self>() << "::construct returns nothing: end it with return";
 }
 
-/// What the call of a cell gives where an error has been reported. A cell whose construct returns a tuple says of how
-/// many results (`static constexpr int results = 3;`), so that `auto [a, b, c] = cell(x);` does not fail once more.
+/// What the call of a cell gives where an error has been reported.
 template <class Self>
 constexpr auto broken_result(Builder* b) {
-  if constexpr (requires { Self::results; })
+  if constexpr (result_count<Self> > 1)
     return [b]<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple((void(I), Broken(b))...);
-    }(std::make_index_sequence<std::size_t(Self::results)>());
+    }(std::make_index_sequence<std::size_t(result_count<Self>)>());
   else return Broken(b);
 }
 

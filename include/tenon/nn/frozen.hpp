@@ -11,7 +11,6 @@ namespace tenon::inline TENON_ABI::nn {
 template <class Inner>
 struct Frozen : Cell<Frozen<Inner>> {
   static_assert(AnyCell<Inner> && is_own_cell<Inner>, "Frozen<...> takes a cell: struct Net : nn::Cell<Net>");
-  static constexpr bool transparent = true, frozen = true;
   Inner cell;
 
   // Past the call operator of `cell`: it has no entry of its own, this one stands for it.
@@ -22,3 +21,10 @@ struct Frozen : Cell<Frozen<Inner>> {
 };
 
 }  // namespace tenon::nn
+
+namespace tenon::inline TENON_ABI::detail {
+template <class Inner>
+inline constexpr bool is_frozen<nn::Frozen<Inner>> = true;
+template <class Inner>
+inline constexpr Children children_of<nn::Frozen<Inner>> = Children::of_inner;
+}  // namespace tenon::detail

@@ -16,6 +16,8 @@ template <class F>
 inline constexpr bool is_gradient = false;
 template <class F, bool v, int... P>
 inline constexpr bool is_gradient<Gradient<F, v, P...>> = true;
+template <class F, bool v, int... P>  // the tape has no second order
+inline constexpr bool only_compiled<Gradient<F, v, P...>> = is_gradient<F> && std::is_empty_v<F>;
 
 template <int I, class... X>
 constexpr const auto& nth(const X&... x) {
@@ -57,7 +59,6 @@ constexpr auto traced_gradients(const V& value, const X&... x) {
 template <class F, bool with_value, int... Positions>
 struct Gradient {
   [[no_unique_address]] F f{};
-  static constexpr bool only_compiled = detail::is_gradient<F> && std::is_empty_v<F>;  // the tape has no second order
 
   template <class... X>
   constexpr auto operator()(const X&... x) const {
@@ -69,7 +70,7 @@ struct Gradient {
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
       throw lost();
-    else if constexpr (only_compiled) return jit(*this)(x...);
+    else if constexpr (detail::only_compiled<Gradient>) return jit(*this)(x...);
     else return eager(X(x)...);  // copies: one tensor given twice is two variables
   }
 

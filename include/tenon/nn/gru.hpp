@@ -50,8 +50,6 @@ struct GRU : Cell<GRU<In, Hidden, config>> {
   static_assert(
       config.batch_first,
       "GRU takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
-  static constexpr bool named = true;
-  static constexpr int results = 2;
   detail::RecurrentLayers<0, config.num_layers, In, Hidden, 3, config.bidirectional ? 2 : 1, config.has_bias> layers;
 
   template <class F>
@@ -103,3 +101,9 @@ struct GRUCell : Cell<GRUCell<In, Hidden, config>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI::detail {
+template <int In, int Hidden, nn::GRUConfig config>
+inline constexpr Children children_of<nn::GRU<In, Hidden, config>> = Children::named;
+template <int In, int Hidden, nn::GRUConfig config>
+inline constexpr int result_count<nn::GRU<In, Hidden, config>> = 2;
+}  // namespace tenon::detail

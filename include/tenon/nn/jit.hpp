@@ -12,6 +12,10 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 
+/// Of a function that PyNative mode cannot run operator by operator.
+template <class F>
+inline constexpr bool only_compiled = false;
+
 /// The graph of a function without state for arguments of given types.
 template <class F, class... Keys>
 struct FunctionGraph {
@@ -94,7 +98,7 @@ struct Jit {
     constexpr auto outputs = std::make_integer_sequence<int, Graph::graph.outputs>{};
     const eager::Tape* tape = eager::Tape::active();
     const bool recorded = tape && ((tape->variable(x) >= 0) || ...);
-    if constexpr (requires { requires F::only_compiled; }) {
+    if constexpr (detail::only_compiled<F>) {
       if (recorded)
         throw_error<RuntimeError>("A gradient of a gradient cannot be recorded in PyNative mode: put what follows into "
                                   "the function, jit(grad(...)).");

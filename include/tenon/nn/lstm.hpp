@@ -55,8 +55,6 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
   static_assert(
       config.batch_first,
       "LSTM takes x as [n, T, In]: of a shape only the first extent can depend on n, so leave batch_first true");
-  static constexpr bool named = true;
-  static constexpr int results = 3;
   detail::RecurrentLayers<0, config.num_layers, In, Hidden, 4, config.bidirectional ? 2 : 1, config.has_bias> layers;
 
   template <class F>
@@ -95,7 +93,6 @@ struct LSTMCellConfig {
 template <int In, int Hidden, LSTMCellConfig config = LSTMCellConfig{}>
 struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
   static_assert(In > 0 && Hidden > 0, "LSTMCell<In, Hidden> needs positive sizes");
-  static constexpr int results = 2;
   static constexpr DefaultBias init{float(Hidden)};
   Parameter<float, Shape<4 * Hidden, In>, init> weight_ih;
   Parameter<float, Shape<4 * Hidden, Hidden>, init> weight_hh;
@@ -111,3 +108,11 @@ struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI::detail {
+template <int In, int Hidden, nn::LSTMConfig config>
+inline constexpr Children children_of<nn::LSTM<In, Hidden, config>> = Children::named;
+template <int In, int Hidden, nn::LSTMConfig config>
+inline constexpr int result_count<nn::LSTM<In, Hidden, config>> = 3;
+template <int In, int Hidden, nn::LSTMCellConfig config>
+inline constexpr int result_count<nn::LSTMCell<In, Hidden, config>> = 2;
+}  // namespace tenon::detail

@@ -54,7 +54,6 @@ template <class... Cells>
 struct SequentialCell : Cell<SequentialCell<Cells...>> {
   static_assert(((AnyCell<Cells> && is_own_cell<Cells>) && ...),
                 "SequentialCell<...> takes cells; wrap a function of ops in a cell, such as nn::ReLU");
-  static constexpr bool numbered = true;
   detail::Chain<Cells...> chain;
 
   template <class F>
@@ -78,3 +77,7 @@ struct SequentialCell : Cell<SequentialCell<Cells...>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI::detail {
+template <class... Cells>
+inline constexpr Children children_of<nn::SequentialCell<Cells...>> = Children::numbered;
+}  // namespace tenon::detail

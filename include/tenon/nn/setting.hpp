@@ -8,10 +8,17 @@ namespace detail {
 /// The initial value of a setting, as an initializer.
 template <Element T>
 struct SettingValue {
-  static constexpr bool is_setting = true;
   T value{};
 };
 }  // namespace detail
+}  // namespace tenon::nn
+
+namespace tenon::inline TENON_ABI::detail {
+template <Element T>
+inline constexpr bool is_setting<nn::detail::SettingValue<T>> = true;
+}  // namespace tenon::detail
+
+namespace tenon::inline TENON_ABI::nn {
 
 /// A number in a formula of a cell that may change between steps: `nn::Setting<2> factor;` and `x * factor`. Other
 /// numbers among the members are part of the compiled graph, and must keep their initial values.

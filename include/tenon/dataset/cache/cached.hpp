@@ -21,7 +21,6 @@ namespace tenon::inline TENON_ABI::dataset {
 /// random operations behind it draw.
 template <class D, class Store>
 struct Cached : Behind<Cached<D, Store>, D> {
-  using passes_rows_on = void;
   std::shared_ptr<Store> store;
   CacheLimit limit;
   std::uint64_t pipeline;
@@ -96,6 +95,9 @@ struct CacheConfig {
 };
 
 namespace detail {
+template <class D, class Store>
+inline constexpr bool passes_rows_on<Cached<D, Store>> = true;
+
 template <class Store>
 struct CacheMaker {
   using makes_stage = void;

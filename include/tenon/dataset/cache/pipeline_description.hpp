@@ -58,9 +58,6 @@ template <class F>
 inline constexpr bool is_keyed = false;
 template <class F>
 inline constexpr bool is_keyed<Keyed<F>> = true;
-
-template <class T>
-concept OfTenon = type_name<T>().starts_with("tenon::");
 }  // namespace detail
 
 class PipelineDescription {
@@ -113,7 +110,7 @@ class PipelineDescription {
   template <class D>
   void add_data(const D& data) {
     if constexpr (HasBefore<D>) add_data(data.data);
-    if constexpr (requires { typename D::passes_rows_on; }) return;  // a cache: it changes nothing
+    if constexpr (detail::passes_rows_on<D>) return;  // a cache: it changes nothing
     else {
       add(class_name<D>(), type_name<typename D::columns>());
       if constexpr (!detail::OfTenon<D>) add_type<D>();

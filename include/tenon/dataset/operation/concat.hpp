@@ -8,7 +8,6 @@ namespace tenon::inline TENON_ABI::dataset {
 template <class A, class B>
 struct Concatenated : Behind<Concatenated<A, B>, A> {
   static constexpr bool counted = A::counted && B::counted;
-  static constexpr bool reorders = detail::reorders<A>() || detail::reorders<B>();
   B second;
 
   Concatenated(const A& a, const B& b) : Behind<Concatenated, A>(a), second(b) {}
@@ -35,6 +34,9 @@ struct Concatenated : Behind<Concatenated<A, B>, A> {
 };
 
 namespace detail {
+template <class A, class B>
+inline constexpr bool reorders_rows<Concatenated<A, B>> = reorders<B>();
+
 /// Whether columns are equal but for their names.
 template <class A, class B>
 inline constexpr bool same_columns = false;

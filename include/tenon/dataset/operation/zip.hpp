@@ -30,8 +30,6 @@ template <class A, class B>
 struct Zipped : Behind<Zipped<A, B>, A> {
   using columns = typename detail::Joined<typename A::columns, typename B::columns>::type;
   static constexpr bool counted = A::counted && B::counted;
-  static constexpr bool in_order = detail::in_order<A>() || detail::in_order<B>();
-  static constexpr bool reorders = detail::reorders<A>() || detail::reorders<B>();
   B second;
 
   Zipped(const A& a, const B& b) : Behind<Zipped, A>(a), second(b) {}
@@ -63,6 +61,13 @@ struct Zipped : Behind<Zipped<A, B>, A> {
     else return false;
   }
 };
+
+namespace detail {
+template <class A, class B>
+inline constexpr bool streams_rows<Zipped<A, B>> = in_order<B>();
+template <class A, class B>
+inline constexpr bool reorders_rows<Zipped<A, B>> = reorders<B>();
+}  // namespace detail
 
 /// Joins the columns of data sets, row by row, as long as all of them have rows: `zip(images, labels)`. No two columns
 /// may have the same name.

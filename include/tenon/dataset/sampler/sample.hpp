@@ -31,7 +31,6 @@ concept SamplerSettings = requires(const S& settings, long rows) {
 /// The rows of D that a sampler draws.
 template <class D, Sampler S>
 struct Sampled : Behind<Sampled<D, S>, D> {
-  static constexpr bool reorders = S::reorders || detail::reorders<D>();
   S sampler;
 
   Sampled(const D& rows, S s) : Behind<Sampled, D>(rows), sampler(std::move(s)) {}
@@ -57,6 +56,9 @@ struct Sampled : Behind<Sampled<D, S>, D> {
 };
 
 namespace detail {
+template <class D, Sampler S>
+inline constexpr bool reorders_rows<Sampled<D, S>> = S::reorders;
+
 /// Throws ValueError if num_samples < 0. 0 stands for all, and there are no more than that.
 inline long samples_among(const char* sampler, long num_samples, long all) {
   if (num_samples < 0)

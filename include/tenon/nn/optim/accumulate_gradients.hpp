@@ -17,7 +17,6 @@ template <Optimizer O>
 struct AccumulateGradients : O {
   long batches;
 
-  static constexpr bool accumulates = true;
   static constexpr int slots = O::slots + 1, sum_slot = O::slots;
   static constexpr auto slot_names = [] {
     std::array<std::string_view, std::size_t(slots)> names{};
@@ -48,8 +47,11 @@ template <class O, class Count>
 AccumulateGradients(O, Count) -> AccumulateGradients<O>;
 
 namespace detail {
+std::false_type accumulates_in(const void*);
 template <class O>
-inline constexpr bool accumulates = requires { requires O::accumulates; };
+std::true_type accumulates_in(const AccumulateGradients<O>*);
+template <class O>
+inline constexpr bool accumulates = decltype(accumulates_in(static_cast<const O*>(nullptr)))::value;
 
 /// Of how many batches an update has the gradients.
 template <class O>

@@ -11,14 +11,6 @@ namespace tenon::inline TENON_ABI::nn {
 /// What a clipping optimizer does with gradients.
 enum class Clipping { none, by_value, by_norm, by_global_norm };
 
-namespace detail {
-template <class O>
-inline constexpr Clipping clipping_of = Clipping::none;
-template <class O>
-requires requires { O::clipping; }
-inline constexpr Clipping clipping_of<O> = O::clipping;
-}  // namespace detail
-
 /// An optimizer that scales all gradients of a step by one factor if the norm of all of them together is larger than
 /// max_norm: `nn::ClipByGlobalNorm{nn::Adam{.learning_rate = 1e-3}, 1.0f}`.
 ///
@@ -32,7 +24,6 @@ template <Optimizer O>
 struct ClipByGlobalNorm : O {
   float max_norm;
 
-  static constexpr Clipping clipping = Clipping::by_global_norm;
   float largest() const { return max_norm; }
   void check() const {
     O::check();
@@ -48,7 +39,6 @@ template <Optimizer O>
 struct ClipByNorm : O {
   float max_norm;
 
-  static constexpr Clipping clipping = Clipping::by_norm;
   float largest() const { return max_norm; }
   void check() const {
     O::check();
@@ -64,7 +54,6 @@ template <Optimizer O>
 struct ClipByValue : O {
   float max_value;
 
-  static constexpr Clipping clipping = Clipping::by_value;
   float largest() const { return max_value; }
   void check() const {
     O::check();
@@ -75,6 +64,19 @@ template <class O>
 ClipByValue(O, float) -> ClipByValue<O>;
 
 namespace detail {
+template <Clipping clipping>
+using ClippingIs = std::integral_constant<Clipping, clipping>;
+ClippingIs<Clipping::none> clipping_in(const void*);
+template <class O>
+ClippingIs<Clipping::by_global_norm> clipping_in(const ClipByGlobalNorm<O>*);
+template <class O>
+ClippingIs<Clipping::by_norm> clipping_in(const ClipByNorm<O>*);
+template <class O>
+ClippingIs<Clipping::by_value> clipping_in(const ClipByValue<O>*);
+/// Of the outermost of an optimizer and its bases that clips.
+template <class O>
+inline constexpr Clipping clipping_of = decltype(clipping_in(static_cast<const O*>(nullptr)))::value;
+
 /// What clipping adds to a step while it is traced: sums of squares of the gradients, and what becomes of each.
 template <Clipping clipping>
 class TracedClip {

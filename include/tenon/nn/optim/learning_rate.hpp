@@ -7,6 +7,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/text/report.hpp>
+#include <tenon/graph/member.hpp>
 #if TENON_DEFINES
 #include <limits>
 #endif
@@ -16,8 +17,7 @@ namespace tenon::inline TENON_ABI::nn {
 namespace detail {
 // What PyTorch and MindSpore give to an optimizer first: the parameters, or here the network itself.
 template <class F>
-inline constexpr bool holds_parameters =
-    requires { requires F::is_cell; } || requires { requires std::is_class_v<typename F::value_type>; };
+inline constexpr bool holds_parameters = AnyCell<F> || requires { requires std::is_class_v<typename F::value_type>; };
 template <class F>
 inline constexpr bool is_text = std::is_convertible_v<const F&, std::string_view>;
 template <class F>

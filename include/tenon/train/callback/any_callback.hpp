@@ -16,7 +16,7 @@ namespace tenon::inline TENON_ABI {
 /// held object is a copy, or the moved-in original; copies of an AnyCallback share it. A class without a hook, or with
 /// one that cannot be called, is a compile error.
 template <class R>
-class BasicAnyCallback {
+class BasicAnyCallback : public detail::HandsOnTag {
  public:
   template <class C>
   requires(!std::is_same_v<std::remove_cvref_t<C>, BasicAnyCallback>)

@@ -65,7 +65,7 @@ template <class Data, class... C>
 auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
   [[maybe_unused]] const auto show = [&](auto& callback) {
     if constexpr (requires { callback.take_data(data); }) callback.take_data(data);
-    else if constexpr (requires { callback.begin() != callback.end(); })
+    else if constexpr (requires { *callback.begin(), callback.begin() != callback.end(); })
       for (auto& one : callback)
         if constexpr (requires { one.take_data(data); }) one.take_data(data);
   };
@@ -129,7 +129,7 @@ struct CallbackList {
     each([&]<class T>(T& callback) {
       if constexpr (KeepsState<T>) {
         std::string name(callback_state_prefix);
-        if constexpr (requires { callback.held_name(); }) {
+        if constexpr (HandsOn<T, Run>) {
           if (callback.held_name().empty()) return;
           name += callback.held_name();
         } else name += class_name<std::remove_const_t<T>>();

@@ -111,9 +111,10 @@ using Events = std::tuple<Begin, EpochBegin, StepBegin, StepEnd, EpochEnd, End>;
 template <class E, class C, class Run>
 concept Hears = requires(C& c, Run& r) { E::any(c, r); } || requires(C& c, Run& r) { E::train(c, r); } ||
                 requires(C& c, Run& r) { E::eval(c, r); };
-/// Hands on what it is told: AnyCallback.
+/// Base of what hands on what it is told: AnyCallback.
+struct HandsOnTag {};
 template <class C, class Run>
-concept HandsOn = requires(C& c, Run& r) { c.template tell<Begin>(r); };
+concept HandsOn = std::is_base_of_v<HandsOnTag, C>;
 template <class C, class Run>
 concept HasHook = HandsOn<C, Run> || Hears<Begin, C, Run> || Hears<EpochBegin, C, Run> || Hears<StepBegin, C, Run> ||
                   Hears<StepEnd, C, Run> || Hears<EpochEnd, C, Run> || Hears<End, C, Run>;
@@ -141,47 +142,69 @@ struct HookNames {
 };
 template <class C>
 struct HookProbe : C, HookNames {};
+// A number under such a name, as in `long begin = 100`, is a member like any other.
+template <class M>
+concept NumberMember = std::is_arithmetic_v<std::remove_cvref_t<M>>;
 
 template <class C, class R>
 constexpr bool hooks_fit() {
   if constexpr (std::is_class_v<C> && !std::is_final_v<C>) {
     using P = HookProbe<std::remove_const_t<C>>;
-    const auto calls = [](bool absent, bool fits) { return absent || fits; };
+    const auto calls = [](bool absent, bool fits, bool number) { return absent || fits || number; };
     return calls(
-               requires { &P::begin; }, requires(C& c, R& r) { Begin::any(c, r); }) &&
+               requires { &P::begin; }, requires(C& c, R& r) { Begin::any(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.begin)>; }) &&
            calls(
-               requires { &P::epoch_begin; }, requires(C& c, R& r) { EpochBegin::any(c, r); }) &&
+               requires { &P::epoch_begin; }, requires(C& c, R& r) { EpochBegin::any(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.epoch_begin)>; }) &&
            calls(
-               requires { &P::step_begin; }, requires(C& c, R& r) { StepBegin::any(c, r); }) &&
+               requires { &P::step_begin; }, requires(C& c, R& r) { StepBegin::any(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.step_begin)>; }) &&
            calls(
-               requires { &P::step_end; }, requires(C& c, R& r) { StepEnd::any(c, r); }) &&
+               requires { &P::step_end; }, requires(C& c, R& r) { StepEnd::any(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.step_end)>; }) &&
            calls(
-               requires { &P::epoch_end; }, requires(C& c, R& r) { EpochEnd::any(c, r); }) &&
+               requires { &P::epoch_end; }, requires(C& c, R& r) { EpochEnd::any(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.epoch_end)>; }) &&
            calls(
-               requires { &P::end; }, requires(C& c, R& r) { End::any(c, r); }) &&
+               requires { &P::end; }, requires(C& c, R& r) { End::any(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.end)>; }) &&
            calls(
-               requires { &P::on_train_begin; }, requires(C& c, R& r) { Begin::train(c, r); }) &&
+               requires { &P::on_train_begin; }, requires(C& c, R& r) { Begin::train(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_begin)>; }) &&
            calls(
-               requires { &P::on_train_epoch_begin; }, requires(C& c, R& r) { EpochBegin::train(c, r); }) &&
+               requires { &P::on_train_epoch_begin; }, requires(C& c, R& r) { EpochBegin::train(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_epoch_begin)>; }) &&
            calls(
-               requires { &P::on_train_step_begin; }, requires(C& c, R& r) { StepBegin::train(c, r); }) &&
+               requires { &P::on_train_step_begin; }, requires(C& c, R& r) { StepBegin::train(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_step_begin)>; }) &&
            calls(
-               requires { &P::on_train_step_end; }, requires(C& c, R& r) { StepEnd::train(c, r); }) &&
+               requires { &P::on_train_step_end; }, requires(C& c, R& r) { StepEnd::train(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_step_end)>; }) &&
            calls(
-               requires { &P::on_train_epoch_end; }, requires(C& c, R& r) { EpochEnd::train(c, r); }) &&
+               requires { &P::on_train_epoch_end; }, requires(C& c, R& r) { EpochEnd::train(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_epoch_end)>; }) &&
            calls(
-               requires { &P::on_train_end; }, requires(C& c, R& r) { End::train(c, r); }) &&
+               requires { &P::on_train_end; }, requires(C& c, R& r) { End::train(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_end)>; }) &&
            calls(
-               requires { &P::on_eval_begin; }, requires(C& c, R& r) { Begin::eval(c, r); }) &&
+               requires { &P::on_eval_begin; }, requires(C& c, R& r) { Begin::eval(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_begin)>; }) &&
            calls(
-               requires { &P::on_eval_epoch_begin; }, requires(C& c, R& r) { EpochBegin::eval(c, r); }) &&
+               requires { &P::on_eval_epoch_begin; }, requires(C& c, R& r) { EpochBegin::eval(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_epoch_begin)>; }) &&
            calls(
-               requires { &P::on_eval_step_begin; }, requires(C& c, R& r) { StepBegin::eval(c, r); }) &&
+               requires { &P::on_eval_step_begin; }, requires(C& c, R& r) { StepBegin::eval(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_step_begin)>; }) &&
            calls(
-               requires { &P::on_eval_step_end; }, requires(C& c, R& r) { StepEnd::eval(c, r); }) &&
+               requires { &P::on_eval_step_end; }, requires(C& c, R& r) { StepEnd::eval(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_step_end)>; }) &&
            calls(
-               requires { &P::on_eval_epoch_end; }, requires(C& c, R& r) { EpochEnd::eval(c, r); }) &&
-           calls(requires { &P::on_eval_end; }, requires(C& c, R& r) { End::eval(c, r); });
+               requires { &P::on_eval_epoch_end; }, requires(C& c, R& r) { EpochEnd::eval(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_epoch_end)>; }) &&
+           calls(
+               requires { &P::on_eval_end; }, requires(C& c, R& r) { End::eval(c, r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_end)>; });
   } else return true;
 }
 /// A method under a name that another library, or a slip of the pen gives to a hook. C++20 cannot list the methods of a
