@@ -41,12 +41,15 @@ if [ -z "$data" ] && [ -d "$root/../shared/data/mnist" ]; then data=$root/../sha
 
 need g++ cmake make ninja-build zlib1g-dev
 configure release -DTENON_BUILD_EXAMPLES=ON
-if ! is_built 06_mnist; then
+program=$root/build/release/examples/06_mnist
+if is_built "$program" "$root/examples/06_mnist.cpp"; then
+  build 06_mnist >/dev/null
+else
   say "Building examples/06_mnist (about 30 s) ..."
-  alive build 06_mnist || stop "The build failed (the text above says where)."
-fi
+  alive build 06_mnist
+fi || stop "The build failed (the text above says where)."
 
 [ -z "$data" ] || set -- --data "$data" "$@"
 set -- --save "$root/build/release/lenet.safetensors" "$@"  # the last --save counts
 say "Running build/release/examples/06_mnist $* ..."
-exec "$root/build/release/examples/06_mnist" "$@"
+exec "$program" "$@"

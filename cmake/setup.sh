@@ -169,8 +169,13 @@ with_filter() {
   return "$status"
 }
 
-# is_built TARGET: whether the configured preset has nothing to do for it. Only ninja can tell without building.
-is_built() { [ -f "$build/build.ninja" ] && ninja -C "$build" -n "$1" 2>/dev/null | grep -q 'no work to do'; }
+# is_built PROGRAM SOURCE...: whether the program is there and newer than these files and folders, and than the headers.
+# (ninja cannot tell without building: a dry run does not know the result of the globs that it checks first.)
+is_built() {
+  program=$1
+  shift
+  [ -x "$program" ] && [ -z "$(find "$root/include" "$@" -newer "$program" | head -n 1)" ]
+}
 
 # build [TARGET...]: of the configured preset, on all cores; goes on after an error, to show all of them.
 build() {
