@@ -27,7 +27,19 @@ struct Entry {
   TensorType dims{};
   long offset = 0;  // byte offset in the arena
   void (*initialize)(void* data, const TensorType&, std::uint64_t key, const ParameterHandle& own) = nullptr;
+  std::string_view pytorch_name{};  // of a parameter, if PyTorch calls it otherwise
 };
+
+/// What PyTorch calls a parameter of a cell.
+struct PytorchName {
+  std::string_view name, pytorch_name;
+};
+/// Those of a cell's parameters that PyTorch calls otherwise: none, unless the cell's header says it.
+template <class Cell>
+inline constexpr std::span<const PytorchName> pytorch_names{};
+
+/// Whose names parameters have: Tenon's, which are MindSpore's, or PyTorch's, by pytorch_names.
+enum class NameFamily : unsigned char { mindspore, pytorch };
 
 namespace detail {
 
@@ -79,6 +91,9 @@ struct Collector {
         }
       });
     }(std::make_integer_sequence<int, member_count<X>>{});
+    for (const PytorchName& said : pytorch_names<X>)
+      for (std::size_t i = std::size_t(self) + 1; i < entries.size(); ++i)
+        if (entries[i].parent == self && entries[i].name == said.name) entries[i].pytorch_name = said.pytorch_name;
   }
   // Member names exist per (position, type) pair; only the pair that occurs has one.
   template <class X, int I, class M>
@@ -183,8 +198,9 @@ template <class Text>
   else text << entries[i].name;
 }
 
-/// The name of a parameter as checkpoints use it: "conv1.weight", "blocks.0.attention.query.bias".
-std::string parameter_name(const Entry* entries, int i);
+/// The name of a parameter as checkpoints use it: "conv1.weight", "blocks.0.attention.query.bias". PyTorch's is that of
+/// a module with members of the same names: "bn1.weight" for "bn1.gamma".
+std::string parameter_name(const Entry* entries, int i, NameFamily family = NameFamily::mindspore);
 
 namespace detail {
 /// Throws ValueError if a member has not the value with which graphs are traced.
@@ -203,10 +219,13 @@ void check_members(const Net& net, std::string_view root = "network") {
 }
 
 #if TENON_DEFINES
-TENON_INLINE std::string parameter_name(const Entry* entries, int i) {
+TENON_INLINE std::string parameter_name(const Entry* entries, int i, NameFamily family) {
   Sentence s;
   write_path(s, entries, i, ".", false);
-  return std::string(s.view());
+  std::string name(s.view());
+  if (const Entry& e = entries[i]; family == NameFamily::pytorch && !e.pytorch_name.empty())
+    name.replace(name.size() - e.name.size(), e.name.size(), e.pytorch_name);
+  return name;
 }
 namespace detail {
 [[gnu::noinline]] TENON_INLINE void compare_members(std::span<const FixedMember> members, const Entry* entries,

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tenon/core/error.hpp>
@@ -34,9 +35,10 @@ struct ForeignTensor {
 };
 
 /// Names that a load left out: parameters not in the file, tensors of the file that nobody asked for, and those that
-/// have another shape or dtype in the file.
+/// have another shape or dtype in the file. `notes`: a sentence for each thing that differed and was settled, such as
+/// PyTorch's names or a prefix.
 struct LoadReport {
-  std::vector<std::string> missing, unexpected, mismatched;
+  std::vector<std::string> missing, unexpected, mismatched, notes{};
 };
 
 /// What a file holds, of whatever format; the names are unique.
@@ -44,7 +46,13 @@ struct HeldTensors {
   const std::string& path;
   std::span<const NamedTensor> tensors;
   std::span<const ForeignTensor> foreign{};
+  std::span<const std::pair<std::string, std::string>> metadata{};
 };
+
+/// What to do with a file that cannot be read because it is PyTorch's own.
+inline constexpr std::string_view torch_save_advice =
+    "torch.save writes such files, pickles, which can hold programs and are not read here; in Python "
+    "safetensors.torch.save_file(torch.load('model.pt', weights_only=True), 'model.safetensors') makes one that is";
 
 /// Copies the tensors of a file into the views of the same names, as load_safetensors says.
 LoadReport load_tensors(const HeldTensors& file, std::span<const NamedTensor> into, bool strict);
@@ -59,7 +67,7 @@ LoadReport load_tensors(const HeldTensors& file, std::span<const NamedTensor> in
 [[gnu::cold]] bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes);
 
 namespace detail {
-/// One sentence for each of the first names that are missing or unexpected, with the nearest name of the other side.
+/// One sentence for each of the first names that were left out, with the nearest name of the other side.
 [[gnu::cold]] std::string unmatched_text(const LoadReport& report);
 /// Throws TypeError or ValueError if what was found is not what is needed.
 [[gnu::cold]] void check_match(const std::string& path, const NamedTensor& needed, const AnyTensor& found);
@@ -130,7 +138,8 @@ TENON_INLINE void throw_foreign(const std::string& path, const ForeignTensor& te
 }
 TENON_INLINE std::string unmatched_text(const LoadReport& report) {
   return list_unmatched(report.missing, "Parameter", "in the file", report.unexpected) +
-         list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing);
+         list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing) +
+         list_unmatched(report.mismatched, "Parameter", "of the shape and dtype that the file has", {});
 }
 [[noreturn, gnu::cold]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
   throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.", unmatched_text(report),

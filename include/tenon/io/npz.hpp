@@ -51,7 +51,9 @@ inline Npz::Npz(std::string_view file, const std::string& path, std::uint64_t li
   std::uint64_t left = limit;
   for (const ZipMember& member : zip_members(file, path)) {
     if (!member.name.ends_with(suffix))
-      throw_bad_zip(path, text("its member ", printable(member.name), " is no array: its name has no '.npy'"));
+      throw_bad_zip(path, text("its member ", printable(member.name), " is no array: its name has no '.npy'",
+                               member.name.ends_with("data.pkl") ? "; " : "",
+                               member.name.ends_with("data.pkl") ? torch_save_advice : std::string_view()));
     if (member.size > left) throw_file_too_large(path, text("arrays of more than ", limit), limit);
     left -= member.size;
     const std::string where = path + ":" + std::string(member.name), content = zip_content(member, path);

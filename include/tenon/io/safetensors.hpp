@@ -105,6 +105,8 @@ namespace detail {
         path, text("it has ", size, size == 1 ? " byte" : " bytes", ", the length of the header alone takes 8"));
   std::uint64_t length = 0;
   read_exactly(file, path, {reinterpret_cast<std::byte*>(&length), sizeof length});
+  if ((length & 0xffffffff) == 0x04034b50)  // "PK\3\4"
+    throw_bad_safetensors(path, text("it is a zip archive, as numpy.savez writes; or ", torch_save_advice));
   const std::string announced = text("its first 8 bytes announce a header of ", length, " bytes, ");
   if (length > safetensors_header_limit)
     throw_bad_safetensors(path, text(announced, "at most ", safetensors_header_limit, " are allowed"));

@@ -105,3 +105,17 @@ struct BatchNorm2d : Cell<BatchNorm2d<channels, config>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+inline constexpr PytorchName batch_norm_names[]{
+    {"gamma", "weight"}, {"beta", "bias"}, {"moving_mean", "running_mean"}, {"moving_variance", "running_var"}};
+}
+template <int features, nn::BatchNormConfig config>
+inline constexpr std::span<const PytorchName> pytorch_names<nn::BatchNorm1d<features, config>>{
+    detail::batch_norm_names};
+template <int channels, nn::BatchNormConfig config>
+inline constexpr std::span<const PytorchName> pytorch_names<nn::BatchNorm2d<channels, config>>{
+    detail::batch_norm_names};
+
+}  // namespace tenon

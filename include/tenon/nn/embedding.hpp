@@ -40,3 +40,13 @@ struct Embedding : Cell<Embedding<Vocabulary, Size, config, table_init>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+inline constexpr PytorchName embedding_names[]{{"embedding_table", "weight"}};
+}
+template <int Vocabulary, int Size, nn::EmbeddingConfig config, auto table_init>
+inline constexpr std::span<const PytorchName> pytorch_names<nn::Embedding<Vocabulary, Size, config, table_init>>{
+    detail::embedding_names};
+
+}  // namespace tenon

@@ -31,3 +31,13 @@ struct LayerNorm : Cell<LayerNorm<Normalized, config>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+inline constexpr PytorchName layer_norm_names[]{{"gamma", "weight"}, {"beta", "bias"}};
+}
+template <class Normalized, nn::LayerNormConfig config>
+inline constexpr std::span<const PytorchName> pytorch_names<nn::LayerNorm<Normalized, config>>{
+    detail::layer_norm_names};
+
+}  // namespace tenon

@@ -56,3 +56,13 @@ struct PositionalEmbedding : Cell<PositionalEmbedding<Length, Features, config, 
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI {
+
+namespace detail {
+inline constexpr PytorchName positional_embedding_names[]{{"embedding_table", "weight"}};
+}
+template <int Length, int Features, nn::PositionalEmbeddingConfig config, auto table_init>
+inline constexpr std::span<const PytorchName>
+    pytorch_names<nn::PositionalEmbedding<Length, Features, config, table_init>>{detail::positional_embedding_names};
+
+}  // namespace tenon

@@ -4,7 +4,8 @@
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/cell.hpp>
 #if TENON_DEFINES
-#include <tenon/train/optimizer_state.hpp>
+#include <tenon/core/log.hpp>
+#include <tenon/train/match_parameters.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
@@ -21,15 +22,16 @@ struct CkptFormat {
   void (*read)(const std::string& path, FunctionRef<const io::HeldTensors&> use);
 };
 inline constinit const CkptFormat* ckpt_format = nullptr;
+/// How NumPy's files are, in programs that include <tenon/train/npz.hpp>.
+inline constinit const CkptFormat* npz_format = nullptr;
 
 /// Whether a path's suffix says ".ckpt", not ".safetensors". Throws ValueError for others, and without that header.
 [[gnu::cold]] bool is_ckpt_path(std::string_view act, const std::string& path);
-/// Hands the tensors of a file of either format to use().
+/// Hands the tensors of a file of any format to use().
 [[gnu::cold]] void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use);
-/// io::load_tensors of a file; an optimizer's state is not unexpected.
-[[gnu::cold]] io::LoadReport load_parameters(const std::string& path, std::span<const io::NamedTensor> into,
-                                             bool strict);
-std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list);
+/// Copies the tensors of a file into the parameters that match_parameters finds for them.
+[[gnu::cold]] io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict);
+std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list, NameFamily family = NameFamily::mindspore);
 template <FixedString call, class Net>
 struct ArgumentsSwapped {
   static constexpr Sentence sentence = Sentence{} << "the arguments stand in the other order: " << call.view();
@@ -38,11 +40,13 @@ struct ArgumentsSwapped {
 
 /// Views of all parameters of a network, trainable or not, in the order of their declaration, with the names that
 /// checkpoints use: "conv1.weight". They are valid as long as the network. Binds the parameters if that has not been
-/// done.
+/// done. PyTorch's load_state_dict takes a file with its own names:
+///
+///     save_checkpoint(named_parameters(net, NameFamily::pytorch), "net.safetensors");
 template <AnyCell Net>
-std::vector<io::NamedTensor> named_parameters(const Net& net) {
+std::vector<io::NamedTensor> named_parameters(const Net& net, NameFamily family = NameFamily::mindspore) {
   const ParameterList list(net);
-  std::vector<io::NamedTensor> result = detail::named_parameters_of(list);
+  std::vector<io::NamedTensor> result = detail::named_parameters_of(list, family);
   if (ParameterArena* const arena = list.arena()) arena->hand_out();
   return result;
 }
@@ -52,7 +56,8 @@ std::vector<io::NamedTensor> named_parameters(const Net& net) {
 [[gnu::cold]] void save_checkpoint(std::span<const io::NamedTensor> tensors, const std::string& path);
 
 /// Writes all parameters of a network to a safetensors file, which appears complete or not at all. With
-/// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint of MindSpore.
+/// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint of MindSpore, with `#include
+/// <tenon/train/npz.hpp>` one that ends with ".npz" a file of NumPy.
 /// Throws ValueError for another suffix, RuntimeError if the file cannot be written.
 template <AnyCell Net>
 [[gnu::noinline]] void save_checkpoint(const Net& net, const std::string& path) {
@@ -66,25 +71,29 @@ void save_checkpoint(const std::string&, const Net&) {
   static_cast<void>(Wrong::corrected);
 }
 
-/// Reads a checkpoint's parameters into a network of the same structure. With strict nothing changes unless everything
-/// fits; `load_checkpoint(path, net, false)` loads what fits and says what it left out:
+/// Reads a checkpoint's parameters into a network of the same structure. Names are Tenon's and MindSpore's or PyTorch's
+/// (docs/checkpoints.md), with or without a prefix that all of them have. With strict nothing changes unless everything
+/// fits; `load_checkpoint(path, net, false)` loads what fits, warns of parameters that keep their values, and says what
+/// it left out:
 ///
 ///     const auto left = load_checkpoint("pretrained.safetensors", net, false);
 ///     for (const std::string& name : left.mismatched) std::printf("%s has another shape\n", name.c_str());
 ///
-/// path     a safetensors file; with `#include <tenon/train/ckpt.hpp>` also MindSpore's .ckpt
+/// path     a safetensors file; with `#include <tenon/train/ckpt.hpp>` also MindSpore's .ckpt, with `#include
+///          <tenon/train/npz.hpp>` NumPy's .npz
 /// strict   refuse names that are only in the file or only in the network, other dtypes, and other shapes. What a
-///          training saves beside the parameters (save_training, MindSpore's optimizers) may be in the file
-/// result   the names left out: missing in the file, unexpected in the file, mismatched in shape or dtype
+///          training saves beside the parameters (save_training, MindSpore's optimizers, PyTorch's modules) may be in
+///          the file. 16-bit floats become float32
+/// result   the names left out: missing in the file, unexpected in the file, mismatched in shape or dtype; and notes:
+///          whose names were found, which prefix was left out, what was tied, transposed, or converted
 /// throws   KeyError with the nearest names, TypeError for another dtype, ValueError for another shape (all strict);
 ///          ValueError for another suffix, RuntimeError for a file that is missing or damaged
 template <AnyCell Net>
 [[gnu::noinline]] io::LoadReport load_checkpoint(const std::string& path, const Net& net, bool strict = true) {
-  static_cast<void>(detail::is_ckpt_path("load", path));
   const ParameterList list(net);
-  const std::vector<io::NamedTensor> parameters = detail::named_parameters_of(list);
+  list.bind();
   if (ParameterArena* const arena = list.arena()) arena->change();  // before it: a damaged file may end it half-way
-  return detail::load_parameters(path, parameters, strict);
+  return detail::load_parameters(path, list, strict);
 }
 
 /// Says in which order the arguments stand.
@@ -101,14 +110,18 @@ io::Safetensors load_checkpoint(const std::string& path);
 
 #if TENON_DEFINES
 namespace detail {
+inline bool has_suffix(const std::string& path, std::string_view suffix) {
+  return path.size() > suffix.size() && path.ends_with(suffix);
+}
 TENON_INLINE bool is_ckpt_path(std::string_view act, const std::string& path) {
-  const auto ends_with = [&](std::string_view suffix) {
-    return path.size() > suffix.size() && std::string_view(path).substr(path.size() - suffix.size()) == suffix;
-  };
-  if (ends_with(".safetensors")) return false;
-  if (!ends_with(".ckpt"))
+  if (has_suffix(path, ".safetensors")) return false;
+  const bool needs_header = has_suffix(path, ".npz") && !npz_format;
+  if (act == "load" && (has_suffix(path, ".pt") || has_suffix(path, ".pth") || has_suffix(path, ".bin")))
+    throw_error<ValueError>("Cannot load '", path, "': ", io::torch_save_advice, ".");
+  if (!has_suffix(path, ".ckpt"))
     throw_error<ValueError>("Cannot ", act, " '", path,
-                            "': the name of a checkpoint ends with '.safetensors', or with '.ckpt' for MindSpore.");
+                            "': the name of a checkpoint ends with '.safetensors', or with '.ckpt' for MindSpore.",
+                            needs_header ? " For parameters in NumPy's files #include <tenon/train/npz.hpp>." : "");
   if (!ckpt_format)
     throw_error<ValueError>("Cannot ", act, " '", path,
                             "': for MindSpore's checkpoints the program needs #include <tenon/train/ckpt.hpp>; without "
@@ -116,31 +129,108 @@ TENON_INLINE bool is_ckpt_path(std::string_view act, const std::string& path) {
   return true;
 }
 TENON_INLINE void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use) {
+  if (npz_format && has_suffix(path, ".npz")) return npz_format->read(path, use);
   if (is_ckpt_path("load", path)) return ckpt_format->read(path, use);
   const io::Safetensors file(path);
-  use({path, file.tensors(), file.foreign()});
+  use({path, file.tensors(), file.foreign(), file.metadata()});
 }
-TENON_INLINE io::LoadReport load_parameters(const std::string& path, std::span<const io::NamedTensor> into,
-                                            bool strict) {
-  io::LoadReport report;
-  read_checkpoint(path, [&](const io::HeldTensors& file) {
-    const io::SortedNames names(file.tensors), asked(into);
-    std::vector<io::NamedTensor> parameters;
-    for (const io::NamedTensor& tensor : file.tensors)
-      if (asked.find(tensor.name) != io::SortedNames::none || !is_optimizer_state(tensor, names))
-        parameters.push_back(tensor);
-    report = io::load_tensors({path, {parameters.data(), parameters.size()}, file.foreign}, into, strict);
-  });
+template <class Half>
+void widen(const AnyTensor& from, const AnyTensor& to) {
+  float* into = static_cast<float*>(to.data);
+  for (const Half value : from.as<Half>()) *into++ = value;
+}
+inline bool is_widened(const ParameterMatch& match) {
+  return is_half_dtype(match.from->tensor.dtype) && match.to->tensor.dtype == Dtype::float32;
+}
+inline bool has_dtype(const ParameterMatch& match) {
+  return match.from->tensor.dtype == match.to->tensor.dtype || is_widened(match);
+}
+inline bool has_shape(const ParameterMatch& match) {
+  return match.transposed || io::detail::same_shape(match.from->tensor, match.to->tensor);
+}
+/// Throws for the first tensor of another dtype, or of another shape.
+[[gnu::cold, gnu::noinline]] inline void check_matches(const std::string& path, std::span<const ParameterMatch> all) {
+  const auto bad = [&](auto fits) {
+    const ParameterMatch* first = nullptr;
+    std::size_t count = 0;
+    for (const ParameterMatch& match : all)
+      if (!fits(match) && count++ == 0) first = &match;
+    return std::pair(first, count > 1 ? text(" So it is with ", count - 1, " more.") : "");
+  };
+  if (const auto [match, more] = bad(has_dtype); match)
+    throw_error<TypeError>("Cannot load '", path, "': ", match_text(*match), " is ", name(match->from->tensor.dtype),
+                           " in the file, the parameter needs ", name(match->to->tensor.dtype), ".", more,
+                           " load_param_into_net converts it.");
+  if (const auto [match, more] = bad(has_shape); match)
+    throw_error<ValueError>("Cannot load '", path, "': ", match_text(*match), " has the shape ",
+                            shape_text(match->from->tensor.shape()), " in the file, the parameter needs ",
+                            shape_text(match->to->tensor.shape()), ".", more,
+                            has_transposed_shape(match->from->tensor, match->to->tensor)
+                                ? " One is the other transposed: save the transposed tensor."
+                                : "",
+                            " Pass strict = false to load the rest.");
+}
+[[gnu::cold, gnu::noinline]] inline void copy_match(const ParameterMatch& match) {
+  std::vector<std::byte> bytes;
+  const AnyTensor from = match.transposed ? transposed_matrix(match.from->tensor, bytes) : match.from->tensor;
+  if (!is_widened(match)) {
+    if (from.bytes() != 0) std::memcpy(match.to->tensor.data, from.data, from.bytes());
+  } else if (from.dtype == Dtype::float16) widen<float16>(from, match.to->tensor);
+  else widen<bfloat16>(from, match.to->tensor);
+}
+[[gnu::cold, gnu::noinline]] inline io::LoadReport load_matches(const io::HeldTensors& file, MatchedParameters found,
+                                                                std::span<const io::NamedTensor> foreign, bool strict) {
+  io::LoadReport report = std::move(found.report);
+  const auto is_foreign = [&](const ParameterMatch& match) {
+    return std::size_t(match.from - foreign.data()) < foreign.size();
+  };
+  if (strict) {
+    if (!(report.missing.empty() && report.unexpected.empty())) io::detail::throw_unmatched(file.path, report);
+    for (const ParameterMatch& match : found.matches)
+      if (is_foreign(match))
+        io::detail::throw_foreign(file.path, file.foreign[std::size_t(match.from - foreign.data())]);
+    check_matches(file.path, found.matches);
+  }
+  std::size_t widened = 0;
+  for (const ParameterMatch& match : found.matches) {
+    if (is_foreign(match) || !has_dtype(match) || !has_shape(match)) {
+      report.mismatched.push_back(match.to->name);
+      continue;
+    }
+    copy_match(match);
+    widened += is_widened(match);
+  }
+  if (widened > 0) report.notes.push_back(text(widened, " tensors are 16-bit floats in the file, float32 here."));
   return report;
 }
-[[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list) {
+TENON_INLINE io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict) {
+  const std::vector<io::NamedTensor> parameters = named_parameters_of(list),
+                                     pytorch = named_parameters_of(list, NameFamily::pytorch);
+  io::LoadReport report;
+  read_checkpoint(path, [&](const io::HeldTensors& file) {
+    std::vector<io::NamedTensor> held = with_shared_tensors(file.tensors, file.metadata);
+    const std::size_t known = held.size();
+    for (const io::ForeignTensor& tensor : file.foreign)
+      held.push_back({tensor.name, AnyTensor(Dtype::uint8, tensor.shape, nullptr)});
+    report =
+        load_matches(file, match_parameters({parameters, pytorch, held, strict ? PrefixRule::best : PrefixRule::each}),
+                     std::span(held).subspan(known), strict);
+  });
+  for (const std::string& note : report.notes) logging::info("'", path, "': ", note);
+  if (const std::size_t left = report.missing.size() + report.mismatched.size())
+    logging::warning(text(left, " parameters in the net are not loaded from '", path, "'."),
+                     io::detail::unmatched_text(report));
+  return report;
+}
+[[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
+                                                                            NameFamily family) {
   list.bind();
   std::vector<io::NamedTensor> result(static_cast<std::size_t>(list.entries()));  // no push_back: 1 KB of code less
   std::size_t count = 0;
   for (int e = 0; e < list.entries(); ++e) {
     if (!list.table()[e].parameter || list.table()[e].setting) continue;
     io::NamedTensor& named = result[count++];
-    named.name = parameter_name(list.table(), e);
+    named.name = parameter_name(list.table(), e, family);
     named.tensor = AnyTensor(list.table()[e].dims, 1, list.handle(e).values_at());
   }
   while (result.size() > count) result.pop_back();
@@ -149,7 +239,8 @@ TENON_INLINE io::LoadReport load_parameters(const std::string& path, std::span<c
 }  // namespace detail
 
 TENON_INLINE void save_checkpoint(std::span<const io::NamedTensor> tensors, const std::string& path) {
-  if (detail::is_ckpt_path("save", path)) detail::ckpt_format->save(path, tensors, nullptr);
+  if (detail::npz_format && detail::has_suffix(path, ".npz")) detail::npz_format->save(path, tensors, nullptr);
+  else if (detail::is_ckpt_path("save", path)) detail::ckpt_format->save(path, tensors, nullptr);
   else io::save_safetensors(path, tensors);
 }
 [[gnu::noinline]] TENON_INLINE io::Safetensors load_checkpoint(const std::string& path) {

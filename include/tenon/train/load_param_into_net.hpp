@@ -2,9 +2,9 @@
 // load_checkpoint's. And how many numbers a checkpoint has without an optimizer's.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +17,7 @@
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/named_tensor.hpp>
 #include <tenon/train/checkpoint.hpp>
+#include <tenon/train/match_parameters.hpp>
 #include <tenon/train/optimizer_state.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -29,7 +30,7 @@ struct LoadParamConfig {
 };
 
 namespace detail {
-io::LoadReport load_param(std::span<const io::NamedTensor> parameters, std::span<const io::NamedTensor> held,
+io::LoadReport load_param(const ParameterList& list, std::span<const io::NamedTensor> held,
                           const LoadParamConfig& config);
 }
 
@@ -42,6 +43,8 @@ io::LoadReport load_param(std::span<const io::NamedTensor> parameters, std::span
 /// "backbone.", with which most of them are there, takes those, and looks for another one. What is missing after that
 /// is a warning that names it.
 ///
+/// Names may be PyTorch's, as for load_checkpoint.
+///
 /// parameters  io::Ckpt(path).tensors(), load_checkpoint("x.safetensors").tensors(), or views of your own; an
 ///             optimizer's state may be among them
 /// result      the names left out: missing parameters, and unexpected tensors without an optimizer's state
@@ -53,9 +56,9 @@ template <AnyCell Net>
 io::LoadReport load_param_into_net(const Net& net, std::span<const io::NamedTensor> parameters,
                                    const LoadParamConfig& config = {}) {
   const ParameterList list(net);
-  const std::vector<io::NamedTensor> own = detail::named_parameters_of(list);
+  list.bind();
   if (ParameterArena* const arena = list.arena()) arena->change();
-  return detail::load_param(own, parameters, config);
+  return detail::load_param(list, parameters, config);
 }
 
 /// How many numbers the parameters of a checkpoint have, an optimizer's state left out.
@@ -75,12 +78,6 @@ inline std::int64_t parameter_count(const std::string& path) {
 
 namespace detail {
 
-/// A tensor of the file and the parameter that takes it.
-struct ParameterMatch {
-  const io::NamedTensor* from;
-  const io::NamedTensor* to;
-};
-
 inline std::span<const std::int64_t> without_last_ones(const AnyTensor& tensor) {
   std::span<const std::int64_t> shape = tensor.shape();
   while (!shape.empty() && shape.back() == 1) shape = shape.first(shape.size() - 1);
@@ -95,7 +92,7 @@ inline void check_param(const ParameterMatch& match, bool strict) {
   const std::string what =
       text("load_param_into_net: ", io::printable(match.from->name), " for parameter ", io::printable(match.to->name));
   const std::span<const std::int64_t> a = without_last_ones(from), b = without_last_ones(to);
-  if (!std::equal(a.begin(), a.end(), b.begin(), b.end()))
+  if (!match.transposed && !std::equal(a.begin(), a.end(), b.begin(), b.end()))
     throw_error<ValueError>(what, " has the shape ", shape_text(from.shape()), ", the network needs ",
                             shape_text(to.shape()), ".");
   if (from.dtype == to.dtype) return;
@@ -123,7 +120,10 @@ void with_convertible_type(Dtype dtype, F f) {
 
 /// Copies the elements; `only_check`: throws for an integer that the parameter cannot hold, and copies nothing.
 inline void convert_param(const ParameterMatch& match, bool only_check) {
-  const AnyTensor &from = match.from->tensor, &to = match.to->tensor;
+  std::vector<std::byte> bytes;
+  const AnyTensor from =
+      match.transposed && !only_check ? transposed_matrix(match.from->tensor, bytes) : match.from->tensor;
+  const AnyTensor& to = match.to->tensor;
   if (from.dtype == to.dtype) {
     if (!only_check && from.bytes() != 0) std::memcpy(to.data, from.data, from.bytes());
     return;
@@ -164,68 +164,22 @@ inline std::vector<io::NamedTensor> chosen_tensors(std::span<const io::NamedTens
   return chosen;
 }
 
-/// The prefix, with its dot, with which most of the missing parameters are there, or "".
-inline std::string best_prefix(const std::vector<const io::NamedTensor*>& missing,
-                               std::span<const io::NamedTensor> held, const io::SortedNames& names) {
-  std::string best;
-  std::size_t most = 0;
-  std::set<std::string> seen;
-  for (const io::NamedTensor& tensor : held) {
-    if (is_optimizer_state(tensor, names)) continue;
-    const std::size_t dot = tensor.name.find('.');
-    for (std::size_t end = dot; end != std::string::npos; end = tensor.name.find('.', end + 1)) {
-      const std::string prefix = tensor.name.substr(0, end + 1);
-      if (!seen.insert(prefix).second) continue;
-      std::size_t found = 0;
-      for (const io::NamedTensor* parameter : missing)
-        found += names.find(prefix + parameter->name) != io::SortedNames::none;
-      if (found > most) best = prefix, most = found;
-    }
-  }
-  return best;
-}
-
-/// Moves those parameters that are there with the prefix from `missing` to `matches`.
-inline void match_with_prefix(const std::string& prefix, std::span<const io::NamedTensor> held,
-                              const io::SortedNames& names, std::vector<const io::NamedTensor*>& missing,
-                              std::vector<ParameterMatch>& matches) {
-  std::vector<const io::NamedTensor*> left;
-  for (const io::NamedTensor* parameter : missing)
-    if (const std::size_t found = names.find(prefix + parameter->name); found != io::SortedNames::none)
-      matches.push_back({&held[found], parameter});
-    else left.push_back(parameter);
-  missing.swap(left);
-}
-
-inline io::LoadReport load_param(std::span<const io::NamedTensor> parameters, std::span<const io::NamedTensor> held,
+inline io::LoadReport load_param(const ParameterList& list, std::span<const io::NamedTensor> held,
                                  const LoadParamConfig& config) {
   constexpr std::string_view caller = "load_param_into_net";
   io::check_tensors("load", std::string(caller), held);
-  const std::vector<io::NamedTensor> chosen = chosen_tensors(held, config);
-  const io::SortedNames names(chosen);
-  std::vector<const io::NamedTensor*> missing;
-  for (const io::NamedTensor& parameter : parameters) missing.push_back(&parameter);
-  std::vector<ParameterMatch> matches;
-  match_with_prefix("", chosen, names, missing, matches);
-  while (!config.strict && !missing.empty()) {
-    const std::string prefix = best_prefix(missing, chosen, names);
-    if (prefix.empty()) break;
-    logging::info(caller, " finds parameters with the prefix ", io::printable(prefix), ".");
-    match_with_prefix(prefix, chosen, names, missing, matches);
-  }
-  io::LoadReport report;
-  for (const io::NamedTensor* parameter : missing) report.missing.push_back(parameter->name);
-  std::vector<bool> taken(chosen.size());
-  for (const ParameterMatch& match : matches) taken[std::size_t(match.from - chosen.data())] = true;
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    if (!taken[i] && !is_optimizer_state(chosen[i], names)) report.unexpected.push_back(chosen[i].name);
+  const std::vector<io::NamedTensor> chosen = chosen_tensors(held, config), parameters = named_parameters_of(list),
+                                     pytorch = named_parameters_of(list, NameFamily::pytorch);
+  auto [matches, report] =
+      match_parameters({parameters, pytorch, chosen, config.strict ? PrefixRule::none : PrefixRule::each});
   if (config.strict && !(report.missing.empty() && report.unexpected.empty()))
     throw_error<KeyError>(caller, ": the names are not those of the network.", io::detail::unmatched_text(report),
                           " Pass strict = false to load what matches.");
   for (const ParameterMatch& match : matches) check_param(match, config.strict), convert_param(match, true);
   for (const ParameterMatch& match : matches) convert_param(match, false);
-  if (!missing.empty())
-    logging::warning(text(missing.size(), " parameters in the net are not loaded."),
+  for (const std::string& note : report.notes) logging::info(caller, ": ", note);
+  if (!report.missing.empty())
+    logging::warning(text(report.missing.size(), " parameters in the net are not loaded."),
                      io::detail::unmatched_text(report));
   return report;
 }
