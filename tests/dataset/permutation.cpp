@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -55,6 +56,40 @@ TEST_CASE("each of the 24 orders of four rows comes equally often") {
   double chi = 0;
   for (const auto& [order, count] : seen) chi += static_cast<double>((count - 1000) * (count - 1000)) / 1000;
   CHECK(chi < 53);  // 23 degrees of freedom: exceeded by chance once in 3000
+}
+
+TEST_CASE("each order of five to seven rows comes equally often") {
+  for (const long size : {5L, 6L, 7L}) {
+    CAPTURE(size);
+    long orders = 1;
+    for (long i = 2; i <= size; ++i) orders *= i;
+    std::map<std::vector<long>, long> seen;
+    for (std::uint64_t key = 0; key < std::uint64_t(60 * orders); ++key) ++seen[all(size, hash_number(key, 0))];
+    double chi = 60 * static_cast<double>(orders - static_cast<long>(seen.size()));
+    for (const auto& [order, count] : seen) chi += static_cast<double>((count - 60) * (count - 60)) / 60;
+    const double freedom = static_cast<double>(orders - 1);
+    CHECK(std::fabs(chi - freedom) < 4 * std::sqrt(2 * freedom));
+  }
+}
+
+TEST_CASE("of sixteen rows any three stand at any three places equally often, and half of the orders are even") {
+  constexpr long size = 16, places = size * (size - 1) * (size - 2);
+  std::vector<long> seen(size * size * size);
+  long odd = 0;
+  for (std::uint64_t key = 0; key < 40 * places; ++key) {
+    std::vector<long> order = all(size, hash_number(key, 1));
+    long swaps = 0;
+    ++seen[static_cast<std::size_t>((order[0] * size + order[7]) * size + order[15])];
+    for (long i = 0; i < size; ++i)
+      for (long& here = order[static_cast<std::size_t>(i)]; here != i; ++swaps)
+        std::swap(here, order[static_cast<std::size_t>(here)]);
+    odd += swaps & 1;
+  }
+  double chi = 0;
+  for (const long count : seen)
+    if (count) chi += static_cast<double>((count - 40) * (count - 40)) / 40;
+  CHECK(std::fabs(chi - places) < 4 * std::sqrt(2.0 * places));
+  CHECK(std::fabs(static_cast<double>(odd) - 20.0 * places) < 4 * std::sqrt(10.0 * places));
 }
 
 TEST_CASE("each row comes to each place equally often, neighbours do not stay together") {
