@@ -82,3 +82,18 @@ TEST_CASE("small numbers and small seeds give different hashes") {
     for (std::uint64_t number = 0; number < 200; ++number) seen.insert(hash_number(number, seed));
   CHECK(seen.size() == 200 * 200);
 }
+
+TEST_CASE("a stream's uniform numbers never are the upper bound, and an empty range is its lower one") {
+  Random random(1);
+  long outside = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const float near = random.uniform(1000, 1001), below_zero = random.uniform(-1, 0);
+    outside += !(near >= 1000 && near < 1001) + !(below_zero >= -1 && below_zero < 0);
+  }
+  CHECK(outside == 0);
+  CHECK(random.uniform(3, 3) == 3);
+  static_assert(next_below(1) == 1 - 0x1p-24f && next_below(-1) == -1 - 0x1p-23f);
+  static_assert(next_below(0) == -0x1p-126f && next_below(-0x1p-126f) < -0x1p-126f && next_below(0x1p-126f) == 0);
+  static_assert(float(largest_below<bfloat16>(1)) == 1 - 0x1p-8f && float(largest_below<float16>(-1)) == -1 - 0x1p-10f);
+  static_assert(float(largest_below<bfloat16>(0.3f)) < 0.3f && float(largest_below<float16>(0)) < 0);
+}

@@ -64,3 +64,29 @@ TEST_CASE("empty ranges are refused") {
                        "random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got 5 and 5.", ValueError);
   CHECK_THROWS_AS((random_integers<std::int64_t, S>(1, {.low = INT64_MIN, .high = INT64_MAX})), ValueError);
 }
+
+TEST_CASE("uniform: high is never drawn, nor what lies below low, in any dtype and however close the two are") {
+  const auto check = []<class T>(T, float low, float high) {
+    CAPTURE(low);
+    CAPTURE(high);
+    const auto x = random_uniform<T, Shape<dyn>>(1, {.low = low, .high = high}, 200000);
+    long outside = 0;
+    for (const T v : x.values()) outside += !(static_cast<float>(v) >= low && static_cast<float>(v) < high);
+    CHECK(outside == 0);
+  };
+  check(bfloat16(), 0, 1), check(float16(), 0, 1), check(float(), 0, 1);
+  check(float(), 1000, 1001), check(double(), 1000, 1001), check(float(), -1, -0.9999f), check(float(), -1, 0);
+  check(bfloat16(), 0.7f, 0.8f), check(bfloat16(), -0.8f, -0.7f), check(float16(), 0.1f, 0.3f),
+      check(bfloat16(), -1, 0);
+}
+
+TEST_CASE("uniform: a range without a number of the dtype is refused") {
+  using S = Shape<2>;
+  CHECK_THROWS_WITH_AS((random_uniform<bfloat16, S>(1, {.low = 1.001f, .high = 1.002f})),
+                       "random_uniform: bfloat16 has no numbers to draw from low 1.001 to high 1.002: take another "
+                       "range, or another dtype.",
+                       ValueError);
+  CHECK_THROWS_AS((random_uniform<float, S>(1, {.low = -3e38f, .high = 3e38f})), ValueError);
+  CHECK_THROWS_AS((random_uniform<float, S>(1, {.low = 0, .high = INFINITY})), ValueError);
+  CHECK(random_uniform<bfloat16, S>(1, {.low = 1, .high = 1.002f}).values()[0] == bfloat16(1));
+}

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include <tenon/core/config.hpp>
+#include <tenon/core/float/largest_below.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -55,7 +55,12 @@ class Random {
   }
   /// Uniform in [0, 1).
   constexpr float uniform() { return unit_float(word()); }
-  constexpr float uniform(float low, float high) { return low + (high - low) * uniform(); }
+  /// Uniform in [low, high), or low if that is empty. Rounding would make one draw of a thousand high where the two are
+  /// close: it is the largest number below instead.
+  constexpr float uniform(float low, float high) {
+    const float drawn = low + (high - low) * uniform();
+    return drawn < high || !(low < high) ? drawn : next_below(high);
+  }
   /// Uniform in 0 .. bound - 1, bound <= 2^32, by multiplication (bias below 2^-32 * bound).
   constexpr std::uint32_t below(std::uint64_t bound) { return static_cast<std::uint32_t>(word() * bound >> 32); }
 

@@ -1,6 +1,7 @@
 // Tensors of random numbers. Element i is a function of (seed, i) alone: not of threads, and not of the batch size.
 #pragma once
 #include <cmath>
+#include <limits>
 
 #include <tenon/core/philox.hpp>
 #include <tenon/core/tensor.hpp>
@@ -48,16 +49,28 @@ Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long 
     }
   });
 }
-/// Uniform numbers in [low, high) with 24 random bits. T is a floating-point type. Throws ValueError unless low < high.
+/// Uniform numbers in [low, high) with 24 random bits, rounded to T, a floating-point type; what would be rounded to high
+/// is the largest number below. Throws ValueError unless low < high, if their difference is no float, and if T has no
+/// number in between.
 template <Element T, class S>
 Tensor<T, S> random_uniform(std::uint64_t seed, UniformOptions options = {}, long n = 1) {
   static_assert(is_floating(dtype_of<T>),
                 "random_uniform needs a floating-point dtype; random_integers draws integers");
   if (!(options.low < options.high))
     throw_error<ValueError>("random_uniform: low must be below high, got ", options.low, " and ", options.high, ".");
-  return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
-    for (int k = 0; k < 4; ++k)
-      drawn[k] = static_cast<T>(options.low + (options.high - options.low) * unit_float(random.word[k]));
+  const float range = options.high - options.low;
+  const T most = largest_below<T>(options.high);
+  T least = static_cast<T>(options.low);  // the smallest that is not below low
+  if (static_cast<float>(least) < options.low)
+    least = static_cast<T>(-static_cast<float>(largest_below<T>(-options.low)));
+  if (!(range <= std::numeric_limits<float>::max()) || most < least)
+    throw_error<ValueError>("random_uniform: ", name(dtype_of<T>), " has no numbers to draw from low ", options.low,
+                            " to high ", options.high, ": take another range, or another dtype.");
+  return detail::random_tensor<T, S>(seed, n, [=](const Philox4& random, T* drawn) {
+    for (int k = 0; k < 4; ++k) {
+      const T number = static_cast<T>(options.low + range * unit_float(random.word[k]));
+      drawn[k] = number > most ? most : number < least ? least : number;
+    }
   });
 }
 /// Uniform integers in low .. high - 1, at most 2^32 different ones. Throws ValueError for an empty or longer range.

@@ -55,7 +55,7 @@ namespace detail {
 TENON_EXACT_BEGIN
 
 /// As Random::uniform, but rounded twice on every machine, as all else here.
-inline float uniform(Random& random, float low, float high) { return low + (high - low) * random.uniform(); }
+inline float uniform(Random& random, float low, float high) { return random.uniform(low, high); }
 
 /// How one hand writes: where the points of a digit go on the canvas.
 class Hand {

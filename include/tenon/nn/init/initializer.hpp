@@ -52,10 +52,13 @@ void fill_groups(T* data, long count, std::uint64_t key, F values) {
 }
 template <class T>
 void fill_uniform(T* data, const TensorType& t, std::uint64_t key, float bound) {
-  fill_groups(data, t.count(1), key, [bound](long, const auto& word, auto& number) {
+  const auto most = static_cast<float>(largest_below<T>(bound));
+  fill_groups(data, t.count(1), key, [bound, most](long, const auto& word, auto& number) {
     for (int k = 0; k < 4; ++k)
-      for (int l = 0; l < kernel::random_lanes; ++l)
-        number[k * kernel::random_lanes + l] = bound * (2 * kernel::unit_number(word[k][l]) - 1);
+      for (int l = 0; l < kernel::random_lanes; ++l) {
+        const float drawn = bound * (2 * kernel::unit_number(word[k][l]) - 1);
+        number[k * kernel::random_lanes + l] = is_half<T> && drawn > most ? most : drawn;
+      }
   });
 }
 template <class T>
