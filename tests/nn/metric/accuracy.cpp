@@ -1,10 +1,13 @@
 // Accuracy: what it counts, and what it refuses to judge.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
+#include <tenon/core/tensor/compare.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
 #include <tenon/nn/metric/metric.hpp>
+#include <tenon/ops/argmax.hpp>
 
 using namespace tenon;
 
@@ -121,4 +124,15 @@ TEST_CASE("accuracy: by hand it throws what a Model says at compile time") {
                        "one-hot like the predictions.",
                        ValueError);
   CHECK_THROWS_AS(accuracy.eval(), RuntimeError);  // nothing was counted
+}
+
+TEST_CASE("accuracy: a NaN is the largest prediction, as in argmax, so that the number behind it is not right") {
+  const float nan = NAN;
+  std::vector<float> prediction{0.1f, nan, 0.9f, 0.1f, 0.9f, nan, nan, nan, 2};
+  std::vector<std::int32_t> label{2, 1, 0};
+  nn::Accuracy accuracy;
+  accuracy.update(view(prediction, {3, 3}), view(label, {3}));
+  CHECK(accuracy.eval() == doctest::Approx(1.0 / 3));  // classes 1, 2, 0
+  const auto x = Tensor<float, Shape<dyn, 3>>::from({0.1f, nan, 0.9f, 0.1f, 0.9f, nan, nan, nan, 2});
+  CHECK(bit_equal(ops::argmax<1>(x), Tensor<std::int32_t, Shape<dyn>>::from({1, 2, 0})));
 }

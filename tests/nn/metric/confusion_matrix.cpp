@@ -21,7 +21,7 @@ TEST_CASE("confusion matrix: MindSpore's numbers, from classes and from scores")
 
 TEST_CASE("confusion matrix: a threshold, and places behind the axis of the classes") {
   nn::ConfusionMatrix two{2};
-  update(two, Floats{{4}, {0.5f, 0.49f, NAN, 1}}, Ints{{4}, {1, 1, 0, 0}});
+  update(two, Floats{{4}, {0.5f, 0.49f, 0, 1}}, Ints{{4}, {1, 1, 0, 0}});
   check_near(two.eval(), {1, 1, 1, 1});
   two.clear();
   update(two, Floats{{1, 2, 3}, {0.2f, 0.3f, 0.9f, 0.5f, 0.1f, 0.6f}}, Ints{{1, 3}, {1, 0, 1}});
@@ -42,6 +42,8 @@ TEST_CASE("confusion matrix: what it refuses counts nothing") {
   nn::ConfusionMatrix matrix{2};
   CHECK_THROWS_WITH_AS(update(matrix, Ints{{2}, {1, 2}}, Ints{{2}, {0, 1}}),
                        "ConfusionMatrix got the prediction 2 at place 1, the classes are 0 to 1.", ValueError);
+  CHECK_THROWS_WITH_AS(update(matrix, Floats{{2}, {1, NAN}}, Ints{{2}, {0, 0}}),
+                       "ConfusionMatrix got the prediction nan at place 1, the classes are 0 to 1.", ValueError);
   CHECK_THROWS_AS(update(matrix, Ints{{2}, {1, 1}}, Floats{{2}, {0, 0.5f}}), ValueError);
   CHECK_THROWS_AS(update(matrix, Ints{{2}, {1, 1}}, Floats{{2}, {0, NAN}}), ValueError);
   CHECK_THROWS_AS(update(matrix, Ints{{2}, {1, 1}}, Ints{{3}, {0, 0, 0}}), ValueError);
@@ -50,4 +52,10 @@ TEST_CASE("confusion matrix: what it refuses counts nothing") {
                        "[n,...], or one shape for both.",
                        ValueError);
   CHECK_THROWS_AS(matrix.eval(), RuntimeError);
+}
+
+TEST_CASE("confusion matrix: of scores a NaN is the largest, as in argmax") {
+  nn::ConfusionMatrix matrix{3};
+  update(matrix, Floats{{2, 3}, {0.1f, NAN, 0.9f, NAN, 0.9f, NAN}}, Ints{{2}, {2, 0}});
+  check_near(matrix.eval(), {1, 0, 0, 0, 0, 0, 0, 1, 0});
 }

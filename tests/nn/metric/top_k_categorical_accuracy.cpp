@@ -33,6 +33,8 @@ TEST_CASE("top k: the first of equal predictions counts as the larger one, NaN a
   CHECK(share_of(1, equal, {{1}, {1}}) == 0);
   CHECK(share_of(2, equal, {{1}, {1}}) == 1);
   CHECK(share_of(3, {{1, 3}, {1, NAN, 1}}, {{1}, {1}}) == 0);
+  CHECK(share_of(1, {{1, 3}, {0.1f, NAN, 0.9f}}, {{1}, {2}}) == 0);  // NaN stands before it, as in argmax
+  CHECK(share_of(2, {{1, 3}, {0.1f, NAN, 0.9f}}, {{1}, {2}}) == 1);
   CHECK(share_of(3, equal, {{1}, {3}}) == 0);
   CHECK(share_of(3, equal, {{1}, {-1}}) == 0);
 }

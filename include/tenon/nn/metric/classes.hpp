@@ -66,13 +66,13 @@ inline long inner_places(const AnyTensor& t) {
   for (int axis = 2; axis < t.rank; ++axis) places *= t.extent[axis];
   return places;
 }
-// The first one of the largest, which is not NaN unless the first element is.
+// What argmax gives: the first one of the largest, where NaN is larger than all else.
 template <class T>
 inline long largest_of(const AnyTensor& t, long first, long classes, long stride) {
   const T* x = static_cast<const T*>(t.data) + first;
   long best = 0;
-  for (long i = 1; i < classes; ++i)
-    if (x[i * stride] > x[best * stride]) best = i;
+  for (long i = 1; i < classes && x[best * stride] == x[best * stride]; ++i)
+    if (!(x[i * stride] <= x[best * stride])) best = i;
   return best;
 }
 inline long largest(const AnyTensor& t, long first, long classes, long stride) {

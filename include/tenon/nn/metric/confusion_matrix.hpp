@@ -77,13 +77,15 @@ class ConfusionMatrix {
     for (int axis = 2; axis < prediction.rank; ++axis) inner *= prediction.extent[axis];
     const std::int64_t first = place / inner * classes_ * inner + place % inner;
     long best = 0;
-    for (long c = 1; c < classes_; ++c)
-      if (detail::element(prediction, first + c * inner) > detail::element(prediction, first + best * inner)) best = c;
+    for (long c = 1; c < classes_; ++c) {  // as argmax: NaN is larger than all else
+      const double largest = detail::element(prediction, first + best * inner);
+      if (largest == largest && !(detail::element(prediction, first + c * inner) <= largest)) best = c;
+    }
     return best;
   }
   long class_at(const AnyTensor& t, std::int64_t place, const char* what) const {
     const double value = detail::element(t, place);
-    if (is_floating(t.dtype) && *what == 'p') return value >= threshold_;
+    if (is_floating(t.dtype) && *what == 'p' && value == value) return value >= threshold_;
     if (!(value >= 0 && value < classes_) || value != static_cast<double>(static_cast<long>(value)))
       throw_error<ValueError>("ConfusionMatrix got the ", what, " ", value, " at place ", static_cast<long>(place),
                               ", the classes are 0 to ", classes_ - 1, ".");

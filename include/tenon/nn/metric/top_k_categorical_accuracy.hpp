@@ -5,8 +5,8 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// Share of the samples whose label is among the k largest predictions: `TopKCategoricalAccuracy{5}`. Of equal
-/// predictions the first class is taken to be the larger one. A label whose prediction is NaN, or that is none of the
-/// classes, is wrong.
+/// predictions the first class is taken to be the larger one. A prediction that is NaN is larger than any other, as in
+/// argmax; a label whose own prediction is NaN, or that is none of the classes, is wrong.
 ///
 /// prediction  [n, C] float32 or float64, C >= 2
 /// label       int32 or int64 [n], or one-hot [n, C] of float32, float64, or int32
@@ -63,7 +63,7 @@ TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, c
     long larger = 0;
     for (long c = 0; c < classes_; ++c) {
       const double other = detail::element(prediction, first + c);
-      larger += other > own || (other == own && c < wanted);
+      larger += !(other <= own) || (other == own && c < wanted);
     }
     right_ += own == own && larger < k_;
   });
