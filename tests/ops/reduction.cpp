@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include <tenon/ops/cast.hpp>
+#include <tenon/ops/compare.hpp>
+#include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reduce_min.hpp>
@@ -103,4 +105,22 @@ TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::ReduceSum>(ops::reduce_axes<0, -3>(2, false), {t}) ==
         "ReduceSum got the axis -3 for [n,3] of rank 2");
   CHECK(result_type<ops::ReduceProd>(ops::reduce_axes<-2>(2, true), {t}) == "float32 [1,3]");
+}
+
+TEST_CASE("sums and products of bool count in int64, in both modes") {
+  const auto x = tensor_of<bool, Shape<2, 4>>({true, true, true, false, true, true, true, true});
+  const auto count = both_modes([](const auto& v) { return reduce_sum<1>(v); }, x).result;
+  CHECK(same_bits(count, tensor_of<std::int64_t, Shape<2>>({3, 4})));
+  CHECK(same_bits(both_modes([](const auto& v) { return ops::reduce_sum_keep<0>(v); }, x).result,
+                  tensor_of<std::int64_t, Shape<1, 4>>({2, 2, 2, 1})));
+  CHECK(same_bits(both_modes([](const auto& v) { return ops::reduce_prod<1>(v); }, x).result,
+                  tensor_of<std::int64_t, Shape<2>>({0, 1})));
+  CHECK(ops::reduce_prod_keep<0, 1>(x).dims.dtype == Dtype::int64);
+  CHECK(x.sum().item() == 7);
+  const auto a = tensor_of<float, Shape<5>>({1, 2, 3, 4, 5}), b = tensor_of<float, Shape<5>>({1, 2, 3, 0, 0});
+  CHECK(reduce_sum(ops::equal(a, b)).item() == 3);
+  CHECK(reduce_max(x).dims.dtype == Dtype::bool_);  // any and all stay bool
+  const TensorType bools = type_of<bool, Shape<4>>;
+  CHECK(refusal<ops::Add>({}, {bools, bools}) == "Add needs operands that are numbers, got bool [4]: cast it");
+  CHECK(refusal<ops::Mul>({}, {bools, bools}) == "Mul needs operands that are numbers, got bool [4]: cast it");
 }

@@ -14,7 +14,7 @@ struct ReduceProdGrad : Operator<ReduceProdGrad, "ReduceProdGrad"> {
 
 /// Product over axes.
 ///
-/// x           any shape; floating-point or integer
+/// x           any shape; any dtype. Integers are multiplied in their own type, bool as int64
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
 /// derivative  dy times the product of the other elements, right also where some are 0
 /// source      MindSpore's ReduceProd
@@ -42,12 +42,12 @@ TENON_EXACT_END
 /// Product over Axes (all of them if none is given): `reduce_prod<1>(x)`.
 template <int... Axes, Operand X>
 constexpr auto reduce_prod(const X& x, std::source_location at = std::source_location::current()) {
-  return apply<ReduceProd, axes_of<X, false, Axes...>>(at, x);
+  return apply<ReduceProd, axes_of<X, false, Axes...>>(at, detail::countable(at, x));
 }
 /// The same, reduced axes stay with extent 1.
 template <int... Axes, Operand X>
 constexpr auto reduce_prod_keep(const X& x, std::source_location at = std::source_location::current()) {
-  return apply<ReduceProd, axes_of<X, true, Axes...>>(at, x);
+  return apply<ReduceProd, axes_of<X, true, Axes...>>(at, detail::countable(at, x));
 }
 
 }  // namespace tenon::ops

@@ -6,8 +6,8 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// Sum over axes.
 ///
-/// x           any shape; floating-point or integer. Integers are summed in their own type and wrap around: 200 + 100
-///             is 44 in uint8, so cast narrow ones first
+/// x           any shape; any dtype. Integers are summed in their own type and wrap around: 200 + 100 is 44 in uint8, so
+///             cast narrow ones first. Of bool the sum is int64: how many are true, as in PyTorch
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
 /// derivative  dy repeated along the reduced axes
 /// source      MindSpore's ReduceSum
@@ -24,12 +24,12 @@ TENON_EXACT_END
 /// Sum over Axes (all of them if none is given): `reduce_sum<1>(x)`, `reduce_sum<0, 2>(x)`.
 template <int... Axes, Operand X>
 constexpr auto reduce_sum(const X& x, std::source_location at = std::source_location::current()) {
-  return apply<ReduceSum, axes_of<X, false, Axes...>>(at, x);
+  return apply<ReduceSum, axes_of<X, false, Axes...>>(at, detail::countable(at, x));
 }
 /// The same, reduced axes stay with extent 1.
 template <int... Axes, Operand X>
 constexpr auto reduce_sum_keep(const X& x, std::source_location at = std::source_location::current()) {
-  return apply<ReduceSum, axes_of<X, true, Axes...>>(at, x);
+  return apply<ReduceSum, axes_of<X, true, Axes...>>(at, detail::countable(at, x));
 }
 
 }  // namespace tenon::ops

@@ -1,6 +1,7 @@
 // Base of operators that combine the elements along axes to one.
 #pragma once
 #include <tenon/kernel/cpu/reduce/reduction.hpp>
+#include <tenon/ops/binary.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/reshape.hpp>
 
@@ -91,5 +92,14 @@ inline constexpr ReduceAxes axes_of = [] {
   if constexpr (is_broken<X>) return ReduceAxes{};
   else return reduce_axes<Axes...>(X::dims.rank, keep_dims);
 }();
+
+namespace detail {
+/// What a sum or a product takes for x: bool as int64, as PyTorch does, so that trues are counted.
+template <class X>
+constexpr decltype(auto) countable(const Location& at, const X& x) {
+  if constexpr (std::is_same_v<ops::ElementOf<X>, bool>) return cast_to<std::int64_t>(at, x);
+  else return (x);
+}
+}  // namespace detail
 
 }  // namespace tenon::ops
