@@ -243,3 +243,17 @@ TEST_CASE("the graph folds 1 / 3 and leaves 0 / 0 to its kernel") {
   }
   CHECK(divisions == 1);
 }
+
+TEST_CASE("abs: its gradient is a product with the sign, so a NaN or infinity from above is NaN at 0, as in PyTorch") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x{0.0f, NAN, 1.0f, -1.0f, 0.0f, -0.0f}, dy{NAN, 1.0f, NAN, NAN, inf, 2.0f};
+  eager::Tape tape;
+  tape.watch(x);
+  const auto y = ops::abs(x);
+  tape.pause();
+  tape.backward(y, dy);
+  const auto g = tape.gradient(x);
+  const bool is_nan[6]{true, false, true, true, true, false};
+  for (int i = 0; i < 6; ++i) CHECK(std::isnan(g.data()[i]) == is_nan[i]);
+  CHECK((g.data()[1] == 0 && g.data()[5] == 0));
+}

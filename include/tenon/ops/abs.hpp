@@ -4,11 +4,12 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// The derivative of abs, times the gradient from above: dy where x > 0, -dy where x < 0, else 0. Not for users.
+/// The derivative of abs, times the gradient from above: dy sign(x), where the sign of 0 and of NaN is 0. It is a product,
+/// as in PyTorch, so that a dy of NaN stays NaN also there. Not for users.
 struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
   template <class V>
   static constexpr V eval(V x, V gradient) {
-    return x > V(0) ? gradient : x < V(0) ? -gradient : V(0);
+    return x > V(0) ? gradient : x < V(0) ? -gradient : gradient * V(0);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient())); }
 };
@@ -16,7 +17,7 @@ struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
 /// Absolute value:  y = |x|
 ///
 /// x           any shape; any dtype but bool; the smallest integer stays as it is
-/// derivative  from x; 0 at x = 0
+/// derivative  dy sign(x); sign(0) and sign(NaN) are 0, as in PyTorch
 /// source      MindSpore's Abs
 struct Abs : Elementwise<Abs, "Abs"> {
   static constexpr bool numbers_only = true;

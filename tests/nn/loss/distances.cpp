@@ -1,6 +1,7 @@
 // Losses of a distance between numbers: Huber, smooth L1, root of the mean square.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <tenon/nn/loss/huber.hpp>
+#include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/rmse.hpp>
 #include <tenon/nn/loss/smooth_l1.hpp>
 
@@ -61,4 +62,15 @@ TEST_CASE("RMSELoss: a root, whose gradient is 0 and not NaN where all is right"
   CHECK(at<nn::RMSELoss>(infinity, 0.0f).loss == infinity);
   CHECK(std::isnan(nn::RMSELoss{}(Elements::empty(0), Elements::empty(0)).item()));
   check_loss<nn::RMSELoss>(x, y);
+}
+
+TEST_CASE(
+    "a prediction that is NaN has a gradient of NaN where PyTorch has one: not in L1Loss, whose slope is a sign") {
+  using enum Reduction;
+  CHECK(std::isnan(at<nn::HuberLoss<sum>>(not_a_number, 0.0f).gradient));
+  CHECK(std::isnan(at<nn::HuberLoss<mean, 2>>(not_a_number, 0.0f).gradient));
+  CHECK(std::isnan(at<nn::SmoothL1Loss<sum>>(not_a_number, 0.0f).gradient));
+  CHECK(std::isnan(at<nn::RMSELoss>(not_a_number, 0.0f).gradient));
+  CHECK(at<nn::L1Loss<sum>>(not_a_number, 0.0f).gradient == 0);
+  CHECK(std::isnan(at<nn::L1Loss<sum>>(not_a_number, 0.0f).loss));
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/sgd.hpp>
@@ -183,4 +184,38 @@ TEST_CASE("a NaN in a gradient is not hidden") {
     CHECK_THROWS_AS(model.train(1, data), RuntimeError);  // the loss is NaN
     CHECK(std::isnan(values_of(net)[0][0]));
   }
+}
+
+namespace {
+struct ThreeWeights : nn::Cell<ThreeWeights> {
+  Parameter<float, Shape<3>, nn::Zero{}> weight;
+  constexpr auto construct(auto x) const { return x * weight; }
+};
+/// The weights after a step of rate 1 with the gradient (-2 bad, -200, 0).
+template <class O>
+std::vector<float> weights_after(Mode mode, const O& optimizer, float bad) {
+  const ContextScope scope({.mode = mode});
+  ThreeWeights net;
+  Model model{net, nn::MSELoss<nn::Reduction::sum>{}, optimizer};
+  const std::vector<float> x{1, 1, 1}, y{bad, 100, 0};
+  const auto data = dataset::from_arrays(dataset::column<Shape<3>>(x), dataset::column<Shape<3>>(y));
+  if (std::isfinite(bad)) model.train(1, data | dataset::batch(1));
+  else CHECK_THROWS_AS(model.train(1, data | dataset::batch(1)), Error);
+  return {net.weight.values().begin(), net.weight.values().end()};
+}
+}  // namespace
+
+TEST_CASE("a norm that is NaN makes all gradients NaN, an infinite one finite gradients 0: PyTorch's clip_grad_norm_") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const auto check = [&](const auto& optimizer) {
+    for (const Mode mode : {Mode::graph, Mode::pynative}) {
+      const auto of_nan = weights_after(mode, optimizer, nan), of_inf = weights_after(mode, optimizer, inf);
+      for (const float w : of_nan) CHECK(std::isnan(w));
+      CHECK(std::isnan(of_inf[0]));
+      CHECK((of_inf[1] == 0 && of_inf[2] == 0));
+      CHECK(weights_after(mode, optimizer, 0)[1] == doctest::Approx(1));
+    }
+  };
+  check(nn::ClipByGlobalNorm{plain(), 1.0f});
+  check(nn::ClipByNorm{plain(), 1.0f});
 }

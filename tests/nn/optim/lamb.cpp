@@ -65,3 +65,16 @@ TEST_CASE("lamb: illegal numbers are refused when the Model is made") {
   CHECK_THROWS_AS(make({.learning_rate = 0.1, .beta2 = 0}), ValueError);
   CHECK_THROWS_AS(make({.learning_rate = 0.1, .eps = 0}), ValueError);
 }
+
+TEST_CASE("lamb: a norm that is NaN makes all of the parameter NaN, in both modes") {
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    Wide<float, Shape<4>> net;
+    net.init_parameters();
+    for (float& w : net.weight.values()) w = 1;
+    Model model{net, NoLoss{}, nn::Lamb{.learning_rate = 0.5}};
+    const auto data = dataset::from_arrays(dataset::column<Shape<4>>(std::vector<float>{1, NAN, 0, 4}));
+    CHECK_THROWS_AS(model.train(1, data | dataset::batch(1)), Error);
+    for (const float w : net.weight.values()) CHECK(std::isnan(w));
+  }
+}

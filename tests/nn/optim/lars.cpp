@@ -101,3 +101,17 @@ TEST_CASE("lars: illegal numbers are refused when the Model is made, those insid
   CHECK_THROWS_AS(make(nn::LARS{momentum(), {.epsilon = -1}}), ValueError);
   CHECK_THROWS_AS(make(nn::LARS{nn::Momentum{.learning_rate = 0.1, .momentum = -1}}), ValueError);
 }
+
+TEST_CASE("lars: a norm that is NaN makes all of the parameter NaN, in both modes") {
+  for (const bool use_clip : {false, true})
+    for (const Mode mode : modes) {
+      const ContextScope scope({.mode = mode});
+      Wide<float, Shape<4>> net;
+      net.init_parameters();
+      for (float& w : net.weight.values()) w = 1;
+      Model model{net, NoLoss{}, nn::LARS{momentum(), {.use_clip = use_clip}}};
+      const auto data = dataset::from_arrays(dataset::column<Shape<4>>(std::vector<float>{1, NAN, 0, 4}));
+      CHECK_THROWS_AS(model.train(1, data | dataset::batch(1)), Error);
+      for (const float w : net.weight.values()) CHECK(std::isnan(w));
+    }
+}

@@ -22,7 +22,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// result      a number, or [...] with Reduction::none
 /// limits      1e-12 (2^-14 in float16) is added to both squared lengths, as in PyTorch: the cosine with a vector of
 ///             zeros is 0, where MindSpore's is NaN
-/// derivative  half of it where c = margin, as maximum
+/// derivative  half of it where c = margin, as maximum; PyTorch has 0 there
 /// source      MindSpore nn.CosineEmbeddingLoss, PyTorch's CosineEmbeddingLoss
 template <Reduction reduction = Reduction::mean, Scalar auto margin = 0>
 struct CosineEmbeddingLoss : Cell<CosineEmbeddingLoss<reduction, margin>> {

@@ -15,7 +15,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// y           1 or -1, a shape that broadcasts; any dtype. Any number but 1 counts as -1
 /// margin      in the type, 1 if it is not given
 /// result      a number, or the elements with Reduction::none
-/// derivative  half of it where x = margin, as maximum; PyTorch has all of it there
+/// derivative  half of it where x = margin, as maximum; PyTorch has 0 there
 /// source      MindSpore nn.HingeEmbeddingLoss, PyTorch's HingeEmbeddingLoss
 template <Reduction reduction = Reduction::mean, Scalar auto margin = 1>
 struct HingeEmbeddingLoss : Cell<HingeEmbeddingLoss<reduction, margin>> {

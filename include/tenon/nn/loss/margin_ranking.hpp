@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// y           1 or -1, any dtype
 /// margin      in the type, 0 if it is not given
 /// result      a number, or the elements with Reduction::none
-/// derivative  half of it where y (a - b) = margin, as maximum; PyTorch has all of it there
+/// derivative  half of it where y (a - b) = margin, as maximum; PyTorch has 0 there
 /// source      MindSpore nn.MarginRankingLoss, PyTorch's MarginRankingLoss
 template <Reduction reduction = Reduction::mean, Scalar auto margin = 0>
 struct MarginRankingLoss : Cell<MarginRankingLoss<reduction, margin>> {

@@ -47,9 +47,9 @@ struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
     using tenon::kernel::sqrt;
     const A size = sqrt(sum[0] / A(count)), smallest = A(number[7]);
     const A excess = sqrt(sum[1] / A(count)) / A(number[8]);
-    const A rate = A(number[0]) * (number[10] == 0 ? A(1) : size > smallest ? size : smallest);
+    const A rate = A(number[0]) * (number[10] == 0 ? A(1) : size <= smallest ? smallest : size);
     number[0] = static_cast<float>(rate);
-    number[3] = static_cast<float>(excess > 1 ? rate / excess : rate);
+    number[3] = static_cast<float>(excess <= 1 ? rate : rate / excess);
   }
 };
 /// One step of AdaFactor, in place. Operands: parameter, gradient, (factors of rows,) factors of columns,

@@ -16,8 +16,9 @@ enum class Clipping { none, by_value, by_norm, by_global_norm };
 ///
 ///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all parameters that require a gradient
 ///
-/// The norm, in double, is that of gradients whose loss scale is divided out, without weight decay. A NaN or an
-/// infinity in a gradient is not hidden. A Model throws ValueError unless max_norm is above 0.
+/// The norm, in double, is that of gradients whose loss scale is divided out, without weight decay. A norm that is NaN
+/// makes all gradients NaN; one that is infinite makes finite gradients 0 and infinite ones NaN: as PyTorch's
+/// clip_grad_norm_ with error_if_nonfinite=False. A Model throws ValueError unless max_norm is above 0.
 /// Source: Pascanu et al., arXiv 1211.5063; MindSpore clip_by_global_norm (PyTorch's clip_grad_norm_ adds 1e-6 to the
 /// norm).
 template <Optimizer O>

@@ -36,8 +36,8 @@ struct LarsNumbers : RenewedNumbers<LarsNumbers, "LarsNumbers"> {
     const float* const own = number + nn::lars_numbers;
     const A parameter = sqrt(sum[0]), gradient = sqrt(sum[1]), decay = A(own[0]), rate = A(own[3]);
     A ratio = 1;
-    if (parameter > 0 && gradient > 0) ratio = A(own[1]) * parameter / (gradient + decay * parameter + A(own[2]));
-    if (rate > 0) ratio = ratio < rate ? ratio / rate : A(1);
+    if (parameter != 0 && gradient != 0) ratio = A(own[1]) * parameter / (gradient + decay * parameter + A(own[2]));
+    if (rate > 0) ratio = ratio >= rate ? A(1) : ratio / rate;
     number[1] = static_cast<float>(decay * ratio);
     number[2] = static_cast<float>(A(number[2]) * ratio);
   }

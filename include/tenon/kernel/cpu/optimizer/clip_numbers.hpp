@@ -24,7 +24,8 @@ struct Kernel<Cpu, ops::ClipNumbers> {
     for (long i = 0; i < Call::result.count(1); ++i) to[i] = numbers[i];
     const double scale = static_cast<double>(numbers[2]), most = static_cast<double>(*a.operand<float>(2)),
                  norm = std::sqrt(*a.operand<double>(1)) * scale;
-    if (norm > most) to[2] = static_cast<float>(scale * most / norm);
+    if (!(norm <= most))  // a NaN makes all gradients NaN
+      to[2] = static_cast<float>(scale * most / norm);
   }
 };
 TENON_EXACT_END

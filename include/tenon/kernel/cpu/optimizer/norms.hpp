@@ -22,10 +22,10 @@ inline void total_sums(const A* sums, long pieces, A (&total)[2]) {
   for (int k = 0; k < 2; ++k) total[k] = lane_sum<A>(pieces, itself, sums + k * pieces);
 }
 
-/// The quotient of two norms, 1 where one of them is 0.
+/// The quotient of two norms, 1 where one of them is 0. A norm that is NaN makes it NaN.
 template <class A>
 inline A norm_ratio(A above, A below) {
-  return above > 0 && below > 0 ? above / below : A(1);
+  return above == 0 || below == 0 ? A(1) : above / below;
 }
 }  // namespace kernel
 
