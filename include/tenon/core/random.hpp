@@ -49,9 +49,9 @@ Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long 
     }
   });
 }
-/// Uniform numbers in [low, high) with 24 random bits, rounded to T, a floating-point type; what would be rounded to high
-/// is the largest number below. Throws ValueError unless low < high, if their difference is no float, and if T has no
-/// number in between.
+/// Uniform numbers in [low, high) with 24 random bits, rounded to T, a floating-point type; what would be rounded to
+/// high is the largest number below. Throws ValueError unless low < high, if their difference is no float, and if T has
+/// no number in between.
 template <Element T, class S>
 Tensor<T, S> random_uniform(std::uint64_t seed, UniformOptions options = {}, long n = 1) {
   static_assert(is_floating(dtype_of<T>),

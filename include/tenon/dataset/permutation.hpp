@@ -7,10 +7,10 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// A bijection of 0 .. size-1 chosen by a key. Up to 16 are drawn one by one (Fisher and Yates): each order comes equally
-/// often, which a few bits of a network do not give. Beyond, it is a Feistel network over the next power of two (Luby and
-/// Rackoff, 1988); a result beyond the range is sent through again until it falls inside (Black and Rogaway, "Ciphers
-/// with arbitrary finite domains", 2002), less than twice on average. About 50 ns per position.
+/// A bijection of 0 .. size-1 chosen by a key. Up to 16 are drawn one by one (Fisher and Yates): each order comes
+/// equally often, which a few bits of a network do not give. Beyond, it is a Feistel network over the next power of two
+/// (Luby and Rackoff, 1988); a result beyond the range is sent through again until it falls inside (Black and Rogaway,
+/// "Ciphers with arbitrary finite domains", 2002), less than twice on average. About 50 ns per position.
 class Permutation {
  public:
   [[gnu::noinline]] constexpr Permutation(long size, std::uint64_t key)

@@ -4,8 +4,8 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// The derivative of abs, times the gradient from above: dy sign(x), where the sign of 0 and of NaN is 0. It is a product,
-/// as in PyTorch, so that a dy of NaN stays NaN also there. Not for users.
+/// The derivative of abs, times the gradient from above: dy sign(x), where the sign of 0 and of NaN is 0. It is a
+/// product, as in PyTorch, so that a dy of NaN stays NaN also there. Not for users.
 struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
   template <class V>
   static constexpr V eval(V x, V gradient) {
